@@ -1,0 +1,76 @@
+"""Set up and run ranksieve from a checkout: ``python3 dev.py demo`` or ``python3 dev.py test``.
+
+Needs Python 3.11 or newer and nothing else: the first run makes a virtual environment in
+``.venv`` (or in the directory named by RANKSIEVE_VENV) and installs the package into it;
+later runs reuse it until ``pyproject.toml`` changes.
+"""
+
+import hashlib
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+VENV = Path(os.environ.get("RANKSIEVE_VENV", ROOT / ".venv"))
+BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
+
+USAGE = """usage: python3 dev.py COMMAND [ARGUMENTS]
+
+  demo                run ranksieve on its embedded data
+  test [ARGS]         run the tests (ARGS go to pytest)
+  check               lint, format, types and import contracts
+  bench NAME [ARGS]   run a benchmark beside its peers; 'bench' alone lists them
+"""
+
+
+def install(extra: str) -> None:
+    """Install the package with an extra, unless it stands already for this pyproject.toml."""
+    digest = hashlib.sha256((ROOT / "pyproject.toml").read_bytes() + str(ROOT).encode())
+    stamp = VENV / f"ranksieve-{extra or 'base'}.stamp"
+    if stamp.exists() and stamp.read_text() == digest.hexdigest():
+        return
+    if not BIN.exists():
+        print(f"Making a virtual environment in {VENV}", file=sys.stderr)
+        venv.create(VENV, with_pip=True)
+    print("Installing ranksieve and what it needs (a minute or two) ...", file=sys.stderr)
+    target = f"{ROOT}[{extra}]" if extra else str(ROOT)
+    pip = [str(BIN / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "--editable", target], check=True)
+    stamp.write_text(digest.hexdigest())
+
+
+def call(program: str, *arguments: str) -> None:
+    """Run a program of the environment in the checkout; stop with its status if it fails."""
+    done = subprocess.run([str(BIN / program), *arguments], cwd=ROOT)
+    if done.returncode:
+        sys.exit(done.returncode)
+
+
+def main() -> None:
+    """Run one command."""
+    if sys.version_info < (3, 11):
+        sys.exit(f"ranksieve needs Python 3.11 or newer; this is {sys.version.split()[0]}")
+    command, *rest = sys.argv[1:] or ["help"]
+    if command == "demo":
+        install("")
+        call("ranksieve", "inspect", "--demo", *rest)
+    elif command == "test":
+        install("dev")
+        call("python", "-m", "pytest", *rest)
+    elif command == "check":
+        install("dev")
+        call("ruff", "check", ".")
+        call("ruff", "format", "--check", ".")
+        call("mypy")
+        call("lint-imports")
+    elif command == "bench":
+        install("bench")
+        call("python", "-m", "benchmarks", *rest)
+    else:
+        sys.exit(USAGE)
+
+
+if __name__ == "__main__":
+    main()

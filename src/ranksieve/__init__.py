@@ -1,0 +1,58 @@
+"""Feature selection for learning to rank.
+
+Public names are imported when they are first used, so that the command line starts at once.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ranksieve._version import __version__
+
+if TYPE_CHECKING:
+    from ranksieve.data import DataError, RankingData, concatenate
+    from ranksieve.datasets import open_collection
+    from ranksieve.io.letor import read_letor, write_letor
+    from ranksieve.io.parquet import read_parquet, write_parquet
+    from ranksieve.planted import load_demo, make_ranking
+    from ranksieve.threads import limit_threads
+
+_HOME = {
+    "DataError": "ranksieve.data",
+    "RankingData": "ranksieve.data",
+    "concatenate": "ranksieve.data",
+    "read_letor": "ranksieve.io.letor",
+    "write_letor": "ranksieve.io.letor",
+    "read_parquet": "ranksieve.io.parquet",
+    "write_parquet": "ranksieve.io.parquet",
+    "make_ranking": "ranksieve.planted",
+    "load_demo": "ranksieve.planted",
+    "open_collection": "ranksieve.datasets",
+    "limit_threads": "ranksieve.threads",
+}
+
+__all__ = [
+    "__version__",
+    "RankingData",
+    "DataError",
+    "concatenate",
+    "read_letor",
+    "write_letor",
+    "read_parquet",
+    "write_parquet",
+    "open_collection",
+    "make_ranking",
+    "load_demo",
+    "limit_threads",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'ranksieve' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,289 @@
+"""Measures of one ranked list, with ties averaged in closed form.
+
+Every function takes ``worth`` (n,), what each document counts in ranked order (its gain, its
+relevance 0/1 or its chance to satisfy), and ``tie_end`` (n,), for each rank the rank after its
+block of equal scores. Documents of a block are in random order; the value is the expectation
+over all their orders. A block of one document has just one.
+"""
+
+import numpy as np
+from numba import njit
+
+from ranksieve._kernels.ranking import longest_query
+
+DCG = 0
+MEAN_NDCG = 1
+PRECISION_SUM = 2
+RECIPROCAL_RANK = 3
+CASCADE = 4
+PAIR_ERRORS = 5
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _block_mean(worth, start, end):
+    total = 0.0
+    for rank in range(start, end):
+        total += worth[rank]
+    return total / (end - start)
+
+
+@njit(nogil=True, cache=True)
+def dcg(worth, tie_end, discounts, cutoff):
+    """Sum over ranks before the cutoff of expected worth times discount."""
+    total = 0.0
+    start = 0
+    while start < min(cutoff, worth.size):
+        end = tie_end[start]
+        mean = _block_mean(worth, start, end)
+        for rank in range(start, min(end, cutoff)):
+            total += mean * discounts[rank]
+        start = end
+    return total
+
+
+@njit(nogil=True, cache=True)
+def mean_ndcg(worth, tie_end, discounts, ideal):
+    """Mean over k = 1..n of DCG@k / ideal[k - 1]."""
+    total = so_far = 0.0
+    start = 0
+    while start < worth.size:
+        end = tie_end[start]
+        mean = _block_mean(worth, start, end)
+        for rank in range(start, end):
+            so_far += mean * discounts[rank]
+            total += min(1.0, so_far / ideal[rank])
+        start = end
+    return total / worth.size
+
+
+@njit(nogil=True, cache=True)
+def precision_sum(worth, tie_end, cutoff):
+    """Sum of the precision at each relevant document before the cutoff.
+
+    In a block of t documents, r of them relevant, that starts after s ranks with R relevant
+    documents, the p-th place (from 1) holds a relevant one with chance r / t; then
+    R + 1 + (p - 1)(r - 1)/(t - 1) relevant documents are expected up to it.
+    """
+    total = 0.0
+    before = 0.0
+    start = 0
+    while start < min(cutoff, worth.size):
+        end = tie_end[start]
+        size = end - start
+        relevant = _block_mean(worth, start, end) * size
+        slope = (relevant - 1) / (size - 1) if size > 1 else 0.0
+        for rank in range(start, min(end, cutoff)):
+            total += relevant / size * (before + 1 + (rank - start) * slope) / (rank + 1)
+        before += relevant
+        start = end
+    return total
+
+
+@njit(nogil=True, cache=True)
+def reciprocal_rank(worth, tie_end, cutoff):
+    """Expected 1 / rank of the first relevant document, 0 beyond the cutoff."""
+    start = 0
+    while start < min(cutoff, worth.size):
+        end = tie_end[start]
+        relevant = _block_mean(worth, start, end) * (end - start)
+        if relevant > 0:
+            total, none_yet = 0.0, 1.0
+            for rank in range(start, min(end, cutoff)):
+                hit = min(1.0, relevant / (end - rank))  # given that no earlier place was one
+                total += none_yet * hit / (rank + 1)
+                none_yet *= 1 - hit
+            return total
+        start = end
+    return 0.0
+
+
+@njit(nogil=True, cache=True)
+def cascade(worth, tie_end, cutoff, scratch):
+    """Expected reciprocal rank: sum of P(the user stops at rank r) / r.
+
+    ``scratch`` (n + 1,): place p holds the mean, over all choices of p documents of the block,
+    of the chance that none of them satisfies. It grows by one document at a time: a choice of p
+    among j contains the j-th with chance p / j.
+    """
+    total, still_looking = 0.0, 1.0
+    start = 0
+    while start < min(cutoff, worth.size):
+        end = tie_end[start]
+        places = min(end, cutoff) - start
+        scratch[0] = 1.0
+        scratch[1 : places + 1] = 0.0
+        for document in range(start, end):
+            size = document - start + 1
+            for place in range(min(size, places), 0, -1):
+                share = place / size
+                with_it = (1 - worth[document]) * scratch[place - 1]
+                scratch[place] = (1 - share) * scratch[place] + share * with_it
+        for place in range(1, places + 1):
+            stops = scratch[place - 1] - scratch[place]
+            total += still_looking * stops / (start + place)
+        still_looking *= scratch[places]  # only used if the whole block lies before the cutoff
+        start = end
+    return total
+
+
+@njit(nogil=True, cache=True)
+def _add(tree, level):
+    at = level + 1
+    while at < tree.size:
+        tree[at] += 1
+        at += at & -at
+
+
+@njit(nogil=True, cache=True)
+def _count_below(tree, level):
+    count, at = 0, level
+    while at > 0:
+        count += tree[at]
+        at -= at & -at
+    return count
+
+
+@njit(nogil=True, cache=True)
+def pair_errors(worth, tie_end, tree):
+    """Pairs of unequal labels in the wrong order, tied ones counted one half.
+
+    ``worth`` holds dense ranks 0, 1, ... of the labels; ``tree`` (n + 1,) is a Fenwick tree
+    that counts the documents ranked so far by label: O(n log n).
+    """
+    tree[:] = 0
+    twice = 0
+    start = 0
+    while start < worth.size:
+        end = tie_end[start]
+        for rank in range(start, end):  # worse documents in the blocks above
+            twice += _count_below(tree, np.int64(worth[rank]))
+        for rank in range(start, end):
+            _add(tree, np.int64(worth[rank]))
+        for rank in range(start, end):  # and those again with the ones in this block
+            twice += _count_below(tree, np.int64(worth[rank]))
+        start = end
+    return twice / 2
+
+
+@njit(nogil=True, cache=True)
+def measure_list(kind, worth, tie_end, discounts, norm, cutoff, empty, scratch, tree):
+    """Value of one ranked list.
+
+    ``norm`` (1,) divides the sum; where it is 0 the list has nothing to find and its value is
+    ``empty``; where it is infinite the value is 0. For MEAN_NDCG it has the ideal DCG at each
+    rank (n,). ``scratch`` and ``tree`` (n + 1,) are overwritten.
+    """
+    if norm[0] == 0.0:
+        return empty
+    if kind == MEAN_NDCG:
+        return mean_ndcg(worth, tie_end, discounts, norm)
+    if kind == DCG:
+        total = dcg(worth, tie_end, discounts, cutoff)
+    elif kind == PRECISION_SUM:
+        total = precision_sum(worth, tie_end, cutoff)
+    elif kind == RECIPROCAL_RANK:
+        total = reciprocal_rank(worth, tie_end, cutoff)
+    elif kind == CASCADE:
+        total = cascade(worth, tie_end, cutoff, scratch)
+    else:
+        total = pair_errors(worth, tie_end, tree)
+    return min(1.0, total / norm[0])  # rounding may pass 1 by one unit in the last place
+
+
+@njit(nogil=True, cache=True)
+def measure_queries(
+    kind, worth, order, tie_end, average_ties, discounts, norm, norm_ptr, cutoff, empty,
+    query_ptr, out, first, last,
+):  # fmt: skip
+    """Values of ranked queries ``first:last``; updates ``out`` in place.
+
+    Without ``average_ties`` each document is a block of its own, except for PAIR_ERRORS.
+    """
+    longest = longest_query(query_ptr, first, last)
+    each_alone = np.arange(1, longest + 1)
+    use_ties = average_ties or kind == PAIR_ERRORS
+    ranked = np.empty(longest)
+    scratch = np.empty(longest + 1)
+    tree = np.empty(longest + 1, dtype=np.int64)
+    for query in range(first, last):
+        start, n = query_ptr[query], query_ptr[query + 1] - query_ptr[query]
+        for rank in range(n):
+            ranked[rank] = worth[order[start + rank]]
+        out[query] = measure_list(
+            kind,
+            ranked[:n],
+            tie_end[start : start + n] if use_ties else each_alone[:n],
+            discounts,
+            norm[norm_ptr[query] : norm_ptr[query + 1]],
+            cutoff,
+            empty,
+            scratch,
+            tree[: n + 1],
+        )
+
+
+_FEW = 64  # of which the largest are found by insertion faster than by sorting all
+
+
+@njit(nogil=True, cache=True)
+def _largest(values, k, best):
+    """Write the ``k`` largest values to ``best``, descending; returns how many there are."""
+    if k > _FEW:
+        best[: values.size] = np.sort(values)[::-1]
+        return min(k, values.size)
+    found = 0
+    for value in values:
+        if found == k and value <= best[k - 1]:
+            continue
+        found = min(found + 1, k)
+        place = found - 1
+        while place > 0 and best[place - 1] < value:
+            best[place] = best[place - 1]
+            place -= 1
+        best[place] = value
+    return found
+
+
+@njit(nogil=True, cache=True)
+def ideal_dcg(worth, discounts, cutoff, query_ptr, out, first, last):
+    """DCG of each query's best order; updates ``out`` (queries,) in place."""
+    best = np.empty(max(_FEW, longest_query(query_ptr, first, last)))
+    for query in range(first, last):
+        found = _largest(worth[query_ptr[query] : query_ptr[query + 1]], cutoff, best)
+        total = 0.0
+        for rank in range(found):
+            total += best[rank] * discounts[rank]
+        out[query] = total
+
+
+@njit(nogil=True, cache=True)
+def ideal_curve(worth, discounts, query_ptr, out, first, last):
+    """DCG of each query's best order after every rank; updates ``out`` (rows,) in place."""
+    for query in range(first, last):
+        start = query_ptr[query]
+        best = np.sort(worth[start : query_ptr[query + 1]])[::-1]
+        total = 0.0
+        for rank in range(best.size):
+            total += best[rank] * discounts[rank]
+            out[start + rank] = total
+
+
+@njit(nogil=True, cache=True)
+def dense_ranks(labels, query_ptr, ranks, n_pairs, first, last):
+    """Rank each query's distinct labels 0, 1, ... and count its pairs of unequal labels.
+
+    Updates ``ranks`` (rows,) and ``n_pairs`` (queries,) in place.
+    """
+    for query in range(first, last):
+        start, end = query_ptr[query], query_ptr[query + 1]
+        ascending = np.argsort(labels[start:end])
+        rank = below = equal = 0
+        for place in range(ascending.size):
+            row = start + ascending[place]
+            if place > 0 and labels[row] > labels[start + ascending[place - 1]]:
+                rank += 1
+                below += equal
+                equal = 0
+            equal += 1
+            ranks[row] = rank
+            n_pairs[query] += below

@@ -1,0 +1,104 @@
+"""Order the documents of a query by score."""
+
+import numpy as np
+from numba import njit
+
+_RUN = 16  # documents that insertion sort orders faster than merging does
+
+
+@njit(nogil=True, cache=True)
+def sort_descending(scores, order, spare, keys):
+    """Sort positions by descending score, equal scores by position; updates ``order`` in place.
+
+    ``scores`` (n,) has no NaN; ``order`` (n,) receives 0..n-1 in ranked order; ``spare`` (n,) and
+    ``keys`` (2, n) are scratch. Runs by insertion, then merged bottom up: O(n log n), stable. The
+    scores move along with their positions, so that merging reads both in sequence.
+    """
+    n = scores.size
+    from_keys, to_keys = keys[0], keys[1]
+    _sort_runs(scores, order, from_keys)
+    from_order, to_order = order, spare
+    width, passes = _RUN, 0
+    while width < n:
+        for start in range(0, n, 2 * width):
+            middle, end = min(start + width, n), min(start + 2 * width, n)
+            _merge(from_keys, from_order, to_keys, to_order, start, middle, end)
+        from_keys, to_keys = to_keys, from_keys
+        from_order, to_order = to_order, from_order
+        width *= 2
+        passes += 1
+    if passes % 2:  # the last pass wrote to the scratch
+        order[:] = spare[:n]
+
+
+@njit(nogil=True, cache=True)
+def _sort_runs(scores, order, keys):
+    """Insertion sort of each run of 16."""
+    for start in range(0, scores.size, _RUN):
+        for at in range(start, min(start + _RUN, scores.size)):
+            score = scores[at]
+            place = at
+            while place > start and keys[place - 1] < score:
+                keys[place] = keys[place - 1]
+                order[place] = order[place - 1]
+                place -= 1
+            keys[place] = score
+            order[place] = at
+
+
+@njit(nogil=True, cache=True)
+def _merge(from_keys, from_order, to_keys, to_order, start, middle, end):
+    """Merge the sorted runs ``start:middle`` and ``middle:end``."""
+    left, right, place = start, middle, start
+    while left < middle and right < end:
+        # Selections instead of branches: which run is next cannot be predicted.
+        take_right = from_keys[right] > from_keys[left]
+        to_keys[place] = from_keys[right] if take_right else from_keys[left]
+        to_order[place] = from_order[right] if take_right else from_order[left]
+        right += take_right
+        left += 1 - take_right
+        place += 1
+    while left < middle:
+        to_keys[place], to_order[place] = from_keys[left], from_order[left]
+        left += 1
+        place += 1
+    while right < end:
+        to_keys[place], to_order[place] = from_keys[right], from_order[right]
+        right += 1
+        place += 1
+
+
+@njit(nogil=True, cache=True)
+def mark_ties(scores, order, tie_end):
+    """For each rank, the rank after its block of equal scores; updates ``tie_end`` in place."""
+    end = scores.size
+    for rank in range(scores.size - 1, -1, -1):
+        if rank + 1 < scores.size and scores[order[rank]] != scores[order[rank + 1]]:
+            end = rank + 1
+        tie_end[rank] = end
+
+
+@njit(nogil=True, cache=True)
+def rank_queries(scores, query_ptr, order, tie_end, first, last):
+    """Rank the documents of queries ``first:last``; updates ``order`` and ``tie_end`` in place.
+
+    ``order`` holds rows, ``tie_end`` ranks within the query.
+    """
+    longest = longest_query(query_ptr, first, last)
+    spare = np.empty(longest, dtype=order.dtype)
+    keys = np.empty((2, longest))
+    for query in range(first, last):
+        start, end = query_ptr[query], query_ptr[query + 1]
+        ranked = order[start:end]
+        sort_descending(scores[start:end], ranked, spare, keys)
+        mark_ties(scores[start:end], ranked, tie_end[start:end])
+        ranked += start
+
+
+@njit(nogil=True, cache=True)
+def longest_query(query_ptr, first, last):
+    """Rows of the longest of queries ``first:last``."""
+    longest = 0
+    for query in range(first, last):
+        longest = max(longest, query_ptr[query + 1] - query_ptr[query])
+    return longest

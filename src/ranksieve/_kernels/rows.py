@@ -1,0 +1,25 @@
+"""Rows of a matrix, moved without a second copy of it."""
+
+import numpy as np
+from numba import njit
+
+
+@njit(nogil=True, cache=True)
+def permute_rows(matrix, order):
+    """Put row ``order[i]`` at row ``i`` for all i, in place; ``order`` is a permutation.
+
+    Follows each cycle of the permutation once, with one row set aside: O(rows x columns).
+    """
+    placed = np.zeros(order.size, dtype=np.bool_)
+    aside = np.empty(matrix.shape[1], dtype=matrix.dtype)
+    for start in range(order.size):
+        if placed[start] or order[start] == start:
+            continue
+        aside[:] = matrix[start]
+        row = start
+        while order[row] != start:
+            matrix[row] = matrix[order[row]]
+            placed[row] = True
+            row = order[row]
+        matrix[row] = aside
+        placed[row] = True

@@ -1,0 +1,249 @@
+"""Query-wise scaling, in place for dense matrices and row by row for CSR.
+
+Both scalings are one map per query and feature,
+
+    x -> (u(x) - mean) / deviation,    u(x) = (factor * x - shift) / span,
+
+where u takes the query's smallest value to 0 and its largest to 1. Min-max scaling stops
+there (mean 0, deviation 1); standardization takes mean and deviation of u, which are those of
+x up to the map u but can neither overflow nor cancel. A constant feature has u = 0.
+
+``maps`` is the tuple (factor, shift, span, mean, deviation) of arrays with one entry per
+feature.
+"""
+
+import numpy as np
+from numba import njit
+
+
+@njit(nogil=True, cache=True)
+def _new_maps(n_features):
+    return (
+        np.ones(n_features),
+        np.zeros(n_features),
+        np.ones(n_features),
+        np.zeros(n_features),
+        np.ones(n_features),
+    )
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _scaled(value, maps, feature):
+    factor, shift, span, mean, deviation = maps
+    unit = (factor[feature] * value - shift[feature]) / span[feature]
+    return (unit - mean[feature]) / deviation[feature]
+
+
+@njit(nogil=True, cache=True)
+def _set_unit_map(low, high, maps, feature):
+    """Map ``low`` to 0 and ``high`` to 1; reset mean and deviation."""
+    factor, shift, span, mean, deviation = maps
+    factor[feature] = 1.0
+    if np.isinf(high - low):  # halving is exact for numbers this large
+        factor[feature] = 0.5
+    shift[feature] = factor[feature] * low
+    span[feature] = factor[feature] * high - shift[feature] if high > low else 1.0
+    mean[feature], deviation[feature] = 0.0, 1.0
+
+
+@njit(nogil=True, cache=True)
+def _find_ranges(block, low, high):
+    low[:] = block[0]
+    high[:] = block[0]
+    for row in range(1, block.shape[0]):
+        for feature in range(block.shape[1]):
+            low[feature] = min(low[feature], block[row, feature])
+            high[feature] = max(high[feature], block[row, feature])
+
+
+@njit(nogil=True, cache=True)
+def _find_moments(block, maps, total):
+    """Set mean and deviation, in two passes over the block; ``total`` is scratch space."""
+    mean, deviation = maps[3], maps[4]
+    total[:] = 0.0
+    for row in range(block.shape[0]):
+        for feature in range(block.shape[1]):
+            total[feature] += _scaled(np.float64(block[row, feature]), maps, feature)
+    mean[:] = total / block.shape[0]
+    total[:] = 0.0
+    for row in range(block.shape[0]):
+        for feature in range(block.shape[1]):
+            total[feature] += _scaled(np.float64(block[row, feature]), maps, feature) ** 2
+    for feature in range(block.shape[1]):
+        if total[feature] > 0.0:  # zero: the feature is constant, and stays 0
+            deviation[feature] = np.sqrt(total[feature] / block.shape[0])
+
+
+@njit(nogil=True, cache=True)
+def scale_dense(values, query_ptr, standardize, first, last):
+    """Scale the rows of queries ``first`` to ``last - 1`` in place.
+
+    Parameters
+    ----------
+    values : (rows, features) float32 or float64, changed in place; sums are float64
+    query_ptr : (queries + 1,) rows of query q are ``query_ptr[q]:query_ptr[q + 1]``
+    standardize : zero mean and unit variance instead of the range [0, 1]
+    """
+    n_features = values.shape[1]
+    maps = _new_maps(n_features)
+    low, high, total = np.empty(n_features), np.empty(n_features), np.empty(n_features)
+    for query in range(first, last):
+        block = values[query_ptr[query] : query_ptr[query + 1]]
+        _find_ranges(block, low, high)
+        for feature in range(n_features):
+            _set_unit_map(low[feature], high[feature], maps, feature)
+        if standardize:
+            _find_moments(block, maps, total)
+        for row in range(block.shape[0]):
+            for feature in range(n_features):
+                block[row, feature] = _scaled(np.float64(block[row, feature]), maps, feature)
+
+
+@njit(nogil=True, cache=True)
+def _find_sparse_ranges(indices, values, stored, low, high, seen):
+    """Range of the stored values of each feature; returns how many features are in ``seen``.
+
+    ``stored`` counts a feature's values and must come in as zeros.
+    """
+    n_seen = 0
+    for entry in range(indices.size):
+        feature, value = indices[entry], values[entry]
+        if stored[feature] == 0:
+            seen[n_seen] = feature
+            n_seen += 1
+            low[feature] = high[feature] = value
+        stored[feature] += 1
+        low[feature] = min(low[feature], value)
+        high[feature] = max(high[feature], value)
+    return n_seen
+
+
+@njit(nogil=True, cache=True)
+def _find_sparse_moments(indices, values, n_rows, stored, seen, maps, total):
+    """Set mean and deviation of the features in ``seen``, implicit zeros included."""
+    mean, deviation = maps[3], maps[4]
+    for feature in seen:
+        total[feature] = (n_rows - stored[feature]) * _scaled(0.0, maps, feature)
+    for entry in range(indices.size):
+        feature = indices[entry]
+        total[feature] += _scaled(np.float64(values[entry]), maps, feature)
+    for feature in seen:
+        mean[feature] = total[feature] / n_rows
+        total[feature] = (n_rows - stored[feature]) * _scaled(0.0, maps, feature) ** 2
+    for entry in range(indices.size):
+        feature = indices[entry]
+        total[feature] += _scaled(np.float64(values[entry]), maps, feature) ** 2
+    for feature in seen:
+        if total[feature] > 0.0:
+            deviation[feature] = np.sqrt(total[feature] / n_rows)
+
+
+@njit(nogil=True, cache=True)
+def _prepare_sparse(indices, values, n_rows, standardize, stored, low, high, seen, maps, total):
+    """Set the maps of one query.
+
+    Returns the sorted features whose implicit zeros do not stay zero. Features that the query
+    does not store are zero throughout, so nothing needs to be done for them.
+    """
+    n_seen = _find_sparse_ranges(indices, values, stored, low, high, seen)
+    features = np.sort(seen[:n_seen])
+    for feature in features:
+        if stored[feature] < n_rows:
+            low[feature] = min(low[feature], 0.0)
+            high[feature] = max(high[feature], 0.0)
+        _set_unit_map(low[feature], high[feature], maps, feature)
+    if standardize:
+        _find_sparse_moments(indices, values, n_rows, stored, features, maps, total)
+    n_filled = 0
+    for feature in features:
+        if stored[feature] < n_rows and _scaled(0.0, maps, feature) != 0.0:
+            seen[n_filled] = feature
+            n_filled += 1
+        stored[feature] = 0
+    return seen[:n_filled]
+
+
+@njit(nogil=True, cache=True)
+def _write_row(indices, values, filled, maps, write, out_indices, out_values, at):
+    """Merge stored entries with the filled features, both sorted; drop zeros.
+
+    Returns the position after the last entry; only counts unless ``write`` is true.
+    """
+    entry, place = 0, 0
+    while entry < indices.size or place < filled.size:
+        if place == filled.size or (entry < indices.size and indices[entry] <= filled[place]):
+            feature, value = np.int64(indices[entry]), np.float64(values[entry])
+            place += place < filled.size and filled[place] == feature
+            entry += 1
+        else:
+            feature, value = filled[place], 0.0
+            place += 1
+        scaled = _scaled(value, maps, feature)
+        if scaled != 0.0:
+            if write:
+                out_indices[at], out_values[at] = feature, scaled
+            at += 1
+    return at
+
+
+@njit(nogil=True, cache=True)
+def scale_sparse(
+    row_ptr,
+    indices,
+    values,
+    n_features,
+    query_ptr,
+    standardize,
+    write,
+    out_ptr,
+    out_indices,
+    out_values,
+    first,
+    last,
+):
+    """Scale the rows of queries ``first`` to ``last - 1`` of a CSR matrix into another.
+
+    To be called twice: without ``write``, it sets ``out_ptr[row + 1]`` to the number of
+    entries of each row; with it, and after the counts were added up, it fills the entries.
+    Takes O(entries in and out) time and O(features) memory.
+
+    Parameters
+    ----------
+    row_ptr, indices, values : the matrix; indices sorted within a row, without duplicates
+    query_ptr : (queries + 1,) rows of query q are ``query_ptr[q]:query_ptr[q + 1]``
+    standardize : zero mean and unit variance instead of the range [0, 1]
+    out_ptr, out_indices, out_values : the scaled matrix, changed in place
+    """
+    maps = _new_maps(n_features)
+    stored, seen = np.zeros(n_features, np.int64), np.empty(n_features, np.int64)
+    low, high, total = np.empty(n_features), np.empty(n_features), np.empty(n_features)
+    for query in range(first, last):
+        begin, end = query_ptr[query], query_ptr[query + 1]
+        entries = slice(row_ptr[begin], row_ptr[end])
+        filled = _prepare_sparse(
+            indices[entries],
+            values[entries],
+            end - begin,
+            standardize,
+            stored,
+            low,
+            high,
+            seen,
+            maps,
+            total,
+        )
+        for row in range(begin, end):
+            entries = slice(row_ptr[row], row_ptr[row + 1])
+            start = out_ptr[row] if write else 0
+            stop = _write_row(
+                indices[entries],
+                values[entries],
+                filled,
+                maps,
+                write,
+                out_indices,
+                out_values,
+                start,
+            )
+            if not write:
+                out_ptr[row + 1] = stop

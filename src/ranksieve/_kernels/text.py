@@ -1,0 +1,250 @@
+"""Lines of LETOR / SVMlight text to sparse rows, in one pass over the bytes."""
+
+import numpy as np
+from numba import njit
+
+from ranksieve._kernels.decimal import BAD, HARD, parse_number
+
+# Why a line is refused. The caller turns the code and the place into a message.
+NO_ERROR = 0
+BAD_LABEL = 1
+INFINITE_LABEL = 2
+MISSING_QID = 3
+EMPTY_QID = 4
+BAD_PAIR = 5
+BAD_VALUE = 6
+INDEX_TOO_SMALL = 7
+INDEX_TOO_LARGE = 8
+INDEX_TWICE = 9
+INDEX_ORDER = 10
+
+_NEWLINE, _HASH, _COLON = np.uint8(10), np.uint8(35), np.uint8(58)
+MAX_INDEX = 2**31 - 2  # the largest that fits into a 32-bit 0-based index
+
+_QID = np.frombuffer(b"qid:", dtype=np.uint8)
+_DOCID = np.frombuffer(b"docid", dtype=np.uint8)
+_INC = np.frombuffer(b" inc =", dtype=np.uint8)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _is_blank(byte):
+    return byte == np.uint8(32) or byte == np.uint8(9) or byte == np.uint8(13)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _ends_token(byte):
+    return _is_blank(byte) or byte == _NEWLINE or byte == _HASH
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _skip_blanks(text, at):
+    while _is_blank(text[at]):
+        at += 1
+    return at
+
+
+@njit(nogil=True, cache=True)
+def _starts_with(text, at, word):
+    for letter in word:
+        if text[at] != letter:
+            return False
+        at += 1
+    return True
+
+
+@njit(nogil=True, cache=True)
+def _same_bytes(text, start, end, other_start, other_end):
+    if end - start != other_end - other_start:
+        return False
+    for offset in range(end - start):
+        if text[start + offset] != text[other_start + offset]:
+            return False
+    return True
+
+
+@njit(nogil=True, cache=True)
+def _document_id(text, start, end):
+    """Part of a comment that names the document: all, or X in LETOR's 'docid = X inc = ...'."""
+    start = _skip_blanks(text, start)
+    if _starts_with(text, start, _DOCID):
+        sign = _skip_blanks(text, start + _DOCID.size)
+        if text[sign] == np.uint8(61):
+            start = _skip_blanks(text, sign + 1)
+            for at in range(start, end):
+                if _starts_with(text, at, _INC):
+                    end = at
+                    break
+    while end > start and _is_blank(text[end - 1]):
+        end -= 1
+    return start, max(start, end)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _note(spans, count, first, start, end):
+    spans[count, 0], spans[count, 1], spans[count, 2] = first, start, end
+    return count + 1
+
+
+@njit(nogil=True, cache=True)
+def _parse_label(text, at, table, row, labels, hard, n_hard):
+    """Label of a row: (error, position after it or of the error, hard numbers so far)."""
+    start = at
+    status, label, at = parse_number(text, at, table)
+    if status == BAD or not _ends_token(text[at]):
+        return BAD_LABEL, start, n_hard
+    if status == HARD:
+        n_hard = _note(hard, n_hard, -1 - row, start, at)
+    elif not np.isfinite(label):
+        return INFINITE_LABEL, start, n_hard
+    labels[row] = label
+    return NO_ERROR, at, n_hard
+
+
+@njit(nogil=True, cache=True)
+def _parse_query(text, at, row, runs, n_runs):
+    """Query id of a row: (error, position, runs so far); a new id starts a new run."""
+    at = _skip_blanks(text, at)
+    if not _starts_with(text, at, _QID):
+        return MISSING_QID, at, n_runs
+    start = at + _QID.size
+    at = start
+    while not _ends_token(text[at]):
+        at += 1
+    if at == start:
+        return EMPTY_QID, start, n_runs
+    last = n_runs - 1
+    if n_runs == 0 or not _same_bytes(text, start, at, runs[last, 1], runs[last, 2]):
+        n_runs = _note(runs, n_runs, row, start, at)
+    return NO_ERROR, at, n_runs
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _parse_index(text, at):
+    """Digits as a number that stops growing beyond the largest index: (index, position)."""
+    index = 0
+    while np.uint8(48) <= text[at] <= np.uint8(57):
+        if index <= MAX_INDEX:
+            index = index * 10 + np.int64(text[at] - np.uint8(48))
+        at += 1
+    return index, at
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _check_index(index, previous, first_index, last_index):
+    if index < first_index:
+        return INDEX_TOO_SMALL
+    if index > last_index:
+        return INDEX_TOO_LARGE
+    if index == previous:
+        return INDEX_TWICE
+    if index < previous:
+        return INDEX_ORDER
+    return NO_ERROR
+
+
+@njit(nogil=True, cache=True)
+def _parse_pairs(text, at, bounds, table, indices, values, n_entries, hard, n_hard):
+    """Pairs index:value up to a comment or the end of the line.
+
+    Returns (error, position, entries so far, hard numbers so far, last index).
+    """
+    first_index, last_index = bounds
+    previous = -1
+    while True:
+        at = _skip_blanks(text, at)
+        if text[at] == _NEWLINE or text[at] == _HASH:
+            return NO_ERROR, at, n_entries, n_hard, previous
+        start = at
+        index, at = _parse_index(text, at)
+        if at == start or text[at] != _COLON:
+            return BAD_PAIR, start, n_entries, n_hard, previous
+        error = _check_index(index, previous, first_index, last_index)
+        if error != NO_ERROR:
+            return error, start, n_entries, n_hard, previous
+        previous = index
+
+        start = at + 1
+        status, value, at = parse_number(text, start, table)
+        if status == BAD or not _ends_token(text[at]):
+            return BAD_VALUE, start, n_entries, n_hard, previous
+        if status == HARD:
+            n_hard = _note(hard, n_hard, n_entries, start, at)
+            value = np.nan  # holds the place until the caller fills it in
+        if value != 0.0 or np.signbit(value):
+            indices[n_entries] = index - first_index
+            values[n_entries] = value
+            n_entries += 1
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _line_end(text, at):
+    while text[at] != _NEWLINE:
+        at += 1
+    return at
+
+
+@njit(nogil=True, cache=True)
+def parse_lines(
+    text, bounds, table, labels, row_ptr, documents, runs, indices, values, hard, remarks
+):
+    """Parse whole lines; fills the arrays from ``labels`` on in place.
+
+    Parameters
+    ----------
+    text : uint8 array that ends with a newline, so that no scan runs past its end
+    bounds : smallest and largest index that a line may use
+    table : from ``powers_of_five``
+    labels : (rows,) label of each row
+    row_ptr : (rows + 1,) entries of row i are ``row_ptr[i]:row_ptr[i + 1]``
+    documents : (rows, 2) where the document id starts and ends in the text
+    runs : (rows, 3) for each run of rows with one query id: first row, start and end of the id
+    indices, values : (entries,) 0-based feature and value; zeros are left out
+    hard : (rows + entries, 3) numbers left to the caller: entry (or -1 - row for a label),
+        start, end
+    remarks : (lines, 3) each line that is only a comment: row that follows it, start, end
+
+    Returns
+    -------
+    (rows, runs, hard, remarks), width, error, position of the error
+    """
+    n_rows = n_runs = n_hard = n_remarks = n_entries = width = at = 0
+    error = NO_ERROR
+    row_ptr[0] = 0
+    while at < text.size:
+        at = _skip_blanks(text, at)
+        if text[at] == _HASH:
+            start = at
+            at = _line_end(text, at)
+            n_remarks = _note(remarks, n_remarks, n_rows, start, at)
+        if text[at] == _NEWLINE:
+            at += 1
+            continue
+        error, at, n_hard = _parse_label(text, at, table, n_rows, labels, hard, n_hard)
+        if error != NO_ERROR:
+            break
+        error, at, n_runs = _parse_query(text, at, n_rows, runs, n_runs)
+        if error != NO_ERROR:
+            break
+        error, at, n_entries, n_hard, last = _parse_pairs(
+            text, at, bounds, table, indices, values, n_entries, hard, n_hard
+        )
+        if error != NO_ERROR:
+            break
+        width = max(width, last + 1 - bounds[0])
+        documents[n_rows, 0] = documents[n_rows, 1] = at
+        if text[at] == _HASH:
+            start = at + 1
+            at = _line_end(text, at)
+            documents[n_rows, 0], documents[n_rows, 1] = _document_id(text, start, at)
+        at += 1
+        n_rows += 1
+        row_ptr[n_rows] = n_entries
+    return (n_rows, n_runs, n_hard, n_remarks), width, error, at
+
+
+@njit(nogil=True, cache=True)
+def fill_dense(row_ptr, indices, values, out):
+    """Scatter sparse rows into ``out``, which is zero."""
+    for row in range(out.shape[0]):
+        for entry in range(row_ptr[row], row_ptr[row + 1]):
+            out[row, indices[entry]] = values[entry]

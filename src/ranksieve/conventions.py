@@ -1,0 +1,103 @@
+"""What programs do where the definition of a measure leaves a choice.
+
+Each convention is named after the program whose numbers it reproduces, so that a table can say
+how its digits came about.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ranksieve.data import DataError
+
+
+@dataclass(frozen=True)
+class Convention:
+    """What a program does where the definition of a measure leaves a choice.
+
+    Attributes
+    ----------
+    name : str
+    gain : {"exponential", "linear"}
+        Gain of label l in NDCG: 2^l - 1 or l.
+    discount : {"log2", "letor"}
+        Discount of rank r: 1 / log2(r + 1), or 1 for r <= 2 and then 1 / log2(r).
+    empty : float
+        NDCG and AP of a query without relevant documents.
+    short_list : {"truncate", "zero"}
+        NDCG@k of a list of fewer than k documents: from what there is, or 0.
+    ties : {"stable", "average", "document"}
+        Order of equal scores: as in the input, expectation over all orders, or by descending
+        document id.
+    relevance : float
+        Smallest label that counts as relevant in AP, P and RR.
+    average_precision : {"relevant", "cutoff", "whole"}
+        AP@k is divided by the number of relevant documents, or by that number but at most k, or
+        is taken over the whole list whatever k.
+    precision : {"cutoff", "list", "zero"}
+        P@k of n < k documents is divided by k, by n, or is 0.
+    single_precision : bool
+        Whether scores are compared as 32-bit numbers.
+    undefined : tuple of str
+        Measures that the program does not have.
+    """
+
+    name: str
+    gain: Literal["exponential", "linear"] = "exponential"
+    discount: Literal["log2", "letor"] = "log2"
+    empty: float = 0.0
+    short_list: Literal["truncate", "zero"] = "truncate"
+    ties: Literal["stable", "average", "document"] = "stable"
+    relevance: float = 1.0
+    average_precision: Literal["relevant", "cutoff", "whole"] = "relevant"
+    precision: Literal["cutoff", "list", "zero"] = "cutoff"
+    single_precision: bool = False
+    undefined: tuple[str, ...] = ()
+
+    def gains(self, labels: np.ndarray) -> np.ndarray:
+        """Gain of each label."""
+        if labels.size and labels.min() < 0:
+            raise DataError(f"NDCG needs labels of at least 0, but there is {labels.min():g}")
+        if labels.size and self.gain == "exponential" and labels.max() > 1000:
+            raise DataError(f"the gain 2^{labels.max():g} - 1 is too large; try convention='trec'")
+        return labels if self.gain == "linear" else np.exp2(labels) - 1
+
+    def discounts(self, n_ranks: int) -> np.ndarray:
+        """Discount of each rank from 1 to ``n_ranks``."""
+        ranks = np.arange(1, n_ranks + 1, dtype=np.float64)
+        return 1 / np.log2(ranks + 1 if self.discount == "log2" else np.maximum(ranks, 2))
+
+
+def _letor(name: str, **choices: Any) -> Convention:
+    return Convention(name, discount="letor", short_list="zero", **choices)
+
+
+CONVENTIONS: dict[str, Convention] = {
+    convention.name: convention
+    for convention in (
+        Convention("standard"),
+        _letor("letor3", precision="zero"),
+        _letor("letor4"),
+        _letor("mslr", relevance=2),
+        Convention("lightgbm", empty=1, average_precision="cutoff", undefined=("P",)),
+        Convention(
+            "xgboost", empty=1, average_precision="cutoff", precision="list", single_precision=True
+        ),
+        Convention("ranklib", average_precision="whole", precision="list"),
+        Convention("trec", gain="linear", ties="document", single_precision=True),
+        Convention("sklearn", gain="linear", ties="average", undefined=("MAP", "P")),
+    )
+}
+
+
+def get_convention(convention: str | Convention) -> Convention:
+    """Look up a convention by name."""
+    if isinstance(convention, Convention):
+        return convention
+    if convention not in CONVENTIONS:
+        known = ", ".join(CONVENTIONS)
+        raise ValueError(f"unknown convention {convention!r}; known are {known}")
+    return CONVENTIONS[convention]

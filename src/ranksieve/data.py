@@ -1,0 +1,396 @@
+"""Ranking data: feature vectors, graded labels and query ids, grouped by query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+Matrix = np.ndarray | sparse.csr_matrix
+
+
+class DataError(ValueError):
+    """Input that cannot be used, with the place where it went wrong."""
+
+
+class RankingData:
+    """Query-document feature vectors with graded labels, grouped by query.
+
+    Rows of one query need not be adjacent in the input. They are grouped: queries in order of
+    first appearance, rows in their order within a query. Input that is grouped already is not
+    copied.
+
+    Parameters
+    ----------
+    X : array, scipy.sparse matrix, pandas or polars frame of shape (rows, features)
+        Feature values. float32 and float64 are kept, other numbers become float64. Missing
+        values (NaN) may be stored; methods that cannot use them call :meth:`check_finite`.
+    y : array of shape (rows,)
+        Labels; larger is more relevant.
+    qid : array of shape (rows,)
+        Query of each row: integers, strings or anything hashable.
+    feature_names : sequence of str, optional
+        Taken from the frame's columns if there are any, else ``"1"``, ``"2"``, ...: the
+        numbers that LETOR files use.
+    doc_ids : array of shape (rows,), optional
+        Document of each row.
+
+    Attributes
+    ----------
+    X, y, qid, doc_ids
+        As given, grouped by query; sparse input is CSR.
+    query_ptr : int64 array of shape (queries + 1,)
+        Rows of query ``q`` are ``query_ptr[q]:query_ptr[q + 1]``.
+    row_order : int64 array of shape (rows,)
+        ``row_order[i]`` is the input row that became row ``i``.
+    feature_names : object array of shape (features,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ranksieve import RankingData
+    >>> data = RankingData(np.arange(8.0).reshape(4, 2), y=[1, 0, 0, 2], qid=["b", "a", "b", "a"])
+    >>> data
+    RankingData(4 rows, 2 queries, 2 features)
+    >>> data.query_ids.tolist(), data.query_ptr.tolist(), data.row_order.tolist()
+    (['b', 'a'], [0, 2, 4], [0, 2, 1, 3])
+    """
+
+    X: Any  # np.ndarray or scipy.sparse.csr_matrix: their common methods are used throughout
+    y: np.ndarray
+    qid: np.ndarray
+    query_ptr: np.ndarray
+    row_order: np.ndarray
+    feature_names: np.ndarray
+    doc_ids: np.ndarray | None
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        qid: Any,
+        *,
+        feature_names: Sequence[str] | np.ndarray | None = None,
+        doc_ids: Any = None,
+    ) -> None:
+        matrix, columns = _as_matrix(X)
+        n_rows, n_features = matrix.shape
+        names = columns if feature_names is None else feature_names
+        self.feature_names = _as_names(names, n_features)
+        labels = _as_labels(y, n_rows)
+        ids = as_query_ids(qid, n_rows)
+        documents = None if doc_ids is None else _as_column(doc_ids, "doc_ids", n_rows)
+
+        order, self.query_ptr = group_rows(ids)
+        if order is None:
+            self.row_order = np.arange(n_rows)
+        else:
+            self.row_order = order
+            matrix, labels, ids = matrix[order], labels[order], ids[order]
+            documents = None if documents is None else documents[order]
+        self.X, self.y, self.qid, self.doc_ids = matrix, labels, ids, documents
+
+    @classmethod
+    def from_group_counts(cls, X: Any, y: Any, counts: Any, **options: Any) -> RankingData:
+        """Build from LightGBM's ``group``: the number of rows of each query, in row order.
+
+        Query ids become 0, 1, 2, ... Data with the integer ``qid`` of XGBoost or the
+        ``group_id`` of CatBoost needs no conversion: pass them as ``qid``.
+        """
+        counts = np.asarray(counts)
+        if counts.ndim != 1 or not np.issubdtype(counts.dtype, np.integer) or np.any(counts < 1):
+            raise DataError("group counts must be a list of positive integers, one per query")
+        n_rows = X.shape[0]
+        if counts.sum() != n_rows:
+            raise DataError(f"group counts add up to {counts.sum()} rows but X has {n_rows}")
+        return cls(X, y, np.repeat(np.arange(len(counts)), counts), **options)
+
+    def __repr__(self) -> str:
+        return (
+            f"RankingData({self.n_rows} rows, {self.n_queries} queries, {self.n_features} features)"
+        )
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows (documents)."""
+        return len(self.y)
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return len(self.query_ptr) - 1
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.X.shape[1])
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether X is a CSR matrix."""
+        return sparse.issparse(self.X)
+
+    @property
+    def has_feature_names(self) -> bool:
+        """Whether the names say more than the features' numbers."""
+        return bool(np.any(self.feature_names != _default_names(self.n_features)))
+
+    @property
+    def query_ids(self) -> np.ndarray:
+        """Query id of each query, in order of first appearance."""
+        return self.qid[self.query_ptr[:-1]]
+
+    @property
+    def group_counts(self) -> np.ndarray:
+        """Number of rows of each query: LightGBM's ``group``."""
+        return np.diff(self.query_ptr)
+
+    @property
+    def query_codes(self) -> np.ndarray:
+        """0-based number of each row's query.
+
+        Non-decreasing integers, as XGBoost's ``qid`` requires, and contiguous groups, as
+        CatBoost's ``group_id`` does.
+        """
+        return np.repeat(np.arange(self.n_queries), self.group_counts)
+
+    def to_input_order(self, values: np.ndarray) -> np.ndarray:
+        """Bring one value per row, such as a score, back into the order of the input rows."""
+        values = np.asarray(values)
+        if len(values) != self.n_rows:
+            raise DataError(f"got {len(values)} values for {self.n_rows} rows")
+        if self.n_rows and self.row_order.max() >= self.n_rows:
+            raise DataError("these are some queries of a larger input: its order has gaps")
+        restored = np.empty_like(values)
+        restored[self.row_order] = values
+        return restored
+
+    def take_features(self, features: Any) -> RankingData:
+        """Keep some features: 0-based indices (in the given order), names, or a boolean mask."""
+        features = _as_positions(features)
+        if features.dtype.kind in "UO":
+            features = self._feature_indices(features.tolist())
+        return self._replace(X=self.X[:, features], feature_names=self.feature_names[features])
+
+    def take_queries(self, queries: Any) -> RankingData:
+        """Keep some queries: 0-based positions (in the given order) or a boolean mask.
+
+        A run of adjacent queries is a view, not a copy.
+        """
+        queries = _as_positions(queries)
+        if queries.dtype == bool:
+            if len(queries) != self.n_queries:
+                raise DataError(f"mask of {len(queries)} queries for {self.n_queries}")
+            queries = np.flatnonzero(queries)
+        queries = np.arange(self.n_queries)[queries]  # checks bounds, allows negative positions
+        if len(np.unique(queries)) != len(queries):
+            raise DataError("a query can be taken only once")
+        counts = self.group_counts[queries]
+        query_ptr = np.concatenate([[0], np.cumsum(counts)])
+        rows: Any
+        if len(queries) and np.all(np.diff(queries) == 1):
+            rows = slice(self.query_ptr[queries[0]], self.query_ptr[queries[-1] + 1])
+        else:
+            starts = self.query_ptr[queries] - query_ptr[:-1]
+            rows = np.arange(query_ptr[-1]) + np.repeat(starts, counts)
+        return self._replace(
+            X=self.X[rows],
+            y=self.y[rows],
+            qid=self.qid[rows],
+            doc_ids=None if self.doc_ids is None else self.doc_ids[rows],
+            row_order=self.row_order[rows],
+            query_ptr=query_ptr,
+        )
+
+    def check_finite(self) -> None:
+        """Raise a DataError that names the first NaN or infinity in X, if there is one."""
+        block = max(1, 2**20 // max(1, self.n_features))
+        for start in range(0, self.n_rows, block):
+            part = self.X[start : start + block]
+            if np.isfinite(part.data if self.is_sparse else part).all():
+                continue
+            part = part.toarray() if self.is_sparse else part
+            row, column = np.argwhere(~np.isfinite(part))[0]
+            value = "NaN" if np.isnan(part[row, column]) else "infinity"
+            raise DataError(
+                f"X has {value} in row {self.row_order[start + row]}, "
+                f"feature {self.feature_names[column]!r} (column {column}); "
+                "fill in or drop missing values first"
+            )
+
+    def _feature_indices(self, names: list[str]) -> np.ndarray:
+        position = {name: index for index, name in enumerate(self.feature_names)}
+        unknown = [name for name in names if name not in position]
+        if unknown:
+            raise DataError(f"no feature named {unknown[0]!r}; there are {len(position)} features")
+        return np.array([position[name] for name in names], dtype=np.intp)
+
+    def _replace(self, **changes: Any) -> RankingData:
+        """Copy with other parts, which must be consistent: nothing is checked or regrouped."""
+        copy = object.__new__(RankingData)
+        copy.__dict__.update(self.__dict__ | changes)
+        return copy
+
+
+def concatenate(parts: Iterable[RankingData], *, merge: bool = False) -> RankingData:
+    """Join data sets with the same features, such as the parts of a fold.
+
+    A query id that occurs in several parts is an error unless ``merge`` is true: different
+    queries with equal ids would silently become one.
+    """
+    parts = list(parts)
+    if not parts:
+        raise DataError("there is nothing to concatenate")
+    first = parts[0]
+    for number, part in enumerate(parts[1:], start=2):
+        if part.n_features != first.n_features:
+            raise DataError(
+                f"part 1 has {first.n_features} features but part {number} has {part.n_features}"
+            )
+        if np.any(part.feature_names != first.feature_names):
+            raise DataError(f"part 1 and part {number} have different feature names")
+    if not merge:
+        _check_distinct_queries(parts)
+    matrices = [part.X for part in parts]
+    any_sparse = any(part.is_sparse for part in parts)
+    documents = None
+    if any(part.doc_ids is not None for part in parts):
+        documents = np.concatenate(
+            [np.full(p.n_rows, "", dtype=object) if p.doc_ids is None else p.doc_ids for p in parts]
+        )
+    return RankingData(
+        sparse.vstack(matrices, format="csr") if any_sparse else np.concatenate(matrices),
+        np.concatenate([part.y for part in parts]),
+        np.concatenate([part.qid for part in parts]),
+        feature_names=first.feature_names,
+        doc_ids=documents,
+    )
+
+
+def _check_distinct_queries(parts: list[RankingData]) -> None:
+    part_of: dict[Any, int] = {}
+    for number, part in enumerate(parts, start=1):
+        for query in part.query_ids.tolist():
+            if query in part_of:
+                raise DataError(
+                    f"query {query!r} occurs in parts {part_of[query]} and {number}; "
+                    "pass merge=True if they are one query"
+                )
+            part_of[query] = number
+
+
+def group_rows(qid: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+    """Group rows by query.
+
+    Returns
+    -------
+    row_order : int64 array or None
+        The input row that becomes each row; None if the rows are grouped already.
+    query_ptr : int64 array of shape (queries + 1,)
+        Rows of query ``q`` after grouping are ``query_ptr[q]:query_ptr[q + 1]``.
+    """
+    n_rows = len(qid)
+    run_starts = np.flatnonzero(np.concatenate([[True], qid[1:] != qid[:-1]])[:n_rows])
+    codes: dict[Any, int] = {}
+    run_codes = [codes.setdefault(query, len(codes)) for query in qid[run_starts].tolist()]
+    if len(codes) == len(run_codes):
+        return None, np.append(run_starts, n_rows).astype(np.int64)
+    row_codes = np.repeat(run_codes, np.diff(np.append(run_starts, n_rows)))
+    counts = np.bincount(row_codes)
+    return np.argsort(row_codes, kind="stable"), np.concatenate([[0], np.cumsum(counts)])
+
+
+def as_query_ids(qid: Any, n_rows: int) -> np.ndarray:
+    """Query ids as a one-dimensional array, checked for length and missing values."""
+    if qid is None:
+        raise DataError(
+            "qid is required: one query id per row. If all rows belong to one query, "
+            "pass qid=np.zeros(len(y), dtype=int)"
+        )
+    ids = _as_column(qid, "qid", n_rows)
+    if ids.dtype.kind == "O":
+        missing = [row for row, query in enumerate(ids) if _is_missing(query)]
+    elif ids.dtype.kind in "fMm":
+        missing = np.flatnonzero(ids != ids).tolist()
+    else:
+        missing = []
+    if missing:
+        raise DataError(f"qid is missing in row {missing[0]}")
+    return ids
+
+
+def _as_positions(choice: Any) -> np.ndarray:
+    positions = np.asarray(choice)
+    return positions if positions.size else positions.astype(np.intp)
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas.NA compares to neither
+        return True
+
+
+def _as_column(values: Any, name: str, n_rows: int) -> np.ndarray:
+    column = np.asarray(values)
+    if column.ndim != 1:
+        raise DataError(f"{name} must have one entry per row, but its shape is {column.shape}")
+    if len(column) != n_rows:
+        raise DataError(f"{name} has {len(column)} entries but X has {n_rows} rows")
+    return column
+
+
+def _as_labels(y: Any, n_rows: int) -> np.ndarray:
+    column = _as_column(y, "y", n_rows)
+    try:
+        labels = column.astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"labels must be numbers: {error}") from None
+    bad = np.flatnonzero(~np.isfinite(labels))
+    if bad.size:
+        raise DataError(f"the label of row {bad[0]} is {labels[bad[0]]}")
+    return labels
+
+
+def _as_matrix(X: Any) -> tuple[Any, list[str] | None]:
+    """X as a float array or CSR matrix, and the names of its columns if it has any."""
+    if sparse.issparse(X):
+        return sparse.csr_matrix(X, dtype=_float_type(X.dtype)), None
+    names = [str(column) for column in X.columns] if hasattr(X, "columns") else None
+    array = np.asarray(X)
+    if array.ndim != 2:
+        raise DataError(
+            f"X must have two dimensions, rows and features; its shape is {array.shape}"
+        )
+    try:
+        if array.dtype.kind == "O" and names is not None:  # pandas' columns with missing values
+            array = X.to_numpy(dtype=np.float64, na_value=np.nan)
+        if array.dtype.kind not in "fiubO":
+            raise TypeError(f"it has {array.dtype}")
+        return array.astype(_float_type(array.dtype), copy=False), names
+    except (TypeError, ValueError) as error:
+        raise DataError(f"X must hold numbers only: {error}") from None
+
+
+def _float_type(dtype: Any) -> Any:
+    return dtype if dtype in (np.float32, np.float64) else np.float64
+
+
+def _default_names(n_features: int) -> np.ndarray:
+    return np.array([str(number) for number in range(1, n_features + 1)], dtype=object)
+
+
+def _as_names(names: Any, n_features: int) -> np.ndarray:
+    if names is None:
+        return _default_names(n_features)
+    names = np.array([str(name) for name in names], dtype=object)
+    if len(names) != n_features:
+        raise DataError(f"there are {len(names)} feature names but {n_features} features")
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise DataError(f"two features are named {name!r}")
+        seen.add(name)
+    return names

@@ -1,0 +1,41 @@
+"""Files: LETOR / SVMlight text, Parquet, and lists of scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ranksieve.data import RankingData
+    from ranksieve.io.files import Progress
+
+_PARQUET = (".parquet", ".pq")
+
+
+def read_data(
+    paths: Sequence[Path], *, progress: Progress | None = None, **how: Any
+) -> RankingData:
+    """Read files of one format, told by their names: ``.parquet`` or ``.pq``, else LETOR text.
+
+    ``how`` goes to :func:`read_letor`; Parquet files know their features and types themselves.
+    """
+    from ranksieve.data import DataError, concatenate
+    from ranksieve.io.letor import read_letor
+    from ranksieve.io.parquet import read_parquet
+
+    parquet = [path for path in paths if path.suffix in _PARQUET]
+    if not parquet:
+        return read_letor(paths, progress=progress, **how)
+    if len(parquet) < len(paths):
+        raise DataError(f"{parquet[0]}:0: Parquet files and text files cannot be joined")
+    parts = [read_parquet(path) for path in parquet]
+    return parts[0] if len(parts) == 1 else concatenate(parts)
+
+
+def write_data(data: RankingData, path: Path) -> None:
+    """Write a file whose name tells the format: ``.parquet`` or ``.pq``, else LETOR text."""
+    from ranksieve.io.letor import write_letor
+    from ranksieve.io.parquet import write_parquet
+
+    (write_parquet if path.suffix in _PARQUET else write_letor)(data, path)

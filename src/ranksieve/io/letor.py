@@ -1,0 +1,249 @@
+"""LETOR / SVMlight text: ``label qid:ID index:value ... # comment``."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import vstack
+
+from ranksieve._kernels.rows import permute_rows
+from ranksieve.data import DataError, RankingData, group_rows
+from ranksieve.io.files import Progress, compressed_writer, replacing
+from ranksieve.io.letor_blocks import Block, Grammar, decode, read_blocks
+
+PathLike = str | os.PathLike[str]
+
+_PLAIN_INTEGER = re.compile(rb"0|-?[1-9][0-9]{0,17}")
+_QUERY_ID = re.compile(r"[^\s#\0]+")
+_ONE_LINE = re.compile(r"[^\s\0]([^\n\0]*[^\s\0])?")
+_GROWTH = 1.25
+
+
+def read_letor(
+    path: PathLike | Sequence[PathLike],
+    *,
+    n_features: int | None = None,
+    dtype: str = "float64",
+    sparse: bool = False,
+    zero_based: bool = False,
+    progress: Progress | None = None,
+) -> RankingData:
+    r"""Read LETOR / SVMlight text, in parallel on all cores.
+
+    A line is ``label qid:ID index:value index:value ... # comment``. Indices increase and start
+    at 1; those left out are zero. Numbers are rounded correctly: the result has the same bits as
+    Python's ``float``. Blank lines and lines that start with ``#`` are skipped, except that
+    ``#1:name`` before the first row names feature 1 (Terrier's header).
+
+    Parameters
+    ----------
+    path : path or list of paths
+        File, or files that are joined in this order, such as the parts of a fold. Names that
+        end in ``.gz`` or ``.zst`` are decompressed.
+    n_features : int, optional
+        Number of features; by default the largest index found.
+    dtype : {"float64", "float32"}
+        How feature values are stored.
+    sparse : bool
+        Whether to build a CSR matrix (without its zeros) instead of an array.
+    zero_based : bool
+        Whether indices start at 0.
+    progress : callable, optional
+        Called with the bytes read so far and the bytes in all.
+
+    Returns
+    -------
+    RankingData
+        ``doc_ids`` are the comments (of LETOR's ``docid = X inc = ...`` just X), or None if no
+        row has one. Query ids are integers if all of them look like one, else strings.
+
+    Raises
+    ------
+    DataError
+        ``file:line: what is wrong``, for the first thing that is.
+
+    Notes
+    -----
+    Linear in the size of the text, which is read in pieces of about a megabyte; beside a few of
+    them and the document ids, an array needs about 1.3 times its memory while it grows, a CSR
+    matrix twice.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from ranksieve import read_letor
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "train.txt"
+    >>> _ = path.write_text("2 qid:10 1:0.5 3:1e-3 # docid = GX1\n0 qid:10 2:1 # docid = GX2\n")
+    >>> data = read_letor(path)
+    >>> data.X.tolist(), data.y.tolist(), data.qid.tolist(), data.doc_ids.tolist()
+    ([[0.5, 0.0, 0.001], [0.0, 1.0, 0.0]], [2.0, 0.0], [10, 10], ['GX1', 'GX2'])
+    """
+    paths = [Path(path)] if isinstance(path, (str, os.PathLike)) else [Path(p) for p in path]
+    if not paths:
+        raise DataError("no file to read")
+    grammar = Grammar.make(n_features, dtype, sparse, zero_based)
+    return _assemble(read_blocks(paths, grammar, progress), grammar)
+
+
+def _assemble(blocks: Iterable[Block], grammar: Grammar) -> RankingData:
+    """Join blocks as they come, then group their rows by query."""
+    matrix = _SparseRows() if grammar.sparse else _DenseRows(grammar.dtype)
+    names: dict[int, str] = {}
+    kept: list[Block] = []
+    for block in blocks:
+        names.update(block.names)
+        matrix.append(block.matrix)
+        block.matrix = None
+        kept.append(block)
+    n_features = grammar.n_features or max(max(names, default=-1) + 1, matrix.width)
+    feature_names = [names.get(f, str(f + 1)) for f in range(n_features)] if names else None
+    qid, doc_ids = _query_ids(kept), _join_document_ids(kept)
+    labels = np.concatenate([block.labels for block in kept])
+    order, _ = group_rows(qid)
+    X = matrix.finish(n_features, order)
+    if order is not None:
+        qid, labels = qid[order], labels[order]
+        doc_ids = None if doc_ids is None else doc_ids[order]
+    data = RankingData(X, labels, qid, feature_names=feature_names, doc_ids=doc_ids)
+    if order is not None:
+        data.row_order = order
+    return data
+
+
+class _DenseRows:
+    """A matrix that grows at the bottom, and to the right where a block is wider.
+
+    Growing asks the system for more memory at the same place, so that there is never a second
+    copy, as there would be if blocks were kept and joined at the end.
+    """
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self.width = 0
+        self._n_rows = 0
+        self._X = np.zeros((0, 0), dtype=dtype)
+
+    def append(self, block: np.ndarray) -> None:
+        if block.shape[1] > self.width:
+            self._widen(block.shape[1])
+        end = self._n_rows + len(block)
+        if end > len(self._X):
+            # Nobody else has seen the array yet, so it may move.
+            self._X.resize((int(end * _GROWTH), self.width), refcheck=False)
+        self._X[self._n_rows : end, : block.shape[1]] = block
+        self._n_rows = end
+
+    def _widen(self, width: int) -> None:
+        wider = np.zeros((len(self._X), width), dtype=self._X.dtype)
+        wider[: self._n_rows, : self.width] = self._X[: self._n_rows]
+        self._X, self.width = wider, width
+
+    def finish(self, n_features: int, order: np.ndarray | None) -> np.ndarray:
+        if n_features > self.width:
+            self._widen(n_features)
+        self._X.resize((self._n_rows, n_features), refcheck=False)
+        if order is not None:
+            permute_rows(self._X, order)
+        return self._X
+
+
+class _SparseRows:
+    """CSR matrices to be joined."""
+
+    def __init__(self) -> None:
+        self.width = 0
+        self._parts: list[Any] = []
+
+    def append(self, block: Any) -> None:
+        self.width = max(self.width, block.shape[1])
+        self._parts.append(block)
+
+    def finish(self, n_features: int, order: np.ndarray | None) -> Any:
+        for part in self._parts:
+            part.resize(part.shape[0], n_features)
+        X = vstack(self._parts, format="csr")
+        return X if order is None else X[order]
+
+
+def _query_ids(blocks: list[Block]) -> np.ndarray:
+    ids = [query for block in blocks for query in block.run_ids]
+    lengths = np.concatenate([block.run_lengths for block in blocks])
+    if all(map(_PLAIN_INTEGER.fullmatch, ids)):
+        return np.repeat(np.array([int(query) for query in ids], dtype=np.int64), lengths)
+    return np.repeat(np.array([decode(query) for query in ids], dtype=object), lengths)
+
+
+def _join_document_ids(blocks: list[Block]) -> np.ndarray | None:
+    if all(block.doc_ids is None for block in blocks):
+        return None
+    joined: list[str] = []
+    for block in blocks:
+        joined.extend(block.doc_ids or [""] * block.labels.size)
+        block.doc_ids = None
+    return np.array(joined, dtype=object)
+
+
+def write_letor(data: RankingData, path: PathLike, *, zero_based: bool = False) -> None:
+    """Write LETOR / SVMlight text that :func:`read_letor` reads back to the same bits.
+
+    Parameters
+    ----------
+    data : RankingData
+        Dense rows are written in full, sparse rows without their zeros. Feature names become
+        header lines ``#1:name``, document ids comments ``#docid = X``.
+    path : path
+        Compressed if it ends in ``.gz`` or ``.zst``. Replaced only when all is written.
+    zero_based : bool
+        Whether indices start at 0.
+
+    Raises
+    ------
+    DataError
+        If a query id, document id or feature name cannot be told apart from the text around it.
+    """
+    target = Path(path)
+    first = 0 if zero_based else 1
+    queries = [_written(query, _QUERY_ID, "query id") for query in data.query_ids.tolist()]
+    with replacing(target) as temporary, compressed_writer(temporary) as file:
+        if data.has_feature_names:
+            for index, name in enumerate(data.feature_names, start=first):
+                name = _written(name, _ONE_LINE, "feature name")
+                file.write(f"#{index}:{name}\n".encode())
+        for query, start, end in zip(queries, data.query_ptr[:-1], data.query_ptr[1:], strict=True):
+            file.write("".join(_lines(data, query, start, end, first)).encode())
+
+
+def _written(value: Any, allowed: re.Pattern[str], what: str) -> str:
+    text = str(value)
+    if not allowed.fullmatch(text):
+        raise DataError(f"{what} {text!r} cannot be written to LETOR text")
+    return text
+
+
+def _lines(data: RankingData, query: str, start: int, end: int, first: int) -> Iterator[str]:
+    """Lines of one query."""
+    labels = data.y[start:end].tolist()
+    rows = data.X[start:end]
+    # The width of the file shows in its largest index: sparse rows could leave that out.
+    show_width = start == 0 and data.is_sparse and data.n_features
+    for offset, label in enumerate(labels):
+        row = rows[offset]
+        if data.is_sparse:
+            pairs = list(zip((row.indices + first).tolist(), row.data.tolist(), strict=True))
+            last = data.n_features - 1 + first
+            if show_width and offset == 0 and (not pairs or pairs[-1][0] < last):
+                pairs.append((last, 0.0))
+        else:
+            pairs = list(enumerate(row.tolist(), start=first))
+        words = [repr(int(label) if label.is_integer() else label), f"qid:{query}"]
+        words += [f"{index}:{value!r}" for index, value in pairs]
+        document = "" if data.doc_ids is None else str(data.doc_ids[start + offset])
+        if document:
+            if " inc =" in document:
+                raise DataError(f"document id {document!r} cannot be written to LETOR text")
+            words.append("#docid = " + _written(document, _ONE_LINE, "document id"))
+        yield " ".join(words) + "\n"

@@ -1,0 +1,216 @@
+"""Parse LETOR / SVMlight text piece by piece, in parallel."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ranksieve._kernels import text as kernel
+from ranksieve._kernels.decimal import powers_of_five
+from ranksieve.data import DataError
+from ranksieve.io.files import READ_ERRORS, Progress, explain_os_error, line_chunks, total_size
+from ranksieve.threads import ordered_map
+
+_FEATURE_NAME = re.compile(r"#\s*(\d+):(.*)")
+_MAX_DENSE_INDEX = 2**20
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """What to accept and what to build."""
+
+    n_features: int | None
+    dtype: np.dtype[Any]
+    sparse: bool
+    first_index: int
+
+    @classmethod
+    def make(cls, n_features: int | None, dtype: Any, sparse: bool, zero_based: bool) -> Grammar:
+        """Check the options of a reader."""
+        if np.dtype(dtype) not in (np.float32, np.float64):
+            raise ValueError(f"dtype must be float64 or float32, got {dtype!r}")
+        if n_features is not None and n_features < 1:
+            raise ValueError(f"n_features must be at least 1, got {n_features}")
+        return cls(n_features, np.dtype(dtype), sparse, 0 if zero_based else 1)
+
+    @property
+    def last_index(self) -> int:
+        """Largest index that a line may use."""
+        if self.n_features is not None:
+            return self.n_features - 1 + self.first_index
+        return kernel.MAX_INDEX if self.sparse else _MAX_DENSE_INDEX
+
+
+@dataclass
+class Block:
+    """Rows of one piece of text."""
+
+    matrix: Any  # (rows, width) array or CSR matrix
+    labels: np.ndarray
+    run_ids: list[bytes]  # query ids of runs of equal ids, and the length of each run
+    run_lengths: np.ndarray
+    doc_ids: list[str] | None
+    names: dict[int, str]  # 0-based feature -> name, from header lines
+    n_lines: int
+
+
+class _LineError(Exception):
+    """What is wrong with a line, counted from the start of its piece."""
+
+    def __init__(self, line: int, message: str) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+def read_blocks(
+    paths: Iterable[Path], grammar: Grammar, progress: Progress | None = None
+) -> Iterator[Block]:
+    """Parse files piece by piece; the pieces in flight are bounded by the number of threads."""
+    paths = list(paths)
+    total, done = total_size(paths), 0
+
+    def advance(n_bytes: int) -> None:
+        nonlocal done
+        done += n_bytes
+        if progress is not None:
+            progress(done, total)
+
+    for path in paths:
+        lines = rows = 0
+        try:
+            for block in ordered_map(lambda p: _parse_piece(p, grammar), _pieces(path, advance)):
+                lines += block.n_lines
+                rows += block.labels.size
+                yield block
+        except _LineError as bad:
+            raise DataError(f"{path}:{lines + bad.line}: {bad}") from bad.__cause__
+        if rows == 0:
+            raise DataError(f"{path}:{lines}: no rows: the file is empty or has only comments")
+
+
+def _pieces(path: Path, advance: Callable[[int], None]) -> Iterator[bytes | Exception]:
+    """Pieces of whole lines; an error of the file comes last, after the lines before it."""
+    try:
+        yield from line_chunks(path, advance)
+    except READ_ERRORS as error:
+        yield error
+
+
+def _parse_piece(piece: bytes | Exception, grammar: Grammar) -> Block:
+    if isinstance(piece, Exception):
+        raise _LineError(0, explain_os_error(piece)) from piece
+    text = np.frombuffer(piece, dtype=np.uint8)
+    # The shortest row is "0 qid:0\n" and the shortest entry " 1:1". Memory that no row or entry
+    # comes to use is never touched.
+    max_rows, max_entries = text.size // 8 + 1, text.size // 4 + 1
+    labels = np.empty(max_rows)
+    row_ptr = np.empty(max_rows + 1, dtype=np.int64)
+    documents = np.empty((max_rows, 2), dtype=np.int64)
+    runs = np.empty((max_rows, 3), dtype=np.int64)
+    indices = np.empty(max_entries, dtype=np.int32)
+    values = np.empty(max_entries)
+    hard = np.empty((max_rows + max_entries, 3), dtype=np.int64)
+    remarks = np.empty((text.size // 2 + 1, 3), dtype=np.int64)
+    bounds = (grammar.first_index, grammar.last_index)
+    counts, width, error, at = kernel.parse_lines(
+        text, bounds, powers_of_five(), labels, row_ptr, documents, runs, indices, values,
+        hard, remarks,
+    )  # fmt: skip
+    _check_piece(piece, error, at, grammar)
+    n_rows, n_runs, n_hard, n_remarks = counts
+    labels, row_ptr = labels[:n_rows].copy(), row_ptr[: n_rows + 1]
+    for slot, start, end in hard[:n_hard].tolist():
+        number = float(piece[start:end])
+        if slot >= 0:
+            values[slot] = number
+        else:
+            labels[-1 - slot] = number
+    runs = runs[:n_runs]
+    return Block(
+        matrix=_matrix(row_ptr, indices, values, width, grammar),
+        labels=labels,
+        run_ids=[piece[start:end] for _, start, end in runs.tolist()],
+        run_lengths=np.diff(runs[:, 0], append=n_rows),
+        doc_ids=_document_ids(piece, documents[:n_rows]),
+        names=_feature_names(piece, remarks[:n_remarks], grammar),
+        n_lines=piece.count(b"\n"),
+    )
+
+
+def _check_piece(piece: bytes, error: int, at: int, grammar: Grammar) -> None:
+    """Raise the first error of a piece, if it has one."""
+    nul = piece.find(b"\0")
+    if nul >= 0 and (error == kernel.NO_ERROR or nul < piece.index(b"\n", at)):
+        message = "NUL byte: the file is binary, damaged or in UTF-16"
+        raise _LineError(piece.count(b"\n", 0, nul) + 1, message)
+    if error != kernel.NO_ERROR:
+        token = re.split(rb"[\s#]", piece[at : at + 200], maxsplit=1)[0]
+        message = _explain(error, decode(token)[:40], grammar)
+        raise _LineError(piece.count(b"\n", 0, at) + 1, message)
+
+
+def _explain(error: int, token: str, grammar: Grammar) -> str:
+    index = token.partition(":")[0].lstrip("0") or "0"
+    if grammar.n_features is not None:
+        too_large = f"index {index} is beyond n_features={grammar.n_features}"
+    elif not grammar.sparse:
+        too_large = f"index {index} is too large for a dense array; read with sparse=True"
+    else:
+        too_large = f"index {index} is too large"
+    found = repr(token) if token else "no more text"
+    return {
+        kernel.BAD_LABEL: f"the label is not a number: {token!r}",
+        kernel.INFINITE_LABEL: f"the label must be finite: {token!r}",
+        kernel.MISSING_QID: f"expected 'qid:' after the label, found {found}",
+        kernel.EMPTY_QID: "the query id is empty",
+        kernel.BAD_PAIR: f"expected index:value, found {token!r}",
+        kernel.BAD_VALUE: f"the value is not a number: {token!r}",
+        kernel.INDEX_TOO_SMALL: "index 0, but indices start at 1; "
+        "if they start at 0 in this file, read it with zero_based=True",
+        kernel.INDEX_TOO_LARGE: too_large,
+        kernel.INDEX_TWICE: f"index {index} occurs twice",
+        kernel.INDEX_ORDER: f"index {index} comes after a larger one; indices must increase",
+    }[error]
+
+
+def _matrix(
+    row_ptr: np.ndarray, indices: np.ndarray, values: np.ndarray, width: int, grammar: Grammar
+) -> Any:
+    if grammar.sparse:
+        used = slice(row_ptr[-1])
+        parts = (values[used].astype(grammar.dtype), indices[used].copy(), row_ptr.copy())
+        return sparse.csr_matrix(parts, shape=(row_ptr.size - 1, width))
+    dense = np.zeros((row_ptr.size - 1, width), dtype=grammar.dtype)
+    kernel.fill_dense(row_ptr, indices, values, dense)
+    return dense
+
+
+def decode(text: bytes) -> str:
+    """Decode UTF-8; other bytes are escaped, so that they neither stop a reader nor get lost."""
+    return text.decode("utf-8", "backslashreplace")
+
+
+def _document_ids(piece: bytes, documents: np.ndarray) -> list[str] | None:
+    if not np.any(documents[:, 1] > documents[:, 0]):
+        return None
+    if piece.isascii():  # positions in bytes are positions in the string: decode once
+        text = piece.decode("ascii")
+        return [text[start:end] for start, end in documents.tolist()]
+    return [decode(piece[start:end]) for start, end in documents.tolist()]
+
+
+def _feature_names(piece: bytes, remarks: np.ndarray, grammar: Grammar) -> dict[int, str]:
+    names = {}
+    for row, start, end in remarks.tolist():
+        match = _FEATURE_NAME.fullmatch(decode(piece[start:end]).strip())
+        if row == 0 and match and match[2].strip():
+            feature = int(match[1]) - grammar.first_index
+            if 0 <= feature <= grammar.last_index - grammar.first_index:
+                names[feature] = match[2].strip()
+    return names

@@ -1,0 +1,143 @@
+"""Parquet: one row per document, with columns for label, query, document and each feature."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix, vstack
+
+from ranksieve.data import DataError, RankingData
+from ranksieve.io.files import explain_os_error, replacing
+
+PathLike = str | os.PathLike[str]
+
+_ROWS_PER_GROUP = 65_536
+_METADATA_KEY = b"ranksieve"
+
+
+def write_parquet(data: RankingData, path: PathLike) -> None:
+    """Write a Parquet file that :func:`read_parquet` reads back to the same bits.
+
+    Columns are ``label``, ``qid``, ``doc_id`` if there are document ids, and one per feature,
+    named like it. The file is replaced only when all is written; a sparse matrix is turned into
+    columns a group of rows at a time.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    for reserved in ("label", "qid", "doc_id"):
+        if reserved in data.feature_names:
+            raise DataError(f"a feature is named {reserved!r}, like a column that Parquet needs")
+    # Without this note a reader could not tell default names and sparse storage from others.
+    note = {"version": 1, "sparse": data.is_sparse}
+    writer = None
+    with replacing(Path(path)) as temporary:
+        try:
+            for start in range(0, max(data.n_rows, 1), _ROWS_PER_GROUP):
+                columns = _columns(data, slice(start, start + _ROWS_PER_GROUP))
+                table = pa.table(columns, metadata={_METADATA_KEY: json.dumps(note)})
+                writer = writer or pq.ParquetWriter(temporary, table.schema)
+                writer.write_table(table)
+        except pa.ArrowException as error:
+            raise DataError(f"{path}:0: {error}") from None
+        finally:
+            if writer is not None:
+                writer.close()
+
+
+def _columns(data: RankingData, rows: slice) -> dict[str, Any]:
+    matrix = data.X[rows].toarray() if data.is_sparse else data.X[rows]
+    columns: dict[str, Any] = {"label": data.y[rows], "qid": data.qid[rows]}
+    if data.doc_ids is not None:
+        columns["doc_id"] = data.doc_ids[rows]
+    for index, name in enumerate(data.feature_names):
+        columns[name] = matrix[:, index]
+    return columns
+
+
+def read_parquet(
+    path: PathLike,
+    *,
+    label: str = "label",
+    qid: str = "qid",
+    doc_id: str = "doc_id",
+    features: Sequence[str] | None = None,
+    sparse: bool | None = None,
+) -> RankingData:
+    """Read a Parquet file with one row per document.
+
+    Parameters
+    ----------
+    path : path
+    label, qid, doc_id : str
+        Columns with the label, the query and the document; ``doc_id`` may be missing.
+    features : sequence of str, optional
+        Feature columns; by default all other columns, which must be numbers.
+    sparse : bool, optional
+        Whether to build a CSR matrix; by default as the data were when they were written.
+
+    Returns
+    -------
+    RankingData
+        float32 if all feature columns are, else float64; nulls become NaN.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            schema = file.schema_arrow
+            names = _feature_columns(schema, label, qid, doc_id, features, path)
+            has_documents = doc_id in schema.names
+            note = json.loads((schema.metadata or {}).get(_METADATA_KEY, b"{}"))
+            as_csr = note.get("sparse", False) if sparse is None else sparse
+            columns = [label, qid, *([doc_id] if has_documents else []), *names]
+            batches = file.iter_batches(_ROWS_PER_GROUP, columns=columns)
+            parts = [_part(batch, names, as_csr) for batch in batches]
+            rest = file.read(columns=columns[: -len(names)] if names else columns)
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(f"{path}:0: {explain_os_error(error)}") from error
+    if not parts:
+        raise DataError(f"{path}:0: no rows")
+    return RankingData(
+        vstack(parts, format="csr") if as_csr else np.concatenate(parts),
+        rest[label].to_numpy(),
+        rest[qid].to_numpy(),
+        feature_names=names,
+        doc_ids=rest[doc_id].to_numpy() if has_documents else None,
+    )
+
+
+def _feature_columns(
+    schema: Any, label: str, qid: str, doc_id: str, features: Sequence[str] | None, path: PathLike
+) -> list[str]:
+    """Names of the feature columns, checked to exist and to hold numbers."""
+    import pyarrow.types as kinds
+
+    for needed in (label, qid, *(features or ())):
+        if needed not in schema.names:
+            found = ", ".join(schema.names[:8]) + (" ..." if len(schema.names) > 8 else "")
+            raise DataError(f"{path}:0: there is no column {needed!r}; columns are {found}")
+    names = list(features or (n for n in schema.names if n not in (label, qid, doc_id)))
+    for name in names:
+        kind = schema.field(name).type
+        if not (kinds.is_floating(kind) or kinds.is_integer(kind) or kinds.is_boolean(kind)):
+            raise DataError(
+                f"{path}:0: column {name!r} holds {kind}, not numbers; "
+                "list the feature columns with features=[...]"
+            )
+    return names
+
+
+def _part(batch: Any, names: list[str], as_csr: bool) -> Any:
+    """Feature values of a batch of rows."""
+    single = all(batch.schema.field(name).type == "float" for name in names)
+    X = np.empty((batch.num_rows, len(names)), dtype=np.float32 if single else np.float64)
+    for index, name in enumerate(names):
+        X[:, index] = batch[name].to_numpy(zero_copy_only=False)
+    return csr_matrix(X) if as_csr else X

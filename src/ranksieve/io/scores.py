@@ -1,0 +1,47 @@
+"""Scores, as rankers write them: one number per line."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from ranksieve.data import DataError
+from ranksieve.io.files import READ_ERRORS, explain_os_error, line_chunks
+
+
+def read_scores(path: str | os.PathLike[str]) -> np.ndarray:
+    """Read one score per line, in the order of the data's lines.
+
+    A line is a number (svm_rank) or ends with it after query and document (RankLib). Empty lines
+    are skipped; ``.gz`` and ``.zst`` are decompressed.
+    """
+    path = Path(path)
+    scores: list[float] = []
+    number = 0
+    try:
+        for chunk in line_chunks(path, lambda n_bytes: None):
+            for line in chunk.splitlines():
+                number += 1
+                words = line.split()
+                if words:
+                    scores.append(_score(words, f"{path}:{number}"))
+    except READ_ERRORS as error:
+        raise DataError(f"{path}:{number}: {explain_os_error(error)}") from error
+    if not scores:
+        raise DataError(f"{path}:{number}: no scores")
+    return np.array(scores)
+
+
+def _score(words: list[bytes], place: str) -> float:
+    text = words[-1].decode("utf-8", "backslashreplace")[:40]
+    if len(words) not in (1, 3):
+        raise DataError(f"{place}: expected one score per line, found {len(words)} words")
+    try:
+        score = float(words[-1])
+    except ValueError:
+        raise DataError(f"{place}: the score is not a number: {text!r}") from None
+    if not np.isfinite(score):
+        raise DataError(f"{place}: the score must be finite: {text!r}")
+    return score

@@ -1,0 +1,256 @@
+"""Query-wise scaling of features, as scikit-learn transformers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import validate_data
+
+from ranksieve._kernels.scaling import scale_dense, scale_sparse
+from ranksieve.data import DataError, RankingData, as_query_ids
+from ranksieve.threads import over_queries
+
+
+class _RankingDataMixin:
+    """Let a transformer of arrays take a RankingData, too, and give one back.
+
+    It is no TransformerMixin itself, so that ``set_output`` wraps the arrays that its
+    neighbor returns but leaves a RankingData alone.
+    """
+
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
+    def fit(self, X: Any, y: Any = None, qid: Any = None) -> Any:
+        """Remember the number and the names of the features; nothing else is learned.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (rows, features), or RankingData
+        y : ignored
+        qid : array of shape (rows,), optional
+            Query of each row; not used here.
+
+        Returns
+        -------
+        self
+        """
+        if not isinstance(X, RankingData):
+            return super().fit(X, y, qid=qid)  # type: ignore[misc]
+        _refuse_qid(qid)
+        X.check_finite()
+        self.n_features_in_ = X.n_features
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        if X.has_feature_names:
+            self.feature_names_in_ = X.feature_names
+        return self
+
+    def transform(self, X: Any, qid: Any = None) -> Any:
+        """Scale each feature within each query.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (rows, features), or RankingData
+        qid : array of shape (rows,)
+            Query of each row; rows of one query need not be adjacent. A RankingData brings
+            its own.
+
+        Returns
+        -------
+        Array or CSR matrix with rows in the order of the input, or RankingData.
+        """
+        if not isinstance(X, RankingData):
+            return super().transform(X, qid=qid)  # type: ignore[misc]
+        _refuse_qid(qid)
+        self._check_features(X)
+        X.check_finite()
+        return X._replace(X=self._scale(X.X, X.query_ptr))  # type: ignore[attr-defined]
+
+    def fit_transform(self, X: Any, y: Any = None, qid: Any = None) -> Any:
+        """Fit, then transform the same rows."""
+        return self.fit(X, y, qid=qid).transform(X, qid=qid)
+
+    def _check_features(self, data: RankingData) -> None:
+        n_features = getattr(self, "n_features_in_", data.n_features)
+        if data.n_features != n_features:
+            raise DataError(
+                f"X has {data.n_features} features, but {type(self).__name__} is expecting "
+                f"{n_features} features as input"
+            )
+        names = getattr(self, "feature_names_in_", data.feature_names)
+        different = np.flatnonzero(names != data.feature_names)
+        if data.has_feature_names and different.size:
+            column = different[0]
+            raise DataError(
+                f"feature {column} was {names[column]!r} when fitted, "
+                f"now it is {data.feature_names[column]!r}"
+            )
+
+
+class _ArrayScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Scale arrays and CSR matrices query by query."""
+
+    # Every scaler needs to know the queries, so a pipeline passes qid on without being told.
+    __metadata_request__fit = {"qid": True}  # noqa: RUF012
+    __metadata_request__transform = {"qid": True}  # noqa: RUF012
+    _standardize: bool
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.requires_fit = False
+        return tags
+
+    def fit(self, X: Any, y: Any = None, qid: Any = None) -> Any:
+        X = self._validated(X, reset=True)
+        if qid is not None:
+            as_query_ids(qid, X.shape[0])
+        _checked(X, np.zeros(X.shape[0], dtype=int))
+        return self
+
+    def transform(self, X: Any, qid: Any = None) -> Any:
+        X = self._validated(X, reset=False)
+        data = _checked(X, as_query_ids(qid, X.shape[0]))
+        scaled = self._scale(data.X, data.query_ptr)
+        if np.any(np.diff(data.row_order) < 0):
+            scaled = scaled[np.argsort(data.row_order)]
+        return type(X)(scaled) if sparse.issparse(X) else scaled
+
+    def _validated(self, X: Any, reset: bool) -> Any:
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,  # our own check says where
+        )
+
+    def _scale(self, X: Any, query_ptr: np.ndarray) -> Any:
+        scale = _scale_csr if sparse.issparse(X) else _scale_array
+        return scale(X, query_ptr, self._standardize)
+
+
+class QueryMinMaxScaler(_RankingDataMixin, _ArrayScaler):
+    r"""Scale each feature to [0, 1] within each query.
+
+    .. math:: x_{if} \leftarrow \frac{x_{if} - \min_{j \in Q} x_{jf}}
+                                    {\max_{j \in Q} x_{jf} - \min_{j \in Q} x_{jf}}
+
+    for every document i of query Q and every feature f. A feature that is constant in a query
+    becomes 0 there. This is the QueryLevelNorm of the LETOR collections.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Only if the features have names.
+
+    See Also
+    --------
+    QueryStandardScaler : Zero mean and unit variance within each query.
+
+    Notes
+    -----
+    Nothing is learned from the rows: each query is scaled by itself, in training and in use,
+    so ``transform`` needs ``qid`` as well. float32 stays float32. CSR matrices stay CSR; a
+    feature with negative values in a query makes that query's implicit zeros non-zero. Takes
+    O(entries) time, and O(features) memory beside the result.
+
+    References
+    ----------
+    T. Qin, T.-Y. Liu, J. Xu, H. Li. LETOR: A benchmark collection for research on learning to
+    rank for information retrieval. Information Retrieval 13, 2010.
+
+    Examples
+    --------
+    >>> from ranksieve.preprocessing import QueryMinMaxScaler
+    >>> X = [[1.0, 7.0], [10.0, 0.0], [3.0, 7.0], [30.0, 5.0], [2.0, 7.0]]
+    >>> QueryMinMaxScaler().fit_transform(X, qid=["a", "b", "a", "b", "a"])
+    array([[0. , 0. ],
+           [0. , 0. ],
+           [1. , 0. ],
+           [1. , 1. ],
+           [0.5, 0. ]])
+    """
+
+    _standardize = False
+
+
+class QueryStandardScaler(_RankingDataMixin, _ArrayScaler):
+    r"""Scale each feature to zero mean and unit variance within each query.
+
+    .. math:: x_{if} \leftarrow \frac{x_{if} - \mu_{Qf}}{\sigma_{Qf}}, \quad
+        \mu_{Qf} = \frac{1}{|Q|} \sum_{j \in Q} x_{jf}, \quad
+        \sigma_{Qf}^2 = \frac{1}{|Q|} \sum_{j \in Q} (x_{jf} - \mu_{Qf})^2
+
+    for every document i of query Q and every feature f. A feature that is constant in a query
+    becomes 0 there.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Only if the features have names.
+
+    See Also
+    --------
+    QueryMinMaxScaler : The range [0, 1] within each query.
+
+    Notes
+    -----
+    Nothing is learned from the rows: each query is scaled by itself, in training and in use,
+    so ``transform`` needs ``qid`` as well. Means and variances are taken in two passes over
+    values brought to [0, 1] first, which neither overflows nor cancels; sums are float64 also
+    for float32 data, which stays float32. CSR matrices stay CSR, but few implicit zeros stay
+    zero, so the result may be larger than a dense array. Takes O(entries) time, and
+    O(features) memory beside the result.
+
+    Examples
+    --------
+    >>> from ranksieve.preprocessing import QueryStandardScaler
+    >>> QueryStandardScaler().fit_transform([[1.0], [3.0], [5.0], [5.0]], qid=[1, 1, 2, 2])
+    array([[-1.],
+           [ 1.],
+           [ 0.],
+           [ 0.]])
+    """
+
+    _standardize = True
+
+
+def _refuse_qid(qid: Any) -> None:
+    if qid is not None:
+        raise DataError("a RankingData brings its own query ids: leave qid out")
+
+
+def _checked(X: Any, qid: np.ndarray) -> RankingData:
+    data = RankingData(X, np.zeros(X.shape[0]), qid)
+    data.check_finite()
+    return data
+
+
+def _scale_array(X: np.ndarray, query_ptr: np.ndarray, standardize: bool) -> np.ndarray:
+    scaled = np.array(X, order="C")
+    over_queries(scale_dense, query_ptr, scaled, query_ptr, standardize)
+    return scaled
+
+
+def _scale_csr(X: Any, query_ptr: np.ndarray, standardize: bool) -> Any:
+    if not X.has_canonical_format:
+        X = X.copy()  # sum_duplicates changes its matrix
+        X.sum_duplicates()
+    n_rows, n_features = X.shape
+    matrix = X.indptr, X.indices, X.data, n_features, query_ptr, standardize
+
+    ptr = np.zeros(n_rows + 1, dtype=np.int64)
+    over_queries(scale_sparse, query_ptr, *matrix, False, ptr, X.indices[:0], X.data[:0])
+    np.cumsum(ptr, out=ptr)
+    indices, values = np.empty(ptr[-1], X.indices.dtype), np.empty(ptr[-1], X.dtype)
+    over_queries(scale_sparse, query_ptr, *matrix, True, ptr, indices, values)
+    return sparse.csr_matrix((values, indices, ptr), shape=X.shape)

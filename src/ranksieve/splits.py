@@ -1,0 +1,198 @@
+"""Query-wise protocols: LETOR's rotation, k-fold over queries, the six trials of GAS.
+
+A query is never cut: a split holds positions of whole queries, and its parts are joined in the
+order in which they are named, as the files of a LETOR fold are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from ranksieve.data import DataError, RankingData
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Queries to train on, to validate on and to test on.
+
+    Parameters
+    ----------
+    train, vali, test : int arrays
+        0-based positions of queries; their order is kept. No query may occur twice, so that
+        nothing leaks from one part into another. ``vali`` may be empty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ranksieve.data import RankingData
+    >>> from ranksieve.splits import Split
+    >>> data = RankingData(np.ones((4, 1)), y=[0, 1, 0, 1], qid=["a", "b", "c", "c"])
+    >>> train, vali, test = Split(train=[2], vali=[0], test=[1]).apply(data)
+    >>> train.qid.tolist(), vali.qid.tolist(), test.qid.tolist()
+    (['c', 'c'], ['a'], ['b'])
+    """
+
+    train: np.ndarray
+    vali: np.ndarray
+    test: np.ndarray
+
+    def __post_init__(self) -> None:
+        for role in ("train", "vali", "test"):
+            object.__setattr__(self, role, _as_positions(getattr(self, role), role))
+        queries, counts = np.unique(self.queries, return_counts=True)
+        if np.any(counts > 1):
+            raise DataError(f"query {queries[counts > 1][0]} occurs twice in a split")
+
+    @property
+    def queries(self) -> np.ndarray:
+        """All queries of the split: train, then validation, then test."""
+        return np.concatenate([self.train, self.vali, self.test])
+
+    def apply(self, data: RankingData) -> tuple[RankingData, RankingData, RankingData]:
+        """Take the queries to train on, to validate on and to test on from ``data``."""
+        last = self.queries.max(initial=-1)
+        if last >= data.n_queries:
+            raise DataError(
+                f"the split uses query {last} (0-based) but the data has {data.n_queries} queries"
+            )
+        return (
+            data.take_queries(self.train),
+            data.take_queries(self.vali),
+            data.take_queries(self.test),
+        )
+
+
+def adjacent_parts(sizes: Sequence[int]) -> list[np.ndarray]:
+    """Parts of the given numbers of queries, one after the other: files that were joined.
+
+    Examples
+    --------
+    >>> from ranksieve.splits import adjacent_parts
+    >>> [part.tolist() for part in adjacent_parts([2, 1, 3])]
+    [[0, 1], [2], [3, 4, 5]]
+    """
+    ends = np.cumsum(sizes)
+    return [np.arange(end - size, end) for size, end in zip(sizes, ends, strict=True)]
+
+
+def query_parts(
+    n_queries: int, n_parts: int, *, shuffle: bool = True, random_state: Any = 0
+) -> list[np.ndarray]:
+    """Divide queries into parts whose sizes differ by at most one.
+
+    Parameters
+    ----------
+    n_queries, n_parts : int
+        There must be at least as many queries as parts.
+    shuffle : bool
+        Deal queries out at random instead of in runs. Within a part they stay in order.
+    random_state : int, numpy Generator or None
+        Seed of the shuffle.
+
+    Examples
+    --------
+    >>> from ranksieve.splits import query_parts
+    >>> [part.tolist() for part in query_parts(7, 3, shuffle=False)]
+    [[0, 1, 2], [3, 4], [5, 6]]
+    """
+    if n_parts < 2:
+        raise DataError(f"queries are divided into at least 2 parts, got {n_parts}")
+    if n_queries < n_parts:
+        raise DataError(f"{n_queries} queries cannot be divided into {n_parts} parts")
+    queries = np.arange(n_queries)
+    if shuffle:
+        queries = np.random.default_rng(random_state).permutation(queries)
+    return [np.sort(part) for part in np.array_split(queries, n_parts)]
+
+
+def rotate_parts(parts: Sequence[Any]) -> list[Split]:
+    """Give every part its turn to test.
+
+    With ``k`` parts, fold ``f`` trains on parts ``f, ..., f + k - 3``, validates on
+    ``f + k - 2`` and tests on ``f + k - 1``, counted cyclically. Five parts S1..S5 give the
+    folds of LETOR: Fold1 is S1, S2, S3 / S4 / S5 and Fold5 is S5, S1, S2 / S3 / S4.
+
+    Parameters
+    ----------
+    parts : sequence of int arrays
+        At least three parts, each the 0-based positions of its queries.
+
+    References
+    ----------
+    T. Qin, T.-Y. Liu, J. Xu, H. Li. LETOR: A benchmark collection for research on learning to
+    rank for information retrieval. Information Retrieval 13, 2010.
+
+    Examples
+    --------
+    >>> from ranksieve.splits import rotate_parts
+    >>> for split in rotate_parts([[0], [1], [2], [3], [4]]):
+    ...     split.train.tolist(), split.vali.tolist(), split.test.tolist()
+    ([0, 1, 2], [3], [4])
+    ([1, 2, 3], [4], [0])
+    ([2, 3, 4], [0], [1])
+    ([3, 4, 0], [1], [2])
+    ([4, 0, 1], [2], [3])
+    """
+    if len(parts) < 3:
+        raise DataError(
+            f"train, validation and test need at least 3 parts of the queries, got {len(parts)}"
+        )
+    rotations = [[*parts[first:], *parts[:first]] for first in range(len(parts))]
+    return [Split(np.concatenate(train), vali, test) for *train, vali, test in rotations]
+
+
+def query_kfold(
+    n_queries: int, n_splits: int = 5, *, shuffle: bool = True, random_state: Any = 0
+) -> list[Split]:
+    """k-fold over queries: train on k - 2 parts, validate on one, test on one.
+
+    Every query is tested once. Parameters as in :func:`query_parts`; ``n_splits`` is at
+    least 3.
+
+    Examples
+    --------
+    >>> from ranksieve.splits import query_kfold
+    >>> [split.test.tolist() for split in query_kfold(6, 3, shuffle=False)]
+    [[4, 5], [0, 1], [2, 3]]
+    """
+    if n_splits < 3:
+        raise DataError(f"train, validation and test need n_splits >= 3, got {n_splits}")
+    parts = query_parts(n_queries, n_splits, shuffle=shuffle, random_state=random_state)
+    return rotate_parts(parts)
+
+
+def six_trials(n_queries: int, *, shuffle: bool = True, random_state: Any = 0) -> list[Split]:
+    """All 3! ways to train on, validate on and test on three parts of the queries.
+
+    The protocol of GAS, whose results are averages over the six trials. Parameters as in
+    :func:`query_parts`.
+
+    References
+    ----------
+    X. Geng, T.-Y. Liu, T. Qin, H. Li. Feature selection for ranking. SIGIR 2007.
+
+    Examples
+    --------
+    >>> from ranksieve.splits import six_trials
+    >>> trials = six_trials(3, shuffle=False)
+    >>> [(int(t.train[0]), int(t.vali[0]), int(t.test[0])) for t in trials]
+    [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)]
+    """
+    parts = query_parts(n_queries, 3, shuffle=shuffle, random_state=random_state)
+    return [Split(*assignment) for assignment in permutations(parts)]
+
+
+def _as_positions(queries: Any, role: str) -> np.ndarray:
+    positions = np.asarray(queries)
+    if positions.size == 0:
+        positions = positions.astype(np.int64)
+    if positions.ndim != 1 or positions.dtype.kind not in "iu":
+        raise DataError(f"{role} must be a list of 0-based positions of queries")
+    if np.any(positions < 0):
+        raise DataError(f"{role} has the negative query position {positions.min()}")
+    return positions.astype(np.int64)

@@ -1,0 +1,235 @@
+"""Naive versions of what the library computes: slow, readable and obviously right."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+# LETOR text
+
+NUMBER = re.compile(
+    r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[nN][aA][nN]|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?)",
+    re.ASCII,
+)
+BLANKS = " \t\r"
+
+
+@dataclass
+class LetorRows:
+    labels: list[float] = field(default_factory=list)
+    qids: list[str] = field(default_factory=list)
+    rows: list[dict[int, float]] = field(default_factory=list)
+    docs: list[str] = field(default_factory=list)
+
+
+class LetorProblem(Exception):
+    """A line that cannot be read."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__(line)
+        self.line = line
+
+
+def read_letor(text: bytes, n_features: int | None = None) -> LetorRows | LetorProblem:
+    """Rows of the text, or its first problem."""
+    result = LetorRows()
+    lines = text.removesuffix(b"\n").split(b"\n") if text else []
+    try:
+        for number, raw in enumerate(lines, start=1):
+            if b"\0" in raw:
+                raise LetorProblem(number)
+            line = raw.decode("utf-8", "backslashreplace")
+            if line.strip(BLANKS) and not line.lstrip(BLANKS).startswith("#"):
+                _read_row(line, number, n_features, result)
+        if not result.rows:
+            raise LetorProblem(len(lines))
+    except LetorProblem as problem:
+        return problem
+    return result
+
+
+def _read_row(line: str, number: int, n_features: int | None, result: LetorRows) -> None:
+    before, hash_sign, comment = line.partition("#")
+    words = [word for word in re.split("[ \t\r]+", before) if word]
+    if not NUMBER.fullmatch(words[0]) or not math.isfinite(float(words[0])):
+        raise LetorProblem(number)
+    if len(words) < 2 or not words[1].startswith("qid:") or words[1] == "qid:":
+        raise LetorProblem(number)
+    row: dict[int, float] = {}
+    for word in words[2:]:
+        index, colon, value = word.partition(":")
+        if not re.fullmatch("[0-9]+", index) or not colon or not NUMBER.fullmatch(value):
+            raise LetorProblem(number)
+        feature = int(index) - 1
+        if feature < 0 or any(feature <= earlier for earlier in row):
+            raise LetorProblem(number)
+        if feature >= (2**20 if n_features is None else n_features):
+            raise LetorProblem(number)
+        row[feature] = float(value)
+    result.labels.append(float(words[0]))
+    result.qids.append(words[1][len("qid:") :])
+    result.rows.append(row)
+    result.docs.append(document_id(comment) if hash_sign else "")
+
+
+def document_id(comment: str) -> str:
+    text = comment.lstrip(BLANKS)
+    match = re.match("docid[ \t\r]*=[ \t\r]*", text)
+    if match:
+        text = text[match.end() :].partition(" inc =")[0]
+    return text.strip(BLANKS)
+
+
+# Grouping
+
+
+def group(qid: list) -> tuple[list[int], list[int]]:
+    """Input rows in grouped order, and the query pointer."""
+    queries: list = []
+    for query in qid:
+        if query not in queries:
+            queries.append(query)
+    order = [row for query in queries for row in range(len(qid)) if qid[row] == query]
+    pointer = [0]
+    for query in queries:
+        pointer.append(pointer[-1] + sum(1 for other in qid if other == query))
+    return order, pointer
+
+
+# Measures of one query. ``labels`` are in ranked order.
+
+
+def gain(label: float, convention: str) -> float:
+    return label if convention in ("trec", "sklearn") else 2**label - 1
+
+
+def discount(rank: int, convention: str) -> float:
+    if convention in ("letor3", "letor4", "mslr"):
+        return 1.0 if rank <= 2 else 1 / math.log2(rank)
+    return 1 / math.log2(rank + 1)
+
+
+def is_relevant(label: float, convention: str) -> bool:
+    return label >= (2 if convention == "mslr" else 1)
+
+
+def dcg(labels: list[float], k: int, convention: str) -> float:
+    return sum(
+        gain(label, convention) * discount(rank, convention)
+        for rank, label in enumerate(labels[:k], start=1)
+    )
+
+
+def ndcg(labels: list[float], k: int | None, convention: str) -> float:
+    if k is not None and len(labels) < k and convention in ("letor3", "letor4", "mslr"):
+        return 0.0
+    k = len(labels) if k is None else k
+    ideal = dcg(sorted(labels, reverse=True), k, convention)
+    if ideal == 0:
+        return 1.0 if convention in ("lightgbm", "xgboost") else 0.0
+    return dcg(labels, k, convention) / ideal
+
+
+def mean_ndcg(labels: list[float], k: None, convention: str) -> float:
+    return sum(ndcg(labels, k, convention) for k in range(1, len(labels) + 1)) / len(labels)
+
+
+def average_precision(labels: list[float], k: int | None, convention: str) -> float:
+    relevant = [is_relevant(label, convention) for label in labels]
+    if not any(relevant):
+        return 1.0 if convention in ("lightgbm", "xgboost") else 0.0
+    if k is None or convention == "ranklib":
+        k = len(labels)
+    total = sum(
+        sum(relevant[:rank]) / rank for rank in range(1, k + 1) if any(relevant[rank - 1 : rank])
+    )
+    n_relevant = sum(relevant)
+    return total / (min(n_relevant, k) if convention in ("lightgbm", "xgboost") else n_relevant)
+
+
+def precision(labels: list[float], k: int, convention: str) -> float:
+    if convention == "letor3" and len(labels) < k:
+        return 0.0
+    hits = sum(is_relevant(label, convention) for label in labels[:k])
+    return hits / (min(k, len(labels)) if convention in ("xgboost", "ranklib") else k)
+
+
+def reciprocal_rank(labels: list[float], k: int | None, convention: str) -> float:
+    for rank, label in enumerate(labels[:k], start=1):
+        if is_relevant(label, convention):
+            return 1 / rank
+    return 0.0
+
+
+def expected_reciprocal_rank(
+    labels: list[float], k: int | None, convention: str, max_grade: int = 4
+) -> float:
+    total, looking = 0.0, 1.0
+    for rank, label in enumerate(labels[:k], start=1):
+        satisfied = (2**label - 1) / 2**max_grade
+        total += looking * satisfied / rank
+        looking *= 1 - satisfied
+    return total
+
+
+def pairwise_error(labels: list[float], scores: list[float]) -> float:
+    """Takes scores, not a ranked list: ties count one half."""
+    wrong = pairs = 0.0
+    for (label, score), (other_label, other_score) in itertools.permutations(
+        zip(labels, scores, strict=True), 2
+    ):
+        if label > other_label:
+            pairs += 1
+            wrong += (score < other_score) + (score == other_score) / 2
+    return wrong / pairs if pairs else 0.0
+
+
+def ranked(labels: list[float], scores: list[float]) -> list[float]:
+    order = sorted(range(len(scores)), key=lambda row: (-scores[row], row))
+    return [labels[row] for row in order]
+
+
+def averaged(measure, labels: list[float], scores: list[float], *arguments) -> float:
+    """Mean of a measure over all orders of documents with equal scores."""
+    blocks = [
+        [label for label, score in zip(labels, scores, strict=True) if score == level]
+        for level in sorted(set(scores), reverse=True)
+    ]
+    orders = [itertools.permutations(block) for block in blocks]
+    values = [
+        measure(list(itertools.chain.from_iterable(choice)), *arguments)
+        for choice in itertools.product(*orders)
+    ]
+    return sum(values) / len(values)
+
+
+# Scaling
+
+
+def scale_by_query(X, qid, scale) -> list[list[float]]:
+    """Apply ``scale`` to the values of each feature in each query."""
+    scaled = [[0.0] * len(row) for row in X]
+    for query in set(qid):
+        rows = [row for row, other in enumerate(qid) if other == query]
+        for feature in range(len(X[0])):
+            column = scale([Fraction(X[row][feature]) for row in rows])
+            for row, value in zip(rows, column, strict=True):
+                scaled[row][feature] = value
+    return scaled
+
+
+def min_max(values: list[Fraction]) -> list[float]:
+    low, high = min(values), max(values)
+    return [float((value - low) / (high - low)) if high > low else 0.0 for value in values]
+
+
+def standard(values: list[Fraction]) -> list[float]:
+    mean = sum(values) / len(values)
+    variance = sum((value - mean) ** 2 for value in values) / len(values)
+    if variance == 0:
+        return [0.0] * len(values)
+    sizes = [math.sqrt((value - mean) ** 2 / variance) for value in values]
+    return [size if value > mean else -size for size, value in zip(sizes, values, strict=True)]

@@ -1,0 +1,257 @@
+"""The command line: what it prints, how fast it starts, and how it fails."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from ranksieve import __version__, read_letor, read_parquet
+from ranksieve.cli import main
+from ranksieve.metrics import evaluate
+
+TEXT = """\
+#1:bm25
+#2:clicks
+2 qid:flights 1:3.5 2:10 # a
+0 qid:flights 1:1.5 2:11 # b
+1 qid:hotels 1:0.5 2:3 # c
+0 qid:hotels 1:0.7 2:1 # d
+0 qid:hotels 1:0.1 2:1 # e
+"""
+
+
+@pytest.fixture
+def text_file(tmp_path):
+    path = tmp_path / "data.txt"
+    path.write_text(TEXT)
+    return path
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command; returns status, output and errors."""
+
+    def runner(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main([str(argument) for argument in arguments])
+        output = capsys.readouterr()
+        code = stop.value.code
+        if isinstance(code, str):  # as the interpreter does: print it and fail
+            return 1, output.out, output.err + code
+        return code or 0, output.out, output.err
+
+    return runner
+
+
+def test_inspect(run, text_file):
+    status, output, errors = run("inspect", text_file)
+    assert (status, errors) == (0, "")
+    assert re.search(r"rows +5\n", re.sub(" +\n", "\n", output))
+    assert re.search(r"queries +2\n", re.sub(" +\n", "\n", output))
+    assert "bm25" in output
+    assert "NDCG@10" in output
+    assert max(map(len, output.splitlines())) <= 80
+
+
+def test_inspect_as_json(run, text_file):
+    status, output, _ = run("inspect", text_file, "--json", "--measure", "map")
+    found = json.loads(output)
+    assert status == 0
+    assert found["n_rows"] == 5
+    assert found["labels"] == {"0.0": 3, "1.0": 1, "2.0": 1}
+    assert found["measure"] == "MAP"
+    assert [feature["name"] for feature in found["best_features"]] == ["bm25", "clicks"]
+
+
+def test_inspect_the_demo(run):
+    status, output, _ = run("inspect", "--demo", "--top", "3")
+    assert status == 0
+    assert "embedded demo" in output
+    table = output.split("Best single features")[1].strip().splitlines()
+    assert len(table) == 2 + 3
+
+
+def test_inspect_needs_data_or_demo(run, text_file):
+    assert "name a file, or use --demo" in run("inspect")[2]
+    assert run("inspect", text_file, "--demo")[0] == 2
+
+
+def test_inspect_a_collection(run, mq2008_dir):
+    status, output, _ = run("inspect", mq2008_dir, "--json")
+    found = json.loads(output)
+    assert (status, found["n_rows"], found["n_queries"]) == (0, 15_211, 784)
+
+
+def test_convert_there_and_back(run, text_file, tmp_path):
+    parquet, packed = tmp_path / "data.parquet", tmp_path / "back.txt.gz"
+    status, output, _ = run("convert", text_file, parquet)
+    assert (status, output) == (0, f"{parquet}: 5 rows, 2 queries, 2 features\n")
+    assert run("convert", parquet, packed)[0] == 0
+    first, second, third = read_letor(text_file), read_parquet(parquet), read_letor(packed)
+    for other in (second, third):
+        np.testing.assert_array_equal(other.X, first.X)
+        assert other.qid.tolist() == first.qid.tolist()
+        assert other.doc_ids.tolist() == list("abcde")
+        assert other.feature_names.tolist() == ["bm25", "clicks"]
+
+
+def test_convert_joins_files_and_drops_zeros(run, tmp_path):
+    parts = [tmp_path / "1.txt", tmp_path / "2.txt"]
+    parts[0].write_text("1 qid:1 1:0 2:5\n")
+    parts[1].write_text("0 qid:2 1:3 2:0\n")
+    joined = tmp_path / "joined.txt"
+    assert run("convert", *parts, joined, "--sparse", "--n-features", 3)[0] == 0
+    assert joined.read_text() == "1 qid:1 2:5.0 3:0.0\n0 qid:2 1:3.0\n"
+
+
+def test_evaluate_equals_the_library(run, text_file, tmp_path):
+    scores = tmp_path / "scores.txt"
+    scores.write_text("0.5\n1\n3e-1\n\n-2\n0\n")
+    status, output, _ = run(
+        "evaluate",
+        text_file,
+        scores,
+        "--measures",
+        "map, ndcg@2",
+        "--convention",
+        "letor4",
+        "--json",
+    )
+    data = read_letor(text_file)
+    expected = evaluate(data.y, [0.5, 1, 0.3, -2, 0], data.qid, ["map", "ndcg@2"], "letor4")
+    assert status == 0
+    assert json.loads(output) == {"convention": "letor4", "mean": expected.mean}
+    status, output, _ = run("evaluate", text_file, scores, "--per-query", "--measures", "map")
+    assert status == 0
+    assert [line.split() for line in output.splitlines()] == [
+        ["query", "MAP"],
+        ["flights", "0.5000"],
+        ["hotels", "1.0000"],
+        ["mean", "of", "2", "queries", "0.7500"],
+    ]
+    everything = json.loads(run("evaluate", text_file, scores, "--per-query", "--json")[1])
+    assert everything["query_ids"] == ["flights", "hotels"]
+    assert everything["per_query"]["MAP"] == [0.5, 1.0]
+
+
+def test_evaluate_follows_the_lines_of_ungrouped_files(run, tmp_path):
+    data, scores = tmp_path / "data.txt", tmp_path / "scores.txt"
+    data.write_text("0 qid:1 1:1\n1 qid:2 1:1\n1 qid:1 1:1\n0 qid:2 1:1\n")
+    scores.write_text("qid1\t0\t1.0\nqid2\t0\t2.0\nqid1\t1\t3.0\nqid2\t1\t0.5\n")  # as RankLib
+    answer = json.loads(run("evaluate", data, scores, "--measures", "map", "--json")[1])
+    assert answer["mean"]["MAP"] == 1.0
+
+
+def test_published_digits(run, mq2008_dir, tmp_path):
+    part = mq2008_dir / "S5.txt"
+    scores = tmp_path / "scores.txt"
+    scores.write_text("".join(f"{value!r}\n" for value in read_letor(part).X[:, 38].tolist()))
+    status, output, _ = run("evaluate", part, scores, "--convention", "letor4")
+    assert status == 0
+    assert output.splitlines()[-1].split()[-4:] == ["0.4311", "0.1920", "0.2333", "0.4454"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("1\n2\nx\n4\n5\n", ":3: the score is not a number: 'x'"),
+        ("1\n2\nnan\n4\n5\n", ":3: the score must be finite: 'nan'"),
+        ("1\n2\n3 4\n", ":3: expected one score per line, found 2 words"),
+        ("1\n2\n", ":2: 2 scores, but "),
+        ("", ":0: no scores"),
+    ],
+)
+def test_bad_scores(run, text_file, tmp_path, content, message):
+    scores = tmp_path / "scores.txt"
+    scores.write_text(content)
+    status, output, errors = run("evaluate", text_file, scores)
+    assert (status, output) == (1, "")
+    assert errors.startswith(f"error: {scores}{message}")
+
+
+BAD_FILES = {
+    "not a number": ("1 qid:1 1:x\n", r":1: the value is not a number: 'x'"),
+    "missing qid": ("0 qid:1 1:1\n1 1:1\n", r":2: expected 'qid:' after the label"),
+    "index 0": ("1 qid:1 0:1\n", r":1: index 0, but indices start at 1"),
+    "out of order": ("1 qid:1 2:1 1:1\n", r":1: index 1 comes after a larger one"),
+    "twice": ("1 qid:1 1:1 1:1\n", r":1: index 1 occurs twice"),
+    "NUL": ("1 qid:1 1:1\n\0\n", r":2: NUL byte"),
+    "empty": ("", r":0: no rows"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_FILES)
+def test_bad_files(run, tmp_path, case):
+    content, message = BAD_FILES[case]
+    path = tmp_path / "bad.txt"
+    path.write_text(content)
+    status, output, errors = run("inspect", path)
+    assert (status, output) == (1, "")
+    assert re.match(re.escape(f"error: {path}") + message, errors)
+
+
+def test_other_bad_input(run, text_file, tmp_path):
+    beyond = run("inspect", text_file, "--n-features", 1)
+    assert beyond[2].startswith(f"error: {text_file}:3: index 2 is beyond n_features=1")
+    cut = tmp_path / "cut.gz"
+    cut.write_bytes(b"\x1f\x8b\x08\x00")
+    assert run("inspect", cut)[2].startswith(f"error: {cut}:0: the compressed file is truncated")
+    assert run("inspect", tmp_path)[2].startswith(f"error: {tmp_path}:0: no known layout")
+    assert run("inspect", tmp_path / "none")[2].startswith(
+        f"error: {tmp_path}/none:0: no such file"
+    )
+    assert "unknown measure 'ndgc'; known are" in run("inspect", text_file, "--measure", "ndgc")[2]
+    assert "unknown convention 'x'" in run("inspect", text_file, "--convention", "x")[2]
+    mixed = run("convert", text_file, tmp_path / "a.parquet", tmp_path / "b.txt")
+    assert "cannot be joined" in mixed[2]
+
+
+def test_no_traceback_from_the_program_itself(tmp_path):
+    path = tmp_path / "bad.txt"
+    path.write_text("x\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "ranksieve", "inspect", str(path)], capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert done.stderr == f"error: {path}:1: the label is not a number: 'x'\n"
+
+
+def test_version_and_help(run):
+    assert run("--version")[1] == f"ranksieve {__version__}\n"
+    status, output, _ = run("--help")
+    assert status == 0
+    for command in ("inspect", "convert", "evaluate"):
+        assert command in output
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys\n"
+        "from ranksieve.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "heavy = {'numpy', 'scipy', 'numba', 'sklearn', 'pyarrow', 'rich', 'matplotlib'}\n"
+        "print(sorted(heavy & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_progress_bar_only_on_a_terminal(text_file, tmp_path):
+    pty = pytest.importorskip("pty", reason="pseudo-terminals are a Unix matter")
+    big = tmp_path / "big.txt"
+    big.write_text("".join(f"0 qid:{n} 1:0.123456\n" for n in range(100_000)))
+    command = [sys.executable, "-m", "ranksieve", "inspect", str(big), "--json"]
+    piped = subprocess.run(command, capture_output=True, text=True)
+    assert (piped.returncode, piped.stderr) == (0, "")
+    master, slave = pty.openpty()
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": "80"}
+    shown = subprocess.run(command, stdout=subprocess.PIPE, stderr=slave, env=environment)
+    os.close(slave)
+    assert shown.returncode == 0
+    assert b"Reading" in os.read(master, 100_000)
+    os.close(master)
+    assert json.loads(shown.stdout)["n_rows"] == 100_000

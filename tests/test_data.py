@@ -1,0 +1,242 @@
+"""RankingData: grouping, what it accepts, and how it is taken apart and put together."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from ranksieve import DataError, RankingData, concatenate
+from tests import oracles
+
+X = np.arange(12.0).reshape(6, 2)
+Y = [0, 1, 2, 0, 1, 0]
+QID = ["b", "a", "b", "c", "a", "b"]
+
+
+@given(st.lists(st.integers(0, 5) | st.sampled_from(["x", "y"]), min_size=1, max_size=30))
+def test_grouping_equals_the_naive_one(qid):
+    column = np.empty(len(qid), dtype=object)
+    column[:] = qid
+    rows = np.arange(len(qid), dtype=float)
+    data = RankingData(rows[:, None], rows, column, doc_ids=rows.astype(str))
+    order, pointer = oracles.group(qid)
+    assert data.row_order.tolist() == order
+    assert data.query_ptr.tolist() == pointer
+    assert data.X.ravel().tolist() == order
+    assert data.y.tolist() == order
+    assert data.qid.tolist() == [qid[row] for row in order]
+    assert data.doc_ids.tolist() == [str(float(row)) for row in order]
+    np.testing.assert_array_equal(data.to_input_order(data.y), rows)
+
+
+@pytest.mark.parametrize(
+    "qid",
+    [
+        np.array([7, 3, 7, 3], dtype=np.int8),
+        np.array([7, 3, 7, 3], dtype=np.uint64),
+        np.array([0.5, 1.5, 0.5, 1.5]),
+        np.array(["x", "y", "x", "y"]),
+        np.array(["2026-01-01", "2025-01-01"] * 2, dtype="datetime64[D]"),
+        np.array([True, False, True, False]),
+        pd.Series(["x", "y", "x", "y"]),
+        pd.Series(["x", "y", "x", "y"], dtype="category"),
+        pd.Series([1, 2, 1, 2], dtype="Int64", index=[9, 8, 7, 6]),
+        pl.Series(["x", "y", "x", "y"]),
+        [1, 2, 1, 2],
+    ],
+)
+def test_query_ids_of_any_type(qid):
+    data = RankingData(np.zeros((4, 1)), [0, 1, 2, 3], qid)
+    assert data.y.tolist() == [0, 2, 1, 3]
+    assert data.query_ptr.tolist() == [0, 2, 4]
+    assert data.qid[0] == np.asarray(qid)[0]
+
+
+def test_grouped_input_is_not_copied():
+    data = RankingData(X, np.zeros(6), [3, 3, 1, 1, 1, 2])
+    assert np.shares_memory(data.X, X)
+    assert data.row_order.tolist() == list(range(6))
+
+
+def test_input_is_not_modified():
+    original = X.copy()
+    RankingData(X, Y, QID)
+    np.testing.assert_array_equal(X, original)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames_bring_their_names(frame):
+    table = frame({"bm25": [1.0, 2.0], "clicks": [3, 4]})
+    data = RankingData(table, [1, 0], [5, 5])
+    assert data.feature_names.tolist() == ["bm25", "clicks"]
+    assert data.X.tolist() == [[1, 3], [2, 4]]
+    assert data.has_feature_names
+    renamed = RankingData(table, [1, 0], [5, 5], feature_names=["a", "b"])
+    assert renamed.feature_names.tolist() == ["a", "b"]
+
+
+def test_missing_values_of_a_frame_become_nan():
+    table = pd.DataFrame({"a": pd.array([1, None], dtype="Int64"), "b": [0.5, 1.0]})
+    data = RankingData(table, [1, 0], [5, 5])
+    assert np.isnan(data.X[1, 0])
+    assert data.X[0].tolist() == [1, 0.5]
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_matrix, sparse.coo_array])
+def test_sparse_matrices_become_csr(kind):
+    data = RankingData(kind(X), Y, QID)
+    assert isinstance(data.X, sparse.csr_matrix)
+    np.testing.assert_array_equal(data.X.toarray(), RankingData(X, Y, QID).X)
+
+
+@pytest.mark.parametrize(
+    ("given_type", "kept"), [("f4", "f4"), ("f8", "f8"), ("i4", "f8"), ("?", "f8")]
+)
+def test_number_types(given_type, kept):
+    assert RankingData(X.astype(given_type), Y, QID).X.dtype == kept
+    assert RankingData(sparse.csr_matrix(X.astype(given_type)), Y, QID).X.dtype == kept
+
+
+def test_default_names_are_the_numbers_of_letor_files():
+    data = RankingData(X, Y, QID)
+    assert data.feature_names.tolist() == ["1", "2"]
+    assert not data.has_feature_names
+
+
+@pytest.mark.parametrize("matrix", [X, sparse.csr_matrix(X)], ids=["dense", "sparse"])
+def test_take_features(matrix):
+    data = RankingData(matrix, Y, QID, feature_names=["a", "b"])
+    for features in ([1, 0], ["b", "a"], np.array(["b", "a"])):
+        taken = data.take_features(features)
+        assert taken.feature_names.tolist() == ["b", "a"]
+        np.testing.assert_array_equal(dense(taken), dense(data)[:, ::-1])
+    assert data.take_features([False, True]).feature_names.tolist() == ["b"]
+    with pytest.raises(DataError, match="no feature named 'z'"):
+        data.take_features(["z"])
+    with pytest.raises(IndexError):
+        data.take_features([2])
+
+
+def dense(data: RankingData) -> np.ndarray:
+    return data.X.toarray() if data.is_sparse else data.X
+
+
+@pytest.mark.parametrize("matrix", [X, sparse.csr_matrix(X)], ids=["dense", "sparse"])
+def test_take_queries(matrix):
+    data = RankingData(matrix, Y, QID, doc_ids=list("012345"))
+    taken = data.take_queries([2, 0])
+    assert taken.query_ids.tolist() == ["c", "b"]
+    assert taken.query_ptr.tolist() == [0, 1, 4]
+    assert taken.row_order.tolist() == [3, 0, 2, 5]
+    assert taken.doc_ids.tolist() == ["3", "0", "2", "5"]
+    np.testing.assert_array_equal(dense(taken), X[[3, 0, 2, 5]])
+    assert data.take_queries([True, False, True]).query_ids.tolist() == ["b", "c"]
+    assert data.take_queries([-1]).query_ids.tolist() == ["c"]
+    assert data.take_queries([]).n_rows == 0
+
+
+def test_a_run_of_queries_is_a_view():
+    data = RankingData(X, Y, [1, 1, 2, 2, 3, 3])
+    assert np.shares_memory(data.take_queries([1, 2]).X, X)
+    assert not np.shares_memory(data.take_queries([2, 1]).X, X)
+
+
+def test_bad_queries_to_take():
+    data = RankingData(X, Y, QID)
+    with pytest.raises(DataError, match="only once"):
+        data.take_queries([0, 0])
+    with pytest.raises(DataError, match="mask of 2 queries for 3"):
+        data.take_queries([True, False])
+    with pytest.raises(IndexError):
+        data.take_queries([3])
+    with pytest.raises(DataError, match="its order has gaps"):
+        data.take_queries([1, 2]).to_input_order(np.zeros(3))
+    with pytest.raises(DataError, match="got 2 values for 6 rows"):
+        data.to_input_order([1, 2])
+
+
+def test_concatenate():
+    data = RankingData(X, Y, QID, doc_ids=list("012345"))
+    parts = [data.take_queries([0]), data.take_queries([2, 1])]
+    joined = concatenate(parts)
+    assert joined.query_ids.tolist() == ["b", "c", "a"]
+    assert joined.doc_ids.tolist() == ["0", "2", "5", "3", "1", "4"]
+    np.testing.assert_array_equal(joined.X, X[[0, 2, 5, 3, 1, 4]])
+    mixed = concatenate([parts[0], RankingData(sparse.csr_matrix(X[:1]), [0], ["z"])])
+    assert mixed.is_sparse
+    assert mixed.doc_ids.tolist() == ["0", "2", "5", ""]
+
+
+def test_concatenate_refuses_what_does_not_fit():
+    data = RankingData(X, Y, QID)
+    with pytest.raises(DataError, match="query 'b' occurs in parts 1 and 2; pass merge=True"):
+        concatenate([data, data])
+    assert concatenate([data, data], merge=True).n_queries == 3
+    with pytest.raises(DataError, match="part 1 has 2 features but part 2 has 1"):
+        concatenate([data, data.take_features([0])])
+    with pytest.raises(DataError, match="different feature names"):
+        concatenate([data, data.take_features([1, 0])])
+    with pytest.raises(DataError, match="nothing"):
+        concatenate([])
+
+
+def test_conventions_of_other_libraries():
+    data = RankingData(X, Y, QID)
+    assert data.group_counts.tolist() == [3, 2, 1]
+    assert data.query_codes.tolist() == [0, 0, 0, 1, 1, 2]
+    back = RankingData.from_group_counts(data.X, data.y, data.group_counts)
+    np.testing.assert_array_equal(back.query_ptr, data.query_ptr)
+    again = RankingData(data.X, data.y, data.query_codes)
+    np.testing.assert_array_equal(again.query_ptr, data.query_ptr)
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [([3, 2], "add up to 5 rows but X has 6"), ([6, 0], "positive"), ([2.5, 3.5], "positive")],
+)
+def test_bad_group_counts(counts, message):
+    with pytest.raises(DataError, match=message):
+        RankingData.from_group_counts(X, Y, counts)
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"qid": None}, "qid is required.*np.zeros"),
+        ({"qid": [1, 2]}, "qid has 2 entries but X has 6 rows"),
+        ({"qid": [[1]] * 6}, r"qid must have one entry per row, but its shape is \(6, 1\)"),
+        ({"qid": [1, 2, np.nan, 1, 1, 1]}, "qid is missing in row 2"),
+        ({"qid": [1, None, 1, 1, 1, 1]}, "qid is missing in row 1"),
+        ({"qid": pd.Series([1, None] * 3, dtype="Int64")}, "qid is missing in row 1"),
+        ({"y": [1, 2]}, "y has 2 entries but X has 6 rows"),
+        ({"y": [0, 0, np.nan, 0, 0, 0]}, "the label of row 2 is nan"),
+        ({"y": list("abcdef")}, "labels must be numbers"),
+        ({"X": np.zeros(6)}, r"two dimensions.*\(6,\)"),
+        ({"X": np.array([["a", "b"]] * 6)}, "numbers only"),
+        ({"X": np.zeros((6, 2), dtype=complex)}, "numbers only"),
+        ({"feature_names": ["a"]}, "1 feature names but 2 features"),
+        ({"feature_names": ["a", "a"]}, "two features are named 'a'"),
+        ({"doc_ids": ["a"]}, "doc_ids has 1 entries but X has 6 rows"),
+    ],
+)
+def test_bad_input_is_explained(parts, message):
+    arguments = {"X": X, "y": Y, "qid": QID} | parts
+    with pytest.raises(DataError, match=message):
+        RankingData(**arguments)
+
+
+@pytest.mark.parametrize("as_csr", [False, True])
+def test_check_finite_names_the_input_row(as_csr):
+    matrix = X.copy()
+    matrix[5, 1] = np.inf
+    data = RankingData(sparse.csr_matrix(matrix) if as_csr else matrix, Y, QID)
+    with pytest.raises(DataError, match=r"X has infinity in row 5, feature '2' \(column 1\)"):
+        data.check_finite()
+    RankingData(X, Y, QID).check_finite()
+
+
+def test_repr():
+    assert repr(RankingData(X, Y, QID)) == "RankingData(6 rows, 3 queries, 2 features)"

@@ -1,0 +1,455 @@
+"""Measures against naive versions, the programs that the conventions are named after, and LETOR."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ranksieve import DataError, read_letor
+from ranksieve.metrics import (
+    CONVENTIONS,
+    ERR,
+    MAP,
+    MRR,
+    NDCG,
+    MeanNDCG,
+    P,
+    PairwiseError,
+    evaluate,
+    make_query_scorer,
+    parse_measure,
+)
+from ranksieve.threads import limit_threads
+from tests import oracles
+
+MEASURES = {
+    "NDCG": oracles.ndcg,
+    "MAP": oracles.average_precision,
+    "P": oracles.precision,
+    "MeanNDCG": oracles.mean_ndcg,
+    "MRR": oracles.reciprocal_rank,
+    "ERR": oracles.expected_reciprocal_rank,
+}
+NO_CUTOFF = ("MeanNDCG", "PairwiseError")
+
+
+def defined(convention: str) -> list[str]:
+    return [name for name in MEASURES if name not in CONVENTIONS[convention].undefined]
+
+
+@st.composite
+def rankings(draw, max_documents=6, distinct_scores=False):
+    """Labels, scores and query ids of a few queries, with many ties."""
+    lengths = draw(st.lists(st.integers(1, max_documents), min_size=1, max_size=4))
+    n = sum(lengths)
+    labels = draw(st.lists(st.integers(0, 4), min_size=n, max_size=n))
+    if distinct_scores:
+        scores = draw(st.permutations(range(n)))
+    else:
+        scores = draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
+    qid = np.repeat(np.arange(len(lengths)), lengths)
+    return np.array(labels, dtype=float), np.array(scores, dtype=float), qid
+
+
+def per_query_oracle(function, labels, scores, qid, average, *arguments):
+    values = []
+    for query in dict.fromkeys(qid.tolist()):
+        rows = qid == query
+        y, s = labels[rows].tolist(), scores[rows].tolist()
+        if average:
+            values.append(oracles.averaged(function, y, s, *arguments))
+        else:
+            values.append(function(oracles.ranked(y, s), *arguments))
+    return values
+
+
+@given(rankings(), st.sampled_from(sorted(CONVENTIONS)), st.booleans(), st.data())
+def test_every_measure_equals_its_naive_version(case, convention, average, data):
+    labels, scores, qid = case
+    name = data.draw(st.sampled_from(defined(convention)))
+    smallest = 1 if name == "P" else 0
+    k = None if name in NO_CUTOFF else data.draw(st.integers(smallest, 8)) or None
+    measure = parse_measure(name.lower() if k is None else f"{name.lower()}@{k}")
+    ties = "average" if average else "stable"
+    result = evaluate(labels, scores, qid, measure, convention, ties=ties)
+    expected = per_query_oracle(MEASURES[name], labels, scores, qid, average, k, convention)
+    np.testing.assert_allclose(result.per_query[measure.name], expected, rtol=1e-12, atol=1e-14)
+    assert result.mean[measure.name] == pytest.approx(np.mean(expected), rel=1e-12)
+
+
+@given(rankings(), st.sampled_from(["stable", "average"]))
+def test_pairwise_error_equals_counting_pairs(case, ties):
+    labels, scores, qid = case
+    result = evaluate(labels, scores, qid, PairwiseError(), ties=ties)
+    expected = [
+        oracles.pairwise_error(labels[qid == query].tolist(), scores[qid == query].tolist())
+        for query in dict.fromkeys(qid.tolist())
+    ]
+    np.testing.assert_allclose(result.per_query["PairwiseError"], expected, atol=1e-14)
+
+
+@given(rankings(max_documents=40), st.sampled_from(sorted(CONVENTIONS)))
+def test_values_lie_between_zero_and_one(case, convention):
+    labels, scores, qid = case
+    measures = [NDCG(5), NDCG(), MeanNDCG(), MRR(), ERR(10), PairwiseError()]
+    measures += [m for m in (MAP(), MAP(3), P(5)) if m.label in defined(convention)]
+    for ties in ("stable", "average"):
+        result = evaluate(labels, scores, qid, measures, convention, ties=ties)
+        for values in result.per_query.values():
+            assert np.all((values >= 0) & (values <= 1))
+
+
+@given(rankings(max_documents=40), st.sampled_from(sorted(CONVENTIONS)))
+def test_the_ideal_order_is_perfect(case, convention):
+    labels, _, qid = case
+    has_relevant = np.array([labels[qid == query].max() > 0 for query in np.unique(qid)])
+    for ties in ("stable", "average"):
+        measures = [NDCG(1), NDCG(), MeanNDCG()]
+        result = evaluate(labels, labels, qid, measures, convention, ties=ties)
+        for values in result.per_query.values():
+            assert np.all(values[has_relevant] == 1.0)
+    assert evaluate(labels, labels, qid, PairwiseError()).mean["PairwiseError"] == 0
+
+
+@given(rankings(distinct_scores=True), st.sampled_from(sorted(CONVENTIONS)), st.randoms())
+def test_order_of_rows_and_queries_does_not_matter(case, convention, random):
+    labels, scores, qid = case
+    measures = [NDCG(3), MeanNDCG(), MRR(), ERR(), PairwiseError()]
+    measures += [m for m in (MAP(), P(2)) if m.label in defined(convention)]
+    before = evaluate(labels, scores, qid, measures, convention)
+    order = list(range(len(labels)))
+    random.shuffle(order)
+    after = evaluate(labels[order], scores[order], qid[order], measures, convention)
+    place = {query: position for position, query in enumerate(after.query_ids.tolist())}
+    back = [place[query] for query in before.query_ids.tolist()]
+    for name, values in before.per_query.items():
+        np.testing.assert_array_equal(after.per_query[name][back], values)
+
+
+@given(rankings(max_documents=12), st.randoms())
+def test_averaged_ties_do_not_depend_on_row_order(case, random):
+    labels, scores, qid = case
+    order = list(range(len(labels)))
+    random.shuffle(order)
+    order = np.array(order)[np.argsort(qid[order], kind="stable")]
+    measures = [NDCG(3), MAP(), P(2), MeanNDCG(), MRR(), ERR(4)]
+    before = evaluate(labels, scores, qid, measures, ties="average")
+    after = evaluate(labels[order], scores[order], qid[order], measures, ties="average")
+    for name, values in before.per_query.items():
+        np.testing.assert_allclose(after.per_query[name], values, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 31, 33, 100, 1000])
+def test_long_lists_are_sorted_stably(n):
+    rng = np.random.default_rng(n)
+    labels = rng.integers(0, 3, n).astype(float)
+    scores = rng.integers(0, max(2, n // 3), n).astype(float)
+    result = evaluate(labels, scores, np.zeros(n), [NDCG(), MAP()])
+    ranked = oracles.ranked(labels.tolist(), scores.tolist())
+    assert result.mean["NDCG"] == pytest.approx(oracles.ndcg(ranked, None, "standard"), rel=1e-12)
+    expected = oracles.average_precision(ranked, None, "standard")
+    assert result.mean["MAP"] == pytest.approx(expected, rel=1e-12)
+
+
+def test_threads_do_not_change_a_bit():
+    rng = np.random.default_rng(0)
+    labels, scores = rng.integers(0, 5, 60_000), rng.integers(0, 50, 60_000)
+    qid = np.sort(rng.integers(0, 900, 60_000))
+    measures = [NDCG(10), MAP(), P(5), MeanNDCG(), MRR(), ERR(10), PairwiseError()]
+    results = []
+    for n in (1, 2, 5):
+        with limit_threads(n):
+            results.append(evaluate(labels, scores, qid, measures, ties="average"))
+    for other in results[1:]:
+        for name, values in results[0].per_query.items():
+            np.testing.assert_array_equal(other.per_query[name], values)
+
+
+# The programs themselves
+
+
+def peer_data(seed, grades=3):
+    """Ties, one-document queries and queries without relevant documents."""
+    rng = np.random.default_rng(seed)
+    lengths = np.concatenate([[1, 1, 2], rng.integers(1, 30, 40)])
+    n = lengths.sum()
+    qid = np.repeat(np.arange(len(lengths)), lengths)
+    labels = np.where(rng.random(n) < 0.6, 0, rng.integers(0, grades, n)).astype(float)
+    labels[np.isin(qid, [0, 5, 9])] = 0
+    scores = rng.integers(0, 12, n) / 4.0  # exact in 32 bits
+    return labels, scores, qid, lengths
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_lightgbm(seed):
+    lightgbm = pytest.importorskip("lightgbm")
+    labels, scores, _, lengths = peer_data(seed)
+    cutoffs = [1, 3, 10, 40]
+    quiet = {"verbose": -1, "min_data_in_bin": 1, "min_data_in_leaf": 10**6}
+    X = np.arange(len(labels), dtype=float)[:, None]
+    train = lightgbm.Dataset(X, labels, group=lengths, params=quiet)
+    valid = lightgbm.Dataset(X, labels, group=lengths, init_score=scores, reference=train)
+    theirs: dict = {}
+    lightgbm.train(  # no split is possible, so the metric is that of the initial scores
+        {"objective": "lambdarank", "metric": ["ndcg", "map"], "eval_at": cutoffs, **quiet},
+        train,
+        1,
+        valid_sets=[valid],
+        callbacks=[lightgbm.record_evaluation(theirs)],
+    )
+    qid = np.repeat(np.arange(len(lengths)), lengths)
+    measures = [kind(k) for kind in (NDCG, MAP) for k in cutoffs]
+    ours = evaluate(labels, scores, qid, measures, "lightgbm").mean
+    for name, (value,) in theirs["valid_0"].items():
+        assert ours[name.upper()] == pytest.approx(value, rel=1e-10)
+
+
+def xgboost_values(labels, scores, lengths, metrics):
+    xgboost = pytest.importorskip("xgboost")
+    matrix = xgboost.DMatrix(np.zeros((len(labels), 1)), label=labels)
+    matrix.set_group(lengths)
+    matrix.set_base_margin(scores)
+    parameters = {"objective": "rank:ndcg", "eval_metric": metrics, "base_score": 0.5}
+    booster = xgboost.train(parameters, matrix, num_boost_round=0)
+    pairs = booster.eval(matrix).split("\t")[1:]
+    return {name.removeprefix("eval-"): float(v) for name, v in (p.rsplit(":", 1) for p in pairs)}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_xgboost_graded(seed):
+    labels, scores, qid, lengths = peer_data(seed)
+    names = ["ndcg", "ndcg@1", "ndcg@3", "ndcg@10", "ndcg@40", "ndcg@10-"]
+    theirs = xgboost_values(labels, scores, lengths, names)
+    for name in names:
+        ours = evaluate(labels, scores, qid, name, "xgboost").mean.popitem()[1]
+        assert ours == pytest.approx(theirs[name], rel=1e-6), name
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_xgboost_binary(seed):
+    labels, scores, qid, lengths = peer_data(seed, grades=2)
+    names = ["map", "map@1", "map@3", "map@40", "map@3-", "pre@1", "pre@3", "pre@10"]
+    theirs = xgboost_values(labels, scores, lengths, names)
+    for name in names:
+        ours = evaluate(labels, scores, qid, name.replace("pre", "p"), "xgboost").mean.popitem()[1]
+        assert ours == pytest.approx(theirs[name], rel=1e-6), name
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_trec_eval(seed):
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    labels, scores, qid, _ = peer_data(seed)
+    rng = np.random.default_rng(seed)
+    scores = scores + rng.integers(-1, 2, len(scores)) * 1e-12  # equal in 32 bits only
+    docs = np.array([f"d{number}" for number in rng.permutation(len(labels))], dtype=object)
+    qrels: dict = {}
+    run: dict = {}
+    for label, score, query, doc in zip(labels, scores, qid, docs, strict=True):
+        qrels.setdefault(str(query), {})[doc] = int(label)
+        run.setdefault(str(query), {})[doc] = float(score)
+    names = {
+        "ndcg": NDCG(),
+        "ndcg_cut_5": NDCG(5),
+        "map": MAP(),
+        "map_cut_5": MAP(5),
+        "P_5": P(5),
+        "P_30": P(30),
+        "recip_rank": MRR(),
+    }
+    asked = {"ndcg", "ndcg_cut.5", "map", "map_cut.5", "P.5,30", "recip_rank"}
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, asked).evaluate(run)
+    ours = evaluate(labels, scores, qid, names.values(), "trec", doc_ids=docs)
+    for name, measure in names.items():
+        values = [theirs[str(query)][name] for query in ours.query_ids]
+        np.testing.assert_allclose(ours.per_query[measure.name], values, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_scikit_learn(seed):
+    from sklearn.metrics import ndcg_score
+
+    labels, scores, qid, _ = peer_data(seed)
+    for k in (1, 3, 10, None):
+        ours = evaluate(labels, scores, qid, NDCG(k), "sklearn")
+        for query, value in zip(ours.query_ids, ours.per_query[NDCG(k).name], strict=True):
+            rows = qid == query
+            if rows.sum() > 1:  # scikit-learn refuses single documents
+                theirs = ndcg_score(labels[rows][None], scores[rows][None], k=k)
+                assert value == pytest.approx(theirs, rel=1e-10, abs=1e-12)
+
+
+# Published digits
+
+
+LETOR_DIGITS = {
+    ("S5.txt", "MAP"): 0.4311,
+    ("S5.txt", "P@10"): 0.2333,
+    ("S5.txt", "MeanNDCG"): 0.4454,
+    ("S5.txt", "NDCG@10"): 0.1920,
+    ("S4.txt", "MAP"): 0.5183,
+    ("S4.txt", "P@10"): 0.2484,
+    ("S4.txt", "MeanNDCG"): 0.5369,
+    ("S4.txt", "NDCG@10"): 0.2254,
+}
+
+
+def test_ranking_mq2008_by_feature_39_gives_the_published_digits(mq2008_dir):
+    # On folds 1 and 5 greedy RankRLS chose this one feature (Pahikkala et al. 2010, Table 1).
+    for (part, name), published in LETOR_DIGITS.items():
+        data = read_letor(mq2008_dir / part, n_features=46)
+        value = evaluate(data.y, data.X[:, 38], data.qid, name, "letor4").mean[name]
+        assert round(value, 4) == published, (part, name)
+
+
+def test_conventions_on_all_of_mq2008(mq2008_dir):
+    data = read_letor([mq2008_dir / f"S{part}.txt" for part in range(1, 6)])
+    no_short_rule = dataclasses.replace(CONVENTIONS["letor4"], short_list="truncate")
+    linear = dataclasses.replace(CONVENTIONS["standard"], gain="linear")
+    expected = {"letor4": 0.162, "standard": 0.399, "lightgbm": 0.679}
+    for convention, value in [*expected.items(), (no_short_rule, 0.404), (linear, 0.405)]:
+        result = evaluate(data.y, data.X[:, 24], data.qid, NDCG(10), convention)
+        assert round(result.mean["NDCG@10"], 3) == value
+
+
+# Names, errors and scikit-learn
+
+
+@pytest.mark.parametrize(
+    ("text", "measure"),
+    [
+        ("ndcg@10", NDCG(10)),
+        ("NDCG", NDCG()),
+        (" map ", MAP()),
+        ("ap@5", MAP(5)),
+        ("p@10", P(10)),
+        ("P(rel=2)@5", P(5, rel=2)),
+        ("mean-ndcg", MeanNDCG()),
+        ("MeanNDCG", MeanNDCG()),
+        ("err@20", ERR(20)),
+        ("err(max_grade=2)", ERR(max_grade=2)),
+        ("rr", MRR()),
+        ("mrr@10", MRR(10)),
+        ("ndcg@10-", NDCG(10, empty=0)),
+        ("map-", MAP(empty=0)),
+        ("pairwise-error", PairwiseError()),
+    ],
+)
+def test_names(text, measure):
+    assert parse_measure(text) == measure
+    assert parse_measure(measure.name) == measure
+    assert repr(measure) == measure.name
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ndgc@10", "unknown measure 'ndgc@10'; known are ndcg, map"),
+        ("ndcg@0", "positive integer"),
+        ("p", "needs a cutoff"),
+        ("mean-ndcg@5", "no cutoff"),
+        ("ndcg(rel=2)@5", "has no option 'rel'"),
+        ("map(rel=x)", "'x' is not a number"),
+        ("mrr-", "no variant with '-'"),
+        ("", "unknown measure"),
+    ],
+)
+def test_wrong_names_are_explained(text, message):
+    with pytest.raises(ValueError, match=message):
+        parse_measure(text)
+
+
+def test_a_measure_class_can_stand_for_its_default():
+    assert parse_measure(MAP) == MAP()
+    assert evaluate([1, 0], [1, 0], [1, 1], MAP).mean == {"MAP": 1.0}
+
+
+def test_options_override_the_convention():
+    labels, scores, qid = [0, 1, 2, 0, 0], [5, 4, 3, 2, 1], [1, 1, 1, 2, 2]
+    assert evaluate(labels, scores, qid, "map(rel=2)").per_query["MAP(rel=2)"][0] == 1 / 3
+    with_one = evaluate(labels, scores, qid, ["ndcg@2", "ndcg@2-"], "lightgbm").per_query
+    assert with_one["NDCG@2"][1] == 1
+    assert with_one["NDCG(empty=0)@2"][1] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (dict(y=[1, 0], scores=[1.0], qid=[1, 1]), "1 scores for 2 labels"),
+        (dict(y=[1, 0], scores=[1.0, np.nan], qid=[1, 1]), "scores has nan in row 1"),
+        (dict(y=[np.inf, 0], scores=[1.0, 2], qid=[1, 1]), "y has inf in row 0"),
+        (dict(y=[1, 0], scores=[1.0, 2], qid=[1]), "qid has 1 entries but X has 2 rows"),
+        (dict(y=[1, 0], scores=[1.0, 2], qid=None), "qid is required"),
+        (dict(y=[], scores=[], qid=[]), "no rows"),
+        (dict(y=[-1, 0], scores=[1.0, 2], qid=[1, 1]), "labels of at least 0, but there is -1"),
+        (dict(y=[2000, 0], scores=[1.0, 2], qid=[1, 1]), "too large"),
+        (dict(y=[[1, 0]], scores=[1.0, 2], qid=[1, 1]), "one entry per row"),
+    ],
+)
+def test_bad_input_is_explained(arguments, message):
+    with pytest.raises(DataError, match=message):
+        evaluate(**arguments, measures="ndcg@10")
+
+
+def test_bad_choices_are_explained():
+    with pytest.raises(
+        ValueError, match=r"unknown convention 'letor5'; known are standard, letor3"
+    ):
+        evaluate([1], [1], [1], "map", "letor5")
+    with pytest.raises(ValueError, match="'sklearn' has no MAP"):
+        evaluate([1], [1], [1], "map", "sklearn")
+    with pytest.raises(ValueError, match="ties must be"):
+        evaluate([1], [1], [1], "map", ties="random")
+    with pytest.raises(DataError, match="max_grade=4"):
+        evaluate([5], [1], [1], "err")
+
+
+def test_trec_needs_document_ids_only_for_ties():
+    assert evaluate([1, 0], [1.0, 2.0], [1, 1], "map", "trec").mean["MAP"] == 0.5
+    with pytest.raises(DataError, match="pass doc_ids"):
+        evaluate([1, 0], [1.0, 1.0], [1, 1], "map", "trec")
+    with pytest.raises(DataError, match="1 doc_ids for 2 rows"):
+        evaluate([1, 0], [1.0, 1.0], [1, 1], "map", "trec", doc_ids=["a"])
+
+
+def test_scorer_with_metadata_routing():
+    import sklearn
+    from sklearn.linear_model import Ridge
+    from sklearn.model_selection import GroupKFold, cross_validate
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = (X[:, 0] > 0).astype(float)
+    qid = np.repeat(np.arange(20), 10)
+    scorers = {"ndcg": make_query_scorer("ndcg@5"), "error": make_query_scorer("pairwise-error")}
+    with sklearn.config_context(enable_metadata_routing=True):
+        result = cross_validate(
+            Ridge(),
+            X,
+            y,
+            cv=GroupKFold(4),
+            scoring=scorers,
+            params={"qid": qid, "groups": qid},
+        )
+    assert np.all(result["test_ndcg"] > 0.9)
+    assert np.all((result["test_error"] <= 0) & (result["test_error"] > -0.2))
+    model = Ridge().fit(X, y)
+    direct = evaluate(y, model.predict(X), qid, "ndcg@5").mean["NDCG@5"]
+    assert scorers["ndcg"](model, X, y, qid=qid) == direct
+    with pytest.raises(DataError, match="enable_metadata_routing"):
+        scorers["ndcg"](model, X, y)
+
+
+def test_every_tie_pattern_of_four_documents():
+    labels = [2.0, 0.0, 1.0, 0.0]
+    for scores in itertools.product([0.0, 1.0, 2.0], repeat=4):
+        ours = evaluate(labels, scores, [1] * 4, [MRR(2), ERR(3), MAP(2)], ties="average").mean
+        for measure, naive in (
+            (MRR(2), oracles.reciprocal_rank),
+            (ERR(3), oracles.expected_reciprocal_rank),
+            (MAP(2), oracles.average_precision),
+        ):
+            expected = oracles.averaged(naive, labels, list(scores), measure.cutoff, "standard")
+            assert ours[measure.name] == pytest.approx(expected, rel=1e-12)
