@@ -13,7 +13,7 @@ from scipy.sparse import vstack
 
 from ranksieve._kernels.rows import permute_rows
 from ranksieve.data import DataError, RankingData, group_rows
-from ranksieve.io.files import Progress, compressed_writer, replacing
+from ranksieve.io.files import Progress, compressed_writer, replacing, total_size
 from ranksieve.io.letor_blocks import Block, Grammar, decode, read_blocks
 
 PathLike = str | os.PathLike[str]
@@ -21,7 +21,6 @@ PathLike = str | os.PathLike[str]
 _PLAIN_INTEGER = re.compile(rb"0|-?[1-9][0-9]{0,17}")
 _QUERY_ID = re.compile(r"[^\s#\0]+")
 _ONE_LINE = re.compile(r"[^\s\0]([^\n\0]*[^\s\0])?")
-_GROWTH = 1.25
 
 
 def read_letor(
@@ -70,8 +69,8 @@ def read_letor(
     Notes
     -----
     Linear in the size of the text, which is read in pieces of about a megabyte; beside a few of
-    them and the document ids, an array needs about 1.3 times its memory while it grows, a CSR
-    matrix twice.
+    them and the document ids, an array needs little more than its own memory, a CSR matrix
+    twice that.
 
     Examples
     --------
@@ -87,17 +86,17 @@ def read_letor(
     if not paths:
         raise DataError("no file to read")
     grammar = Grammar.make(n_features, dtype, sparse, zero_based)
-    return _assemble(read_blocks(paths, grammar, progress), grammar)
+    return _assemble(read_blocks(paths, grammar, progress), grammar, total_size(paths))
 
 
-def _assemble(blocks: Iterable[Block], grammar: Grammar) -> RankingData:
+def _assemble(blocks: Iterable[Block], grammar: Grammar, text_bytes: int) -> RankingData:
     """Join blocks as they come, then group their rows by query."""
-    matrix = _SparseRows() if grammar.sparse else _DenseRows(grammar.dtype)
+    matrix = _SparseRows() if grammar.sparse else _DenseRows(grammar.dtype, text_bytes)
     names: dict[int, str] = {}
     kept: list[Block] = []
     for block in blocks:
         names.update(block.names)
-        matrix.append(block.matrix)
+        matrix.append(block.matrix, block.n_bytes)
         block.matrix = None
         kept.append(block)
     n_features = grammar.n_features or max(max(names, default=-1) + 1, matrix.width)
@@ -118,33 +117,44 @@ def _assemble(blocks: Iterable[Block], grammar: Grammar) -> RankingData:
 class _DenseRows:
     """A matrix that grows at the bottom, and to the right where a block is wider.
 
-    Growing asks the system for more memory at the same place, so that there is never a second
-    copy, as there would be if blocks were kept and joined at the end.
+    Blocks are copied as they come, so that there is never a second copy of all of them. Room for
+    the rows to come is estimated from the text still to be read; memory that they turn out not to
+    need is never touched.
     """
 
-    def __init__(self, dtype: np.dtype[Any]) -> None:
+    def __init__(self, dtype: np.dtype[Any], text_bytes: int) -> None:
         self.width = 0
         self._n_rows = 0
-        self._X = np.zeros((0, 0), dtype=dtype)
+        self._X = np.empty((0, 0), dtype=dtype)
+        self._text_bytes = text_bytes
+        self._bytes_read = 0
 
-    def append(self, block: np.ndarray) -> None:
-        if block.shape[1] > self.width:
-            self._widen(block.shape[1])
+    def append(self, block: np.ndarray, n_bytes: int) -> None:
+        self._bytes_read += n_bytes
         end = self._n_rows + len(block)
-        if end > len(self._X):
-            # Nobody else has seen the array yet, so it may move.
-            self._X.resize((int(end * _GROWTH), self.width), refcheck=False)
+        if block.shape[1] > self.width:
+            self._move(self._room(end), block.shape[1])
+        elif end > len(self._X):
+            # In place where the system can do that. Nobody else has seen the array yet.
+            self._X.resize((self._room(end), self.width), refcheck=False)
         self._X[self._n_rows : end, : block.shape[1]] = block
+        self._X[self._n_rows : end, block.shape[1] :] = 0
         self._n_rows = end
 
-    def _widen(self, width: int) -> None:
-        wider = np.zeros((len(self._X), width), dtype=self._X.dtype)
+    def _room(self, n_rows: int) -> int:
+        still_to_read = self._text_bytes / max(1, self._bytes_read)
+        return int(n_rows * max(1.05 * still_to_read, 1.25))
+
+    def _move(self, room: int, width: int) -> None:
+        """Make room for more rows, or for wider ones, which are zero so far."""
+        wider = np.empty((room, width), dtype=self._X.dtype)
         wider[: self._n_rows, : self.width] = self._X[: self._n_rows]
+        wider[: self._n_rows, self.width :] = 0
         self._X, self.width = wider, width
 
     def finish(self, n_features: int, order: np.ndarray | None) -> np.ndarray:
         if n_features > self.width:
-            self._widen(n_features)
+            self._move(self._n_rows, n_features)
         self._X.resize((self._n_rows, n_features), refcheck=False)
         if order is not None:
             permute_rows(self._X, order)
@@ -158,7 +168,7 @@ class _SparseRows:
         self.width = 0
         self._parts: list[Any] = []
 
-    def append(self, block: Any) -> None:
+    def append(self, block: Any, n_bytes: int) -> None:
         self.width = max(self.width, block.shape[1])
         self._parts.append(block)
 

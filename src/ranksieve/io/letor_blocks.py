@@ -58,6 +58,7 @@ class Block:
     doc_ids: list[str] | None
     names: dict[int, str]  # 0-based feature -> name, from header lines
     n_lines: int
+    n_bytes: int
 
 
 class _LineError(Exception):
@@ -140,6 +141,7 @@ def _parse_piece(piece: bytes | Exception, grammar: Grammar) -> Block:
         doc_ids=_document_ids(piece, documents[:n_rows]),
         names=_feature_names(piece, remarks[:n_remarks], grammar),
         n_lines=piece.count(b"\n"),
+        n_bytes=len(piece),
     )
 
 
