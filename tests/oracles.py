@@ -23,6 +23,7 @@ class LetorRows:
     qids: list[str] = field(default_factory=list)
     rows: list[dict[int, float]] = field(default_factory=list)
     docs: list[str] = field(default_factory=list)
+    names: dict[int, str] = field(default_factory=dict)
 
 
 class LetorProblem(Exception):
@@ -44,11 +45,25 @@ def read_letor(text: bytes, n_features: int | None = None) -> LetorRows | LetorP
             line = raw.decode("utf-8", "backslashreplace")
             if line.strip(BLANKS) and not line.lstrip(BLANKS).startswith("#"):
                 _read_row(line, number, n_features, result)
+            elif not result.rows:
+                _read_header(line.strip(BLANKS), n_features, result)
         if not result.rows:
             raise LetorProblem(len(lines))
+        if n_features is not None and result.names:
+            names = [result.names.get(f, str(f + 1)) for f in range(n_features)]
+            if len(set(names)) < n_features:
+                raise LetorProblem(0)
     except LetorProblem as problem:
         return problem
     return result
+
+
+def _read_header(line: str, n_features: int | None, result: LetorRows) -> None:
+    match = re.fullmatch(r"#\s*([0-9]{1,10}):(.*)", line)
+    if match and match[2].strip():
+        feature = int(match[1]) - 1
+        if 0 <= feature < (n_features or 2**20):
+            result.names[feature] = match[2].strip()
 
 
 def _read_row(line: str, number: int, n_features: int | None, result: LetorRows) -> None:

@@ -131,6 +131,13 @@ def test_header_lines_name_features(write):
     assert zero_based.feature_names.tolist() == ["bm25"]
 
 
+def test_header_lines_must_name_features_apart(write):
+    for header in (b"#1:a\n#2:a\n", b"#1:2\n"):
+        path = write(header + b"0 qid:1 1:5 2:6\n")
+        with pytest.raises(DataError, match=re.escape(f"{path}:0: the header names two features")):
+            read_letor(path)
+
+
 def test_no_comments_no_documents(write):
     assert read_letor(write(b"0 qid:1 1:1\n")).doc_ids is None
 
@@ -442,6 +449,8 @@ def assert_equal_rows(data: RankingData, expected: oracles.LetorRows) -> None:
     assert data.query_ptr.tolist() == pointer
     assert [str(query) for query in data.qid.tolist()] == [expected.qids[row] for row in order]
     assert data.y.tolist() == [expected.labels[row] for row in order]
+    names = [expected.names.get(f, str(f + 1)) for f in range(data.n_features)]
+    assert data.feature_names.tolist() == names
     docs = [""] * len(order) if data.doc_ids is None else data.doc_ids.tolist()
     assert docs == [expected.docs[row] for row in order]
     dense = np.zeros(data.X.shape)

@@ -86,10 +86,13 @@ def read_letor(
     if not paths:
         raise DataError("no file to read")
     grammar = Grammar.make(n_features, dtype, sparse, zero_based)
-    return _assemble(read_blocks(paths, grammar, progress), grammar, total_size(paths))
+    blocks = read_blocks(paths, grammar, progress)
+    return _assemble(blocks, grammar, total_size(paths), source=paths[0])
 
 
-def _assemble(blocks: Iterable[Block], grammar: Grammar, text_bytes: int) -> RankingData:
+def _assemble(
+    blocks: Iterable[Block], grammar: Grammar, text_bytes: int, source: Path
+) -> RankingData:
     """Join blocks as they come, then group their rows by query."""
     matrix = _SparseRows() if grammar.sparse else _DenseRows(grammar.dtype, text_bytes)
     names: dict[int, str] = {}
@@ -100,7 +103,10 @@ def _assemble(blocks: Iterable[Block], grammar: Grammar, text_bytes: int) -> Ran
         block.matrix = None
         kept.append(block)
     n_features = grammar.n_features or max(max(names, default=-1) + 1, matrix.width)
-    feature_names = [names.get(f, str(f + 1)) for f in range(n_features)] if names else None
+    feature_names = [names.get(f, str(f + 1)) for f in range(n_features)] if names else []
+    if len(set(feature_names)) < len(feature_names):
+        twice = next(name for name in feature_names if feature_names.count(name) > 1)
+        raise DataError(f"{source}:0: the header names two features {twice!r}")
     qid, doc_ids = _query_ids(kept), _join_document_ids(kept)
     labels = np.concatenate([block.labels for block in kept])
     order, _ = group_rows(qid)
@@ -108,7 +114,7 @@ def _assemble(blocks: Iterable[Block], grammar: Grammar, text_bytes: int) -> Ran
     if order is not None:
         qid, labels = qid[order], labels[order]
         doc_ids = None if doc_ids is None else doc_ids[order]
-    data = RankingData(X, labels, qid, feature_names=feature_names, doc_ids=doc_ids)
+    data = RankingData(X, labels, qid, feature_names=feature_names or None, doc_ids=doc_ids)
     if order is not None:
         data.row_order = order
     return data

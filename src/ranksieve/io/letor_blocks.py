@@ -17,7 +17,7 @@ from ranksieve.data import DataError
 from ranksieve.io.files import READ_ERRORS, Progress, explain_os_error, line_chunks, total_size
 from ranksieve.threads import ordered_map
 
-_FEATURE_NAME = re.compile(r"#\s*(\d+):(.*)")
+_FEATURE_NAME = re.compile(r"#\s*([0-9]{1,10}):(.*)")
 _MAX_DENSE_INDEX = 2**20
 
 
@@ -86,6 +86,8 @@ def read_blocks(
         lines = rows = 0
         try:
             for block in ordered_map(lambda p: _parse_piece(p, grammar), _pieces(path, advance)):
+                if rows:
+                    block.names = {}  # header lines come before the first row
                 lines += block.n_lines
                 rows += block.labels.size
                 yield block
