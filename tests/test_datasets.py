@@ -9,6 +9,7 @@ import pytest
 from ranksieve import datasets, planted
 from ranksieve.data import DataError
 from ranksieve.datasets import open_collection
+from ranksieve.progress import listen
 
 
 def text(query, width=2, rows=2):
@@ -191,7 +192,8 @@ def test_read_all_joins_the_files_and_reports_progress_over_all_of_them(tmp_path
     size = sum(path.stat().st_size for path in collection.folds[0].files)
     reports = []
 
-    data = collection.read_all(progress=lambda done, total: reports.append((done, total)))
+    with listen(lambda what, done, total: reports.append((done, total))):
+        data = collection.read_all()
 
     assert data.query_ids.tolist() == [1, 2, 3, 4, 5]
     assert data.n_features == 6

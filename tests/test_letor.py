@@ -17,6 +17,7 @@ from scipy import sparse
 from ranksieve import DataError, RankingData, read_letor, write_letor
 from ranksieve._kernels.decimal import BAD, HARD, parse_number, powers_of_five
 from ranksieve.io import files
+from ranksieve.progress import listen
 from ranksieve.threads import limit_threads
 from tests import oracles
 
@@ -204,7 +205,8 @@ def test_many_pieces_and_threads_give_the_same(write, monkeypatch):
 def test_progress_is_reported(write):
     path = write(PLAIN)
     calls: list[tuple[int, int]] = []
-    read_letor([path, path], progress=lambda done, total: calls.append((done, total)))
+    with listen(lambda what, done, total: calls.append((done, total))):
+        read_letor([path, path])
     assert calls[-1] == (2 * len(PLAIN), 2 * len(PLAIN))
     assert [done for done, _ in calls] == sorted(done for done, _ in calls)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
     from ranksieve.data import RankingData
     from ranksieve.inspection import Inspection
-    from ranksieve.io.files import Progress
 
 app = typer.Typer(
     help="Find the few ranking features that matter.",
@@ -181,27 +179,16 @@ def evaluate(
 
 def _load(paths: list[Path], **how: Any) -> RankingData:
     """Read files or a collection's directory, with a progress bar on a terminal."""
-    with _progress_bar("Reading") as progress:
+    from ranksieve.progress import progress_bar
+
+    with progress_bar():
         if len(paths) == 1 and os.path.isdir(paths[0]):
             from ranksieve.datasets import open_collection
 
-            return open_collection(paths[0]).read_all(progress=progress, **how)
+            return open_collection(paths[0]).read_all(**how)
         from ranksieve.io import read_data
 
-        return read_data(paths, progress=progress, **how)
-
-
-@contextmanager
-def _progress_bar(text: str) -> Iterator[Progress | None]:
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(text)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        return read_data(paths, **how)
 
 
 def _print_inspection(source: str, found: Inspection, top: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,29 @@ Matrix = np.ndarray | sparse.csr_matrix
 
 class DataError(ValueError):
     """Input that cannot be used, with the place where it went wrong."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A run of whole queries: the unit in which all data is worked on.
+
+    Attributes
+    ----------
+    X : (rows, features) array or CSR matrix
+        float32 or float64; an array is in row order, and may be a view or a memory map.
+    y : (rows,) float64 array
+    query_ptr : (queries + 1,) int64 array
+        Rows of query ``q`` of this block are ``query_ptr[q]:query_ptr[q + 1]``; starts at 0.
+    """
+
+    X: Any
+    y: np.ndarray
+    query_ptr: np.ndarray
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether X is a CSR matrix."""
+        return sparse.issparse(self.X)
 
 
 class RankingData:

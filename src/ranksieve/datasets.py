@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,10 @@ import numpy as np
 from scipy import sparse
 
 from ranksieve.data import DataError, RankingData, concatenate
-from ranksieve.io.files import Progress, total_size
+from ranksieve.io.files import total_size
 from ranksieve.io.letor import read_letor
 from ranksieve.planted import RankingTruth, load_demo, make_ranking
+from ranksieve.progress import listen, track
 from ranksieve.splits import adjacent_parts, rotate_parts
 
 __all__ = [
@@ -300,7 +300,7 @@ def _file(entries: dict[str, Path], stems: Sequence[str]) -> Path | None:
 
 def _read_aligned(paths: Sequence[Path], read_options: dict[str, Any]) -> list[RankingData]:
     """Read each file once and give all of them the same features, those of the widest."""
-    parts = list(_read_each(paths, **read_options))
+    parts = _read_each(paths, read_options)
     names = max(parts, key=lambda part: part.n_features).feature_names.copy()
     for part in parts:
         if part.has_feature_names:  # a header; other files may have none
@@ -308,21 +308,21 @@ def _read_aligned(paths: Sequence[Path], read_options: dict[str, Any]) -> list[R
     return [_aligned(part, names, path) for part, path in zip(parts, paths, strict=True)]
 
 
-def _read_each(
-    paths: Sequence[Path], progress: Progress | None = None, **read_options: Any
-) -> Iterator[RankingData]:
+def _read_each(paths: Sequence[Path], read_options: dict[str, Any]) -> list[RankingData]:
     """Read files in turn and report progress over all of them."""
-    total, before = total_size(list(paths)), 0
+    advance = track("Reading", total_size(list(paths)))
+    parts = []
     for path in paths:
-        report = None
-        if progress is not None:
-            report = partial(_report, progress, before, total)
-        yield read_letor(path, progress=report, **read_options)
-        before += path.stat().st_size
+        before = 0
 
+        def forward(what: str, done: int, total: int) -> None:
+            nonlocal before
+            advance(done - before)
+            before = done
 
-def _report(progress: Progress, before: int, total: int, done: int, _: int) -> None:
-    progress(before + done, total)
+        with listen(forward):
+            parts.append(read_letor(path, **read_options))
+    return parts
 
 
 def _aligned(data: RankingData, names: np.ndarray, path: Path) -> RankingData:

@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ranksieve.data import RankingData
-    from ranksieve.io.files import Progress
 
 _PARQUET = (".parquet", ".pq")
 
 
-def read_data(
-    paths: Sequence[Path], *, progress: Progress | None = None, **how: Any
-) -> RankingData:
+def read_data(paths: Sequence[Path], **how: Any) -> RankingData:
     """Read files of one format, told by their names: ``.parquet`` or ``.pq``, else LETOR text.
 
     ``how`` goes to :func:`read_letor`; Parquet files know their features and types themselves.
@@ -26,7 +23,7 @@ def read_data(
 
     parquet = [path for path in paths if path.suffix in _PARQUET]
     if not parquet:
-        return read_letor(paths, progress=progress, **how)
+        return read_letor(paths, **how)
     if len(parquet) < len(paths):
         raise DataError(f"{parquet[0]}:0: Parquet files and text files cannot be joined")
     parts = [read_parquet(path) for path in parquet]

@@ -14,9 +14,6 @@ from typing import IO, Any
 
 from ranksieve.data import DataError
 
-Progress = Callable[[int, int], None]
-"""Called with the bytes read so far and the bytes in all."""
-
 _CHUNK = 2**20
 
 

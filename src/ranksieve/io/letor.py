@@ -13,8 +13,8 @@ from scipy.sparse import vstack
 
 from ranksieve._kernels.rows import permute_rows
 from ranksieve.data import DataError, RankingData, group_rows
-from ranksieve.io.files import Progress, compressed_writer, replacing, total_size
-from ranksieve.io.letor_blocks import Block, Grammar, decode, read_blocks
+from ranksieve.io.files import compressed_writer, replacing, total_size
+from ranksieve.io.letor_blocks import TextBlock, Grammar, decode, read_blocks
 
 PathLike = str | os.PathLike[str]
 
@@ -30,7 +30,6 @@ def read_letor(
     dtype: str = "float64",
     sparse: bool = False,
     zero_based: bool = False,
-    progress: Progress | None = None,
 ) -> RankingData:
     r"""Read LETOR / SVMlight text, in parallel on all cores.
 
@@ -52,8 +51,6 @@ def read_letor(
         Whether to build a CSR matrix (without its zeros) instead of an array.
     zero_based : bool
         Whether indices start at 0.
-    progress : callable, optional
-        Called with the bytes read so far and the bytes in all.
 
     Returns
     -------
@@ -86,17 +83,17 @@ def read_letor(
     if not paths:
         raise DataError("no file to read")
     grammar = Grammar.make(n_features, dtype, sparse, zero_based)
-    blocks = read_blocks(paths, grammar, progress)
+    blocks = read_blocks(paths, grammar)
     return _assemble(blocks, grammar, total_size(paths), source=paths[0])
 
 
 def _assemble(
-    blocks: Iterable[Block], grammar: Grammar, text_bytes: int, source: Path
+    blocks: Iterable[TextBlock], grammar: Grammar, text_bytes: int, source: Path
 ) -> RankingData:
     """Join blocks as they come, then group their rows by query."""
     matrix = _SparseRows() if grammar.sparse else _DenseRows(grammar.dtype, text_bytes)
     names: dict[int, str] = {}
-    kept: list[Block] = []
+    kept: list[TextBlock] = []
     for block in blocks:
         names.update(block.names)
         matrix.append(block.matrix, block.n_bytes)
@@ -185,7 +182,7 @@ class _SparseRows:
         return X if order is None else X[order]
 
 
-def _query_ids(blocks: list[Block]) -> np.ndarray:
+def _query_ids(blocks: list[TextBlock]) -> np.ndarray:
     ids = [query for block in blocks for query in block.run_ids]
     lengths = np.concatenate([block.run_lengths for block in blocks])
     if all(map(_PLAIN_INTEGER.fullmatch, ids)):
@@ -193,7 +190,7 @@ def _query_ids(blocks: list[Block]) -> np.ndarray:
     return np.repeat(np.array([decode(query) for query in ids], dtype=object), lengths)
 
 
-def _join_document_ids(blocks: list[Block]) -> np.ndarray | None:
+def _join_document_ids(blocks: list[TextBlock]) -> np.ndarray | None:
     if all(block.doc_ids is None for block in blocks):
         return None
     joined: list[str] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from scipy import sparse
 from ranksieve._kernels import text as kernel
 from ranksieve._kernels.decimal import powers_of_five
 from ranksieve.data import DataError
-from ranksieve.io.files import READ_ERRORS, Progress, explain_os_error, line_chunks, total_size
+from ranksieve.io.files import READ_ERRORS, explain_os_error, line_chunks, total_size
+from ranksieve.progress import track
 from ranksieve.threads import ordered_map
 
 _FEATURE_NAME = re.compile(r"#\s*([0-9]{1,10}):(.*)")
@@ -48,17 +50,19 @@ class Grammar:
 
 
 @dataclass
-class Block:
+class TextBlock:
     """Rows of one piece of text."""
 
     matrix: Any  # (rows, width) array or CSR matrix
     labels: np.ndarray
-    run_ids: list[bytes]  # query ids of runs of equal ids, and the length of each run
-    run_lengths: np.ndarray
+    run_ids: list[bytes]  # query ids of runs of equal ids,
+    run_lengths: np.ndarray  # the number of rows of each run,
+    run_lines: np.ndarray  # and the line of its first row
     doc_ids: list[str] | None
     names: dict[int, str]  # 0-based feature -> name, from header lines
     n_lines: int
     n_bytes: int
+    path: Path | None = None
 
 
 class _LineError(Exception):
@@ -69,25 +73,18 @@ class _LineError(Exception):
         self.line = line
 
 
-def read_blocks(
-    paths: Iterable[Path], grammar: Grammar, progress: Progress | None = None
-) -> Iterator[Block]:
+def read_blocks(paths: Iterable[Path], grammar: Grammar) -> Iterator[TextBlock]:
     """Parse files piece by piece; the pieces in flight are bounded by the number of threads."""
     paths = list(paths)
-    total, done = total_size(paths), 0
-
-    def advance(n_bytes: int) -> None:
-        nonlocal done
-        done += n_bytes
-        if progress is not None:
-            progress(done, total)
-
+    advance = track("Reading", total_size(paths))
     for path in paths:
         lines = rows = 0
         try:
             for block in ordered_map(lambda p: _parse_piece(p, grammar), _pieces(path, advance)):
                 if rows:
                     block.names = {}  # header lines come before the first row
+                block.path = path
+                block.run_lines += lines
                 lines += block.n_lines
                 rows += block.labels.size
                 yield block
@@ -105,7 +102,7 @@ def _pieces(path: Path, advance: Callable[[int], None]) -> Iterator[bytes | Exce
         yield error
 
 
-def _parse_piece(piece: bytes | Exception, grammar: Grammar) -> Block:
+def _parse_piece(piece: bytes | Exception, grammar: Grammar) -> TextBlock:
     if isinstance(piece, Exception):
         raise _LineError(0, explain_os_error(piece)) from piece
     text = np.frombuffer(piece, dtype=np.uint8)
@@ -135,16 +132,24 @@ def _parse_piece(piece: bytes | Exception, grammar: Grammar) -> Block:
         else:
             labels[-1 - slot] = number
     runs = runs[:n_runs]
-    return Block(
+    return TextBlock(
         matrix=_matrix(row_ptr, indices, values, width, grammar),
         labels=labels,
         run_ids=[piece[start:end] for _, start, end in runs.tolist()],
         run_lengths=np.diff(runs[:, 0], append=n_rows),
+        run_lines=_line_numbers(piece, runs[:, 1]),
         doc_ids=_document_ids(piece, documents[:n_rows]),
         names=_feature_names(piece, remarks[:n_remarks], grammar),
         n_lines=piece.count(b"\n"),
         n_bytes=len(piece),
     )
+
+
+def _line_numbers(piece: bytes, places: np.ndarray) -> np.ndarray:
+    """Numbers of the lines of increasing places in a piece, from 1."""
+    before = [0, *places.tolist()]
+    counts = [piece.count(b"\n", start, end) for start, end in pairwise(before)]
+    return np.cumsum(counts, dtype=np.int64) + 1
 
 
 def _check_piece(piece: bytes, error: int, at: int, grammar: Grammar) -> None:
