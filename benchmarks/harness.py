@@ -5,6 +5,9 @@ first, and optionally ``PARAMETERS`` (defaults of ``--set name=value``). A conte
 takes the parameters and returns a :class:`Task`. Each contender runs in a process of its own with
 the same number of threads; rounds alternate between contenders, so that a busy moment of the
 machine does not hit only one of them, and the best time counts.
+
+A benchmark that is no such contest has a function ``run`` instead, which takes the parameters and
+returns a table.
 """
 
 from __future__ import annotations
@@ -45,6 +48,15 @@ class Task:
     run: Callable[[], Any]
     warm_up: Callable[[], Any]
     describe: Callable[[Any], dict[str, Any]] = field(default=lambda result: {})
+
+
+def mq2008_parts() -> list[Path]:
+    """The five files of MQ2008; ends the program if they are not there."""
+    data = Path(os.environ.get("RANKSIEVE_DATA", ROOT.parent / "shared" / "data"))
+    parts = [data / "MQ2008" / f"S{part}.txt" for part in range(1, 6)]
+    if not parts[0].is_file():
+        raise SystemExit(f"needs MQ2008 in {data} (set RANKSIEVE_DATA)")
+    return parts
 
 
 def load(name: str) -> ModuleType:
@@ -104,6 +116,9 @@ def compare(
 ) -> None:
     """Measure all contenders and print a table."""
     module = load(name)
+    if hasattr(module, "run"):
+        Console(width=110).print(module.run(**parameters))
+        return
     best: dict[str, dict[str, Any]] = {}
     for number in range(rounds):
         for contender in module.CONTENDERS:

@@ -6,27 +6,22 @@ The file order is kept by scikit-learn and undone grouping by ours before digest
 from __future__ import annotations
 
 import hashlib
-import os
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import ROOT, Task
+from benchmarks.harness import Task, mq2008_parts
 
 PARAMETERS = {"megabytes": 100}
 
 
 def _source(megabytes: int) -> Path:
     """Write the text once; later calls and other processes find it."""
-    data = Path(os.environ.get("RANKSIEVE_DATA", ROOT.parent / "shared" / "data")) / "MQ2008"
-    parts = [data / f"S{part}.txt" for part in range(1, 6)]
-    if not parts[0].is_file():
-        raise SystemExit(f"needs MQ2008 in {data.parent} (set RANKSIEVE_DATA)")
     target = Path(tempfile.gettempdir()) / f"ranksieve-reading-{megabytes}.txt"
     if not target.exists() or target.stat().st_size < megabytes * 10**6:
-        whole = b"".join(part.read_bytes() for part in parts)
+        whole = b"".join(part.read_bytes() for part in mq2008_parts())
         copies = -(-megabytes * 10**6 // len(whole))
         target.write_bytes(whole * copies)
     return target

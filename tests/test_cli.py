@@ -9,8 +9,9 @@ import sys
 import numpy as np
 import pytest
 
-from ranksieve import __version__, read_letor, read_parquet
+from ranksieve import __version__, make_ranking, read_letor, read_parquet, write_letor
 from ranksieve.cli import main
+from ranksieve.io.shards import open_shards
 from ranksieve.metrics import evaluate
 
 TEXT = """\
@@ -108,6 +109,73 @@ def test_convert_joins_files_and_drops_zeros(run, tmp_path):
     assert joined.read_text() == "1 qid:1 2:5.0 3:0.0\n0 qid:2 1:3.0\n"
 
 
+@pytest.fixture
+def shard_directory(run, tmp_path):
+    """Shards of a planted ranking, made by the command line, and the text they came from."""
+    text = tmp_path / "planted.txt"
+    write_letor(make_ranking(60, random_state=2)[0], text)
+    directory = tmp_path / "planted.shards"
+    status, output, _ = run("convert", text, directory)
+    assert status == 0
+    assert output.startswith(f"{directory}: ")
+    return text, directory
+
+
+def test_shards_are_inspected_like_the_text(run, shard_directory, client):
+    text, directory = shard_directory
+    expected = run("inspect", text, "--json")[1]
+    for options in ([], ["--verify"], ["--dask", client.scheduler.address], ["--workers", "2"]):
+        status, output, errors = run("inspect", directory, "--json", *options)
+        assert (status, errors) == (0, "")
+        ours, theirs = json.loads(output), json.loads(expected)
+        for name in ("best_features", "near_duplicates"):
+            assert len(ours[name]) == len(theirs[name])
+            ours.pop(name), theirs.pop(name)
+        assert ours == theirs
+
+
+def test_shards_are_converted_back(run, shard_directory, tmp_path):
+    text, directory = shard_directory
+    back = tmp_path / "back.txt"
+    assert run("convert", directory, back)[0] == 0
+    assert back.read_text() == text.read_text()
+
+
+def test_shards_are_not_replaced_unless_told(run, shard_directory):
+    text, directory = shard_directory
+    status, _, errors = run("convert", text, directory)
+    assert status == 1
+    assert errors.startswith(f"error: {directory}")
+    assert run("convert", text, directory, "--overwrite", "--dtype", "float32")[0] == 0
+    with open_shards(directory) as shards:
+        assert shards.dtype == np.float32
+
+
+def test_a_collection_becomes_shards(run, mq2008_dir, tmp_path):
+    status, output, _ = run("convert", mq2008_dir, tmp_path / "mq2008")
+    assert (status, output) == (
+        0,
+        f"{tmp_path / 'mq2008'}: 15,211 rows, 784 queries, 46 features\n",
+    )
+
+
+def test_damaged_shards_are_reported(run, shard_directory):
+    _, directory = shard_directory
+    damaged = max(directory.glob("*.npy"), key=lambda file: file.stat().st_size)
+    content = bytearray(damaged.read_bytes())
+    content[-1] ^= 1
+    damaged.write_bytes(content)
+    status, _, errors = run("inspect", directory, "--verify")
+    assert status == 1
+    assert errors.startswith(f"error: {damaged}")
+
+
+def test_a_cluster_needs_shards(run, text_file):
+    status, _, errors = run("inspect", text_file, "--workers", "2")
+    assert status == 1
+    assert f"ranksieve convert {text_file} data.shards" in errors
+
+
 def test_evaluate_equals_the_library(run, text_file, tmp_path):
     scores = tmp_path / "scores.txt"
     scores.write_text("0.5\n1\n3e-1\n\n-2\n0\n")
@@ -128,7 +196,7 @@ def test_evaluate_equals_the_library(run, text_file, tmp_path):
     status, output, _ = run("evaluate", text_file, scores, "--per-query", "--measures", "map")
     assert status == 0
     assert [line.split() for line in output.splitlines()] == [
-        ["query", "MAP"],
+        ["convention", "standard", "MAP"],
         ["flights", "0.5000"],
         ["hotels", "1.0000"],
         ["mean", "of", "2", "queries", "0.7500"],
@@ -218,6 +286,15 @@ def test_no_traceback_from_the_program_itself(tmp_path):
     )
     assert done.returncode == 1
     assert done.stderr == f"error: {path}:1: the label is not a number: 'x'\n"
+
+
+def test_names_with_marks_are_shown_as_they_are(run, tmp_path):
+    path = tmp_path / "marked.txt"
+    path.write_text("#1:[bold]title[/bold] :smile:\n1 qid:[red] 1:2\n0 qid:[red] 1:1\n")
+    assert "[bold]title[/bold] :smile:" in run("inspect", path)[1]
+    scores = tmp_path / "scores.txt"
+    scores.write_text("1\n2\n")
+    assert "[red]" in run("evaluate", path, scores, "--per-query")[1]
 
 
 def test_version_and_help(run):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ranksieve.datasets import open_collection
     from ranksieve.io.letor import read_letor, write_letor
     from ranksieve.io.parquet import read_parquet, write_parquet
+    from ranksieve.io.shards import convert_to_shards, open_shards, write_shards
     from ranksieve.planted import load_demo, make_ranking
     from ranksieve.threads import limit_threads
 
@@ -26,6 +27,9 @@ _HOME = {
     "write_letor": "ranksieve.io.letor",
     "read_parquet": "ranksieve.io.parquet",
     "write_parquet": "ranksieve.io.parquet",
+    "open_shards": "ranksieve.io.shards",
+    "write_shards": "ranksieve.io.shards",
+    "convert_to_shards": "ranksieve.io.shards",
     "make_ranking": "ranksieve.planted",
     "load_demo": "ranksieve.planted",
     "open_collection": "ranksieve.datasets",
@@ -41,6 +45,9 @@ __all__ = [
     "write_letor",
     "read_parquet",
     "write_parquet",
+    "open_shards",
+    "write_shards",
+    "convert_to_shards",
     "open_collection",
     "make_ranking",
     "load_demo",

@@ -8,16 +8,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ranksieve.data import RankingData
-    from ranksieve.inspection import Inspection
+    from ranksieve.engine import Source
 
 app = typer.Typer(
     help="Find the few ranking features that matter.",
@@ -29,7 +28,7 @@ app = typer.Typer(
 
 DATA = typer.Argument(
     help="LETOR / SVMlight text (.gz and .zst too) or Parquet; several files are joined; "
-    "or the directory of a collection (LETOR, MSLR, Yahoo, Istella).",
+    "or a directory: shards, or a collection (LETOR, MSLR, Yahoo, Istella).",
 )
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 ConventionName = Annotated[
@@ -45,6 +44,13 @@ NFeatures = Annotated[
 ]
 ZeroBased = Annotated[
     bool, typer.Option("--zero-based", help="Feature indices of the text start at 0.")
+]
+DaskAddress = Annotated[
+    str | None,
+    typer.Option("--dask", metavar="ADDRESS", help="Dask scheduler, such as tcp://host:8786."),
+]
+DaskWorkers = Annotated[
+    int | None, typer.Option("--workers", min=1, help="Start a local Dask cluster of N processes.")
 ]
 
 
@@ -90,6 +96,11 @@ def inspect(
     convention: ConventionName = "standard",
     n_features: NFeatures = None,
     zero_based: ZeroBased = False,
+    dask: DaskAddress = None,
+    workers: DaskWorkers = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Check the checksums of shards first.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Look at ranking data: size, labels, useless features and the best single ones."""
@@ -97,44 +108,76 @@ def inspect(
     import json
 
     from ranksieve.inspection import inspect as look
+    from ranksieve.planted import load_demo
+    from ranksieve.progress import progress_bar
+    from ranksieve.tables import inspection_tables, show
 
     if demo == bool(data):
         raise typer.BadParameter("name a file, or use --demo")
-    if demo:
-        from ranksieve.datasets import load_demo
-
-        source, loaded = "embedded demo", load_demo()[0]
-    else:
-        assert data is not None
-        source = str(data[0]) + (f" and {len(data) - 1} more files" if len(data) > 1 else "")
-        loaded = _load(data, n_features=n_features, zero_based=zero_based)
-    found = look(loaded, measure, convention)
+    with progress_bar():
+        if data:
+            title = str(data[0]) + (f" and {len(data) - 1} more files" if len(data) > 1 else "")
+            how = {"n_features": n_features, "zero_based": zero_based}
+            with _opened(data, dask, workers, verify, **how) as source:
+                found = look(source, measure, convention)
+        else:
+            title, found = "embedded demo", look(load_demo()[0], measure, convention)
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(found), indent=2))
     else:
-        _print_inspection(source, found, top)
+        show(inspection_tables(title, found, top))
 
 
 @app.command()
 def convert(
     sources: Annotated[list[Path], DATA],
     destination: Annotated[
-        Path, typer.Argument(help="File to write: .parquet, else LETOR text (.gz, .zst too).")
+        Path,
+        typer.Argument(
+            help="What to write: .parquet; a directory of shards if the name has no suffix or "
+            "ends in .shards; else LETOR text (.gz, .zst too)."
+        ),
     ],
     n_features: NFeatures = None,
     zero_based: ZeroBased = False,
     sparse: Annotated[
-        bool, typer.Option("--sparse", help="Leave zeros out of the text that is written.")
+        bool, typer.Option("--sparse", help="Leave zeros out: sparse text or CSR shards.")
+    ] = False,
+    dtype: Annotated[
+        str, typer.Option("--dtype", help="How values are kept: float64 or float32.")
+    ] = "float64",
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace shards that are there already.")
     ] = False,
 ) -> None:
-    """Convert ranking data between LETOR text and Parquet."""
-    from ranksieve.io import write_data
+    """Convert ranking data between LETOR text, Parquet and shards.
 
-    loaded = _load(sources, n_features=n_features, zero_based=zero_based, sparse=sparse)
-    write_data(loaded, destination)
+    Shards are for data larger than memory and for Dask clusters; data of any size is converted to
+    them a piece at a time.
+    """
+    from ranksieve.progress import progress_bar
+
+    how: dict[str, Any] = {
+        "n_features": n_features,
+        "zero_based": zero_based,
+        "sparse": sparse,
+        "dtype": dtype,
+    }
+    written: Source
+    with progress_bar():
+        if destination.suffix in ("", ".shards") and not _are_shards(sources):
+            from ranksieve.io.shards import convert_to_shards, open_shards
+
+            convert_to_shards(_files(sources), destination, overwrite=overwrite, **how)
+            written = open_shards(destination)
+        else:
+            from ranksieve.io import write_data
+
+            written = _load(sources, **how)
+            write_data(written, destination)
     typer.echo(
-        f"{destination}: {loaded.n_rows:,} rows, {loaded.n_queries:,} queries, "
-        f"{loaded.n_features:,} features"
+        f"{destination}: {written.n_rows:,} rows, {written.n_queries:,} queries, "
+        f"{written.n_features:,} features"
     )
 
 
@@ -153,11 +196,16 @@ def evaluate(
     as_json: AsJson = False,
 ) -> None:
     """Measure how well scores rank the documents."""
+    import json
+
     from ranksieve.data import DataError
     from ranksieve.io.scores import read_scores
     from ranksieve.metrics import evaluate as measure_ranking
+    from ranksieve.progress import progress_bar
+    from ranksieve.tables import evaluation_table, show
 
-    loaded = _load([data], zero_based=zero_based)
+    with progress_bar():
+        loaded = _load([data], zero_based=zero_based)
     values = read_scores(scores)
     if len(values) != loaded.n_rows:
         raise DataError(
@@ -172,115 +220,66 @@ def evaluate(
         doc_ids=loaded.doc_ids,
     )
     if as_json:
-        _echo_json(result, per_query)
+        answer: dict[str, Any] = {"convention": result.convention, "mean": result.mean}
+        if per_query:
+            answer["query_ids"] = result.query_ids.tolist()
+            answer["per_query"] = {name: v.tolist() for name, v in result.per_query.items()}
+        typer.echo(json.dumps(answer, indent=2))
     else:
-        _print_evaluation(result, per_query)
+        show(evaluation_table(result, per_query))
+
+
+@contextmanager
+def _opened(
+    paths: list[Path], dask: str | None, workers: int | None, verify: bool, **how: Any
+) -> Iterator[Source]:
+    """Shards where they lie, on a cluster if one is named; other data in memory."""
+    from ranksieve.data import DataError
+
+    on_cluster = dask is not None or workers is not None
+    if not _are_shards(paths):
+        if on_cluster:
+            raise DataError(
+                f"{paths[0]}:0: a cluster works on shards; make them with: "
+                f"ranksieve convert {paths[0]} {paths[0].stem}.shards"
+            )
+        yield _load(paths, **how)
+        return
+    from ranksieve.io.shards import open_shards
+
+    with ExitStack() as stack:
+        client = None
+        if on_cluster:
+            from ranksieve.engine.dask import connect
+
+            client = stack.enter_context(connect(dask, workers))
+        yield stack.enter_context(open_shards(paths[0], client=client, verify=verify))
 
 
 def _load(paths: list[Path], **how: Any) -> RankingData:
-    """Read files or a collection's directory, with a progress bar on a terminal."""
-    from ranksieve.progress import progress_bar
+    """Read shards, a collection's directory or files into memory."""
+    if _are_shards(paths):
+        from ranksieve.io.shards import open_shards
 
-    with progress_bar():
-        if len(paths) == 1 and os.path.isdir(paths[0]):
-            from ranksieve.datasets import open_collection
+        with open_shards(paths[0]) as shards:
+            return shards.read()
+    if len(paths) == 1 and os.path.isdir(paths[0]):
+        from ranksieve.datasets import open_collection
 
-            return open_collection(paths[0]).read_all(**how)
-        from ranksieve.io import read_data
+        return open_collection(paths[0]).read_all(**how)
+    from ranksieve.io import read_data
 
-        return read_data(paths, **how)
-
-
-def _print_inspection(source: str, found: Inspection, top: int) -> None:
-    from rich.table import Table
-
-    console = _console()
-    console.print(source, style="bold", soft_wrap=True)
-    facts = Table(show_header=False, box=None, pad_edge=False)
-    facts.add_column()
-    facts.add_column(overflow="fold")
-    for name, text in _facts(found):
-        facts.add_row(name, text)
-    console.print(facts)
-    if found.best_features is None:
-        return
-    title = f"Best single features by {found.measure} ({found.convention}, ties averaged)"
-    console.print(f"\n{title}", style="bold", soft_wrap=True)
-    table = Table(box=None, pad_edge=False)
-    table.add_column("feature")
-    table.add_column("order")
-    table.add_column(found.measure, justify="right")
-    table.add_column("")
-    for feature in found.best_features[:top]:
-        bar = "#" * round(30 * min(1.0, feature.value))
-        table.add_row(feature.name, feature.direction, f"{feature.value:.4f}", bar)
-    console.print(table)
+    return read_data(paths, **how)
 
 
-def _facts(found: Inspection) -> Iterator[tuple[str, str]]:
-    """Lines of the first table: what it is, and in words how much of it there is."""
-    length = found.documents_per_query
-    total = found.n_rows
-    yield "rows", f"{total:,}"
-    yield "queries", f"{found.n_queries:,}"
-    yield "features", f"{found.n_features:,} ({found.density:.0%} of the values are not zero)"
-    shares = (f"{label:g}: {n:,} ({n / total:.1%})" for label, n in found.labels.items())
-    yield "labels", ", ".join(shares) if len(found.labels) <= 12 else f"{len(found.labels)} values"
-    yield (
-        "documents per query",
-        f"{length['min']:g} to {length['max']:g}, "
-        f"median {length['median']:g}, mean {length['mean']:.1f}",
-    )
-    yield "one-document queries", f"{found.n_single:,}"
-    without = found.n_without_relevant
-    yield "no relevant document", f"{without:,} queries ({without / found.n_queries:.1%})"
-    if found.n_missing:
-        yield "missing values", f"{found.n_missing:,}: features are not compared"
-    yield "constant features", _listing(found.constant)
-    if found.constant_in_queries is not None:
-        yield "constant in each query", _listing(found.constant_in_queries)
-    yield "duplicated features", _listing([" = ".join(group) for group in found.duplicates])
-    if found.near_duplicates is not None:
-        pairs = [f"{p.first} ~ {p.second} ({p.correlation:.4f})" for p in found.near_duplicates]
-        yield "nearly duplicated", _listing(pairs)
-    elif not found.n_missing:
-        yield "nearly duplicated", "not looked for: too many features"
+def _are_shards(paths: list[Path]) -> bool:
+    return len(paths) == 1 and (paths[0] / "manifest.json").is_file()
 
 
-def _listing(items: list[str], most: int = 8) -> str:
-    if not items:
-        return "none"
-    more = f", and {len(items) - most} more" if len(items) > most else ""
-    return ", ".join(items[:most]) + more
+def _files(paths: list[Path]) -> list[Path]:
+    """The paths, or the files of the collection whose directory they name."""
+    if len(paths) == 1 and os.path.isdir(paths[0]):
+        from ranksieve.datasets import open_collection
 
-
-def _echo_json(result: Any, per_query: bool) -> None:
-    import json
-
-    answer = {"convention": result.convention, "mean": result.mean}
-    if per_query:
-        answer["query_ids"] = result.query_ids.tolist()
-        answer["per_query"] = {name: v.tolist() for name, v in result.per_query.items()}
-    typer.echo(json.dumps(answer, indent=2))
-
-
-def _print_evaluation(result: Any, per_query: bool) -> None:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    table.add_column("query" if per_query else f"convention {result.convention}")
-    for name in result.mean:
-        table.add_column(name, justify="right")
-    if per_query:
-        columns = zip(*result.per_query.values(), strict=True)
-        for query, values in zip(result.query_ids.tolist(), columns, strict=True):
-            table.add_row(str(query), *(f"{value:.4f}" for value in values))
-    label = f"mean of {len(result.query_ids):,} queries"
-    table.add_row(label, *(f"{value:.4f}" for value in result.mean.values()))
-    _console().print(table)
-
-
-def _console() -> Console:
-    from rich.console import Console
-
-    return Console(highlight=False)
+        return list(open_collection(paths[0]).whole)
+    return paths

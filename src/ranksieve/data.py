@@ -16,6 +16,10 @@ class DataError(ValueError):
     """Input that cannot be used, with the place where it went wrong."""
 
 
+class NonFiniteError(DataError):
+    """NaN or infinity where a method needs numbers."""
+
+
 @dataclass(frozen=True)
 class Block:
     """A run of whole queries: the unit in which all data is worked on.
@@ -27,16 +31,29 @@ class Block:
     y : (rows,) float64 array
     query_ptr : (queries + 1,) int64 array
         Rows of query ``q`` of this block are ``query_ptr[q]:query_ptr[q + 1]``; starts at 0.
+    first_row : int
+        Number of rows in the blocks before this one.
     """
 
     X: Any
     y: np.ndarray
     query_ptr: np.ndarray
+    first_row: int = 0
 
     @property
     def is_sparse(self) -> bool:
         """Whether X is a CSR matrix."""
         return sparse.issparse(self.X)
+
+    def check_finite(self) -> None:
+        """Raise a NonFiniteError that names the first NaN or infinity in X, if there is one."""
+        place = _first_not_finite(self.X)
+        if place is not None:
+            row, column, value = place
+            raise NonFiniteError(
+                f"X has {value} in row {self.first_row + row}, column {column}; "
+                "fill in or drop missing values first"
+            )
 
 
 class RankingData:
@@ -229,17 +246,12 @@ class RankingData:
         )
 
     def check_finite(self) -> None:
-        """Raise a DataError that names the first NaN or infinity in X, if there is one."""
-        block = max(1, 2**20 // max(1, self.n_features))
-        for start in range(0, self.n_rows, block):
-            part = self.X[start : start + block]
-            if np.isfinite(part.data if self.is_sparse else part).all():
-                continue
-            part = part.toarray() if self.is_sparse else part
-            row, column = np.argwhere(~np.isfinite(part))[0]
-            value = "NaN" if np.isnan(part[row, column]) else "infinity"
-            raise DataError(
-                f"X has {value} in row {self.row_order[start + row]}, "
+        """Raise a NonFiniteError that names the first NaN or infinity in X, if there is one."""
+        place = _first_not_finite(self.X)
+        if place is not None:
+            row, column, value = place
+            raise NonFiniteError(
+                f"X has {value} in row {self.row_order[row]}, "
                 f"feature {self.feature_names[column]!r} (column {column}); "
                 "fill in or drop missing values first"
             )
@@ -355,6 +367,18 @@ def _is_missing(value: Any) -> bool:
         return value is None or bool(value != value)
     except TypeError:  # pandas.NA compares to neither
         return True
+
+
+def _first_not_finite(X: Any) -> tuple[int, int, str] | None:
+    """Row, column and name of the first value that is not finite."""
+    step = max(1, 2**20 // max(1, X.shape[1]))
+    for start in range(0, X.shape[0], step):
+        part = X[start : start + step]
+        if not np.isfinite(part.data if sparse.issparse(part) else part).all():
+            part = part.toarray() if sparse.issparse(part) else part
+            row, column = np.argwhere(~np.isfinite(part))[0].tolist()
+            return start + row, column, "NaN" if np.isnan(part[row, column]) else "infinity"
+    return None
 
 
 def _as_column(values: Any, name: str, n_rows: int) -> np.ndarray:

@@ -108,10 +108,15 @@ class Collection:
         **read_options
             Passed on to :func:`ranksieve.io.letor.read_letor`.
         """
+        return _joined(_read_aligned(self.whole, read_options))
+
+    @property
+    def whole(self) -> tuple[Path, ...]:
+        """Files that hold the whole collection: those of its first fold."""
         if self.layout == "sets" and len(self.folds) > 1:
             names = " or ".join(repr(fold.name) for fold in self.folds)
             raise DataError(f"{self.name} holds several collections: open it with subset={names}")
-        return _joined(_read_aligned(self.folds[0].files, read_options))
+        return self.folds[0].files
 
     def read_folds(self, **read_options: Any) -> Iterator[Fold]:
         """Read all folds in turn; each file is read only once.

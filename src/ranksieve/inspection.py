@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
 
 from ranksieve.conventions import Convention, get_convention
-from ranksieve.data import RankingData
+from ranksieve.engine import Source
 from ranksieve.metrics import parse_measure
-from ranksieve.statistics import centered_gram, dense_blocks, feature_importance
+from ranksieve.overview import MOST_FEATURES_TO_PAIR, Facts, overview
+from ranksieve.statistics import centered_gram, feature_importance
 
-_MOST_FEATURES_TO_PAIR = 2_000
 _NEARLY = 0.99
 
 
@@ -90,7 +88,7 @@ class Inspection:
 
 
 def inspect(
-    data: RankingData, measure: str = "ndcg@10", convention: str | Convention = "standard"
+    source: Source, measure: str = "ndcg@10", convention: str | Convention = "standard"
 ) -> Inspection:
     """Look at ranking data.
 
@@ -105,23 +103,19 @@ def inspect(
     (['2'], SingleFeature(name='1', direction='descending', value=1.0))
     """
     convention = get_convention(convention)
-    counts = data.group_counts
-    relevant = np.add.reduceat(data.y >= convention.relevance, data.query_ptr[:-1])
-    values = data.X.data if data.is_sparse else data.X
-    n_missing = int(values.size - np.isfinite(values).sum())
-    labels, label_counts = np.unique(data.y, return_counts=True)
-    comparable = n_missing == 0
-    few = data.n_features <= _MOST_FEATURES_TO_PAIR
-    constant = _is_constant(data)
-    flat = _is_constant_in_queries(data) if few else constant
-    duplicates = _duplicates(data, constant)
+    facts = overview(source, convention.relevance)
+    comparable = facts.n_missing == 0
+    few = source.n_features <= MOST_FEATURES_TO_PAIR
+    names = source.feature_names
+    counts = facts.lengths
+    flat = facts.flat if facts.flat is not None else facts.constant
     return Inspection(
-        n_rows=data.n_rows,
-        n_queries=data.n_queries,
-        n_features=data.n_features,
-        density=float(np.count_nonzero(values)) / max(1, data.n_rows * data.n_features),
-        n_missing=n_missing,
-        labels=dict(zip(labels.tolist(), label_counts.tolist(), strict=True)),
+        n_rows=source.n_rows,
+        n_queries=source.n_queries,
+        n_features=source.n_features,
+        density=facts.n_nonzero / max(1, source.n_rows * source.n_features),
+        n_missing=facts.n_missing,
+        labels=dict(sorted(facts.labels.items())),
         documents_per_query={
             "min": int(counts.min()),
             "median": float(np.median(counts)),
@@ -129,71 +123,40 @@ def inspect(
             "max": int(counts.max()),
         },
         n_single=int(np.sum(counts == 1)),
-        n_without_relevant=int(np.sum(relevant == 0)),
-        constant=data.feature_names[constant].tolist(),
-        constant_in_queries=data.feature_names[flat & ~constant].tolist() if few else None,
-        duplicates=duplicates,
-        near_duplicates=_near_duplicates(data, flat, duplicates) if few and comparable else None,
+        n_without_relevant=facts.n_without_relevant,
+        constant=names[facts.constant].tolist(),
+        constant_in_queries=names[flat & ~facts.constant].tolist() if few else None,
+        duplicates=[names[group].tolist() for group in facts.duplicates],
+        near_duplicates=_near_duplicates(source, facts) if few and comparable else None,
         measure=parse_measure(measure).name,
         convention=convention.name,
-        best_features=_by_quality(data, measure, convention) if comparable else None,
+        best_features=_by_quality(source, measure, convention) if comparable else None,
     )
 
 
-def _is_constant(data: RankingData) -> np.ndarray:
-    if data.is_sparse:
-        smallest, largest = data.X.min(axis=0), data.X.max(axis=0)
-        return smallest.toarray().ravel() == largest.toarray().ravel()
-    return np.all(data.X[0] == data.X, axis=0)
-
-
-def _is_constant_in_queries(data: RankingData) -> np.ndarray:
-    flat = np.ones(data.n_features, dtype=bool)
-    for block, starts in dense_blocks(data):
-        smallest = np.minimum.reduceat(block, starts, axis=0)
-        flat &= np.all(smallest == np.maximum.reduceat(block, starts, axis=0), axis=0)
-    return flat
-
-
-def _duplicates(data: RankingData, constant: np.ndarray) -> list[list[str]]:
-    """Groups of features with the same bytes, other than constant ones."""
-    groups: dict[tuple[bytes, ...], list[str]] = defaultdict(list)
-    matrix = data.X.tocsc() if data.is_sparse else data.X
-    for feature in np.flatnonzero(~constant):
-        if data.is_sparse:
-            entries = slice(matrix.indptr[feature], matrix.indptr[feature + 1])
-            parts = [matrix.indices[entries], matrix.data[entries]]
-        else:
-            parts = [matrix[:, feature]]
-        digest = tuple(hashlib.sha256(part.tobytes()).digest() for part in parts)
-        groups[digest].append(data.feature_names[feature])
-    return [group for group in groups.values() if len(group) > 1]
-
-
-def _near_duplicates(
-    data: RankingData, flat: np.ndarray, duplicates: list[list[str]]
-) -> list[NearPair]:
-    gram = centered_gram(data)
-    scale = np.sqrt(np.where(flat, np.inf, np.diag(gram)))
+def _near_duplicates(source: Source, facts: Facts) -> list[NearPair]:
+    assert facts.flat is not None
+    names, gram = source.feature_names, centered_gram(source).xx
+    scale = np.sqrt(np.where(facts.flat, np.inf, np.diag(gram)))
     correlation = np.triu(gram / np.outer(scale, scale), k=1)
-    group_of = {name: number for number, group in enumerate(duplicates) for name in group}
-    pairs = []
-    for i, j in np.argwhere(np.abs(correlation) >= _NEARLY).tolist():
-        first, second = data.feature_names[[i, j]]
-        if group_of.get(first, -1) != group_of.get(second, -2):
-            pairs.append(NearPair(first, second, float(np.clip(correlation[i, j], -1, 1))))
+    for group in facts.duplicates:
+        correlation[np.ix_(group, group)] = 0.0
+    pairs = [
+        NearPair(names[i], names[j], float(np.clip(correlation[i, j], -1, 1)))
+        for i, j in np.argwhere(np.abs(correlation) >= _NEARLY).tolist()
+    ]
     return sorted(pairs, key=lambda pair: -abs(pair.correlation))
 
 
-def _by_quality(data: RankingData, measure: str, convention: Convention) -> list[SingleFeature]:
-    importance = feature_importance(data, measure, convention)
+def _by_quality(source: Source, measure: str, convention: Convention) -> list[SingleFeature]:
+    importance = feature_importance(source, measure, convention)
     if not parse_measure(measure).greater_is_better:
         importance = -importance
     best = importance.max(axis=0)
     order = np.argsort(-best, kind="stable")
     return [
         SingleFeature(
-            name=data.feature_names[feature],
+            name=source.feature_names[feature],
             direction=("descending", "ascending")[int(importance[:, feature].argmax())],
             value=float(abs(best[feature])),
         )

@@ -1,21 +1,68 @@
-"""Sums over queries that selectors share: how good features are, and how alike."""
+"""Sums over queries that selectors share: how good features are, and how alike.
+
+Each statistic is a small class for :mod:`ranksieve.engine`, beside a function that runs it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from contextlib import contextmanager
+from typing import Literal, NamedTuple
 
 import numpy as np
 
+from ranksieve._kernels.centering import center_queries
+from ranksieve._kernels.importance import add_importance
 from ranksieve.conventions import Convention
-from ranksieve.data import RankingData
-from ranksieve.metrics import Measure, Ranking, parse_measure
+from ranksieve.data import Block, NonFiniteError, RankingData
+from ranksieve.engine import Source, engine_of
+from ranksieve.metrics import Measure, parse_measure
 
-_BLOCK = 2**21  # numbers in a block of rows: 16 MB
+_CHUNK = 2**18  # numbers: 2 MB, which the caches near a core hold
+
+
+class Importance:
+    """Statistic: each query's value of a measure when its documents are ranked by one feature."""
+
+    title = "Importance"
+
+    def __init__(
+        self, block: Block, measure: Measure, convention: Convention | str, average_ties: bool
+    ) -> None:
+        self.block = block
+        self.prepared = measure.prepare(block.y, block.query_ptr, convention)
+        self.average_ties = average_ties
+
+    def sums(self) -> tuple[int, np.ndarray, np.ndarray]:
+        """Queries, and sums over them of values and squared values.
+
+        The arrays (2, features) have ranking by descending value in row 0, by ascending in row 1.
+        """
+        values, squares = np.zeros((2, 2, self.block.X.shape[1]))
+        prepared = self.prepared
+        all_finite = True
+        for chunk in chunks(self.block):
+            all_finite &= add_importance(
+                chunk.X,
+                prepared.kind,
+                prepared.worth[chunk.rows],
+                prepared.discounts,
+                prepared.norm,
+                prepared.norm_ptr[chunk.queries.start : chunk.queries.stop + 1],
+                prepared.cutoff,
+                prepared.empty,
+                self.average_ties,
+                chunk.query_ptr,
+                values,
+                squares,
+            )
+        if not all_finite:
+            self.block.check_finite()
+        return len(self.block.query_ptr) - 1, values, squares
 
 
 def feature_importance(
-    data: RankingData,
+    source: Source,
     measure: str | Measure = "ndcg@10",
     convention: str | Convention = "standard",
     *,
@@ -25,7 +72,7 @@ def feature_importance(
 
     Parameters
     ----------
-    data : RankingData
+    source : RankingData or opened shards
     measure : str or Measure
     convention : str or Convention
     ties : {"average", "stable"}
@@ -40,51 +87,130 @@ def feature_importance(
 
     Notes
     -----
-    O(f m log n) for f features and m rows in queries of n documents.
+    O(f m log n) for f features and m rows in queries of n documents; one sort serves both
+    directions.
+
+    Examples
+    --------
+    >>> from ranksieve import RankingData
+    >>> from ranksieve.statistics import feature_importance
+    >>> data = RankingData([[1.0, 9.0], [2.0, 5.0], [3.0, 7.0]], y=[0, 0, 1], qid=[4, 4, 4])
+    >>> feature_importance(data, "mrr").round(3).tolist()
+    [[1.0, 0.5], [0.333, 0.5]]
     """
-    data.check_finite()
-    prepared = parse_measure(measure).prepare(data.y, data.query_ptr, convention)
-    importance = np.empty((2, data.n_features))
-    for feature, column in enumerate(_columns(data)):
-        for row, scores in enumerate((column, -column)):
-            ranking = Ranking.of(scores, data.query_ptr, average_ties=ties == "average")
-            importance[row, feature] = prepared.per_query(ranking).mean()
-    return importance
+    parsed = parse_measure(measure)
+    with (
+        _locating(source),
+        engine_of(source).start(Importance, parsed, convention, ties == "average") as workers,
+    ):
+        n_queries, values, _ = workers.sum("sums")
+    return values / n_queries
 
 
-def _columns(data: RankingData) -> Iterator[np.ndarray]:
-    matrix = data.X.tocsc() if data.is_sparse else data.X
-    for feature in range(data.n_features):
-        column = matrix[:, [feature]].toarray() if data.is_sparse else matrix[:, feature]
-        yield column.ravel().astype(np.float64)
+class CenteredGram:
+    """Statistic: products of features and labels, centered within each query."""
+
+    title = "Gram matrix"
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+
+    def sums(self) -> tuple[np.ndarray, np.ndarray, float]:
+        """Products of features (features, features), of features and labels, and of labels."""
+        n_features = self.block.X.shape[1]
+        xx, xy, yy = np.zeros((n_features, n_features)), np.zeros(n_features), 0.0
+        # A product of few rows would not be worth adding its n_features^2 numbers.
+        parts = chunks(self.block, most=max(_CHUNK, 4 * n_features**2))
+        space = np.empty((0, n_features))
+        for part in parts:
+            if len(part.X) > len(space):
+                space, labels = np.empty((len(part.X), n_features)), np.empty(len(part.X))
+            x, y = space[: len(part.X)], labels[: len(part.X)]
+            center_queries(part.X, self.block.y[part.rows], part.query_ptr, x, y)
+            xx += x.T @ x
+            xy += x.T @ y
+            yy += float(y @ y)
+        if not np.isfinite(xx).all():
+            self.block.check_finite()
+        return xx, xy, yy
 
 
-def centered_gram(data: RankingData) -> np.ndarray:
-    """Gram matrix of the features after subtracting each query's mean.
+class GramSums(NamedTuple):
+    """Products of query-centered features and labels, summed over all documents."""
 
-    Entry (i, j) is the sum over queries and their documents of the product of the centered
-    values: zero in row i if feature i is constant within every query. O(m f^2), a block of
-    queries at a time.
+    xx: np.ndarray  # (features, features)
+    xy: np.ndarray  # (features,)
+    yy: float
+
+
+def centered_gram(source: Source) -> GramSums:
+    r"""Products of features and labels after subtracting each query's mean.
+
+    .. math:: \hat X^T \hat X, \qquad \hat X^T \hat y, \qquad \hat y^T \hat y
+
+    Parameters
+    ----------
+    source : RankingData or opened shards
+
+    Returns
+    -------
+    GramSums
+        ``xx`` has a zero in row i exactly if feature i is constant within every query, but for
+        rounding.
+
+    Notes
+    -----
+    O(m f^2) for m rows and f features, by matrix products of rows that were centered just before,
+    so that nothing cancels and no centered copy of the data is made.
+
+    Examples
+    --------
+    >>> from ranksieve import RankingData
+    >>> from ranksieve.statistics import centered_gram
+    >>> data = RankingData([[1.0], [3.0], [8.0], [8.0]], y=[0, 1, 1, 0], qid=[1, 1, 2, 2])
+    >>> centered_gram(data)
+    GramSums(xx=array([[2.]]), xy=array([1.]), yy=1.0)
     """
-    data.check_finite()
-    gram = np.zeros((data.n_features, data.n_features))
-    for block, starts in dense_blocks(data):
-        counts = np.diff(starts, append=len(block))
-        means = np.add.reduceat(block, starts, axis=0) / counts[:, None]
-        centered = block - np.repeat(means, counts, axis=0)
-        gram += centered.T @ centered
-    return gram
+    with _locating(source), engine_of(source).start(CenteredGram) as workers:
+        return GramSums(*workers.sum("sums"))
 
 
-def dense_blocks(data: RankingData) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Features of runs of whole queries as float64, with the first row of each query."""
-    rows = max(1, _BLOCK // max(1, data.n_features))
-    first = 0
-    while first < data.n_queries:
-        last = int(np.searchsorted(data.query_ptr, data.query_ptr[first] + rows, side="right")) - 1
-        last = max(last, first + 1)
-        part = data.X[data.query_ptr[first] : data.query_ptr[last]]
-        block = part.toarray() if data.is_sparse else part
-        starts = data.query_ptr[first:last] - data.query_ptr[first]
-        yield block.astype(np.float64, copy=False), starts
+class Chunk(NamedTuple):
+    """Whole queries of a block, as an array."""
+
+    X: np.ndarray
+    query_ptr: np.ndarray  # from 0
+    rows: slice  # of the block
+    queries: slice
+
+
+def chunks(block: Block, most: int | None = None) -> Iterator[Chunk]:
+    """Cut a block into runs of whole queries of about ``most`` numbers, or of one query.
+
+    Without ``most`` an array is one chunk, and a CSR matrix is cut so that little of it is an
+    array at a time.
+    """
+    n_rows, n_columns = block.X.shape
+    if most is None:
+        most = _CHUNK if block.is_sparse else n_rows * n_columns
+    first, n_queries = 0, len(block.query_ptr) - 1
+    while first < n_queries:
+        end = block.query_ptr[first] + most // max(1, n_columns)
+        last = int(np.searchsorted(block.query_ptr, end, side="right")) - 1
+        last = min(max(last, first + 1), n_queries)
+        rows = slice(int(block.query_ptr[first]), int(block.query_ptr[last]))
+        X = block.X[rows].toarray() if block.is_sparse else block.X[rows]
+        query_ptr = block.query_ptr[first : last + 1] - rows.start
+        yield Chunk(X, query_ptr, rows, slice(first, last))
         first = last
+
+
+@contextmanager
+def _locating(source: Source) -> Iterator[None]:
+    """Name the input row and the feature of a value that is not finite, where they are known."""
+    try:
+        yield
+    except NonFiniteError:
+        if isinstance(source, RankingData):
+            source.check_finite()
+        raise

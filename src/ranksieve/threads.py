@@ -54,20 +54,29 @@ def limit_threads(n: int) -> Iterator[None]:
         _limit.reset(token)
 
 
-def ordered_map(function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
+def ordered_map(
+    function: Callable[[S], T], items: Iterable[S], pool: ThreadPoolExecutor | None = None
+) -> Iterator[T]:
     """Yield ``function(item)`` for each item in order, computed in parallel.
 
-    Items are drawn as results are taken, so that few of them exist at a time.
+    Items are drawn as results are taken, so that few of them exist at a time. A pool can be
+    passed to be used again.
     """
-    n_threads = thread_count()
-    with ThreadPoolExecutor(n_threads) as pool:
-        pending: deque[Future[T]] = deque()
+    if pool is None:
+        with ThreadPoolExecutor(thread_count()) as own:
+            yield from ordered_map(function, items, own)
+        return
+    pending: deque[Future[T]] = deque()
+    try:
         for item in items:
             pending.append(pool.submit(function, item))
-            if len(pending) > n_threads + 1:
+            if len(pending) > pool._max_workers + 1:
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()
+    finally:
+        for future in pending:  # after an error, what has not begun need not begin
+            future.cancel()
 
 
 def over_queries(kernel: Callable[..., None], query_ptr: np.ndarray, *arguments: object) -> None:

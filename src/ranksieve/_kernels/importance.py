@@ -31,8 +31,10 @@ def add_importance(
     """Add each query's value of each feature, and its square; updates the last two in place.
 
     ``sums`` and ``squares`` (2, features): row 0 ranks by descending value, row 1 by ascending.
-    One sort serves both directions.
+    One sort serves both directions. Returns whether all values of X are finite; if not, the sums
+    mean nothing.
     """
+    all_finite = True
     longest = longest_query(query_ptr, 0, query_ptr.size - 1)
     column, keys = np.empty(longest), np.empty((2, longest))
     order, tie_end = np.empty((2, longest), np.int64), np.empty((2, longest), np.int64)
@@ -46,6 +48,9 @@ def add_importance(
         for feature in range(X.shape[1]):
             for row in range(n):
                 column[row] = X[start + row, feature]
+                all_finite &= np.isfinite(column[row])
+            if not all_finite:
+                return False
             sort_descending(column[:n], order[0, :n], spare, keys)
             mark_ties(column[:n], order[0, :n], tie_end[0, :n])
             _reverse_ranking(order[0, :n], tie_end[0, :n], order[1, :n], tie_end[1, :n])
@@ -65,3 +70,4 @@ def add_importance(
                 )
                 sums[direction, feature] += value
                 squares[direction, feature] += value * value
+    return True

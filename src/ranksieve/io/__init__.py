@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ranksieve.data import RankingData
 
-_PARQUET = (".parquet", ".pq")
+
+def is_parquet(path: Path) -> bool:
+    """Whether a file's name says that it is Parquet."""
+    return path.suffix in (".parquet", ".pq")
 
 
 def read_data(paths: Sequence[Path], **how: Any) -> RankingData:
@@ -21,7 +24,7 @@ def read_data(paths: Sequence[Path], **how: Any) -> RankingData:
     from ranksieve.io.letor import read_letor
     from ranksieve.io.parquet import read_parquet
 
-    parquet = [path for path in paths if path.suffix in _PARQUET]
+    parquet = [path for path in paths if is_parquet(path)]
     if not parquet:
         return read_letor(paths, **how)
     if len(parquet) < len(paths):
@@ -35,4 +38,4 @@ def write_data(data: RankingData, path: Path) -> None:
     from ranksieve.io.letor import write_letor
     from ranksieve.io.parquet import write_parquet
 
-    (write_parquet if path.suffix in _PARQUET else write_letor)(data, path)
+    (write_parquet if is_parquet(path) else write_letor)(data, path)

@@ -14,11 +14,17 @@ from scipy.sparse import vstack
 from ranksieve._kernels.rows import permute_rows
 from ranksieve.data import DataError, RankingData, group_rows
 from ranksieve.io.files import compressed_writer, replacing, total_size
-from ranksieve.io.letor_blocks import TextBlock, Grammar, decode, read_blocks
+from ranksieve.io.letor_blocks import (
+    Grammar,
+    TextBlock,
+    are_integers,
+    decode,
+    header_names,
+    read_blocks,
+)
 
 PathLike = str | os.PathLike[str]
 
-_PLAIN_INTEGER = re.compile(rb"0|-?[1-9][0-9]{0,17}")
 _QUERY_ID = re.compile(r"[^\s#\0]+")
 _ONE_LINE = re.compile(r"[^\s\0]([^\n\0]*[^\s\0])?")
 
@@ -100,10 +106,7 @@ def _assemble(
         block.matrix = None
         kept.append(block)
     n_features = grammar.n_features or max(max(names, default=-1) + 1, matrix.width)
-    feature_names = [names.get(f, str(f + 1)) for f in range(n_features)] if names else []
-    if len(set(feature_names)) < len(feature_names):
-        twice = next(name for name in feature_names if feature_names.count(name) > 1)
-        raise DataError(f"{source}:0: the header names two features {twice!r}")
+    feature_names = header_names(names, n_features, source)
     qid, doc_ids = _query_ids(kept), _join_document_ids(kept)
     labels = np.concatenate([block.labels for block in kept])
     order, _ = group_rows(qid)
@@ -111,7 +114,7 @@ def _assemble(
     if order is not None:
         qid, labels = qid[order], labels[order]
         doc_ids = None if doc_ids is None else doc_ids[order]
-    data = RankingData(X, labels, qid, feature_names=feature_names or None, doc_ids=doc_ids)
+    data = RankingData(X, labels, qid, feature_names=feature_names, doc_ids=doc_ids)
     if order is not None:
         data.row_order = order
     return data
@@ -185,7 +188,7 @@ class _SparseRows:
 def _query_ids(blocks: list[TextBlock]) -> np.ndarray:
     ids = [query for block in blocks for query in block.run_ids]
     lengths = np.concatenate([block.run_lengths for block in blocks])
-    if all(map(_PLAIN_INTEGER.fullmatch, ids)):
+    if are_integers(ids):
         return np.repeat(np.array([int(query) for query in ids], dtype=np.int64), lengths)
     return np.repeat(np.array([decode(query) for query in ids], dtype=object), lengths)
 

@@ -20,6 +20,7 @@ from ranksieve.progress import track
 from ranksieve.threads import ordered_map
 
 _FEATURE_NAME = re.compile(r"#\s*([0-9]{1,10}):(.*)")
+_PLAIN_INTEGER = re.compile(rb"0|-?[1-9][0-9]{0,17}")
 _MAX_DENSE_INDEX = 2**20
 
 
@@ -223,3 +224,21 @@ def _feature_names(piece: bytes, remarks: np.ndarray, grammar: Grammar) -> dict[
             if 0 <= feature <= grammar.last_index - grammar.first_index:
                 names[feature] = match[2].strip()
     return names
+
+
+def header_names(names: dict[int, str], n_features: int, source: Path) -> list[str] | None:
+    """Names of all features, those without a header line by their number; None without headers."""
+    if not names:
+        return None
+    all_names = [names.get(feature, str(feature + 1)) for feature in range(n_features)]
+    seen: set[str] = set()
+    for name in all_names:
+        if name in seen:
+            raise DataError(f"{source}:0: the header names two features {name!r}")
+        seen.add(name)
+    return all_names
+
+
+def are_integers(query_ids: Iterable[bytes]) -> bool:
+    """Whether all query ids are the usual text of integers, so that nothing is lost as numbers."""
+    return all(map(_PLAIN_INTEGER.fullmatch, query_ids))

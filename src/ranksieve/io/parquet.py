@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_matrix, vstack
+from scipy.sparse import csr_matrix, issparse, vstack
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.io.files import explain_os_error, replacing
+from ranksieve.progress import track
 
 PathLike = str | os.PathLike[str]
 
@@ -86,31 +87,80 @@ def read_parquet(
     RankingData
         float32 if all feature columns are, else float64; nulls become NaN.
     """
+    batches = list(
+        read_batches(path, label=label, qid=qid, doc_id=doc_id, features=features, sparse=sparse)
+    )
+    parts = [batch.X for batch in batches]
+    documents = [batch.doc_ids for batch in batches if batch.doc_ids is not None]
+    return RankingData(
+        vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts),
+        np.concatenate([batch.labels for batch in batches]),
+        np.concatenate([batch.qid for batch in batches]),
+        feature_names=batches[0].feature_names,
+        doc_ids=np.concatenate(documents) if documents else None,
+    )
+
+
+class ParquetBatch(NamedTuple):
+    """Some rows of a Parquet file."""
+
+    X: Any  # array or CSR matrix
+    labels: np.ndarray
+    qid: np.ndarray
+    doc_ids: np.ndarray | None
+    feature_names: list[str]
+
+
+def read_batches(
+    path: PathLike,
+    *,
+    label: str = "label",
+    qid: str = "qid",
+    doc_id: str = "doc_id",
+    features: Sequence[str] | None = None,
+    sparse: bool | None = None,
+    batch_bytes: int | None = None,
+) -> Iterator[ParquetBatch]:
+    """Read a Parquet file some rows at a time, at least once.
+
+    ``batch_bytes`` bounds the feature values of a batch; the rest is as in :func:`read_parquet`.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    n_rows = 0
     try:
-        with pq.ParquetFile(path) as file:
+        # Buffering ahead would hold the whole file.
+        with pq.ParquetFile(path, pre_buffer=False) as file:
             schema = file.schema_arrow
             names = _feature_columns(schema, label, qid, doc_id, features, path)
-            has_documents = doc_id in schema.names
+            documents = [doc_id] if doc_id in schema.names else []
             note = json.loads((schema.metadata or {}).get(_METADATA_KEY, b"{}"))
             as_csr = note.get("sparse", False) if sparse is None else sparse
-            columns = [label, qid, *([doc_id] if has_documents else []), *names]
-            batches = file.iter_batches(_ROWS_PER_GROUP, columns=columns)
-            parts = [_part(batch, names, as_csr) for batch in batches]
-            rest = file.read(columns=columns[: -len(names)] if names else columns)
+            advance = track("Reading", file.metadata.num_rows)
+            rows = _rows_of_batch(len(names), batch_bytes)
+            columns = [label, qid, *documents, *names]
+            for batch in file.iter_batches(rows, columns=columns):
+                labels, ids, *doc_ids = (_values(batch, n) for n in (label, qid, *documents))
+                yield ParquetBatch(
+                    _part(batch, names, as_csr), labels, ids, doc_ids[0] if doc_ids else None, names
+                )
+                n_rows += batch.num_rows
+                advance(batch.num_rows)
     except (OSError, pa.ArrowException) as error:
         raise DataError(f"{path}:0: {explain_os_error(error)}") from error
-    if not parts:
+    if not n_rows:
         raise DataError(f"{path}:0: no rows")
-    return RankingData(
-        vstack(parts, format="csr") if as_csr else np.concatenate(parts),
-        rest[label].to_numpy(),
-        rest[qid].to_numpy(),
-        feature_names=names,
-        doc_ids=rest[doc_id].to_numpy() if has_documents else None,
-    )
+
+
+def _rows_of_batch(n_features: int, batch_bytes: int | None) -> int:
+    if batch_bytes is None:
+        return _ROWS_PER_GROUP
+    return min(_ROWS_PER_GROUP, max(1, batch_bytes // (8 * n_features + 8)))
+
+
+def _values(batch: Any, name: str) -> np.ndarray:
+    return batch[name].to_numpy(zero_copy_only=False)
 
 
 def _feature_columns(
@@ -139,5 +189,5 @@ def _part(batch: Any, names: list[str], as_csr: bool) -> Any:
     single = all(batch.schema.field(name).type == "float" for name in names)
     X = np.empty((batch.num_rows, len(names)), dtype=np.float32 if single else np.float64)
     for index, name in enumerate(names):
-        X[:, index] = batch[name].to_numpy(zero_copy_only=False)
+        X[:, index] = _values(batch, name)
     return csr_matrix(X) if as_csr else X

@@ -1,0 +1,61 @@
+"""Where blocks live and how their sums come together.
+
+Every quantity of the library is a sum over queries. Data is cut into *blocks* of whole queries; a
+*statistic* is a class whose instances live beside one block each; the *engine* makes one instance
+per block, calls a method of all of them with the same arguments and adds up what they return,
+always in block order. A selector or ranker asks for sums and never knows where the data lives: in
+memory, in memory-mapped shards on disk, or on a Dask cluster.
+
+The interface is three methods::
+
+    engine_of(source).start(Statistic, *parameters) -> workers    # Statistic(block, *parameters)
+    workers.sum("method", *arguments)    # sum over blocks of method(*arguments)
+    workers.collect("method", *arguments)    # the same as a list, in block order, not added up
+
+A method returns a number, an array or a tuple of arrays. What an instance stores in ``self`` stays
+beside its block until ``workers.close()`` (or the end of a ``with``), so that a method of many
+rounds keeps its caches there and only small things travel. If a Dask worker dies, its blocks are
+opened elsewhere and all calls so far are repeated there; so the state of an instance must follow
+from its block, its parameters and the calls that it got, and from nothing else.
+
+The same blocks give the same bits, whatever the number of threads or workers: blocks are cut by
+the data alone, each is summed by one thread, and the sums are added in a fixed order.
+
+Examples
+--------
+A new statistic: coordinate-wise mean of the documents with a label of at least ``grade``, in two
+rounds, the second of which uses what the first left beside each block.
+
+>>> import numpy as np
+>>> from ranksieve import RankingData
+>>> from ranksieve.engine import engine_of
+>>> class GoodDocuments:
+...     def __init__(self, block, grade):
+...         self.good = block.X[block.y >= grade]
+...
+...     def totals(self):
+...         return len(self.good), self.good.sum(axis=0)
+...
+...     def squares(self, mean):
+...         return ((self.good - mean) ** 2).sum(axis=0)
+>>> data = RankingData(np.arange(8.0).reshape(4, 2), y=[0, 1, 2, 0], qid=[1, 1, 2, 2])
+>>> with engine_of(data).start(GoodDocuments, 1) as workers:
+...     n, total = workers.sum("totals")
+...     variance = workers.sum("squares", total / n) / n
+>>> (total / n).tolist(), variance.tolist()
+([3.0, 4.0], [1.0, 1.0])
+
+Notes
+-----
+Blocks keep the order of rows (C order). Feature-major blocks were measured and do not pay: ranking
+by each of 46 to 700 features takes the same time within 10 % either way, since sorting dominates
+and reads each column of a query once, and matrix products take either order; while in row order
+a block is a view of the data, a shard is written as rows arrive, and a query is one stretch of
+memory.
+"""
+
+from ranksieve.engine.base import Engine, Workers
+from ranksieve.engine.local import LocalEngine
+from ranksieve.engine.sources import Source, engine_of
+
+__all__ = ["engine_of", "Engine", "Workers", "LocalEngine", "Source"]

@@ -1,0 +1,82 @@
+"""What every engine offers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from ranksieve.progress import track
+
+
+class Engine(ABC):
+    """Owns the blocks of a source."""
+
+    @abstractmethod
+    def start(self, statistic: type, *parameters: Any) -> Workers:
+        """Make ``statistic(block, *parameters)`` beside each block."""
+
+
+class Workers(ABC):
+    """Instances of a statistic, one per block; see :mod:`ranksieve.engine`."""
+
+    def __init__(self, statistic: type, n_blocks: int) -> None:
+        self.n_blocks = n_blocks
+        self._title = getattr(statistic, "title", statistic.__name__)
+
+    def sum(self, method: str, *arguments: Any) -> Any:
+        """Sum over blocks, in block order, of what ``method(*arguments)`` returns."""
+        results = self._tracked(method, arguments)
+        total = _copied(next(results))
+        for result in results:
+            total = _added(total, result)
+        return total
+
+    def collect(self, method: str, *arguments: Any) -> list[Any]:
+        """List, in block order, of what ``method(*arguments)`` returns."""
+        return list(self._tracked(method, arguments))
+
+    def _tracked(self, method: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
+        advance = track(self._title, self.n_blocks)
+        for result in self._results(method, arguments):
+            advance(1)
+            yield result
+
+    @abstractmethod
+    def _results(self, method: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
+        """Yield what the method of each instance returns, in block order."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the instances and what they store."""
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _copied(result: Any) -> Any:
+    """A result that later ones can be added to without changing what an instance may keep."""
+    if isinstance(result, tuple):
+        return tuple(_copied(part) for part in result)
+    return np.array(result) if isinstance(result, np.ndarray) else result
+
+
+def _added(total: Any, result: Any) -> Any:
+    """Sum of two results; arrays of ``total`` are updated in place."""
+    if isinstance(total, tuple):
+        return tuple(_added(a, b) for a, b in zip(total, result, strict=True))
+    if isinstance(total, np.ndarray):
+        total += result
+        return total
+    return total + result

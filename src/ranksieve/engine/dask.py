@@ -1,0 +1,246 @@
+"""Blocks on a Dask cluster, as actors beside their shards.
+
+Each Dask worker hosts a run of shards in one actor, which calls the instances of its blocks with
+the worker's threads. Arguments are broadcast to the hosts; each returns one result per block, and
+they are added here in block order, so that the sum has the same bits on any number of workers.
+
+If a worker dies, its shards are opened by another one and all calls so far are repeated there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ranksieve.data import DataError
+from ranksieve.engine.base import Engine, Workers
+from ranksieve.engine.local import LocalWorkers
+from ranksieve.io.shards import Shards, open_shards
+from ranksieve.threads import limit_threads
+
+_PATIENCE = 60.0  # seconds to wait for a worker when none is left
+_MOST_LOSSES = 5  # of one place: a worker that its own work kills would take all others along
+_POLL = 5.0  # seconds after which to ask whether a silent worker is still there
+
+Call = tuple[str, tuple[Any, ...]]
+
+
+class DaskEngine(Engine):
+    """Works on shards that the workers of a cluster can see.
+
+    Parameters
+    ----------
+    shards : Shards
+    client : distributed.Client
+    """
+
+    def __init__(self, shards: Shards, client: Any) -> None:
+        self.shards = shards
+        self.client = client
+
+    def start(self, statistic: type, *parameters: Any) -> DaskWorkers:
+        """Make ``statistic(block, *parameters)`` beside each shard, on its worker."""
+        return DaskWorkers(self.shards, self.client, statistic, parameters)
+
+
+class _Host:
+    """Actor: the instances of some shards on one Dask worker."""
+
+    def __init__(
+        self, path: str, data_id: str, shards: range, n_threads: int, made: tuple[type, Any]
+    ) -> None:
+        opened = _open_on_worker(path, data_id)
+        statistic, parameters = made
+        blocks = [partial(opened.block, shard) for shard in shards]
+        with limit_threads(n_threads):
+            self._workers = LocalWorkers(blocks, statistic, parameters)
+
+    def call(self, method: str, arguments: tuple[Any, ...]) -> list[Any]:
+        return self._workers.collect(method, *arguments)
+
+    def replay(self, calls: list[Call]) -> None:
+        for method, arguments in calls:
+            self._workers.collect(method, *arguments)
+
+    def close(self) -> None:
+        self._workers.close()
+
+
+def _open_on_worker(path: str, data_id: str) -> Shards:
+    from distributed import get_worker
+
+    try:
+        opened = open_shards(path)
+    except DataError as error:
+        raise DataError(
+            f"worker {get_worker().address} cannot open the shards: {error}; put them on a file "
+            "system that every worker sees under the same path"
+        ) from None
+    if opened.data_id != data_id:
+        raise DataError(f"worker {get_worker().address} sees other data in {path}")
+    return opened
+
+
+@dataclass
+class _Place:
+    """Shards, and the actor that hosts them on a worker."""
+
+    shards: range
+    worker: str
+    creation: Any  # the actor's future; the actor lives as long as it is held
+    actor: Any = None
+    losses: int = 0
+
+
+class _LostWorkerError(Exception):
+    """The worker of a place is gone."""
+
+
+class DaskWorkers(Workers):
+    """Instances on the workers of a cluster."""
+
+    def __init__(
+        self, shards: Shards, client: Any, statistic: type, parameters: tuple[Any, ...]
+    ) -> None:
+        super().__init__(statistic, shards.n_shards)
+        self._shards, self._client = shards, client
+        self._made = (statistic, parameters)
+        self._calls: list[Call] = []
+        threads = self._threads_of_workers()
+        runs = _runs(shards.n_shards, len(threads))
+        workers = sorted(threads)
+        self._places = [self._place(*pair) for pair in zip(runs, workers, strict=False)]
+        for place in self._places:
+            try:
+                place.actor = self._wait(place, place.creation)
+            except _LostWorkerError:
+                self._reopen(place)
+
+    def _threads_of_workers(self) -> dict[str, int]:
+        threads = self._client.nthreads()
+        if not threads:
+            try:
+                self._client.wait_for_workers(1, timeout=_PATIENCE)
+            except TimeoutError:
+                raise DataError(f"the cluster has had no worker for {_PATIENCE:g} s") from None
+            threads = self._client.nthreads()
+        return threads
+
+    def _place(self, shards: range, worker: str) -> _Place:
+        """Begin to open shards on a worker."""
+        n_threads = self._threads_of_workers().get(worker, 1)
+        path = str(self._shards.path.resolve())
+        arguments = (path, self._shards.data_id, shards, n_threads, self._made)
+        creation = self._client.submit(_Host, *arguments, actor=True, workers=[worker], pure=False)
+        return _Place(shards, worker, creation)
+
+    def _results(self, method: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
+        pending = [self._ask(place, method, arguments) for place in self._places]
+        for place, future in zip(self._places, pending, strict=True):
+            try:
+                results = self._wait(place, future)
+            except _LostWorkerError:
+                self._reopen(place)
+                results = self._again(place, method, arguments)
+            yield from results
+        self._calls.append((method, arguments))
+
+    def _ask(self, place: _Place, method: str, arguments: tuple[Any, ...]) -> Any:
+        """Begin a call; None if the worker was lost before."""
+        try:
+            return place.actor.call(method, arguments)
+        except RuntimeError:
+            return None
+
+    def _again(self, place: _Place, method: str, arguments: tuple[Any, ...]) -> list[Any]:
+        """Repeat a call at a place that moved, and may have to move again."""
+        while True:
+            try:
+                return self._wait(place, self._ask(place, method, arguments))
+            except _LostWorkerError:
+                self._reopen(place)
+
+    def _reopen(self, place: _Place) -> None:
+        """Move a place to a living worker and rebuild its state."""
+        while True:
+            self._move(place)
+            try:
+                place.actor = self._wait(place, place.creation)
+                self._wait(place, place.actor.replay(self._calls))
+                return
+            except _LostWorkerError:
+                continue
+
+    def _wait(self, place: _Place, future: Any) -> Any:
+        """Result of a future; raises _LostWorkerError if the place's worker is gone."""
+        while future is not None:
+            try:
+                return future.result(timeout=_POLL)
+            except TimeoutError:
+                if place.worker not in self._client.nthreads():
+                    break
+            except Exception as error:
+                # The scheduler may hear of the loss later than we do.
+                told = isinstance(error, (OSError, RuntimeError)) and "Actor" in str(error)
+                if told or place.worker not in self._client.nthreads():
+                    break
+                raise
+        raise _LostWorkerError
+
+    def _move(self, place: _Place) -> None:
+        """Open a place's shards on the living worker that hosts the fewest."""
+        place.losses += 1
+        if place.losses > _MOST_LOSSES:
+            raise DataError(
+                f"the workers of shards {place.shards.start} to {place.shards.stop - 1} died "
+                f"{place.losses} times; the cluster's logs say why (too little memory?)"
+            )
+        load = dict.fromkeys(self._threads_of_workers(), 0)
+        for other in self._places:
+            if other.worker in load:
+                load[other.worker] += len(other.shards)
+        worker = min(load, key=lambda address: (load[address], address))
+        moved = self._place(place.shards, worker)
+        place.worker, place.creation, place.actor = worker, moved.creation, None
+
+    def close(self) -> None:
+        """Let go of the actors."""
+        for place in self._places:
+            place.creation.release()
+            place.actor = None
+        self._places = []
+
+
+def _runs(n_shards: int, n_workers: int) -> list[range]:
+    """Runs of neighboring shards, one for each worker that gets any."""
+    cuts = np.linspace(0, n_shards, min(n_shards, n_workers) + 1).round().astype(int).tolist()
+    return [range(first, last) for first, last in pairwise(cuts)]
+
+
+def connect(
+    address: str | None = None, n_workers: int | None = None, *, timeout: float = 10.0
+) -> Any:
+    """Client of a running scheduler, or of a new local cluster of ``n_workers`` processes.
+
+    Waits ``timeout`` seconds for the scheduler to answer. Closing the client of a local cluster
+    ends the cluster.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise DataError(
+            "Dask is not installed; install it with: pip install 'ranksieve[dask]'"
+        ) from None
+    if address is None:
+        return Client(
+            n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0"
+        )
+    try:
+        return Client(address, timeout=timeout)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise DataError(f"no Dask scheduler answers at {address} ({error})") from None

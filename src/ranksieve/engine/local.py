@@ -1,0 +1,82 @@
+"""Blocks in this process: views of arrays, or memory maps of shards larger than memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+from ranksieve.data import Block
+from ranksieve.engine.base import Engine, Workers
+from ranksieve.threads import limit_threads, ordered_map, thread_count
+
+
+class LocalEngine(Engine):
+    """Works on blocks in this process, several at a time.
+
+    Parameters
+    ----------
+    blocks : sequence of callables
+        Each opens one block. A block is opened when its statistic is made, so that those of
+        shards need not exist at the same time.
+    """
+
+    def __init__(self, blocks: Sequence[Callable[[], Block]]) -> None:
+        self.blocks = list(blocks)
+
+    def start(self, statistic: type, *parameters: Any) -> LocalWorkers:
+        """Make ``statistic(block, *parameters)`` for each block."""
+        return LocalWorkers(self.blocks, statistic, parameters)
+
+
+class LocalWorkers(Workers):
+    """Instances in this process, called by threads.
+
+    Each instance is called by one thread at a time. With several blocks, whatever a statistic
+    calls runs on one thread, so that threads do not start threads; with a single block it may use
+    all of them.
+    """
+
+    def __init__(
+        self,
+        blocks: Sequence[Callable[[], Block]],
+        statistic: type,
+        parameters: tuple[Any, ...],
+    ) -> None:
+        super().__init__(statistic, len(blocks))
+        self._n_threads = min(thread_count(), len(blocks))
+        self._pool = ThreadPoolExecutor(self._n_threads)
+        try:
+            self._instances = list(self._map(lambda open_: statistic(open_(), *parameters), blocks))
+        except BaseException:
+            self.close()
+            raise
+
+    def _results(self, method: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
+        return self._map(lambda instance: getattr(instance, method)(*arguments), self._instances)
+
+    def _map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+        if self._n_threads == 1:
+            yield from map(function, items)
+            return
+
+        def alone(item: Any) -> Any:
+            with limit_threads(1):
+                return function(item)
+
+        with _blas_threads().limit(limits=1, user_api="blas"):
+            yield from ordered_map(alone, items, self._pool)
+
+    def close(self) -> None:
+        """Let go of the instances and what they store."""
+        self._instances = []
+        self._pool.shutdown()
+
+
+@cache
+def _blas_threads() -> Any:
+    """The BLAS libraries of this process, whose threads would get in the way of ours."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

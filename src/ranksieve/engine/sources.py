@@ -1,0 +1,54 @@
+"""From data to the engine that works on it."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from ranksieve.data import Block, DataError, RankingData
+from ranksieve.engine.base import Engine
+from ranksieve.engine.local import LocalEngine
+from ranksieve.io.shards import Shards
+
+Source = RankingData | Shards
+
+# Blocks of data in memory: enough of them to keep threads busy, large enough that calling one
+# costs little, and that its rows outweigh a sum of features^2 numbers. Cut by the size of the data
+# alone, so that results do not depend on the machine.
+_BLOCKS = 16
+_SMALLEST, _LARGEST = 2**18, 2**23  # bytes
+_ROWS_PER_FEATURE = 8
+
+
+def engine_of(source: Source) -> Engine:
+    """Engine for data in memory, opened shards, or shards on a Dask cluster."""
+    if isinstance(source, RankingData):
+        return LocalEngine([partial(_view, source, *run) for run in block_runs(source)])
+    if not isinstance(source, Shards):
+        raise TypeError(f"expected a RankingData or opened shards, got {type(source).__name__}")
+    numbers = range(source.n_shards)  # an error if the shards are closed
+    if source.client is None:
+        return LocalEngine([partial(source.block, number) for number in numbers])
+    from ranksieve.engine.dask import DaskEngine
+
+    return DaskEngine(source, source.client)
+
+
+def block_runs(data: RankingData) -> list[tuple[int, int]]:
+    """Runs of queries that make blocks of similar size: first query, and the one after the last."""
+    if data.n_rows == 0:
+        raise DataError("the data has no rows")
+    stored = data.X.data.nbytes + data.X.indices.nbytes if data.is_sparse else data.X.nbytes
+    largest = max(_LARGEST, 8 * _ROWS_PER_FEATURE * data.n_features**2)
+    size = np.clip(stored / _BLOCKS, _SMALLEST, largest)
+    n_blocks = max(1, round(stored / size))
+    rows = np.linspace(0, data.n_rows, n_blocks + 1)
+    cuts = np.unique(np.searchsorted(data.query_ptr, rows))
+    return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+
+
+def _view(data: RankingData, first: int, last: int) -> Block:
+    rows = slice(data.query_ptr[first], data.query_ptr[last])
+    pointer = data.query_ptr[first : last + 1] - data.query_ptr[first]
+    return Block(data.X[rows], data.y[rows], pointer, int(rows.start))
