@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ranksieve.conventions import Convention, get_convention
 from ranksieve.engine import Source
-from ranksieve.metrics import parse_measure
+from ranksieve.metrics import Convention, get_convention, parse_measure
 from ranksieve.overview import MOST_FEATURES_TO_PAIR, Facts, overview
 from ranksieve.statistics import centered_gram, feature_importance
 

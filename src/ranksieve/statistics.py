@@ -13,10 +13,9 @@ import numpy as np
 
 from ranksieve._kernels.centering import center_queries
 from ranksieve._kernels.importance import add_importance
-from ranksieve.conventions import Convention
 from ranksieve.data import Block, NonFiniteError, RankingData
 from ranksieve.engine import Source, engine_of
-from ranksieve.metrics import Measure, parse_measure
+from ranksieve.metrics import Convention, Measure, parse_measure
 
 _CHUNK = 2**18  # numbers: 2 MB, which the caches near a core hold
 

@@ -1,0 +1,51 @@
+"""Measures of ranking quality as values, under the conventions of the programs people compare with.
+
+Examples
+--------
+>>> from ranksieve.metrics import MAP, NDCG, evaluate
+>>> result = evaluate(
+...     y=[0, 2, 1, 0, 1], scores=[3.0, 2.0, 1.0, 0.5, 0.1], qid=[1, 1, 1, 2, 2],
+...     measures=[NDCG(10), "map"], convention="standard",
+... )
+>>> {name: round(value, 4) for name, value in result.mean.items()}
+{'NDCG@10': 0.645, 'MAP': 0.5417}
+>>> result.per_query["MAP"].round(4).tolist()
+[0.5833, 0.5]
+"""
+
+from ranksieve.metrics.conventions import CONVENTIONS, Convention, get_convention
+from ranksieve.metrics.evaluation import Evaluation, evaluate
+from ranksieve.metrics.measures import (
+    ERR,
+    MAP,
+    MRR,
+    NDCG,
+    MeanNDCG,
+    Measure,
+    P,
+    PairwiseError,
+    parse_measure,
+)
+from ranksieve.metrics.ranking import Prepared, Ranking
+from ranksieve.metrics.scorers import QueryScorer, make_query_scorer
+
+__all__ = [
+    "NDCG",
+    "MAP",
+    "P",
+    "MeanNDCG",
+    "ERR",
+    "MRR",
+    "PairwiseError",
+    "Measure",
+    "parse_measure",
+    "Convention",
+    "CONVENTIONS",
+    "get_convention",
+    "Evaluation",
+    "evaluate",
+    "Ranking",
+    "Prepared",
+    "QueryScorer",
+    "make_query_scorer",
+]

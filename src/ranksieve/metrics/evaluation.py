@@ -1,0 +1,137 @@
+"""Evaluate scores: one value per query, and the mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ranksieve.data import DataError, as_query_ids, group_rows
+from ranksieve.metrics.conventions import Convention, get_convention
+from ranksieve.metrics.measures import Measure, parse_measure
+from ranksieve.metrics.ranking import Ranking
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Values of one or more measures.
+
+    Attributes
+    ----------
+    per_query : dict of str to array
+        Measure name to one value per query, queries in order of first appearance.
+    mean : dict of str to float
+        Measure name to the mean over all queries.
+    query_ids : array
+        Query of each value.
+    convention : str
+        Name of the convention that was used.
+    """
+
+    per_query: dict[str, np.ndarray]
+    mean: dict[str, float]
+    query_ids: np.ndarray
+    convention: str
+
+
+def evaluate(
+    y: Any,
+    scores: Any,
+    qid: Any,
+    measures: str | Measure | Iterable[str | Measure],
+    convention: str | Convention = "standard",
+    *,
+    ties: Literal["stable", "average"] | None = None,
+    doc_ids: Any = None,
+) -> Evaluation:
+    """Measure how well scores rank the documents of each query.
+
+    Parameters
+    ----------
+    y : array of shape (rows,)
+        Labels; larger is more relevant.
+    scores : array of shape (rows,)
+        Documents are ranked by descending score.
+    qid : array of shape (rows,)
+        Query of each row; rows of a query need not be adjacent.
+    measures : measure, name, or several of them
+        Such as ``NDCG(10)`` or ``"ndcg@10"``.
+    convention : str or Convention
+        One of ``CONVENTIONS``: what to do where programs differ.
+    ties : {"stable", "average"}, optional
+        What to do with equal scores, if not what the convention does: keep the order of the
+        rows, or average over all orders of the tied documents.
+    doc_ids : array of shape (rows,), optional
+        Needed by convention "trec", which orders equal scores by descending document id.
+
+    Returns
+    -------
+    Evaluation
+
+    Notes
+    -----
+    Every query counts in the mean. O(m log n) for m rows in queries of n documents, in parallel
+    over queries.
+    """
+    convention = get_convention(convention)
+    if isinstance(measures, (str, Measure, type)):
+        measures = [measures]
+    parsed = [parse_measure(measure) for measure in measures]
+    labels = _finite_column(y, "y")
+    values = _finite_column(scores, "scores")
+    if len(values) != len(labels):
+        raise DataError(f"there are {len(values)} scores for {len(labels)} labels")
+    if not len(labels):
+        raise DataError("there is nothing to evaluate: no rows")
+    if convention.single_precision:
+        values = values.astype(np.float32).astype(np.float64)
+    ids = as_query_ids(qid, len(labels))
+    order, query_ptr = group_rows(ids)
+    if order is not None:
+        labels, values, ids = labels[order], values[order], ids[order]
+    rule = ties or convention.ties
+    if rule not in ("stable", "average", "document"):
+        raise ValueError(f"ties must be 'stable' or 'average', got {rule!r}")
+    if rule == "document" and doc_ids is not None:
+        documents = _document_column(doc_ids, len(labels))
+        documents = documents if order is None else documents[order]
+        by_document = _by_descending_document(documents, query_ptr)
+        labels, values = labels[by_document], values[by_document]
+    ranking = Ranking.of(values, query_ptr, average_ties=rule == "average")
+    if rule == "document" and doc_ids is None and ranking.has_ties:
+        raise DataError(
+            f"convention {convention.name!r} orders equal scores by document id, and there are "
+            "equal scores: pass doc_ids, or ties='stable' or 'average'"
+        )
+    per_query = {
+        measure.name: measure.prepare(labels, query_ptr, convention).per_query(ranking)
+        for measure in parsed
+    }
+    mean = {name: float(np.mean(value)) for name, value in per_query.items()}
+    return Evaluation(per_query, mean, ids[query_ptr[:-1]], convention.name)
+
+
+def _finite_column(values: Any, name: str) -> np.ndarray:
+    column = np.asarray(values, dtype=np.float64)
+    if column.ndim != 1:
+        raise DataError(f"{name} must have one entry per row, but its shape is {column.shape}")
+    bad = np.flatnonzero(~np.isfinite(column))
+    if bad.size:
+        raise DataError(f"{name} has {column[bad[0]]} in row {bad[0]}")
+    return column
+
+
+def _document_column(doc_ids: Any, n_rows: int) -> np.ndarray:
+    documents = np.asarray(doc_ids, dtype=str)
+    if len(documents) != n_rows:
+        raise DataError(f"there are {len(documents)} doc_ids for {n_rows} rows")
+    return documents
+
+
+def _by_descending_document(documents: np.ndarray, query_ptr: np.ndarray) -> np.ndarray:
+    """Rows of each query by descending document id, which a stable sort by score then keeps."""
+    codes = np.repeat(np.arange(len(query_ptr) - 1), np.diff(query_ptr))
+    _, ranks = np.unique(documents, return_inverse=True)
+    return np.lexsort((-ranks, codes))
