@@ -41,6 +41,18 @@ def install(extra: str) -> None:
     stamp.write_text(digest.hexdigest())
 
 
+def drop_stale_kernels() -> None:
+    """Remove compiled kernels older than a kernel's source.
+
+    numba compiles a kernel anew when its own file changes, but not when one that it calls does.
+    """
+    kernels = ROOT / "src" / "ranksieve" / "_kernels"
+    newest = max(source.stat().st_mtime for source in kernels.glob("*.py"))
+    for compiled in (kernels / "__pycache__").glob("*.nb?"):
+        if compiled.stat().st_mtime < newest:
+            compiled.unlink()
+
+
 def call(program: str, *arguments: str) -> None:
     """Run a program of the environment in the checkout; stop with its status if it fails."""
     done = subprocess.run([str(BIN / program), *arguments], cwd=ROOT)
@@ -58,6 +70,7 @@ def main() -> None:
         call("ranksieve", "inspect", "--demo", *rest)
     elif command == "test":
         install("dev")
+        drop_stale_kernels()
         call("python", "-m", "pytest", *rest)
     elif command == "check":
         install("dev")
@@ -67,6 +80,7 @@ def main() -> None:
         call("lint-imports")
     elif command == "bench":
         install("bench")
+        drop_stale_kernels()
         call("python", "-m", "benchmarks", *rest)
     else:
         sys.exit(USAGE)

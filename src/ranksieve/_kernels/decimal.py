@@ -105,11 +105,6 @@ def _nearest_double(digits, power, table):
     return fraction | (np.uint64(exponent) << np.uint64(52)), True
 
 
-@njit(nogil=True, cache=True, inline="always")
-def _is_digit(byte):
-    return np.uint8(48) <= byte <= np.uint8(57)
-
-
 @njit(nogil=True, cache=True)
 def _word_ends(text, at, word):
     """Position after ``word`` (lower case) at ``at``, ignoring case, or -1."""
@@ -137,13 +132,57 @@ def _parse_special(text, at, sign):
     return OK, sign * np.inf, longer if longer > 0 else end
 
 
-@njit(nogil=True, cache=True)
-def parse_number(text, at, table):
-    """Parse a number that starts at ``at``: (status, value, position after it).
+@njit(nogil=True, cache=True, inline="always")
+def _scan_digits(text, at, digits):
+    """Append decimal digits to ``digits``, modulo 2^64: (digits, position after them)."""
+    while True:
+        value = text[at] - np.uint8(48)  # wraps around for bytes below '0'
+        if value > np.uint8(9):
+            return digits, at
+        digits = digits * np.uint64(10) + np.uint64(value)
+        at += 1
 
-    ``text`` must end with a byte that no number contains, such as a newline: no loop passes it.
-    The grammar is that of ``float`` without underscores and surrounding blanks.
-    """
+
+@njit(nogil=True, cache=True)
+def _scan_many_digits(text, at):
+    """Digits that may be too many for 64 bits: (the first 19, power of ten, whether cut off)."""
+    digits = np.uint64(0)
+    n_kept = power = 0  # leading zeros are not kept; digits after the 19th only move the power
+    truncated = after_point = False
+    while True:
+        byte = text[at]
+        if byte == np.uint8(46) and not after_point:
+            after_point = True
+        elif np.uint8(48) <= byte <= np.uint8(57):
+            power -= after_point
+            if n_kept < _MAX_DIGITS:
+                digits = digits * np.uint64(10) + np.uint64(byte - np.uint8(48))
+                n_kept += digits != np.uint64(0)
+            else:
+                power += 1
+                truncated |= byte != np.uint8(48)
+        else:
+            return digits, power, truncated
+        at += 1
+
+
+@njit(nogil=True, cache=True)
+def _scan_exponent(text, at):
+    """Exponent after an 'e': (whether there is one, exponent, position after it)."""
+    negative = text[at] == np.uint8(45)
+    if negative or text[at] == np.uint8(43):
+        at += 1
+    start, exponent = at, 0
+    while np.uint8(48) <= text[at] <= np.uint8(57):
+        if exponent < 100_000_000:  # beyond this it cannot change the result
+            exponent = exponent * 10 + np.int64(text[at] - np.uint8(48))
+        at += 1
+    return at > start, -exponent if negative else exponent, at
+
+
+@njit(nogil=True, cache=True)
+def _parse_any(text, at, table):
+    """What :func:`parse_number` does, for all numbers."""
     sign = 1.0
     if text[at] == np.uint8(45):
         sign = -1.0
@@ -151,46 +190,26 @@ def parse_number(text, at, table):
     elif text[at] == np.uint8(43):
         at += 1
 
-    digits, ten = np.uint64(0), np.uint64(10)
-    n_kept = 0  # significant digits in ``digits``; further ones only move the exponent
-    n_seen = 0
+    start = at
+    digits, at = _scan_digits(text, at, np.uint64(0))
+    n_digits = at - start
     power = 0
     truncated = False
-    after_point = False
-    while True:
-        byte = text[at]
-        if _is_digit(byte):
-            n_seen += 1
-            power -= after_point
-            if n_kept < _MAX_DIGITS:
-                digits = digits * ten + np.uint64(byte - np.uint8(48))
-                n_kept += digits != np.uint64(0)
-            else:
-                power += 1
-                truncated |= byte != np.uint8(48)
-        elif byte == np.uint8(46) and not after_point:
-            after_point = True
-        else:
-            break
-        at += 1
-    if n_seen == 0:
-        if after_point:
-            return BAD, 0.0, at
-        return _parse_special(text, at, sign)
+    if text[at] == np.uint8(46):
+        point = at
+        digits, at = _scan_digits(text, point + 1, digits)
+        power = point + 1 - at
+        n_digits -= power
+    if n_digits == 0:
+        return _parse_special(text, start, sign)
+    if n_digits > _MAX_DIGITS:
+        digits, power, truncated = _scan_many_digits(text, start)
 
     if text[at] | np.uint8(32) == np.uint8(101):
-        at += 1
-        negative = text[at] == np.uint8(45)
-        if negative or text[at] == np.uint8(43):
-            at += 1
-        if not _is_digit(text[at]):
+        found, exponent, at = _scan_exponent(text, at + 1)
+        if not found:
             return BAD, 0.0, at
-        exponent = 0
-        while _is_digit(text[at]):
-            if exponent < 100_000_000:  # beyond this the sum below cannot change the result
-                exponent = exponent * 10 + (text[at] - np.uint8(48))
-            at += 1
-        power += -exponent if negative else exponent
+        power += exponent
 
     if digits <= np.uint64(1 << 53) and -22 <= power <= 22 and not truncated:
         value = np.float64(digits)
@@ -203,3 +222,25 @@ def parse_number(text, at, table):
     if not decided:
         return HARD, 0.0, at
     return OK, sign * np.uint64(bits).view(np.float64), at
+
+
+@njit(nogil=True, cache=True, inline="always")
+def parse_number(text, at, table):
+    """Parse a number that starts at ``at``: (status, value, position after it).
+
+    ``text`` must end with a byte that no number contains, such as a newline: no loop passes it.
+    The grammar is that of ``float`` without underscores and surrounding blanks. Few plain digits,
+    which is what nearly all numbers are, are read here; all else by a function that is too large
+    to be inlined.
+    """
+    digits, end = _scan_digits(text, at, np.uint64(0))
+    n_digits = end - at
+    n_decimals = 0
+    if text[end] == np.uint8(46):
+        point = end
+        digits, end = _scan_digits(text, point + 1, digits)
+        n_decimals = end - point - 1
+        n_digits += n_decimals
+    if 0 < n_digits <= 15 and text[end] | np.uint8(32) != np.uint8(101):
+        return OK, np.float64(digits) / _EXACT_POWERS[n_decimals], end
+    return _parse_any(text, at, table)

@@ -101,7 +101,7 @@ def _parse_label(text, at, table, row, labels, hard, n_hard):
 
 
 @njit(nogil=True, cache=True)
-def _parse_query(text, at, row, runs, n_runs):
+def _parse_query(text, at, row, line, runs, n_runs):
     """Query id of a row: (error, position, runs so far); a new id starts a new run."""
     at = _skip_blanks(text, at)
     if not _starts_with(text, at, _QID):
@@ -114,6 +114,7 @@ def _parse_query(text, at, row, runs, n_runs):
         return EMPTY_QID, start, n_runs
     last = n_runs - 1
     if n_runs == 0 or not _same_bytes(text, start, at, runs[last, 1], runs[last, 2]):
+        runs[n_runs, 3] = line
         n_runs = _note(runs, n_runs, row, start, at)
     return NO_ERROR, at, n_runs
 
@@ -170,10 +171,9 @@ def _parse_pairs(text, at, bounds, table, indices, values, n_entries, hard, n_ha
         if status == HARD:
             n_hard = _note(hard, n_hard, n_entries, start, at)
             value = np.nan  # holds the place until the caller fills it in
-        if value != 0.0 or np.signbit(value):
-            indices[n_entries] = index - first_index
-            values[n_entries] = value
-            n_entries += 1
+        indices[n_entries] = index - first_index
+        values[n_entries] = value
+        n_entries += value != 0.0 or np.signbit(value)  # zeros are overwritten by the next entry
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -185,7 +185,7 @@ def _line_end(text, at):
 
 @njit(nogil=True, cache=True)
 def parse_lines(
-    text, bounds, table, labels, row_ptr, documents, runs, indices, values, hard, remarks
+    text, bounds, table, labels, row_ptr, names, name_ptr, runs, indices, values, hard, remarks
 ):
     """Parse whole lines; fills the arrays from ``labels`` on in place.
 
@@ -196,8 +196,10 @@ def parse_lines(
     table : from ``powers_of_five``
     labels : (rows,) label of each row
     row_ptr : (rows + 1,) entries of row i are ``row_ptr[i]:row_ptr[i + 1]``
-    documents : (rows, 2) where the document id starts and ends in the text
-    runs : (rows, 3) for each run of rows with one query id: first row, start and end of the id
+    names, name_ptr : document ids, one after the other; that of row i is the text
+        ``names[name_ptr[i]:name_ptr[i + 1]]``
+    runs : (rows, 4) for each run of rows with one query id: first row, start and end of the id in
+        the text, line of the first row
     indices, values : (entries,) 0-based feature and value; zeros are left out
     hard : (rows + entries, 3) numbers left to the caller: entry (or -1 - row for a label),
         start, end
@@ -205,24 +207,25 @@ def parse_lines(
 
     Returns
     -------
-    (rows, runs, hard, remarks), width, error, position of the error
+    (rows, runs, hard, remarks, lines), width, error, position of the error
     """
-    n_rows = n_runs = n_hard = n_remarks = n_entries = width = at = 0
+    n_rows = n_runs = n_hard = n_remarks = n_entries = n_lines = width = at = 0
     error = NO_ERROR
-    row_ptr[0] = 0
+    row_ptr[0] = name_ptr[0] = 0
     while at < text.size:
         at = _skip_blanks(text, at)
         if text[at] == _HASH:
             start = at
             at = _line_end(text, at)
             n_remarks = _note(remarks, n_remarks, n_rows, start, at)
+        n_lines += 1
         if text[at] == _NEWLINE:
             at += 1
             continue
         error, at, n_hard = _parse_label(text, at, table, n_rows, labels, hard, n_hard)
         if error != NO_ERROR:
             break
-        error, at, n_runs = _parse_query(text, at, n_rows, runs, n_runs)
+        error, at, n_runs = _parse_query(text, at, n_rows, n_lines, runs, n_runs)
         if error != NO_ERROR:
             break
         error, at, n_entries, n_hard, last = _parse_pairs(
@@ -231,15 +234,18 @@ def parse_lines(
         if error != NO_ERROR:
             break
         width = max(width, last + 1 - bounds[0])
-        documents[n_rows, 0] = documents[n_rows, 1] = at
+        name_end = name_ptr[n_rows]
         if text[at] == _HASH:
             start = at + 1
             at = _line_end(text, at)
-            documents[n_rows, 0], documents[n_rows, 1] = _document_id(text, start, at)
+            for place in range(*_document_id(text, start, at)):
+                names[name_end] = text[place]
+                name_end += 1
         at += 1
         n_rows += 1
         row_ptr[n_rows] = n_entries
-    return (n_rows, n_runs, n_hard, n_remarks), width, error, at
+        name_ptr[n_rows] = name_end
+    return (n_rows, n_runs, n_hard, n_remarks, n_lines), width, error, at
 
 
 @njit(nogil=True, cache=True)

@@ -112,19 +112,19 @@ def _parse_piece(piece: bytes | Exception, grammar: Grammar) -> TextBlock:
     max_rows, max_entries = text.size // 8 + 1, text.size // 4 + 1
     labels = np.empty(max_rows)
     row_ptr = np.empty(max_rows + 1, dtype=np.int64)
-    documents = np.empty((max_rows, 2), dtype=np.int64)
-    runs = np.empty((max_rows, 3), dtype=np.int64)
+    names, name_ptr = np.empty_like(text), np.empty(max_rows + 1, dtype=np.int64)
+    runs = np.empty((max_rows, 4), dtype=np.int64)
     indices = np.empty(max_entries, dtype=np.int32)
     values = np.empty(max_entries)
     hard = np.empty((max_rows + max_entries, 3), dtype=np.int64)
     remarks = np.empty((text.size // 2 + 1, 3), dtype=np.int64)
     bounds = (grammar.first_index, grammar.last_index)
     counts, width, error, at = kernel.parse_lines(
-        text, bounds, powers_of_five(), labels, row_ptr, documents, runs, indices, values,
+        text, bounds, powers_of_five(), labels, row_ptr, names, name_ptr, runs, indices, values,
         hard, remarks,
     )  # fmt: skip
     _check_piece(piece, error, at, grammar)
-    n_rows, n_runs, n_hard, n_remarks = counts
+    n_rows, n_runs, n_hard, n_remarks, n_lines = counts
     labels, row_ptr = labels[:n_rows].copy(), row_ptr[: n_rows + 1]
     for slot, start, end in hard[:n_hard].tolist():
         number = float(piece[start:end])
@@ -136,21 +136,14 @@ def _parse_piece(piece: bytes | Exception, grammar: Grammar) -> TextBlock:
     return TextBlock(
         matrix=_matrix(row_ptr, indices, values, width, grammar),
         labels=labels,
-        run_ids=[piece[start:end] for _, start, end in runs.tolist()],
+        run_ids=[piece[start:end] for start, end in runs[:, 1:3].tolist()],
         run_lengths=np.diff(runs[:, 0], append=n_rows),
-        run_lines=_line_numbers(piece, runs[:, 1]),
-        doc_ids=_document_ids(piece, documents[:n_rows]),
+        run_lines=runs[:, 3].copy(),
+        doc_ids=_document_ids(names, name_ptr[: n_rows + 1]),
         names=_feature_names(piece, remarks[:n_remarks], grammar),
-        n_lines=piece.count(b"\n"),
+        n_lines=n_lines,
         n_bytes=len(piece),
     )
-
-
-def _line_numbers(piece: bytes, places: np.ndarray) -> np.ndarray:
-    """Numbers of the lines of increasing places in a piece, from 1."""
-    before = [0, *places.tolist()]
-    counts = [piece.count(b"\n", start, end) for start, end in pairwise(before)]
-    return np.cumsum(counts, dtype=np.int64) + 1
 
 
 def _check_piece(piece: bytes, error: int, at: int, grammar: Grammar) -> None:
@@ -206,13 +199,14 @@ def decode(text: bytes) -> str:
     return text.decode("utf-8", "backslashreplace")
 
 
-def _document_ids(piece: bytes, documents: np.ndarray) -> list[str] | None:
-    if not np.any(documents[:, 1] > documents[:, 0]):
+def _document_ids(names: np.ndarray, name_ptr: np.ndarray) -> list[str] | None:
+    text, spans = names[: name_ptr[-1]].tobytes(), pairwise(name_ptr.tolist())
+    if not text:
         return None
-    if piece.isascii():  # positions in bytes are positions in the string: decode once
-        text = piece.decode("ascii")
-        return [text[start:end] for start, end in documents.tolist()]
-    return [decode(piece[start:end]) for start, end in documents.tolist()]
+    if text.isascii():  # positions in bytes are positions in the string: decode once
+        string = text.decode("ascii")
+        return [string[start:end] for start, end in spans]
+    return [decode(text[start:end]) for start, end in spans]
 
 
 def _feature_names(piece: bytes, remarks: np.ndarray, grammar: Grammar) -> dict[int, str]:
