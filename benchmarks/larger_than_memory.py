@@ -99,7 +99,7 @@ def _importance(source: Any) -> list[Any]:
     from ranksieve.statistics import Importance
 
     with engine_of(source).start(Importance, NDCG(10), "standard", True) as workers:
-        return [values for _, values, _ in workers.collect("sums")]
+        return [values for _, values, *_ in workers.collect("sums")]
 
 
 def _gram(source: Any) -> list[Any]:

@@ -248,3 +248,68 @@ def standard(values: list[Fraction]) -> list[float]:
         return [0.0] * len(values)
     sizes = [math.sqrt((value - mean) ** 2 / variance) for value in values]
     return [size if value > mean else -size for size, value in zip(sizes, values, strict=True)]
+
+
+# Similarity
+
+
+def similarity(X, qid, method, directions=None, absolute=False) -> list[list[float]]:
+    """Mean over queries with at least two documents, for all pairs of features."""
+    n_features = len(X[0])
+    signs = [1] * n_features if directions is None else directions
+    groups = [[row for row, q in zip(X, qid, strict=True) if q == query] for query in set(qid)]
+    groups = [rows for rows in groups if len(rows) > 1]
+    result = [[0.0] * n_features for _ in range(n_features)]
+    for i, j in itertools.product(range(n_features), repeat=2):
+        values = [
+            method([signs[i] * row[i] for row in rows], [signs[j] * row[j] for row in rows])
+            for rows in groups
+        ]
+        result[i][j] = math.fsum(map(abs, values) if absolute else values) / len(values)
+    return result
+
+
+def pair_counts(a, b) -> tuple[int, int, int, int, int]:
+    """Document pairs: concordant, discordant, untied in a, untied in b, all."""
+    concordant = discordant = untied_a = untied_b = n_pairs = 0
+    for s, t in itertools.combinations(range(len(a)), 2):
+        n_pairs += 1
+        untied_a += a[s] != a[t]
+        untied_b += b[s] != b[t]
+        concordant += (a[s] > a[t] and b[s] > b[t]) or (a[s] < a[t] and b[s] < b[t])
+        discordant += (a[s] > a[t] and b[s] < b[t]) or (a[s] < a[t] and b[s] > b[t])
+    return concordant, discordant, untied_a, untied_b, n_pairs
+
+
+def concordance(a, b) -> float:
+    concordant, _, _, _, n_pairs = pair_counts(a, b)
+    return concordant / n_pairs
+
+
+def tau_a(a, b) -> float:
+    concordant, discordant, _, _, n_pairs = pair_counts(a, b)
+    return (concordant - discordant) / n_pairs
+
+
+def tau_b(a, b) -> float:
+    concordant, discordant, untied_a, untied_b, _ = pair_counts(a, b)
+    if untied_a == 0 or untied_b == 0:
+        return 0.0
+    return (concordant - discordant) / math.sqrt(untied_a * untied_b)
+
+
+def spearman(a, b) -> float:
+    """Pearson's correlation of average ranks."""
+    x, y = average_ranks(a), average_ranks(b)
+    mean = Fraction(len(a) + 1, 2)
+    product = sum((p - mean) * (q - mean) for p, q in zip(x, y, strict=True))
+    squares = sum((p - mean) ** 2 for p in x) * sum((q - mean) ** 2 for q in y)
+    return float(product) / math.sqrt(squares) if squares else 0.0
+
+
+def average_ranks(values) -> list[Fraction]:
+    """Ranks from 1, equal values sharing the mean of theirs."""
+    return [
+        sum(other < value for other in values) + Fraction(values.count(value) + 1, 2)
+        for value in values
+    ]

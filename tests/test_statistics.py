@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from ranksieve import RankingData, make_ranking, statistics
+from ranksieve import RankingData, make_ranking
 from ranksieve.data import Block
 from ranksieve.metrics import evaluate
-from ranksieve.statistics import centered_gram, chunks, feature_importance
+from ranksieve.statistics import centered_gram, chunks, feature_importance, importance_sums
 from tests import oracles
 
 
@@ -66,17 +66,15 @@ def test_importance_is_what_evaluate_says_of_the_column(data, measure, ties):
             assert ours[row, feature] == pytest.approx(expected, rel=1e-12, abs=1e-15)
 
 
-def test_squares_give_the_variance_over_queries(data):
-    with statistics.engine_of(data).start(
-        statistics.Importance, statistics.parse_measure("ndcg@3"), "standard", True
-    ) as workers:
-        n, values, squares = workers.sum("sums")
+def test_sums_give_variance_and_queries_that_tell(data):
+    sums = importance_sums(data, "ndcg@3")
     dense = data.X.toarray() if data.is_sparse else data.X
     for feature in range(data.n_features):
         result = evaluate(data.y, dense[:, feature], data.qid, "ndcg@3", ties="average")
         per_query = result.per_query["NDCG@3"]
-        variance = squares[0, feature] / n - (values[0, feature] / n) ** 2
-        assert variance == pytest.approx(per_query.var(), abs=1e-12)
+        assert sums.variance[0, feature] == pytest.approx(per_query.var(ddof=1), abs=1e-12)
+        varying = [len(np.unique(X[:, feature])) > 1 for X, _ in queries(data)]
+        assert sums.varying[feature] == sum(varying)
 
 
 def test_gram_is_the_sum_of_products_of_centered_values(everywhere, data):

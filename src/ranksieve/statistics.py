@@ -32,12 +32,15 @@ class Importance:
         self.prepared = measure.prepare(block.y, block.query_ptr, convention)
         self.average_ties = average_ties
 
-    def sums(self) -> tuple[int, np.ndarray, np.ndarray]:
-        """Queries, and sums over them of values and squared values.
+    def sums(self) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
+        """Queries, sums over them of values and squared values, and queries that tell.
 
         The arrays (2, features) have ranking by descending value in row 0, by ascending in row 1.
+        The last one (features,) counts the queries in which a feature is not constant.
         """
-        values, squares = np.zeros((2, 2, self.block.X.shape[1]))
+        n_features = self.block.X.shape[1]
+        values, squares = np.zeros((2, 2, n_features))
+        varying = np.zeros(n_features, dtype=np.int64)
         prepared = self.prepared
         all_finite = True
         for chunk in chunks(self.block):
@@ -54,10 +57,11 @@ class Importance:
                 chunk.query_ptr,
                 values,
                 squares,
+                varying,
             )
         if not all_finite:
             self.block.check_finite()
-        return len(self.block.query_ptr) - 1, values, squares
+        return len(self.block.query_ptr) - 1, values, squares, varying
 
 
 def feature_importance(
@@ -97,13 +101,43 @@ def feature_importance(
     >>> feature_importance(data, "mrr").round(3).tolist()
     [[1.0, 0.5], [0.333, 0.5]]
     """
+    return importance_sums(source, measure, convention, ties=ties).mean
+
+
+class ImportanceSums(NamedTuple):
+    """Sums over queries of each feature's value; see :class:`Importance`."""
+
+    n_queries: int
+    values: np.ndarray  # (2, features): by descending and by ascending value
+    squares: np.ndarray
+    varying: np.ndarray  # (features,)
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Mean over queries, (2, features)."""
+        return self.values / self.n_queries
+
+    @property
+    def variance(self) -> np.ndarray:
+        """Sample variance over queries, (2, features)."""
+        n = self.n_queries
+        return np.maximum(0.0, self.squares - self.values**2 / n) / max(1, n - 1)
+
+
+def importance_sums(
+    source: Source,
+    measure: str | Measure,
+    convention: str | Convention = "standard",
+    *,
+    ties: Literal["stable", "average"] = "average",
+) -> ImportanceSums:
+    """Sums behind :func:`feature_importance`, for those who need more than the mean."""
     parsed = parse_measure(measure)
     with (
-        _locating(source),
+        locating(source),
         engine_of(source).start(Importance, parsed, convention, ties == "average") as workers,
     ):
-        n_queries, values, _ = workers.sum("sums")
-    return values / n_queries
+        return ImportanceSums(*workers.sum("sums"))
 
 
 class CenteredGram:
@@ -170,7 +204,7 @@ def centered_gram(source: Source) -> GramSums:
     >>> centered_gram(data)
     GramSums(xx=array([[2.]]), xy=array([1.]), yy=1.0)
     """
-    with _locating(source), engine_of(source).start(CenteredGram) as workers:
+    with locating(source), engine_of(source).start(CenteredGram) as workers:
         return GramSums(*workers.sum("sums"))
 
 
@@ -205,7 +239,7 @@ def chunks(block: Block, most: int | None = None) -> Iterator[Chunk]:
 
 
 @contextmanager
-def _locating(source: Source) -> Iterator[None]:
+def locating(source: Source) -> Iterator[None]:
     """Name the input row and the feature of a value that is not finite, where they are known."""
     try:
         yield

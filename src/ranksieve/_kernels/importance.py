@@ -26,12 +26,14 @@ def _reverse_ranking(order, tie_end, reversed_order, reversed_tie_end):
 
 @njit(nogil=True, cache=True)
 def add_importance(
-    X, kind, worth, discounts, norm, norm_ptr, cutoff, empty, average_ties, query_ptr, sums, squares
-):
-    """Add each query's value of each feature, and its square; updates the last two in place.
+    X, kind, worth, discounts, norm, norm_ptr, cutoff, empty, average_ties, query_ptr,
+    sums, squares, varying,
+):  # fmt: skip
+    """Add each query's value of each feature, and its square; updates the last three in place.
 
     ``sums`` and ``squares`` (2, features): row 0 ranks by descending value, row 1 by ascending.
-    One sort serves both directions. Returns whether all values of X are finite; if not, the sums
+    ``varying`` (features,) counts the queries in which a feature is not constant. One sort serves
+    both directions. Returns whether all values of X are finite; if not, the sums
     mean nothing.
     """
     all_finite = True
@@ -53,6 +55,7 @@ def add_importance(
                 return False
             sort_descending(column[:n], order[0, :n], spare, keys)
             mark_ties(column[:n], order[0, :n], tie_end[0, :n])
+            varying[feature] += tie_end[0, 0] < n
             _reverse_ranking(order[0, :n], tie_end[0, :n], order[1, :n], tie_end[1, :n])
             for direction in range(2):
                 for rank in range(n):

@@ -1,0 +1,354 @@
+"""How alike features order the documents of a query: counts of document pairs, and ranks."""
+
+import math
+
+import numpy as np
+from numba import njit, types
+from numba.extending import intrinsic
+
+from ranksieve._kernels.ranking import longest_query, mark_ties, sort_descending
+
+CONCORDANCE, TAU_A, TAU_B, SPEARMAN = range(4)
+
+_WORD = 64  # document pairs, one bit each
+# Words of each feature at a time: the bits of 64 features are 64 KB, which stay near the core.
+_TILE = 64
+_RUN = 8  # numbers that insertion sort orders faster than merging does
+
+
+@njit(nogil=True, cache=True)
+def add_similarity(X, query_ptr, directions, method, absolute, most_by_bits, sums):
+    """Add each query's similarity of all pairs of features; updates ``sums`` in place.
+
+    ``sums`` (features, features): only the upper triangle and the diagonal. Queries of up to
+    ``most_by_bits`` documents per varying feature are counted by bits, longer ones by sorting.
+    Returns the number of queries with at least two documents, or -1 if a value of X is not finite;
+    then the sums mean nothing.
+    """
+    n_features, n_queries = X.shape[1], 0
+    longest = longest_query(query_ptr, 0, query_ptr.size - 1)
+    space, varying = np.empty(longest * n_features), np.empty(n_features, np.int64)
+    # Whole numbers, so that neither the order of documents nor the way of counting matters.
+    agree = np.empty((n_features, n_features), np.int64)
+    shared = np.empty((n_features, n_features), np.int64)
+    for query in range(query_ptr.size - 1):
+        start, n = query_ptr[query], query_ptr[query + 1] - query_ptr[query]
+        rows = X[start : start + n]
+        n_varying = _find_varying(rows, varying)
+        if n_varying < 0:
+            return -1
+        n_queries += n > 1
+        # The others, a fifth of the features in a query of LETOR's MQ2008, are 0 similar to all.
+        values = space[: n * n_varying].reshape(n, n_varying)
+        _take_features(rows, directions, varying[:n_varying], values)
+        if method == SPEARMAN:
+            multiply_ranks(values, agree)
+        elif n <= most_by_bits * n_varying:
+            count_by_bits(values, agree, shared)
+        else:
+            count_by_sorting(values, agree, shared)
+        n_pairs = n * (n - 1) // 2
+        _add_values(agree, shared, n_pairs, method, absolute, varying[:n_varying], sums)
+    return n_queries
+
+
+@njit(nogil=True, cache=True)
+def _find_varying(rows, varying):
+    """List the features that are not constant in a query; updates ``varying`` in place.
+
+    Returns their number, or -1 if a value is not finite.
+    """
+    varying[:] = 0
+    all_finite = True
+    for row in range(rows.shape[0]):
+        for feature in range(rows.shape[1]):
+            value = rows[row, feature]
+            all_finite &= np.isfinite(value)
+            varying[feature] |= value != rows[0, feature]
+    n_varying = 0
+    for feature in range(rows.shape[1]):
+        varies = varying[feature]
+        varying[n_varying] = feature
+        n_varying += varies
+    return n_varying if all_finite else -1
+
+
+@njit(nogil=True, cache=True)
+def _take_features(rows, directions, features, values):
+    """Copy some features, large values being the good ones; updates ``values`` in place."""
+    for row in range(rows.shape[0]):
+        for place in range(features.size):
+            values[row, place] = directions[features[place]] * rows[row, features[place]]
+
+
+@njit(nogil=True, cache=True)
+def _add_values(agree, shared, n_pairs, method, absolute, features, sums):
+    """Turn the counts of a query into similarities and add them; updates ``sums`` in place."""
+    for i in range(features.size):
+        for j in range(i, features.size):
+            if method == CONCORDANCE:
+                value = agree[i, j] / n_pairs
+            elif method == TAU_A:
+                value = (2 * agree[i, j] - shared[i, j]) / n_pairs
+            elif method == TAU_B:
+                value = _cosine(2 * agree[i, j] - shared[i, j], shared[i, i], shared[j, j])
+            else:
+                value = _cosine(agree[i, j], agree[i, i], agree[j, j])
+            sums[features[i], features[j]] += abs(value) if absolute else value
+
+
+@njit(nogil=True, cache=True)
+def _cosine(product, square_i, square_j):
+    """Product over the lengths of its factors; 0 if one of them is 0."""
+    squares = float(square_i) * float(square_j)
+    return product / math.sqrt(squares) if squares > 0.0 else 0.0
+
+
+# Short lists: a document pair is a bit.
+
+
+@intrinsic
+def _count_ones(typing_context, word):
+    """Number of ones in a uint64, by the instruction of the processor."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.uint64), generate
+
+
+@njit(nogil=True, cache=True)
+def count_by_bits(values, agree, shared):
+    """Count the pairs that features order alike, and order at all; updates the last two.
+
+    ``values`` (documents, features). ``agree[i, j]``, i <= j: document pairs of which features i
+    and j strictly prefer the same one. ``shared[i, j]``: pairs tied in neither; so the rest,
+    ``shared - agree``, are those ordered differently, and ``shared[i, i]`` those that i orders.
+
+    O(f n^2 + f^2 n^2 / 64) for f features and n documents.
+    """
+    n, n_features = values.shape
+    agree[:n_features, :n_features] = 0
+    shared[:n_features, :n_features] = 0
+    n_left = n * (n - 1) // 2
+    most = min(_TILE, (n_left + _WORD - 1) // _WORD)
+    greater = np.empty((n_features, most), np.uint64)
+    untied = np.empty((n_features, most), np.uint64)
+    word = np.empty((2, n_features), np.uint64)
+    first, second, n_words = 0, 1, 0
+    while n_left > 0:
+        n_pairs = min(n_left, _WORD)
+        first, second = _compare_pairs(values, first, second, n_pairs, word[0], word[1])
+        greater[:, n_words], untied[:, n_words] = word[0], word[1]
+        n_words += 1
+        n_left -= n_pairs
+        if n_words == most or n_left == 0:
+            _count_words(greater[:, :n_words], untied[:, :n_words], agree, shared)
+            n_words = 0
+
+
+@njit(nogil=True, cache=True)
+def _compare_pairs(values, first, second, n_pairs, greater, untied):
+    """Compare document pairs from ``(first, second)`` on, a bit each; updates the last two.
+
+    Returns the pair to go on with. All features of a pair come before the next pair: they lie
+    side by side, so that the processor compares several at a time.
+    """
+    greater[:] = 0
+    untied[:] = 0
+    for pair in range(n_pairs):
+        bit = np.uint64(pair)
+        left, right = values[first], values[second]
+        for feature in range(greater.size):
+            greater[feature] |= np.uint64(left[feature] > right[feature]) << bit
+            untied[feature] |= np.uint64(left[feature] != right[feature]) << bit
+        second += 1
+        if second == values.shape[0]:
+            first, second = first + 1, first + 2
+    return first, second
+
+
+@njit(nogil=True, cache=True)
+def _count_words(greater, untied, agree, shared):
+    """Add the counts of some document pairs; updates the last two in place."""
+    n_features, n_words = greater.shape
+    for i in range(n_features):
+        greater_i, untied_i = greater[i], untied[i]
+        for j in range(i, n_features):
+            greater_j, untied_j = greater[j], untied[j]
+            n_agree = n_shared = 0
+            for word in range(n_words):
+                both = untied_i[word] & untied_j[word]
+                n_shared += _count_ones(both)
+                n_agree += _count_ones(both & ~(greater_i[word] ^ greater_j[word]))
+            agree[i, j] += n_agree
+            shared[i, j] += n_shared
+
+
+# Long lists: sort by one feature, count what the other has out of order (Knight 1966).
+
+
+@njit(nogil=True, cache=True)
+def count_by_sorting(values, agree, shared):
+    """Count what :func:`count_by_bits` counts; updates the last two in place.
+
+    O(f^2 n log n) for f features and n documents.
+    """
+    n, n_features = values.shape
+    order = np.empty((n_features, n), np.int64)
+    block, block_end = np.empty((n_features, n), np.int64), np.empty((n_features, n), np.int64)
+    _rank_features(values, order, block, block_end)
+    n_tied = np.empty(n_features, np.int64)
+    for feature in range(n_features):
+        n_tied[feature] = _count_ties(block[feature], block_end[feature])
+    n_pairs = n * (n - 1) // 2
+    places, sequence, spare = np.empty((3, n), np.int64)
+    for i in range(n_features):
+        for j in range(i, n_features):
+            _sort_by_both(block[i], order[j], block[j], places, sequence)
+            n_tied_in_both = 0
+            if n_tied[i] > 0 and n_tied[j] > 0:
+                n_tied_in_both = _count_joint_ties(order[i], block[i], sequence)
+            shared[i, j] = n_pairs - n_tied[i] - n_tied[j] + n_tied_in_both
+            agree[i, j] = shared[i, j] - _count_inversions(sequence, spare)
+
+
+@njit(nogil=True, cache=True)
+def _rank_features(values, order, block, block_end):
+    """Rank the documents by each feature; updates the last three (features, documents) in place.
+
+    ``order`` holds documents by descending value. ``block`` and ``block_end`` hold for each
+    document the first rank of its block of equal values, and the rank after the last.
+    """
+    n, n_features = values.shape
+    spare, tie_end = np.empty((2, n), np.int64)
+    column, keys = np.empty(n), np.empty((2, n))
+    for feature in range(n_features):
+        ranked = order[feature]
+        column[:] = values[:, feature]
+        sort_descending(column, ranked, spare, keys)
+        mark_ties(column, ranked, tie_end)
+        start = 0
+        for rank in range(n):
+            if rank == tie_end[start]:
+                start = rank
+            block[feature, ranked[rank]] = start
+            block_end[feature, ranked[rank]] = tie_end[rank]
+
+
+@njit(nogil=True, cache=True)
+def _count_ties(block, block_end):
+    """Pairs of documents with equal values: each document has the others of its block."""
+    n_tied = 0
+    for document in range(block.size):
+        n_tied += block_end[document] - block[document] - 1
+    return n_tied // 2
+
+
+@njit(nogil=True, cache=True)
+def _sort_by_both(block_i, order_j, block_j, places, sequence):
+    """List ranks by j in the order by i, ties of i by j; updates the last two in place.
+
+    Documents come in the order by j and go to the next free place of their block of i: no sort.
+    """
+    for rank in range(places.size):
+        places[rank] = rank
+    for rank in range(order_j.size):
+        document = order_j[rank]
+        place = places[block_i[document]]
+        places[block_i[document]] = place + 1
+        sequence[place] = block_j[document]
+
+
+@njit(nogil=True, cache=True)
+def _count_joint_ties(order_i, block_i, sequence):
+    """Pairs of documents with equal values of both features, which are neighbors by now."""
+    n_tied = before = 0
+    for rank in range(1, sequence.size):
+        same_block = block_i[order_i[rank]] == block_i[order_i[rank - 1]]
+        before = before + 1 if same_block and sequence[rank] == sequence[rank - 1] else 0
+        n_tied += before
+    return n_tied
+
+
+@njit(nogil=True, cache=True)
+def _count_inversions(sequence, spare):
+    """Pairs of numbers of which the larger comes first; overwrites both arguments.
+
+    Runs by insertion, then merged bottom up.
+    """
+    n = sequence.size
+    n_inversions = 0
+    for start in range(0, n, _RUN):
+        n_inversions += _sort_run(sequence, start, min(start + _RUN, n))
+    width = _RUN
+    while width < n:
+        for start in range(0, n, 2 * width):
+            middle, end = min(start + width, n), min(start + 2 * width, n)
+            n_inversions += _merge_run(sequence, spare, start, middle, end)
+        sequence, spare = spare, sequence
+        width *= 2
+    return n_inversions
+
+
+@njit(nogil=True, cache=True)
+def _sort_run(sequence, start, end):
+    """Insertion sort in place; returns the number of inversions: the steps that numbers move."""
+    n_moves = 0
+    for at in range(start + 1, end):
+        number, place = sequence[at], at
+        while place > start and sequence[place - 1] > number:
+            sequence[place] = sequence[place - 1]
+            place -= 1
+        sequence[place] = number
+        n_moves += at - place
+    return n_moves
+
+
+@njit(nogil=True, cache=True)
+def _merge_run(source, target, start, middle, end):
+    """Merge two sorted runs; updates ``target``, returns the inversions between the runs."""
+    left, right, place, n_inversions = start, middle, start, 0
+    while left < middle and right < end:
+        # Selections instead of branches: which run is next cannot be predicted.
+        take_right = source[right] < source[left]
+        target[place] = source[right] if take_right else source[left]
+        n_inversions += middle - left if take_right else 0
+        right += take_right
+        left += 1 - take_right
+        place += 1
+    while left < middle:
+        target[place] = source[left]
+        left += 1
+        place += 1
+    while right < end:
+        target[place] = source[right]
+        right += 1
+        place += 1
+    return n_inversions
+
+
+# Ranks
+
+
+@njit(nogil=True, cache=True)
+def multiply_ranks(values, products):
+    """Products of centered average ranks of all pairs of features; updates ``products``.
+
+    Only i <= j. Ranks are doubled, which makes them whole numbers: sums of them are exact, for
+    lists of up to two million documents.
+    """
+    n, n_features = values.shape
+    order = np.empty((n_features, n), np.int64)
+    block, block_end = np.empty((n_features, n), np.int64), np.empty((n_features, n), np.int64)
+    _rank_features(values, order, block, block_end)
+    # The mean of ranks block .. block_end - 1, less the mean of 0 .. n - 1, twice.
+    ranks = block + block_end - n
+    for i in range(n_features):
+        ranks_i = ranks[i]
+        for j in range(i, n_features):
+            ranks_j = ranks[j]
+            product = 0
+            for document in range(n):
+                product += ranks_i[document] * ranks_j[document]
+            products[i, j] = product

@@ -1,0 +1,118 @@
+"""Baselines: the best single features, and a random order."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ranksieve.base import RankSelector
+from ranksieve.engine import Source
+from ranksieve.metrics import Convention, Measure
+from ranksieve.selectors.filters import ImportanceFilter
+from ranksieve.selectors.greedy import Step, choose_in_turn
+from ranksieve.selectors.quality import Quality
+
+
+class TopImportance(ImportanceFilter):
+    """Select the features that rank best alone.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float
+        Number of features, or the share of them if below 1.
+    importance : str or Measure
+        Quality of a feature alone: a measure, ``"loss"`` or ``"one_minus_loss"``; see
+        :func:`ranksieve.selectors.quality.feature_quality`.
+    both_directions : bool
+        Whether features whose small values are good count as well.
+    convention : str or Convention
+        Of the measure; see :mod:`ranksieve.metrics`.
+    ties : {"average", "stable"}
+        What to do with documents of equal value.
+    verbose : bool
+        Whether to show progress on a terminal.
+
+    Notes
+    -----
+    O(f m log n) for f features and m rows in queries of n documents. Similar features are all
+    taken: what :class:`GAS` and its family avoid.
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.selectors import TopImportance
+    >>> data, truth = make_ranking(200, n_informative=2, n_redundant=0, noise=0.1)
+    >>> selector = TopImportance(n_features_to_select=2).fit(data)
+    >>> sorted(selector.selected_.tolist()) == truth.informative.tolist()
+    True
+    """
+
+    def __init__(
+        self,
+        n_features_to_select: float = 10,
+        *,
+        importance: str | Measure = "ndcg@10",
+        both_directions: bool = True,
+        convention: str | Convention = "standard",
+        ties: Literal["average", "stable"] = "average",
+        verbose: bool = False,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.importance = importance
+        self.both_directions = both_directions
+        self.convention = convention
+        self.ties = ties
+        self.verbose = verbose
+
+    def _steps(self, source: Source, quality: Quality, k: int) -> list[Step]:
+        return choose_in_turn(k, quality.varies, lambda chosen: quality.values)
+
+
+class RandomSelector(RankSelector):
+    """Select features in a random order: the baseline that every method must beat.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float
+        Number of features, or the share of them if below 1.
+    random_state : int, RandomState or None
+        Seed of the order, which does not depend on ``n_features_to_select``.
+    verbose : bool
+        Accepted for uniformity; there is nothing to show.
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.selectors import RandomSelector
+    >>> data, _ = make_ranking(20)
+    >>> three = RandomSelector(3, random_state=1).fit(data).selected_
+    >>> five = RandomSelector(5, random_state=1).fit(data).selected_
+    >>> bool((three == five[:3]).all())
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **RankSelector._parameter_constraints,
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: float = 10,
+        *,
+        random_state: int | np.random.RandomState | None = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _choose(self, source: Source, k: int) -> np.ndarray:
+        return check_random_state(self.random_state).permutation(source.n_features)[:k]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True  # it does not look at values
+        return tags

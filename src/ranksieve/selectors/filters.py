@@ -1,0 +1,89 @@
+"""What the filters on importance and similarity share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+
+from ranksieve.base import RankSelector
+from ranksieve.engine import Source
+from ranksieve.metrics import CONVENTIONS, Convention, Measure
+from ranksieve.selectors.greedy import Step
+from ranksieve.selectors.quality import Quality, feature_quality
+from ranksieve.similarity import METHODS, feature_similarity
+
+
+class ImportanceFilter(RankSelector):
+    """A filter that looks at each feature alone.
+
+    After ``fit``, ``importance_`` has the quality of each feature and ``directions_`` 1 or -1, the
+    direction in which it was found.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **RankSelector._parameter_constraints,
+        "importance": [str, Measure],
+        "both_directions": ["boolean"],
+        "convention": [StrOptions(set(CONVENTIONS)), Convention],
+        "ties": [StrOptions({"average", "stable"})],
+    }
+
+    importance: str | Measure
+    both_directions: bool
+    convention: str | Convention
+    ties: Literal["average", "stable"]
+
+    def _choose(self, source: Source, k: int) -> list[int]:
+        quality = feature_quality(
+            source,
+            self.importance,
+            both_directions=self.both_directions,
+            convention=self.convention,
+            ties=self.ties,
+        )
+        self.importance_ = quality.values
+        self.directions_ = quality.directions
+        self.scores_ = quality.values
+        self.path_ = self._steps(source, quality, k)
+        return [step.feature for step in self.path_]
+
+    @abstractmethod
+    def _steps(self, source: Source, quality: Quality, k: int) -> list[Step]:
+        """Choose ``k`` features, given how good each is alone."""
+
+
+class SimilarityFilter(ImportanceFilter):
+    """A filter that weighs how good features are against how alike they are.
+
+    After ``fit``, ``similarity_`` has the similarity of each pair of features.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **ImportanceFilter._parameter_constraints,
+        "similarity": [StrOptions(set(METHODS)), callable],
+        "absolute": ["boolean"],
+        "align_directions": ["boolean"],
+    }
+
+    similarity: Any
+    absolute: bool
+    align_directions: bool
+
+    def _steps(self, source: Source, quality: Quality, k: int) -> list[Step]:
+        if callable(self.similarity):
+            self.similarity_ = np.asarray(self.similarity(source), dtype=np.float64)
+        else:
+            self.similarity_ = feature_similarity(
+                source,
+                self.similarity,
+                absolute=self.absolute,
+                directions=quality.directions if self.align_directions else None,
+            )
+        return self._weigh(quality, self.similarity_, k)
+
+    @abstractmethod
+    def _weigh(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
+        """Choose ``k`` features, given how good each is and how alike each pair."""
