@@ -101,6 +101,16 @@ class TestEverySelector:
             str(f + 1) for f in sorted(expected)
         ]
 
+    def test_names_are_remembered_only_if_there_are_any(self, kind, planted, everywhere):
+        data, _ = planted
+        names = [f"f{n}" for n in range(data.n_features)]
+        named = RankingData(data.X, data.y, data.qid, feature_names=names)
+        selector = kind(n_features_to_select=2).fit(everywhere(named))
+        assert selector.feature_names_in_.tolist() == names
+        selector.fit(everywhere(data))
+        assert not hasattr(selector, "feature_names_in_")
+        assert selector.transform(data.X).shape == (data.n_rows, 2)  # and without a warning
+
     def test_numbers_to_select(self, kind, planted):
         data, _ = planted
         assert len(kind(n_features_to_select=0.5).fit(data).selected_) == round(

@@ -77,8 +77,7 @@ class RankSelector(SelectorMixin, BaseEstimator):
         if isinstance(X, (RankingData, Shards)):
             if y is not None or qid is not None:
                 raise DataError("the data brings its own labels and query ids: leave out y and qid")
-            self.n_features_in_ = X.n_features
-            self.feature_names_in_ = X.feature_names
+            self._remember_features(X)
             return X
         if y is None:
             name = type(self).__name__
@@ -95,6 +94,13 @@ class RankSelector(SelectorMixin, BaseEstimator):
             ensure_min_samples=2,  # one document cannot be ranked
         )
         return RankingData(X, y, qid, feature_names=names)
+
+    def _remember_features(self, source: Source) -> None:
+        self.n_features_in_ = source.n_features
+        if source.has_feature_names:
+            self.feature_names_in_ = source.feature_names
+        elif hasattr(self, "feature_names_in_"):  # of an earlier fit
+            del self.feature_names_in_
 
     def _number_to_select(self, n_features: int) -> int:
         wanted = self.n_features_to_select

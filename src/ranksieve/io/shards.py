@@ -175,6 +175,11 @@ class Shards:
         return np.array(names, dtype=object)
 
     @property
+    def has_feature_names(self) -> bool:
+        """Whether the names say more than the features' numbers."""
+        return self._opened.feature_names is not None
+
+    @property
     def query_ids(self) -> np.ndarray:
         """Query id of each query, in the order of the shards; read anew each time."""
         return np.concatenate([files.query_ids for files in self._all_files()])
