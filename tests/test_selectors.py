@@ -77,6 +77,7 @@ class TestEverySelector:
             assert [step.feature for step in selector.path_] == selector.selected_.tolist()
         if hasattr(selector, "scores_"):
             assert selector.scores_.shape == (data.n_features,)
+        assert len(selector.reasons()) == 4
 
     def test_the_same_wherever_the_data_lives(self, kind, planted, everywhere):
         data, _ = planted
@@ -220,6 +221,17 @@ class TestEveryDeterminedSelector:
         )
         selected = kind(n_features_to_select=3).fit(data).selected_
         assert sorted(selected) == truth.informative.tolist()
+
+    def test_labels_that_tell_nothing_are_refused(self, kind, planted, everywhere):
+        data, _ = planted
+        same_in_queries = RankingData(data.X, data.query_codes % 3, data.qid)
+        for y in (np.ones(data.n_rows), same_in_queries.y):
+            source = everywhere(RankingData(data.X, y, data.qid), shard_bytes=40_000)
+            with pytest.raises(DataError, match="all documents of each query have equal labels"):
+                kind(n_features_to_select=2).fit(source)
+        alone = everywhere(RankingData(data.X, data.y, np.arange(data.n_rows)))
+        with pytest.raises(DataError, match="no query has two documents"):
+            kind(n_features_to_select=2).fit(alone)
 
     def test_missing_values_are_refused(self, kind):
         data = RankingData([[1.0, 2.0], [np.nan, 1.0]], [0, 1], [1, 1])

@@ -16,6 +16,7 @@ from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source
 from ranksieve.io.shards import Shards
 from ranksieve.progress import progress_bar
+from ranksieve.statistics import check_labels_differ
 
 
 class RankSelector(SelectorMixin, BaseEstimator):
@@ -47,10 +48,16 @@ class RankSelector(SelectorMixin, BaseEstimator):
 
     n_features_to_select: float
     verbose: bool
+    _uses_labels: ClassVar[bool] = True
 
     @abstractmethod
-    def _choose(self, source: Source, k: int) -> Any:
+    def _choose(self, source: Source, k: int, **held_out: Any) -> Any:
         """Return ``k`` features in the order of choice; may set further attributes."""
+
+    def reasons(self) -> list[str]:
+        """Say in a few words why each of ``selected_`` was chosen; empty where nothing is known."""
+        check_is_fitted(self)
+        return [""] * len(self.selected_)
 
     def fit(self, X: Any, y: Any = None, qid: Any = None) -> Any:
         """Select features.
@@ -64,11 +71,17 @@ class RankSelector(SelectorMixin, BaseEstimator):
         qid : array of shape (rows,)
             Query of each row.
         """
+        return self._fit(X, y, qid)
+
+    def _fit(self, X: Any, y: Any, qid: Any, **held_out: Any) -> Any:
+        """Select features; what a method needs beside the data goes to :meth:`_choose`."""
         self._validate_params()
         source = self._source(X, y, qid)
         k = self._number_to_select(source.n_features)
         with progress_bar(bool(self.verbose)):
-            chosen = np.asarray(self._choose(source, k), dtype=np.intp)
+            if self._uses_labels:
+                check_labels_differ(source)
+            chosen = np.asarray(self._choose(source, k, **held_out), dtype=np.intp)
         self.selected_ = chosen
         self.support_ = np.isin(np.arange(source.n_features), chosen)
         return self
@@ -101,6 +114,11 @@ class RankSelector(SelectorMixin, BaseEstimator):
             self.feature_names_in_ = source.feature_names
         elif hasattr(self, "feature_names_in_"):  # of an earlier fit
             del self.feature_names_in_
+
+    def _name_of(self, feature: int) -> str:
+        """Name of a feature for people: its own, or its 1-based number."""
+        names = getattr(self, "feature_names_in_", None)
+        return str(feature + 1) if names is None else str(names[feature])
 
     def _number_to_select(self, n_features: int) -> int:
         wanted = self.n_features_to_select

@@ -33,12 +33,15 @@ class Block:
         Rows of query ``q`` of this block are ``query_ptr[q]:query_ptr[q + 1]``; starts at 0.
     first_row : int
         Number of rows in the blocks before this one.
+    first_query : int
+        Number of queries in the blocks before this one.
     """
 
     X: Any
     y: np.ndarray
     query_ptr: np.ndarray
     first_row: int = 0
+    first_query: int = 0
 
     @property
     def is_sparse(self) -> bool:

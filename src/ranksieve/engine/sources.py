@@ -51,4 +51,4 @@ def block_runs(data: RankingData) -> list[tuple[int, int]]:
 def _view(data: RankingData, first: int, last: int) -> Block:
     rows = slice(data.query_ptr[first], data.query_ptr[last])
     pointer = data.query_ptr[first : last + 1] - data.query_ptr[first]
-    return Block(data.X[rows], data.y[rows], pointer, int(rows.start))
+    return Block(data.X[rows], data.y[rows], pointer, int(rows.start), first)

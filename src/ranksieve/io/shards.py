@@ -120,8 +120,8 @@ class Shards:
         self.path = path
         self.client = client
         self._manifest: Manifest | None = manifest
-        rows = [shard.rows for shard in manifest.shards]
-        self._first_rows = [0, *np.cumsum(rows).tolist()]
+        self._first_rows = [0, *np.cumsum([s.rows for s in manifest.shards]).tolist()]
+        self._first_queries = [0, *np.cumsum([s.queries for s in manifest.shards]).tolist()]
 
     @property
     def _opened(self) -> Manifest:
@@ -191,7 +191,13 @@ class Shards:
         read now. The files stay open as long as the block is in use, even after :meth:`close`.
         """
         files = self._files(number)
-        return Block(files.matrix, files.y, files.query_ptr, self._first_rows[number])
+        return Block(
+            files.matrix,
+            files.y,
+            files.query_ptr,
+            first_row=self._first_rows[number],
+            first_query=self._first_queries[number],
+        )
 
     def read(self) -> RankingData:
         """Read all into memory, for data that fits."""

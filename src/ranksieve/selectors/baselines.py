@@ -109,7 +109,9 @@ class RandomSelector(RankSelector):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _choose(self, source: Source, k: int) -> np.ndarray:
+    _uses_labels = False
+
+    def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
         return check_random_state(self.random_state).permutation(source.n_features)[:k]
 
     def __sklearn_tags__(self) -> Any:

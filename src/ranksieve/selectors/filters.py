@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import RankSelector
 from ranksieve.engine import Source
@@ -36,7 +37,7 @@ class ImportanceFilter(RankSelector):
     convention: str | Convention
     ties: Literal["average", "stable"]
 
-    def _choose(self, source: Source, k: int) -> list[int]:
+    def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
         quality = feature_quality(
             source,
             self.importance,
@@ -83,6 +84,17 @@ class SimilarityFilter(ImportanceFilter):
                 directions=quality.directions if self.align_directions else None,
             )
         return self._weigh(quality, self.similarity_, k)
+
+    def reasons(self) -> list[str]:
+        """For each selected feature, which one chosen before it is most like."""
+        check_is_fitted(self)
+        told = [""] * min(1, len(self.selected_))
+        for place in range(1, len(self.selected_)):
+            before = self.selected_[:place]
+            alike = self.similarity_[self.selected_[place], before]
+            nearest = int(np.argmax(alike))
+            told.append(f"{alike[nearest]:.2f} like {self._name_of(before[nearest])}")
+        return told
 
     @abstractmethod
     def _weigh(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
