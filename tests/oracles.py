@@ -313,3 +313,30 @@ def average_ranks(values) -> list[Fraction]:
         sum(other < value for other in values) + Fraction(values.count(value) + 1, 2)
         for value in values
     ]
+
+
+# Clustering
+
+
+def ward_d(apart) -> tuple[list[float], dict[int, set[frozenset[int]]]]:
+    """Heights of all merges, and the clusters for each number of them: R's ``ward.D``."""
+    clusters = {frozenset([i]) for i in range(len(apart))}
+    d = {
+        frozenset([frozenset([i]), frozenset([j])]): apart[i][j]
+        for i, j in itertools.combinations(range(len(apart)), 2)
+    }
+    heights, partitions = [], {len(clusters): set(clusters)}
+    while len(clusters) > 1:
+        nearest = min(d, key=lambda pair: d[pair])
+        u, v = nearest
+        clusters -= {u, v}
+        heights.append(d[nearest])
+        for w in clusters:
+            from_u = (len(u) + len(w)) * d[frozenset([u, w])]
+            from_v = (len(v) + len(w)) * d[frozenset([v, w])]
+            total = from_u + from_v - len(w) * d[nearest]
+            d[frozenset([u | v, w])] = total / (len(u) + len(v) + len(w))
+        clusters.add(u | v)
+        d = {pair: value for pair, value in d.items() if pair <= clusters}
+        partitions[len(clusters)] = set(clusters)
+    return heights, partitions

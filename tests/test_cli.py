@@ -32,11 +32,10 @@ def text_file(tmp_path):
     return path
 
 
-@pytest.fixture
-def run(capsys):
-    """Run a command; returns status, output and errors."""
+def runner(capsys):
+    """Function that runs a command and returns status, output and errors."""
 
-    def runner(*arguments):
+    def run(*arguments):
         with pytest.raises(SystemExit) as stop:
             main([str(argument) for argument in arguments])
         output = capsys.readouterr()
@@ -45,7 +44,12 @@ def run(capsys):
             return 1, output.out, output.err + code
         return code or 0, output.out, output.err
 
-    return runner
+    return run
+
+
+@pytest.fixture
+def run(capsys):
+    return runner(capsys)
 
 
 def test_inspect(run, text_file):
@@ -139,6 +143,21 @@ def test_shards_are_converted_back(run, shard_directory, tmp_path):
     back = tmp_path / "back.txt"
     assert run("convert", directory, back)[0] == 0
     assert back.read_text() == text.read_text()
+
+
+def test_shards_become_shards(run, shard_directory, tmp_path):
+    _, directory = shard_directory
+    copy = tmp_path / "copy.shards"
+    assert run("convert", directory, copy, "--dtype", "float32", "--sparse")[0] == 0
+    with open_shards(copy) as shards, open_shards(directory) as original:
+        assert (shards.dtype, shards.is_sparse) == (np.float32, True)
+        assert shards.query_ids.tolist() == original.query_ids.tolist()
+        np.testing.assert_array_equal(
+            shards.read().X.toarray(), original.read().X.astype(np.float32)
+        )
+    assert run("convert", copy, copy, "--overwrite")[0] == 0  # read before it is replaced
+    with open_shards(copy, verify=True) as shards:
+        assert (shards.dtype, shards.is_sparse) == (np.float32, True)  # as they were
 
 
 def test_shards_are_not_replaced_unless_told(run, shard_directory):
@@ -301,7 +320,7 @@ def test_version_and_help(run):
     assert run("--version")[1] == f"ranksieve {__version__}\n"
     status, output, _ = run("--help")
     assert status == 0
-    for command in ("inspect", "convert", "evaluate"):
+    for command in ("inspect", "select", "convert", "evaluate"):
         assert command in output
 
 

@@ -60,9 +60,15 @@ class Importance:
     title = "Importance"
 
     def __init__(
-        self, block: Block, measure: Measure, convention: Convention | str, average_ties: bool
+        self,
+        block: Block,
+        measure: Measure,
+        convention: Convention | str,
+        average_ties: bool,
+        queries: np.ndarray | None = None,
     ) -> None:
         self.block = block
+        self.wanted = wanted_queries(block, queries)
         self.prepared = measure.prepare(block.y, block.query_ptr, convention)
         self.average_ties = average_ties
 
@@ -89,13 +95,14 @@ class Importance:
                 prepared.empty,
                 self.average_ties,
                 chunk.query_ptr,
+                self.wanted[chunk.queries],
                 values,
                 squares,
                 varying,
             )
         if not all_finite:
             self.block.check_finite()
-        return len(self.block.query_ptr) - 1, values, squares, varying
+        return int(self.wanted.sum()), values, squares, varying
 
 
 def feature_importance(
@@ -164,13 +171,14 @@ def importance_sums(
     convention: str | Convention = "standard",
     *,
     ties: Literal["stable", "average"] = "average",
+    queries: np.ndarray | None = None,
 ) -> ImportanceSums:
-    """Sums behind :func:`feature_importance`, for those who need more than the mean."""
-    parsed = parse_measure(measure)
-    with (
-        locating(source),
-        engine_of(source).start(Importance, parsed, convention, ties == "average") as workers,
-    ):
+    """Sums behind :func:`feature_importance`, for those who need more than the mean.
+
+    With ``queries``, a boolean mask over all queries, only those count.
+    """
+    parameters = parse_measure(measure), convention, ties == "average", queries
+    with locating(source), engine_of(source).start(Importance, *parameters) as workers:
         return ImportanceSums(*workers.sum("sums"))
 
 
@@ -240,6 +248,14 @@ def centered_gram(source: Source) -> GramSums:
     """
     with locating(source), engine_of(source).start(CenteredGram) as workers:
         return GramSums(*workers.sum("sums"))
+
+
+def wanted_queries(block: Block, queries: np.ndarray | None) -> np.ndarray:
+    """Part of a boolean mask over all queries that is about a block; without one, all true."""
+    n_queries = len(block.query_ptr) - 1
+    if queries is None:
+        return np.ones(n_queries, dtype=bool)
+    return queries[block.first_query : block.first_query + n_queries]
 
 
 class Chunk(NamedTuple):

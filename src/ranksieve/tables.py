@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group
 from rich.table import Table
@@ -11,6 +11,7 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from ranksieve.inspection import Inspection
+    from ranksieve.io.selection import Selection
     from ranksieve.metrics import Evaluation
 
 
@@ -98,4 +99,40 @@ def evaluation_table(result: Evaluation, per_query: bool) -> Table:
             table.add_row(str(query), *(f"{value:.4f}" for value in values))
     label = f"mean of {len(result.query_ids):,} queries"
     table.add_row(label, *(f"{value:.4f}" for value in result.mean.values()))
+    return table
+
+
+def selection_table(title: str, selection: Selection, changed: Mapping[str, Any]) -> Group:
+    """The features selected, best first; ``changed`` are the parameters worth naming."""
+    named = ", ".join(f"{name}={value}" for name, value in changed.items())
+    what = selection.method + (f" ({named})" if named else "")
+    number = f"{len(selection.features):,} of {selection.n_features_in:,} features"
+    table = Table(box=None, pad_edge=False)
+    table.add_column("", justify="right")
+    table.add_column("feature", overflow="fold")
+    scores = [abs(feature.score) for feature in selection.features if feature.score is not None]
+    # Four decimals line up; they would hide small scores, and drown in large ones.
+    form = ".4f" if 0.1 <= max(scores, default=0) < 1e4 else ".4g"
+    with_reasons = any(feature.reason for feature in selection.features)
+    if scores:
+        table.add_column("score", justify="right", no_wrap=True)
+    if with_reasons:
+        table.add_column("reason", overflow="fold")
+    for rank, feature in enumerate(selection.features, start=1):
+        cells = [str(rank), feature.name]
+        if scores:
+            cells.append("" if feature.score is None else format(feature.score, form))
+        if with_reasons:
+            cells.append(feature.reason)
+        table.add_row(*cells)
+    return Group(_heading(f"{what}: {number} of {title}"), table)
+
+
+def methods_table(descriptions: Mapping[str, str]) -> Table:
+    """Names of methods and what they do."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("method", no_wrap=True)
+    table.add_column("what it goes by", overflow="fold")
+    for name, description in descriptions.items():
+        table.add_row(name, description)
     return table

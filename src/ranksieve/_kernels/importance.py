@@ -27,14 +27,14 @@ def _reverse_ranking(order, tie_end, reversed_order, reversed_tie_end):
 @njit(nogil=True, cache=True)
 def add_importance(
     X, kind, worth, discounts, norm, norm_ptr, cutoff, empty, average_ties, query_ptr,
-    sums, squares, varying,
+    wanted, sums, squares, varying,
 ):  # fmt: skip
     """Add each query's value of each feature, and its square; updates the last three in place.
 
-    ``sums`` and ``squares`` (2, features): row 0 ranks by descending value, row 1 by ascending.
-    ``varying`` (features,) counts the queries in which a feature is not constant. One sort serves
-    both directions. Returns whether all values of X are finite; if not, the sums
-    mean nothing.
+    Only the ``wanted`` queries count. ``sums`` and ``squares`` (2, features): row 0 ranks by
+    descending value, row 1 by ascending. ``varying`` (features,) counts the queries in which a
+    feature is not constant. One sort serves both directions. Returns whether all values of X are
+    finite; if not, the sums mean nothing.
     """
     all_finite = True
     longest = longest_query(query_ptr, 0, query_ptr.size - 1)
@@ -45,6 +45,8 @@ def add_importance(
     tree = np.empty(longest + 1, np.int64)
     use_ties = average_ties or kind == PAIR_ERRORS
     for query in range(query_ptr.size - 1):
+        if not wanted[query]:
+            continue
         start, n = query_ptr[query], query_ptr[query + 1] - query_ptr[query]
         query_norm = norm[norm_ptr[query] : norm_ptr[query + 1]]
         for feature in range(X.shape[1]):

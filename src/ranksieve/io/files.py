@@ -79,16 +79,21 @@ def total_size(paths: list[Path]) -> int:
     return total
 
 
+def check_replaceable(path: Path) -> None:
+    """Raise a DataError if no file can be put there: to know that before a long computation."""
+    if os.path.isdir(path):
+        raise DataError(f"{path}:0: is a directory, not a file")
+    if not os.path.isdir(path.parent):
+        raise DataError(f"{path}:0: there is no directory {path.parent}")
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Give a temporary path to write to, which takes the place of ``path`` on success.
 
     An error or interruption leaves what was at ``path`` as it was.
     """
-    if os.path.isdir(path):
-        raise DataError(f"{path}:0: is a directory, not a file")
-    if not os.path.isdir(path.parent):
-        raise DataError(f"{path}:0: there is no directory {path.parent}")
+    check_replaceable(path)
     try:
         handle, name = tempfile.mkstemp(f"-{path.name}", ".", dir=path.parent)
     except OSError as error:

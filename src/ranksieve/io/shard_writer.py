@@ -14,6 +14,7 @@ from ranksieve.data import DataError, RankingData
 from ranksieve.io import is_parquet
 from ranksieve.io.letor_blocks import Grammar, are_integers, decode, header_names, read_blocks
 from ranksieve.io.parquet import read_batches
+from ranksieve.io.selection import Selection
 from ranksieve.io.shard_filler import Piece, ReturningQueryError, ShardFiller
 from ranksieve.io.shard_format import as_integers, as_strings
 from ranksieve.io.shard_store import ShardStore, replacing_directory
@@ -186,6 +187,7 @@ def convert_to_shards(
     dtype: str = "float64",
     sparse: bool = False,
     zero_based: bool = False,
+    features: Selection | None = None,
     shard_bytes: int = SHARD_BYTES,
     overwrite: bool = False,
 ) -> None:
@@ -209,6 +211,10 @@ def convert_to_shards(
         Whether to store CSR matrices.
     zero_based : bool
         Whether indices in text start at 0.
+    features : Selection, optional
+        Features to keep, as :func:`ranksieve.io.selection.read_selection` reads them; they keep
+        their names and the order of the data. It is an error if the files have another number of
+        features than those that they were selected from, or other names.
     shard_bytes : int
         Size of a shard. It ends with the query that reaches it, as no query is ever cut.
     overwrite : bool
@@ -245,6 +251,8 @@ def convert_to_shards(
         raise DataError(f"{parquet[0]}:0: Parquet files and text files cannot be joined")
     grammar = Grammar.make(n_features, dtype, sparse, zero_based)
     convert, place = (_convert_parquet, "row") if parquet else (_convert_text, "line")
+    if features is not None and n_features is not None:
+        features.check_fits(n_features, None, files[0])
     with replacing_directory(Path(directory), overwrite=overwrite) as temporary:
         store = ShardStore(temporary)
         filler = ShardFiller(
@@ -252,10 +260,10 @@ def convert_to_shards(
             shard_bytes=shard_bytes,
             dtype=grammar.dtype,
             is_sparse=sparse,
-            width=n_features or 0,
+            width=(n_features or 0) if features is None else len(features.columns),
         )
         try:
-            names, ids = convert(files, grammar, filler, shard_bytes)
+            names, ids = convert(files, grammar, filler, shard_bytes, features)
         except ReturningQueryError as error:
             raise DataError(_explain(error, files, place)) from None
         _finish(filler, store, names, ids)
@@ -272,44 +280,71 @@ def _explain(error: ReturningQueryError, files: list[Path], unit: str) -> str:
 
 
 def _convert_text(
-    files: list[Path], grammar: Grammar, filler: ShardFiller, shard_bytes: int
+    files: list[Path],
+    grammar: Grammar,
+    filler: ShardFiller,
+    shard_bytes: int,
+    features: Selection | None,
 ) -> tuple[list[str] | None, np.ndarray | list[str]]:
     """Add the rows of text files; returns feature names and query ids."""
     names: dict[int, str] = {}
+    width = grammar.n_features or 0
     for block in read_blocks(files, grammar):
         names.update(block.names)
-        filler.width = max(filler.width, max(names, default=-1) + 1)
+        width = max(width, block.matrix.shape[1], max(names, default=-1) + 1)
+        if features is None:
+            filler.width = width
+        elif width > features.n_features_in:
+            features.check_fits(width, None, block.path or files[0])
         documents = None if block.doc_ids is None else np.array(block.doc_ids, dtype=object)
         places = block.run_lines + files.index(block.path or files[0]) * _FILE
         ids = [decode(query) for query in block.run_ids]
-        piece = Piece(
-            block.matrix, block.labels, documents, ids, block.run_lengths, places.tolist()
-        )
-        filler.add(piece)
+        X = block.matrix if features is None else features.take_from(block.matrix)
+        filler.add(Piece(X, block.labels, documents, ids, block.run_lengths, places.tolist()))
     query_ids: Any = list(filler.places)
     if are_integers(query.encode() for query in query_ids):
         query_ids = np.array([int(query) for query in query_ids], dtype=np.int64)
-    return header_names(names, filler.width, files[0]), query_ids
+    all_names = header_names(names, width, files[0])
+    return _kept_names(all_names, width, features, files[0]), query_ids
+
+
+def _kept_names(
+    names: list[str] | None, n_features: int, features: Selection | None, source: Path
+) -> list[str] | None:
+    """Names of the features that are kept, which must be those that were selected."""
+    if features is None:
+        return names
+    features.check_fits(n_features, names, source)
+    # A feature that had no name keeps its number, whatever its new place.
+    return [names[f] if names else str(f + 1) for f in features.columns.tolist()]
 
 
 def _convert_parquet(
-    files: list[Path], grammar: Grammar, filler: ShardFiller, shard_bytes: int
+    files: list[Path],
+    grammar: Grammar,
+    filler: ShardFiller,
+    shard_bytes: int,
+    features: Selection | None,
 ) -> tuple[list[str] | None, np.ndarray | list[str]]:
     """Add the rows of Parquet files; returns feature names and query ids."""
     names: list[str] | None = None
+    kept: list[str] | None = None
     for number, path in enumerate(files):
         row = 0
         for batch in read_batches(path, sparse=grammar.sparse, batch_bytes=shard_bytes):
-            names = names or batch.feature_names
+            if names is None:
+                names = batch.feature_names
+                kept = _kept_names(names, len(names), features, path)
             _check_columns(batch.feature_names, names, grammar.n_features, path)
+            X = batch.X if features is None else features.take_from(batch.X)
             try:
-                data = RankingData(batch.X, batch.labels, batch.qid, doc_ids=batch.doc_ids)
+                data = RankingData(X, batch.labels, batch.qid, doc_ids=batch.doc_ids)
             except DataError as error:
                 raise DataError(f"{path}: in the rows from {row} on: {error}") from None
             places = data.row_order[data.query_ptr[:-1]] + row + number * _FILE
             filler.add(Piece.of(data, places.tolist()))
             row += data.n_rows
-    return names, _settle_ids(list(filler.places))
+    return kept, _settle_ids(list(filler.places))
 
 
 def _check_columns(

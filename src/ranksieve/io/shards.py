@@ -199,6 +199,18 @@ class Shards:
             first_query=self._first_queries[number],
         )
 
+    def read_shard(self, number: int) -> RankingData:
+        """Read one shard, counted from 0, into memory."""
+        files = self._files(number)
+        X = files.matrix
+        return RankingData(
+            X.copy() if self.is_sparse else np.array(X),
+            files.y,
+            np.repeat(files.query_ids, np.diff(files.query_ptr)),
+            feature_names=self.feature_names,
+            doc_ids=files.doc_ids,
+        )
+
     def read(self) -> RankingData:
         """Read all into memory, for data that fits."""
         shards = self._all_files()

@@ -1,8 +1,67 @@
-"""Feature selectors, one file per method or close family."""
+"""Feature selectors, one file per method or close family.
 
-from ranksieve.selectors.baselines import RandomSelector, TopImportance
-from ranksieve.selectors.diversity import MMR, MPT, MRMR, MSD
-from ranksieve.selectors.gas import GAS
-from ranksieve.selectors.navigation import NGAS, XGAS
+Classes are imported when they are first used, so that the command line can list methods at once.
+"""
 
-__all__ = ["GAS", "MMR", "MSD", "MPT", "MRMR", "NGAS", "XGAS", "TopImportance", "RandomSelector"]
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ranksieve.selectors.baselines import AllFeatures, RandomSelector, TopImportance
+    from ranksieve.selectors.dependence import ChiSquare, InformationGain
+    from ranksieve.selectors.divergence import FSED
+    from ranksieve.selectors.diversity import MMR, MPT, MRMR, MSD
+    from ranksieve.selectors.gas import GAS
+    from ranksieve.selectors.hierarchy import HCAS, Hierarchical
+    from ranksieve.selectors.navigation import NGAS, XGAS
+    from ranksieve.selectors.spectral import FSSCPR
+
+_HOME = {
+    "GAS": "gas",
+    "InformationGain": "dependence",
+    "ChiSquare": "dependence",
+    "FSED": "divergence",
+    "FSSCPR": "spectral",
+    "MMR": "diversity",
+    "MSD": "diversity",
+    "MPT": "diversity",
+    "MRMR": "diversity",
+    "NGAS": "navigation",
+    "XGAS": "navigation",
+    "HCAS": "hierarchy",
+    "Hierarchical": "hierarchy",
+    "TopImportance": "baselines",
+    "RandomSelector": "baselines",
+    "AllFeatures": "baselines",
+}
+
+__all__ = [
+    "GAS",
+    "InformationGain",
+    "ChiSquare",
+    "FSED",
+    "FSSCPR",
+    "MMR",
+    "MSD",
+    "MPT",
+    "MRMR",
+    "NGAS",
+    "XGAS",
+    "HCAS",
+    "Hierarchical",
+    "TopImportance",
+    "RandomSelector",
+    "AllFeatures",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'ranksieve.selectors' has no attribute {name!r}")
+    return getattr(import_module(f"ranksieve.selectors.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,4 +1,4 @@
-"""Baselines: the best single features, and a random order."""
+"""Baselines: the best single features, a random order, and all features."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from ranksieve.base import RankSelector
 from ranksieve.engine import Source
 from ranksieve.metrics import Convention, Measure
 from ranksieve.selectors.filters import ImportanceFilter
-from ranksieve.selectors.greedy import Step, choose_in_turn
-from ranksieve.selectors.quality import Quality
+from ranksieve.selectors.greedy import choose_in_turn
 
 
 class TopImportance(ImportanceFilter):
@@ -66,8 +65,9 @@ class TopImportance(ImportanceFilter):
         self.ties = ties
         self.verbose = verbose
 
-    def _steps(self, source: Source, quality: Quality, k: int) -> list[Step]:
-        return choose_in_turn(k, quality.varies, lambda chosen: quality.values)
+    def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
+        quality = self._quality(source)
+        return self._take(choose_in_turn(k, quality.varies, lambda chosen: quality.values))
 
 
 class RandomSelector(RankSelector):
@@ -113,6 +113,42 @@ class RandomSelector(RankSelector):
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
         return check_random_state(self.random_state).permutation(source.n_features)[:k]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True  # it does not look at values
+        return tags
+
+
+class AllFeatures(RankSelector):
+    """Select all features, in the order of the data: what comparisons call no selection.
+
+    Parameters
+    ----------
+    verbose : bool
+        Accepted for uniformity; there is nothing to show.
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.selectors import AllFeatures
+    >>> data, _ = make_ranking(20, n_informative=1, n_redundant=1, n_noise=1)
+    >>> AllFeatures().fit(data).selected_.tolist()
+    [0, 1, 2]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"verbose": ["boolean"]}
+
+    def __init__(self, *, verbose: bool = False) -> None:
+        self.verbose = verbose
+
+    _uses_labels = False
+
+    def _number_to_select(self, n_features: int) -> int:
+        return n_features
+
+    def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
+        return np.arange(k)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

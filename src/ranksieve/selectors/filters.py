@@ -37,23 +37,24 @@ class ImportanceFilter(RankSelector):
     convention: str | Convention
     ties: Literal["average", "stable"]
 
-    def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
+    def _quality(self, source: Source, queries: np.ndarray | None = None) -> Quality:
+        """Quality of each feature, over all queries or those where ``queries`` is true."""
         quality = feature_quality(
             source,
             self.importance,
             both_directions=self.both_directions,
             convention=self.convention,
             ties=self.ties,
+            queries=queries,
         )
-        self.importance_ = quality.values
+        self.importance_ = self.scores_ = quality.values
         self.directions_ = quality.directions
-        self.scores_ = quality.values
-        self.path_ = self._steps(source, quality, k)
-        return [step.feature for step in self.path_]
+        return quality
 
-    @abstractmethod
-    def _steps(self, source: Source, quality: Quality, k: int) -> list[Step]:
-        """Choose ``k`` features, given how good each is alone."""
+    def _take(self, steps: list[Step]) -> list[int]:
+        """Remember the steps of the choice, and return its features."""
+        self.path_ = steps
+        return [step.feature for step in steps]
 
 
 class SimilarityFilter(ImportanceFilter):
@@ -73,7 +74,8 @@ class SimilarityFilter(ImportanceFilter):
     absolute: bool
     align_directions: bool
 
-    def _steps(self, source: Source, quality: Quality, k: int) -> list[Step]:
+    def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
+        quality = self._quality(source)
         if callable(self.similarity):
             self.similarity_ = np.asarray(self.similarity(source), dtype=np.float64)
         else:
@@ -83,7 +85,7 @@ class SimilarityFilter(ImportanceFilter):
                 absolute=self.absolute,
                 directions=quality.directions if self.align_directions else None,
             )
-        return self._weigh(quality, self.similarity_, k)
+        return self._take(self._weigh(quality, self.similarity_, k))
 
     def reasons(self) -> list[str]:
         """For each selected feature, which one chosen before it is most like."""

@@ -44,6 +44,7 @@ def feature_quality(
     both_directions: bool = True,
     convention: str | Convention = "standard",
     ties: Literal["stable", "average"] = "average",
+    queries: np.ndarray | None = None,
 ) -> Quality:
     r"""Quality of each feature alone.
 
@@ -57,10 +58,12 @@ def feature_quality(
         Whether to rank by ascending values, too, and keep the better of the two directions.
     convention, ties
         As in :func:`ranksieve.metrics.evaluate`.
+    queries : bool array of shape (queries,), optional
+        The queries that count; all if left out.
     """
     is_loss = isinstance(importance, str) and importance in LOSSES
     measure = PairwiseError() if is_loss else parse_measure(importance)
-    sums = importance_sums(source, measure, convention, ties=ties)
+    sums = importance_sums(source, measure, convention, ties=ties, queries=queries)
     means = sums.mean if measure.greater_is_better else -sums.mean
     direction = means.argmax(axis=0) if both_directions else np.zeros(len(sums.varying), dtype=int)
     features = np.arange(len(direction))

@@ -1,0 +1,103 @@
+"""Values of features by class: sums, order statistics, tables.
+
+A class is a small number per row; rows of class -1 are left out.
+"""
+
+import numpy as np
+from numba import njit
+
+_TILE = 16  # features at a time, so that their counts stay in the caches near a core
+
+
+@njit(nogil=True, cache=True)
+def add_totals(X, classes, query_ptr, counts, sums, low, high, varying):
+    """Add up values by class; updates the last five in place.
+
+    ``counts`` (classes,), ``sums`` (classes, features), ``low`` and ``high`` (features,);
+    ``varying`` (features,) counts the queries in which a feature is not constant. Returns whether
+    all values are finite.
+    """
+    n_features = X.shape[1]
+    differs = np.empty(n_features, np.bool_)
+    for query in range(query_ptr.size - 1):
+        start = query_ptr[query]
+        if classes[start] < 0:  # a query is left out as a whole
+            continue
+        differs[:] = False
+        for row in range(start, query_ptr[query + 1]):
+            label = classes[row]
+            counts[label] += 1
+            for feature in range(n_features):
+                value = X[row, feature]
+                sums[label, feature] += value
+                low[feature] = min(low[feature], value)
+                high[feature] = max(high[feature], value)
+                differs[feature] |= value != X[start, feature]
+        for feature in range(n_features):
+            varying[feature] += differs[feature]
+    return np.isfinite(sums).all()
+
+
+@njit(nogil=True, cache=True)
+def add_squares(X, classes, means, squares):
+    """Add squared distances to the mean of the class; updates ``squares`` (classes, features)."""
+    for row in range(X.shape[0]):
+        label = classes[row]
+        if label >= 0:
+            for feature in range(X.shape[1]):
+                difference = X[row, feature] - means[label, feature]
+                squares[label, feature] += difference * difference
+
+
+@njit(nogil=True, cache=True)
+def add_digits(X, classes, shift, prefixes, counts):
+    """Count the next byte of the values that begin with a given prefix; updates ``counts``.
+
+    A value's bits are turned into an unsigned number in the order of the values. ``prefixes``
+    (groups, features, targets) has what is known of each number wanted, in ascending order:
+    the bits above ``shift + 8``. Targets with equal prefixes are counted at the first of them.
+    ``counts`` is (groups, features, targets, 256); with one group, all classes are in it.
+    """
+    n_groups, n_features, n_targets = prefixes.shape
+    value = np.empty(1)
+    bits = value.view(np.uint64)
+    sign = np.uint64(1) << np.uint64(63)
+    low, byte = np.uint64(shift), np.uint64(255)
+    for first in range(0, n_features, _TILE):
+        last = min(first + _TILE, n_features)
+        for row in range(X.shape[0]):
+            if classes[row] < 0:
+                continue
+            group = classes[row] if n_groups > 1 else 0
+            for feature in range(first, last):
+                value[0] = X[row, feature] + 0.0  # -0.0 becomes 0.0
+                key = ~bits[0] if bits[0] & sign else bits[0] | sign
+                rest = key >> low
+                prefix = rest >> np.uint64(8)
+                for target in range(n_targets):
+                    if prefixes[group, feature, target] == prefix:
+                        counts[group, feature, target, rest & byte] += 1
+                        break
+
+
+@njit(nogil=True, cache=True)
+def add_table(X, classes, edges, n_edges, table):
+    """Count rows by bin and class; updates ``table`` (features, bins, classes).
+
+    Bin b of a feature holds values in (edge b - 1, edge b]; the first ``n_edges[feature]`` of
+    ``edges[feature]`` are in use, in ascending order.
+    """
+    for row in range(X.shape[0]):
+        label = classes[row]
+        if label < 0:
+            continue
+        for feature in range(X.shape[1]):
+            value = X[row, feature]
+            left, right = 0, n_edges[feature]
+            while left < right:
+                middle = (left + right) // 2
+                if edges[feature, middle] < value:
+                    left = middle + 1
+                else:
+                    right = middle
+            table[feature, left, label] += 1

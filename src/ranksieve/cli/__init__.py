@@ -1,0 +1,55 @@
+"""The command line: one function per command, each a thin call of the library.
+
+Only what ``--help`` needs is imported at the top; each command imports what it runs.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from ranksieve.cli.data_commands import convert, evaluate, inspect
+from ranksieve.cli.selection_commands import select
+
+app = typer.Typer(
+    help="Find the few ranking features that matter.",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+)
+for _command in (inspect, select, convert, evaluate):
+    app.command()(_command)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; errors of the input are told without a traceback."""
+    try:
+        app(arguments, prog_name="ranksieve")
+    except ValueError as error:  # bad data, or an unknown measure, convention or method
+        sys.exit(f"error: {error}")
+    except MemoryError as error:
+        sys.exit(f"error: not enough memory: {error}")
+    except BrokenPipeError:  # the reader of the output has seen enough
+        sys.stderr.close()
+        sys.exit(1)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from ranksieve import __version__
+
+        typer.echo(f"ranksieve {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    pass

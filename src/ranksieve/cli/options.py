@@ -1,0 +1,36 @@
+"""Arguments and options that commands share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+DATA = typer.Argument(
+    help="LETOR / SVMlight text (.gz and .zst too) or Parquet; several files are joined; "
+    "or a directory: shards, or a collection (LETOR, MSLR, Yahoo, Istella).",
+)
+Demo = Annotated[bool, typer.Option("--demo", help="Use the embedded demo data.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+ConventionName = Annotated[
+    str,
+    typer.Option(
+        "--convention",
+        help="What to do where programs differ: standard, letor3, letor4, mslr, lightgbm, "
+        "xgboost, ranklib, trec, sklearn.",
+    ),
+]
+NFeatures = Annotated[
+    int | None, typer.Option("--n-features", help="Number of features, if not the largest index.")
+]
+ZeroBased = Annotated[
+    bool, typer.Option("--zero-based", help="Feature indices of the text start at 0.")
+]
+DaskAddress = Annotated[
+    str | None,
+    typer.Option("--dask", metavar="ADDRESS", help="Dask scheduler, such as tcp://host:8786."),
+]
+DaskWorkers = Annotated[
+    int | None, typer.Option("--workers", min=1, help="Start a local Dask cluster of N processes.")
+]
+Verify = Annotated[bool, typer.Option("--verify", help="Check the checksums of shards first.")]

@@ -1,0 +1,177 @@
+"""Commands that select features."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ranksieve.cli.options import (
+    DATA,
+    AsJson,
+    DaskAddress,
+    DaskWorkers,
+    Demo,
+    NFeatures,
+    Verify,
+    ZeroBased,
+)
+from ranksieve.cli.sources import held_out, opened, title_of
+
+if TYPE_CHECKING:
+    from ranksieve.base import RankSelector
+
+
+def _show_methods(wanted: bool) -> None:
+    if wanted:
+        from ranksieve.selectors.registry import METHODS
+        from ranksieve.tables import methods_table, show
+
+        show(methods_table({name: method.description for name, method in METHODS.items()}))
+        raise typer.Exit
+
+
+def select(
+    data: Annotated[list[Path] | None, DATA] = None,
+    demo: Demo = False,
+    method: Annotated[
+        str, typer.Option("--method", metavar="NAME", help="See --methods.")
+    ] = "gas-e",
+    k: Annotated[
+        str | None,
+        typer.Option(
+            "-k",
+            metavar="K",
+            help="How many features: a number, a share below 1, or a word such as eigengap for "
+            "methods that can choose the number.",
+        ),
+    ] = None,
+    evaluate_on: Annotated[
+        Path | None,
+        typer.Option("--eval", metavar="FILE", help="Held-out data, for methods that use them."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method; repeatable."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, help="For methods that draw random numbers.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write the selection as JSON.")
+    ] = None,
+    n_features: NFeatures = None,
+    zero_based: ZeroBased = False,
+    dask: DaskAddress = None,
+    workers: DaskWorkers = None,
+    verify: Verify = False,
+    as_json: AsJson = False,
+    methods: Annotated[
+        bool,
+        typer.Option("--methods", callback=_show_methods, is_eager=True, help="List the methods."),
+    ] = False,
+) -> None:
+    """Select the features that matter, best first.
+
+    With --out, convert --features can apply the selection to other files.
+    """
+    from ranksieve.io.files import check_replaceable
+    from ranksieve.io.selection import write_selection
+    from ranksieve.progress import progress_bar
+    from ranksieve.selectors.record import record_selection
+    from ranksieve.tables import selection_table, show
+
+    selector = _selector(method, k, settings or [], seed)
+    if evaluate_on is not None:
+        _check_uses_held_out_data(method)
+    if out is not None:
+        check_replaceable(out)
+    how = {"n_features": n_features, "zero_based": zero_based}
+    with progress_bar(), ExitStack() as stack:
+        source = stack.enter_context(opened(data, demo, dask, workers, verify, **how))
+        beside: dict[str, Any] = {}
+        if evaluate_on is not None:
+            validation = held_out(evaluate_on, source, verify, zero_based=zero_based)
+            beside["eval_set"] = stack.enter_context(validation)
+        selector.fit(source, **beside)
+        files = [str(path) for path in data] if data else [title_of(data)]
+        selection = record_selection(selector, source, method, files)
+    if out is not None:
+        write_selection(selection, out)
+    if as_json:
+        typer.echo(selection.to_json())
+    else:
+        show(selection_table(title_of(data), selection, _changed(method, selector)))
+
+
+def _changed(method: str, selector: RankSelector) -> dict[str, Any]:
+    """Parameters that are not as by default; the number of features is shown anyway."""
+    from ranksieve.selectors.registry import get_method
+
+    usual = get_method(method).defaults
+    given = selector.get_params(deep=False)
+    return {
+        name: value
+        for name, value in given.items()
+        if value != usual[name] and (name != "n_features_to_select" or isinstance(value, str))
+    }
+
+
+def _selector(method: str, k: str | None, settings: list[str], seed: int | None) -> RankSelector:
+    from ranksieve.selectors.registry import check_parameters, get_method, make_selector
+
+    parameters = _parsed(settings)
+    check_parameters(method, parameters)
+    if seed is not None:
+        if "random_state" not in get_method(method).defaults:
+            raise ValueError(f"method {method!r} draws no random numbers: leave out --seed")
+        if "random_state" in parameters:
+            raise ValueError("the seed is given twice, by --seed and by --set random_state")
+        parameters["random_state"] = seed
+    return make_selector(method, None if k is None else _number(k), **parameters)
+
+
+def _parsed(settings: list[str]) -> dict[str, Any]:
+    """Parameter -> value, from texts NAME=VALUE."""
+    parameters: dict[str, Any] = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not (name and equals):
+            raise typer.BadParameter(f"--set needs NAME=VALUE, got {setting!r}")
+        if name in parameters:
+            raise typer.BadParameter(f"--set {name} is given twice")
+        parameters[name] = _value(value)
+    return parameters
+
+
+def _number(text: str) -> float | str:
+    """A number of features, a share of them, or a word."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _value(text: str) -> Any:
+    """What a text stands for in JSON (a number, true, null, a list); else the text itself."""
+    import json
+
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _check_uses_held_out_data(name: str) -> None:
+    from ranksieve.selectors.registry import METHODS, get_method
+
+    if not get_method(name).uses_held_out_data:
+        able = [other for other, method in METHODS.items() if method.uses_held_out_data]
+        raise ValueError(
+            f"method {name!r} does not use held-out data: leave out --eval; "
+            f"methods that use them are {', '.join(able)}"
+        )

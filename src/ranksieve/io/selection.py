@@ -1,0 +1,232 @@
+"""Selections on disk: which features a method chose, as JSON for people and programs."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ranksieve.data import DataError
+from ranksieve.io.files import READ_ERRORS, explain_os_error, replacing
+
+PathLike = str | os.PathLike[str]
+
+_KINDS = {int: "a number", str: "a text", list: "a list", dict: "an object"}
+
+
+@dataclass(frozen=True)
+class SelectedFeature:
+    """A selected feature.
+
+    Attributes
+    ----------
+    index : int
+        0-based.
+    name : str
+        Its name in the data, or its 1-based number.
+    score : float or None
+        Its score when it was chosen, if the method has one.
+    reason : str
+        Why it was chosen, in a few words; may be empty.
+    """
+
+    index: int
+    name: str
+    score: float | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The features that a method chose, in the order of choice, and how it came to them.
+
+    Attributes
+    ----------
+    method : str
+        Name of the method, as on the command line.
+    parameters : dict
+        All of its parameters.
+    n_features_in : int
+        Number of features to choose from.
+    data : list of str
+        Files that they were chosen on.
+    ranksieve : str
+        Version of the program.
+    features : list of SelectedFeature
+    """
+
+    method: str
+    parameters: dict[str, Any]
+    n_features_in: int
+    data: list[str]
+    ranksieve: str
+    features: list[SelectedFeature]
+
+    @property
+    def columns(self) -> np.ndarray:
+        """0-based indices of the features in the order of the data."""
+        return np.sort([feature.index for feature in self.features])
+
+    @property
+    def has_feature_names(self) -> bool:
+        """Whether the names say more than the features' numbers."""
+        return any(feature.name != str(feature.index + 1) for feature in self.features)
+
+    def to_json(self) -> str:
+        """Text for people and for :func:`read_selection`."""
+        return json.dumps(asdict(self), indent=2, allow_nan=False)
+
+    def check_fits(
+        self, n_features: int, names: Sequence[str] | np.ndarray | None, place: PathLike
+    ) -> None:
+        """Raise a DataError that begins with ``place`` if data have other features.
+
+        ``names`` are those of all features, None if they have none. They are compared where both
+        sides have names that say more than a number.
+        """
+        if n_features != self.n_features_in:
+            zeros = "; if the others are zero, pass that as n_features"
+            raise DataError(
+                f"{place}:0: there are {n_features} features, but the selection was made from "
+                f"{self.n_features_in}{zeros if n_features < self.n_features_in else ''}"
+            )
+        if names is None or not (self.has_feature_names and _say_more_than_numbers(names)):
+            return
+        for feature in self.features:
+            if names[feature.index] != feature.name:
+                raise DataError(
+                    f"{place}:0: feature {feature.index + 1} is {str(names[feature.index])!r}, "
+                    f"but {feature.name!r} in the selection"
+                )
+
+    def take_from(self, X: Any) -> Any:
+        """Selected columns of a matrix, in their order there; those beyond its width are zero."""
+        columns = self.columns
+        if X.shape[1] > columns[-1]:
+            return X[:, columns]
+        n_rows = X.shape[0]
+        if sparse.issparse(X):
+            wide = (n_rows, self.n_features_in)
+            return sparse.csr_matrix((X.data, X.indices, X.indptr), shape=wide)[:, columns]
+        taken = np.zeros((n_rows, len(columns)), dtype=X.dtype)
+        n_there = int(np.searchsorted(columns, X.shape[1]))
+        taken[:, :n_there] = X[:, columns[:n_there]]
+        return taken
+
+
+def _say_more_than_numbers(names: Sequence[str] | np.ndarray) -> bool:
+    return any(name != str(number) for number, name in enumerate(names, start=1))
+
+
+def write_selection(selection: Selection, path: PathLike) -> None:
+    """Write JSON that :func:`read_selection` reads back; replaced only when all is written."""
+    target = Path(path)
+    text = selection.to_json() + "\n"
+    with replacing(target) as temporary:
+        try:
+            temporary.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise DataError(f"{path}:0: cannot be written: {error.strerror or error}") from error
+
+
+def read_selection(path: PathLike) -> Selection:
+    """Read and check a selection, as :func:`write_selection` writes it.
+
+    Raises
+    ------
+    DataError
+        ``file:line: what is wrong``; line 0 if it is not a matter of one line.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from ranksieve.io.selection import SelectedFeature, Selection
+    >>> from ranksieve.io.selection import read_selection, write_selection
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "selected.json"
+    >>> features = [SelectedFeature(38, "39", 0.47, ""), SelectedFeature(4, "5", 0.31, "")]
+    >>> write_selection(Selection("gas-e", {"c": 0.01}, 46, ["train.txt"], "0.1", features), path)
+    >>> read_selection(path).columns.tolist()
+    [4, 38]
+    """
+    try:
+        record = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse)
+    except json.JSONDecodeError as error:
+        raise DataError(f"{path}:{error.lineno}: not JSON: {error.msg}") from None
+    except READ_ERRORS as error:
+        raise DataError(f"{path}:0: {explain_os_error(error)}") from error
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}:0: not JSON: {error}") from None
+    try:
+        return _selection(record)
+    except DataError as error:
+        raise DataError(f"{path}:0: {error}") from None
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not a number that JSON knows")
+
+
+def _selection(record: Any) -> Selection:
+    if not isinstance(record, dict):
+        raise DataError("not a selection: it should be an object with the features selected")
+    n_features_in = _get(record, "n_features_in", int)
+    features = [
+        _feature(entry, place, n_features_in)
+        for place, entry in enumerate(_get(record, "features", list), start=1)
+    ]
+    _check_distinct(features)
+    data = _get(record, "data", list)
+    if not all(type(name) is str for name in data):
+        raise DataError("'data' should be a list of texts")
+    return Selection(
+        method=_get(record, "method", str),
+        parameters=_get(record, "parameters", dict),
+        n_features_in=n_features_in,
+        data=data,
+        ranksieve=_get(record, "ranksieve", str),
+        features=features,
+    )
+
+
+def _feature(entry: Any, place: int, n_features_in: int) -> SelectedFeature:
+    where = f"feature {place} of the list: "
+    if not isinstance(entry, dict):
+        raise DataError(f"{where}it should be an object, not {entry!r:.40}")
+    index = _get(entry, "index", int, where)
+    if not 0 <= index < n_features_in:
+        raise DataError(
+            f"{where}index {index} is out of range: there are {n_features_in} features, "
+            "counted from 0"
+        )
+    score = entry.get("score")
+    if score is not None and type(score) not in (int, float):
+        raise DataError(f"{where}'score' should be a number or null, not {score!r:.40}")
+    name, reason = _get(entry, "name", str, where), _get(entry, "reason", str, where)
+    return SelectedFeature(index, name, None if score is None else float(score), reason)
+
+
+def _check_distinct(features: list[SelectedFeature]) -> None:
+    if not features:
+        raise DataError("no features are selected")
+    seen: set[int | str] = set()
+    for feature in features:
+        if feature.index in seen:
+            raise DataError(f"index {feature.index} ({feature.name}) is selected twice")
+        if feature.name in seen:
+            raise DataError(f"two features are named {feature.name!r}")
+        seen |= {feature.index, feature.name}
+
+
+def _get(record: dict[str, Any], key: str, kind: type, where: str = "") -> Any:
+    if key not in record:
+        raise DataError(f"{where}{key!r} is missing")
+    value = record[key]
+    if type(value) is not kind:  # true is an int for isinstance
+        raise DataError(f"{where}{key!r} should be {_KINDS[kind]}, not {value!r:.40}")
+    return value

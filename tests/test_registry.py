@@ -1,0 +1,122 @@
+"""Methods by name: what each name makes, and what is told about wrong names."""
+
+import math
+
+import pytest
+from sklearn.model_selection import ParameterGrid
+
+from ranksieve import load_demo, selectors
+from ranksieve.base import RankSelector
+from ranksieve.metrics import NDCG
+from ranksieve.selectors import GAS, RandomSelector
+from ranksieve.selectors.record import record_selection
+from ranksieve.selectors.registry import METHODS, Method, get_method, make_selector
+
+
+@pytest.mark.parametrize("name", METHODS)
+class TestEveryMethod:
+    def test_the_class_is_public(self, name):
+        kind = get_method(name).selector_class
+        assert issubclass(kind, RankSelector)
+        assert getattr(selectors, kind.__name__) is kind
+
+    def test_defaults_are_those_of_the_selector(self, name):
+        method = get_method(name)
+        given = make_selector(name).get_params(deep=False)
+        assert given == method.defaults
+        assert given.items() >= method.preset.items()
+
+    def test_the_grid_can_be_searched(self, name):
+        method = get_method(name)
+        assert "n_features_to_select" not in method.grid
+        k = 2 if "n_features_to_select" in method.defaults else None
+        for point in ParameterGrid(dict(method.grid)):
+            make_selector(name, k, **point)._validate_params()
+
+    def test_the_description_fits_a_line(self, name):
+        description = get_method(name).description
+        assert 0 < len(description) <= 80 - max(map(len, METHODS)) - 2
+        assert "\n" not in description
+
+    def test_unknown_parameters_are_refused(self, name):
+        with pytest.raises(ValueError, match=f"method '{name}' has no parameter 'sigmma'; it has "):
+            make_selector(name, sigmma=1)
+
+
+def test_every_selector_has_a_name():
+    named = {method.selector_class.__name__ for method in METHODS.values()}
+    public = {name for name in selectors.__all__ if isinstance(getattr(selectors, name), type)}
+    assert named == public
+
+
+def test_what_a_name_makes():
+    made = make_selector("gas-l", 5, c=0.1)
+    assert isinstance(made, GAS)
+    assert (made.n_features_to_select, made.importance, made.c) == (5, "loss", 0.1)
+    assert make_selector("gas-e").importance == "map"
+    assert make_selector("gas-e", importance="ndcg@5").importance == "ndcg@5"
+    assert make_selector("mmr", 0.25).n_features_to_select == 0.25
+    assert isinstance(make_selector("random", random_state=3), RandomSelector)
+
+
+def test_published_grids():
+    assert list(METHODS["gas-e"].grid["c"]) == [0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1]
+    assert METHODS["gas-l"].grid == METHODS["gas-e"].grid
+    for name in ("mmr", "msd", "mpt", "mrmr"):
+        assert list(METHODS[name].grid["trade_off"]) == [n / 10 for n in range(1, 10)]
+
+
+def test_unknown_names_list_the_known_ones():
+    with pytest.raises(ValueError, match="unknown method 'gas'; known are gas-e, gas-l, ig"):
+        make_selector("gas", 3)
+
+
+def test_the_parameters_of_the_method_are_listed():
+    with pytest.raises(ValueError, match="it has random_state, verbose$"):
+        make_selector("random", 3, seed=1)
+    with pytest.raises(ValueError, match="no parameter 'n_features_to_select'"):
+        make_selector("top", n_features_to_select=3)
+
+
+def test_no_number_where_all_features_are_kept():
+    with pytest.raises(ValueError, match="method 'all' keeps all features"):
+        make_selector("all", 10)
+
+
+def test_a_method_is_imported_when_it_is_used():
+    method = Method("nowhere.Nothing", "not there yet")
+    with pytest.raises(ModuleNotFoundError):
+        method.selector_class  # noqa: B018
+
+
+def test_held_out_data():
+    assert get_method("fs-ed").uses_held_out_data
+    assert not get_method("gas-e").uses_held_out_data
+
+
+class TestRecord:
+    def test_scores_are_those_of_the_choice(self):
+        data, _ = load_demo()
+        selector = make_selector("gas-e", 3, c=0.3).fit(data)
+        features = record_selection(selector, data, "gas-e", []).features
+        assert [f.index for f in features] == selector.selected_.tolist()
+        assert [f.score for f in features] == [step.score for step in selector.path_]
+        assert [f.reason for f in features] == selector.reasons()
+        assert [f.name for f in features] == data.feature_names[selector.selected_].tolist()
+
+    def test_scores_of_features_serve_where_there_is_no_path(self):
+        data, _ = load_demo()
+        selector = make_selector("top", 2).fit(data)
+        expected = selector.scores_[selector.selected_].tolist()
+        del selector.path_
+        features = record_selection(selector, data, "top", []).features
+        assert [f.score for f in features] == expected
+        selector.scores_[:] = math.inf  # which JSON cannot tell
+        assert [f.score for f in record_selection(selector, data, "top", []).features] == [None] * 2
+        del selector.scores_
+        assert [f.score for f in record_selection(selector, data, "top", []).features] == [None] * 2
+
+    def test_parameters_become_plain(self):
+        data, _ = load_demo()
+        selector = make_selector("gas-e", 1, importance=NDCG(5)).fit(data)
+        assert record_selection(selector, data, "gas-e", []).parameters["importance"] == "NDCG@5"
