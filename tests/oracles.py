@@ -8,6 +8,8 @@ import re
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+import numpy as np
+
 # LETOR text
 
 NUMBER = re.compile(
@@ -340,3 +342,38 @@ def ward_d(apart) -> tuple[list[float], dict[int, set[frozenset[int]]]]:
         d = {pair: value for pair, value in d.items() if pair <= clusters}
         partitions[len(clusters)] = set(clusters)
     return heights, partitions
+
+
+# Back-fitting
+
+
+def pairs_of(X, y, qid, query, inside: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted differences of all pairs of documents of a query, or of all other queries."""
+    differences, targets = [np.zeros(len(X[0]))], [0.0]
+    for other in sorted(set(qid)):
+        rows = [row for row, own in enumerate(qid) if own == other]
+        if (other == query) == inside:
+            for i, j in itertools.product(rows, repeat=2):
+                differences.append((X[i] - X[j]) / math.sqrt(2 * len(rows)))
+                targets.append((y[i] - y[j]) / math.sqrt(2 * len(rows)))
+    return np.array(differences), np.array(targets)
+
+
+def backfitting_errors(X, y, qid, model, lam) -> tuple[list[float], list[float]]:
+    """Leave-query-out error of each query by the model, and of all by the model and a candidate.
+
+    For each query left out, the model is trained anew on the pairs of the others, then one weight
+    is fitted to what it leaves, for each feature as the candidate.
+    """
+    own, candidates = [], [0.0] * len(X[0])
+    for query in sorted(set(qid)):
+        train, train_y = pairs_of(X, y, qid, query, inside=False)
+        test, test_y = pairs_of(X, y, qid, query, inside=True)
+        inner = train[:, model].T @ train[:, model] + lam * np.eye(len(model))
+        weights = np.linalg.solve(inner, train[:, model].T @ train_y)
+        left, test_left = train_y - train[:, model] @ weights, test_y - test[:, model] @ weights
+        own.append(float(test_left @ test_left))
+        for i in range(len(X[0])):
+            omega = train[:, i] @ left / (train[:, i] @ train[:, i] + lam)
+            candidates[i] += float(np.sum((test_left - omega * test[:, i]) ** 2))
+    return own, candidates

@@ -19,7 +19,7 @@ from ranksieve import (
 )
 from ranksieve.io.selection import read_selection
 from ranksieve.io.shards import open_shards, write_shards
-from ranksieve.selectors import FSED
+from ranksieve.selectors import FSED, GreedyRankRLSCV
 from ranksieve.selectors.registry import METHODS, make_selector
 from tests.test_cli import runner
 from tests.test_letor import assert_identical
@@ -146,6 +146,72 @@ def test_a_word_instead_of_a_number(run):
     status, output, _ = run("select", "--demo", "--method", "hierarchical", "-k", "silhouette")
     assert status == 0
     assert output.startswith("hierarchical (n_features_to_select=silhouette): ")
+
+
+@pytest.mark.parametrize(
+    ("options", "parameters"),
+    [
+        (["-k", 8], {"k": 8}),
+        (["-k", "0.2"], {"k": 0.2}),
+        (["-k", "best"], {"k": "best"}),
+        (["-k", "one_se"], {"k": "one_se"}),
+        (["-k", 5, "--set", "lam=0.5"], {"k": 5, "lam": 0.5}),
+        (
+            ["-k", 4, "--set", 'include=["spam_score", 0]', "--set", 'exclude=["bm25_body"]'],
+            {"k": 4, "include": ["spam_score", 0], "exclude": ["bm25_body"]},
+        ),
+        (["-k", 4, "--set", "criterion=map"], {"k": 4, "criterion": "map"}),
+        (["-k", 4, "--set", "search=floating"], {"k": 4, "search": "floating"}),
+    ],
+)
+def test_the_path_of_greedy_rankrls(run, options, parameters):
+    status, output, errors = run("select", "--demo", "--method", "greedy-rankrls", *options)
+    assert (status, errors) == (0, "")
+    assert max(map(len, output.splitlines())) <= 80
+    data, _ = load_demo()
+    selector = make_selector("greedy-rankrls", **parameters).fit(data)
+    heading, columns, *rows = output.splitlines()
+    assert columns.split() == ["feature", "score", "reason"]
+    assert len(rows) == len(selector.selected_)
+    errors_ = np.array([step.score for step in selector.path_])
+    for rank, row in enumerate(rows):
+        cells = row.split()
+        assert cells[1] == data.feature_names[selector.selected_[rank]]
+        assert float(cells[2]) == pytest.approx(errors_[rank], rel=1e-3)
+    # The bar falls with the error: longest at the worst model, none at the best.
+    bars = np.array([row.count("#") for row in rows])
+    assert (bars.max(), bars.min()) == (20, 0)
+    assert bars[np.argmax(errors_)] == 20
+    assert bars[np.argmin(errors_)] == 0
+    for name, value in parameters.items():
+        if name != "k" or isinstance(value, str):
+            name = "n_features_to_select" if name == "k" else name
+            assert f"{name}={value}" in heading
+
+
+def test_greedy_rankrls_names_features_as_the_collection_does(run, mq2008_dir):
+    command = ["select", mq2008_dir, "--method", "greedy-rankrls", "-k", 3]
+    status, output, errors = run(*command, "--set", 'include=["39"]', "--set", "lam=0.5")
+    assert (status, errors) == (0, "")
+    assert output.splitlines()[2].split()[1] == "39"
+    assert "no feature is named '47'" in run(*command, "--set", 'include=["47"]')[2]
+
+
+def test_greedy_rankrls_validated_on_held_out_data(run, divided):
+    folder, _ = divided
+    train, vali = (read_letor(folder / f"{name}.txt") for name in ("train", "vali"))
+    for rule in ("best", "one_se", "knee", "penalized", "pareto", "3"):
+        status, output, errors = run(
+            "select", folder / "train.shards", "--method", "greedy-rankrls-cv", "-k", rule,
+            "--set", "lams=[0.25, 4, 64]", "--eval", folder / "vali.shards", "--json",
+        )  # fmt: skip
+        assert (status, errors) == (0, "")
+        k = int(rule) if rule.isdecimal() else rule
+        selector = GreedyRankRLSCV(k, lams=[0.25, 4, 64]).fit(train, eval_set=vali)
+        found = json.loads(output)
+        indices = [feature["index"] for feature in found["features"]]
+        assert indices == selector.selected_.tolist()
+        assert found["parameters"]["lams"] == [0.25, 4, 64]
 
 
 def test_the_seed(run):

@@ -15,11 +15,61 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source
 from ranksieve.io.shards import Shards
+from ranksieve.metrics import evaluate
 from ranksieve.progress import progress_bar
 from ranksieve.statistics import check_labels_differ
 
 
-class RankSelector(SelectorMixin, BaseEstimator):
+class RankEstimator(BaseEstimator):
+    """What selectors and rankers share: data with query ids, in any of its forms."""
+
+    # Routes qid to fit once metadata routing is enabled; without it, pass it by name.
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"qid": True}
+
+    verbose: bool
+
+    def _source(self, X: Any, y: Any, qid: Any) -> Source:
+        if isinstance(X, (RankingData, Shards)):
+            if y is not None or qid is not None:
+                raise DataError("the data brings its own labels and query ids: leave out y and qid")
+            self._remember_features(X)
+            return X
+        if y is None:
+            name = type(self).__name__
+            raise DataError(f"{name} requires y to be passed, but the target y is None")
+        names = getattr(X, "columns", None)
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,  # our own check says where
+            y_numeric=True,
+            ensure_min_samples=2,  # one document cannot be ranked
+        )
+        return RankingData(X, y, qid, feature_names=names)
+
+    def _remember_features(self, source: Source) -> None:
+        self.n_features_in_ = source.n_features
+        if source.has_feature_names:
+            self.feature_names_in_ = source.feature_names
+        elif hasattr(self, "feature_names_in_"):  # of an earlier fit
+            del self.feature_names_in_
+
+    def _name_of(self, feature: int) -> str:
+        """Name of a feature for people: its own, or its 1-based number."""
+        names = getattr(self, "feature_names_in_", None)
+        return str(feature + 1) if names is None else str(names[feature])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+
+class RankSelector(SelectorMixin, RankEstimator):
     """Base of all selectors: scikit-learn transformers whose ``fit`` needs query ids.
 
     A subclass declares its parameters and implements :meth:`_choose`.
@@ -35,9 +85,6 @@ class RankSelector(SelectorMixin, BaseEstimator):
         Only if the features have names.
     """
 
-    # Routes qid to fit once metadata routing is enabled; without it, pass it by name.
-    __metadata_request__fit: ClassVar[dict[str, Any]] = {"qid": True}
-
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_features_to_select": [
             Interval(Integral, 1, None, closed="left"),
@@ -47,7 +94,6 @@ class RankSelector(SelectorMixin, BaseEstimator):
     }
 
     n_features_to_select: float
-    verbose: bool
     _uses_labels: ClassVar[bool] = True
 
     @abstractmethod
@@ -86,40 +132,6 @@ class RankSelector(SelectorMixin, BaseEstimator):
         self.support_ = np.isin(np.arange(source.n_features), chosen)
         return self
 
-    def _source(self, X: Any, y: Any, qid: Any) -> Source:
-        if isinstance(X, (RankingData, Shards)):
-            if y is not None or qid is not None:
-                raise DataError("the data brings its own labels and query ids: leave out y and qid")
-            self._remember_features(X)
-            return X
-        if y is None:
-            name = type(self).__name__
-            raise DataError(f"{name} requires y to be passed, but the target y is None")
-        names = getattr(X, "columns", None)
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,  # our own check says where
-            y_numeric=True,
-            ensure_min_samples=2,  # one document cannot be ranked
-        )
-        return RankingData(X, y, qid, feature_names=names)
-
-    def _remember_features(self, source: Source) -> None:
-        self.n_features_in_ = source.n_features
-        if source.has_feature_names:
-            self.feature_names_in_ = source.feature_names
-        elif hasattr(self, "feature_names_in_"):  # of an earlier fit
-            del self.feature_names_in_
-
-    def _name_of(self, feature: int) -> str:
-        """Name of a feature for people: its own, or its 1-based number."""
-        names = getattr(self, "feature_names_in_", None)
-        return str(feature + 1) if names is None else str(names[feature])
-
     def _number_to_select(self, n_features: int) -> int:
         wanted = self.n_features_to_select
         if isinstance(wanted, Integral):
@@ -143,8 +155,128 @@ class RankSelector(SelectorMixin, BaseEstimator):
         check_is_fitted(self)
         return self.support_
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.required = True
-        return tags
+
+class Ranker(RankEstimator):
+    """Base of all rankers: scikit-learn estimators that score documents.
+
+    A subclass declares its parameters and implements :meth:`_train` and :meth:`_scores`.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Only if the features have names.
+    """
+
+    __metadata_request__score: ClassVar[dict[str, Any]] = {"qid": True}
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"verbose": ["boolean"]}
+
+    @abstractmethod
+    def _train(
+        self, source: Source, validation: Source | None, query_weights: np.ndarray | None
+    ) -> None:
+        """Learn from a source; ``query_weights`` has one number per query, in order."""
+
+    @abstractmethod
+    def _scores(self, X: Any) -> np.ndarray:
+        """Scores of rows, an array or a CSR matrix with all features."""
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        qid: Any = None,
+        eval_set: Any = None,
+        sample_weight: Any = None,
+    ) -> Any:
+        """Train the ranker.
+
+        Parameters
+        ----------
+        X : array, frame, sparse matrix, RankingData or opened shards
+            A RankingData or shards bring labels and query ids along; leave out ``y`` and ``qid``.
+        y : array of shape (rows,)
+            Labels; larger is more relevant.
+        qid : array of shape (rows,)
+            Query of each row.
+        eval_set : tuple (X, y, qid), RankingData or opened shards, optional
+            Validation data, for rankers that stop early or choose by it.
+        sample_weight : array, optional
+            A weight for each query, in order of first appearance; or for each row, the same for
+            all rows of a query.
+        """
+        self._validate_params()
+        source = self._source(X, y, qid)
+        validation = None if eval_set is None else as_source(eval_set, source.n_features)
+        with progress_bar(bool(self.verbose)):
+            check_labels_differ(source)
+            self._train(source, validation, _query_weights(sample_weight, source))
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Scores of documents; larger is better. Those of a RankingData are in its row order."""
+        check_is_fitted(self)
+        if isinstance(X, RankingData):
+            if X.n_features != self.n_features_in_:
+                raise DataError(
+                    f"X has {X.n_features} features, but {type(self).__name__} was trained on "
+                    f"{self.n_features_in_}"
+                )
+            X.check_finite()
+            return self._scores(X.X)
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        return self._scores(X)
+
+    def score(self, X: Any, y: Any = None, qid: Any = None) -> float:
+        """Mean NDCG@10 of the ranking by :meth:`predict`."""
+        data = X if isinstance(X, RankingData) else RankingData(X, y, qid)
+        result = evaluate(data.y, self.predict(data), data.qid, ["ndcg@10"])
+        return float(result.mean["NDCG@10"])
+
+
+def _query_weights(weights: Any, source: Source) -> np.ndarray | None:
+    """One weight per query, from one per query or one per row."""
+    if weights is None:
+        return None
+    values = np.asarray(weights, dtype=np.float64)
+    if values.shape == (source.n_queries,) and source.n_queries != source.n_rows:
+        per_query = values
+    elif isinstance(source, RankingData) and values.shape == (source.n_rows,):
+        rows = values[source.row_order]
+        per_query = rows[source.query_ptr[:-1]]
+        if np.any(rows != np.repeat(per_query, source.group_counts)):
+            raise DataError("sample_weight must be the same for all rows of a query")
+    else:
+        raise DataError(
+            f"sample_weight has shape {values.shape}, but there are {source.n_queries} queries and "
+            f"{source.n_rows} rows"
+        )
+    if not np.isfinite(per_query).all() or per_query.min() < 0 or per_query.max() == 0:
+        raise DataError("sample_weight must be finite, not negative, and not 0 for all queries")
+    return per_query
+
+
+def as_source(eval_set: Any, n_features: int) -> Source:
+    """Held-out data as a source; a DataError unless it has so many features.
+
+    Parameters
+    ----------
+    eval_set : tuple (X, y, qid), RankingData or opened shards
+    n_features : int
+        Of the training data.
+    """
+    if isinstance(eval_set, (RankingData, Shards)):
+        source: Source = eval_set
+    elif isinstance(eval_set, tuple) and len(eval_set) == 3:
+        source = RankingData(*eval_set)
+    else:
+        raise DataError(
+            "eval_set must be a tuple (X, y, qid), a RankingData or opened shards; got "
+            f"{type(eval_set).__name__}"
+        )
+    if source.n_features != n_features:
+        raise DataError(
+            f"eval_set has {source.n_features} features, but the training data has {n_features}"
+        )
+    return source

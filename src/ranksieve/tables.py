@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from ranksieve.inspection import Inspection
     from ranksieve.io.selection import Selection
     from ranksieve.metrics import Evaluation
+    from ranksieve.reproduction import Reproduction
 
 
 def show(table: Table | Group) -> None:
@@ -136,3 +138,70 @@ def methods_table(descriptions: Mapping[str, str]) -> Table:
     for name, description in descriptions.items():
         table.add_row(name, description)
     return table
+
+
+def reproduction_tables(result: Reproduction) -> Group:
+    """Published numbers and ours, side by side, and how many agree."""
+    same = f"The features of {result.n_same_features} of {len(result.folds)} folds"
+    return Group(
+        _heading("Greedy RankRLS on MQ2008, paper and ours"),
+        Text("Selected features, and RankRLS on all of them; measured on the test queries as"),
+        Text("LETOR 4.0 does, with equal scores in the order of the files; * differs"),
+        Text(),
+        _reproduced_values(result),
+        Text(),
+        _heading("Chosen by MAP on the validation queries"),
+        _reproduced_choices(result),
+        Text(),
+        Text(f"{result.n_agreeing} of {result.n_numbers} numbers agree to four digits"),
+        Text(f"{same} are those of the paper, in order"),
+    )
+
+
+def _reproduced_values(result: Reproduction) -> Table:
+    from ranksieve.reproduction import GREEDY, MEASURES, PUBLISHED
+
+    table = Table(box=None, pad_edge=False)
+    for name in ("", "", ""):
+        table.add_column(name, no_wrap=True)
+    for number in range(1, len(result.folds) + 1):
+        table.add_column(f"fold {number}", justify="right", no_wrap=True)
+    table.add_column("mean", justify="right", no_wrap=True)
+    for measure in MEASURES:
+        for method in PUBLISHED:
+            paper, ours = PUBLISHED[method][measure], result.values(method, measure)
+            marks = ["" if same else "*" for same in result.agreeing(method, measure)]
+            short = "greedy" if method == GREEDY else "all 46"
+            first = measure if method == GREEDY else ""
+            table.add_row(first, short, "paper", *_four_digits(paper))
+            table.add_row("", "", "ours", *_four_digits(ours, marks))
+    return table
+
+
+def _four_digits(values: Sequence[float], marks: Sequence[str] = ()) -> list[str]:
+    """Values of the folds, with a mark on those that are not as published, and their mean."""
+    padded = list(marks) or [""] * len(values)
+    mean = sum(values) / len(values)
+    cells = [f"{value:.4f}{mark}" for value, mark in zip(values, padded, strict=True)]
+    return [*cells, f"{mean:.4f}"]
+
+
+def _reproduced_choices(result: Reproduction) -> Table:
+    from ranksieve.reproduction import PUBLISHED_CHOICES
+
+    table = Table(box=None, pad_edge=False)
+    for name in ("fold", "", "lambda", "features", "in order", "lambda for all 46"):
+        table.add_column(name, justify="left" if name == "in order" else "right")
+    for number, fold in enumerate(result.folds, start=1):
+        paper = PUBLISHED_CHOICES[number - 1]
+        rows = ((str(number), "paper", paper, ""), ("", "ours", fold.choice, _power(fold.full_lam)))
+        for first, whose, choice, full in rows:
+            features = " ".join(map(str, choice.features))
+            table.add_row(
+                first, whose, _power(choice.lam), str(len(choice.features)), features, full
+            )
+    return table
+
+
+def _power(lam: float) -> str:
+    return f"2^{math.log2(lam):g}"

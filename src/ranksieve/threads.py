@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeVar
+from functools import cache
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -52,6 +53,23 @@ def limit_threads(n: int) -> Iterator[None]:
         yield
     finally:
         _limit.reset(token)
+
+
+@contextmanager
+def limit_blas_threads(n: int) -> Iterator[None]:
+    """Let matrix products use ``n`` threads inside a ``with`` block.
+
+    For small ones, threads cost more than they save.
+    """
+    with _blas_libraries().limit(limits=n, user_api="blas"):
+        yield
+
+
+@cache
+def _blas_libraries() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def ordered_map(

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from ranksieve.cli.data_commands import convert, evaluate, inspect
+from ranksieve.cli.reproduce_commands import reproduce
 from ranksieve.cli.selection_commands import select
 
 app = typer.Typer(
@@ -20,7 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     no_args_is_help=True,
 )
-for _command in (inspect, select, convert, evaluate):
+for _command in (inspect, select, convert, evaluate, reproduce):
     app.command()(_command)
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from typing import Any
 
 from ranksieve.data import Block
 from ranksieve.engine.base import Engine, Workers
-from ranksieve.threads import limit_threads, ordered_map, thread_count
+from ranksieve.threads import limit_blas_threads, limit_threads, ordered_map, thread_count
 
 
 class LocalEngine(Engine):
@@ -58,25 +57,18 @@ class LocalWorkers(Workers):
 
     def _map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
         if self._n_threads == 1:
-            yield from map(function, items)
+            with limit_blas_threads(thread_count()):
+                yield from map(function, items)
             return
 
         def alone(item: Any) -> Any:
             with limit_threads(1):
                 return function(item)
 
-        with _blas_threads().limit(limits=1, user_api="blas"):
+        with limit_blas_threads(1):  # whose threads would get in the way of ours
             yield from ordered_map(alone, items, self._pool)
 
     def close(self) -> None:
         """Let go of the instances and what they store."""
         self._instances = []
         self._pool.shutdown()
-
-
-@cache
-def _blas_threads() -> Any:
-    """The BLAS libraries of this process, whose threads would get in the way of ours."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()

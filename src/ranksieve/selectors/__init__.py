@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from ranksieve.selectors.divergence import FSED
     from ranksieve.selectors.diversity import MMR, MPT, MRMR, MSD
     from ranksieve.selectors.gas import GAS
+    from ranksieve.selectors.greedy_rankrls import GreedyRankRLS
+    from ranksieve.selectors.greedy_rankrls_cv import GreedyRankRLSCV
     from ranksieve.selectors.hierarchy import HCAS, Hierarchical
     from ranksieve.selectors.navigation import NGAS, XGAS
     from ranksieve.selectors.spectral import FSSCPR
@@ -24,6 +26,8 @@ _HOME = {
     "ChiSquare": "dependence",
     "FSED": "divergence",
     "FSSCPR": "spectral",
+    "GreedyRankRLS": "greedy_rankrls",
+    "GreedyRankRLSCV": "greedy_rankrls_cv",
     "MMR": "diversity",
     "MSD": "diversity",
     "MPT": "diversity",
@@ -43,6 +47,8 @@ __all__ = [
     "ChiSquare",
     "FSED",
     "FSSCPR",
+    "GreedyRankRLS",
+    "GreedyRankRLSCV",
     "MMR",
     "MSD",
     "MPT",

@@ -12,11 +12,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve._kernels.densities import pairwise_divergence
+from ranksieve.base import as_source
 from ranksieve.classes import grades_of
-from ranksieve.data import DataError, RankingData
 from ranksieve.densities import Densities, Part, map_densities
 from ranksieve.engine import Source
-from ranksieve.io.shards import Shards
 from ranksieve.metrics import Convention, Measure
 from ranksieve.selectors.filters import ImportanceFilter
 from ranksieve.selectors.greedy import choose_in_turn
@@ -184,7 +183,7 @@ class FSED(ImportanceFilter):
     def _parts(self, source: Source, eval_set: Any) -> tuple[Part, Part | None]:
         """Queries to train on and held-out ones, if there are any."""
         if eval_set is not None:
-            return Part(source), Part(_as_source(eval_set, source.n_features))
+            return Part(source), Part(as_source(eval_set, source.n_features))
         n_held_out = max(1, round(self.validation_fraction * source.n_queries))
         n_held_out = min(n_held_out, source.n_queries - 1)
         if n_held_out == 0:
@@ -199,23 +198,6 @@ class FSED(ImportanceFilter):
         check_is_fitted(self)
         terms = zip(self.importance_[self.selected_], self.divergence_[self.selected_], strict=True)
         return [f"alone {alone:.4f}, divergence {apart:.4f}" for alone, apart in terms]
-
-
-def _as_source(eval_set: Any, n_features: int) -> Source:
-    if isinstance(eval_set, (RankingData, Shards)):
-        source: Source = eval_set
-    elif isinstance(eval_set, tuple) and len(eval_set) == 3:
-        source = RankingData(*eval_set)
-    else:
-        raise DataError(
-            "eval_set must be a tuple (X, y, qid), a RankingData or opened shards; got "
-            f"{type(eval_set).__name__}"
-        )
-    if source.n_features != n_features:
-        raise DataError(
-            f"eval_set has {source.n_features} features, but the training data has {n_features}"
-        )
-    return source
 
 
 def expected_divergence(densities: Densities, estimator: str = "monte_carlo") -> float:

@@ -66,6 +66,15 @@ METHODS: dict[str, Method] = {
     "chi": Method("dependence.ChiSquare", "chi-square statistic with the label"),
     "fs-ed": Method("divergence.FSED", "NDCG@10 plus divergence between the grades' densities"),
     "fs-scpr": Method("spectral.FSSCPR", "spectral clusters, their best by biased PageRank"),
+    "greedy-rankrls": Method(
+        "greedy_rankrls.GreedyRankRLS",
+        "exact leave-query-out error of pairwise least squares",
+        grid={"lam": tuple(2.0**power for power in range(-10, 11))},
+    ),
+    "greedy-rankrls-cv": Method(
+        "greedy_rankrls_cv.GreedyRankRLSCV",
+        "the same, lambda and number of features by validation",
+    ),
     "mmr": Method("diversity.MMR", "maximal marginal relevance", grid=_TRADE_OFF),
     "msd": Method(
         "diversity.MSD", "maximum sum dispersion: pairs unlike each other", grid=_TRADE_OFF

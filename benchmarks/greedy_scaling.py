@@ -1,0 +1,98 @@
+"""Greedy RankRLS: time by rows, features and steps, two threads against one, memory, bandwidth.
+
+Memory is the peak beyond the input while fitting, by the size of the input, as numpy allocates it.
+Bandwidth counts 8 bytes for each number of the residuals that a round reads, and is to be compared
+with that of a matrix-vector product of the same size on one thread.
+"""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from rich.console import Group
+from rich.table import Table
+
+from benchmarks.greedy_rankrls import make_data
+
+PARAMETERS = {"rows": 50_000, "features": 64, "documents": 40, "k": 20, "repeats": 3}
+
+
+def run(rows: int, features: int, documents: int, k: int, repeats: int) -> Group:
+    """Measure and tabulate."""
+    from ranksieve import limit_threads
+
+    def seconds(m: int, n: int, steps: int, threads: int = 1, **options: Any) -> float:
+        data = make_data(m, n, documents)
+        with limit_threads(threads):
+            return _best(lambda: _fit(data, steps, **options), repeats)
+
+    seconds(2000, 12, 2)  # compiles
+    base = seconds(rows, features, k)
+    linear = Table(title=f"{rows:,} rows, {features} features, {k} steps: {base:.3f} s, one thread")
+    for heading in ("", "2x / 1x", "4x / 1x"):
+        linear.add_column(heading, justify="right" if heading else "left")
+    for name, of in (
+        ("rows", lambda factor: seconds(factor * rows, features, k)),
+        ("features", lambda factor: seconds(rows, factor * features, k)),
+        ("steps", lambda factor: seconds(rows, features, min(features, factor * k))),
+    ):
+        linear.add_row(name, f"{of(2) / base:.2f}", f"{of(4) / base:.2f}")
+    return Group(linear, _variants(rows, features, documents, k, seconds))
+
+
+def _variants(
+    rows: int, features: int, documents: int, k: int, seconds: Callable[..., float]
+) -> Table:
+    variants: dict[str, dict[str, Any]] = {
+        "full": {"memory": "full"},
+        "full, float32": {"memory": "full", "storage": "float32"},
+        "low": {"memory": "low"},
+    }
+    data = make_data(rows, features, documents)
+    table = Table(title=f"A matrix-vector product reads {_bandwidth(data.X):.1f} GB/s")
+    headings = ("memory", "seconds", "two threads faster by", "GB/s", "peak memory / size of X")
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading == "memory" else "right")
+    for name, options in variants.items():
+        one = seconds(rows, features, k, **options)
+        two = seconds(rows, features, k, threads=2, **options)
+        bandwidth = data.X.nbytes * k / one / 1e9
+        peak = _peak(lambda options=options: _fit(data, k, **options)) / data.X.nbytes  # type: ignore[misc]
+        table.add_row(name, f"{one:.3f}", f"{one / two:.2f}", f"{bandwidth:.1f}", f"{peak:.2f}")
+    return table
+
+
+def _fit(data: Any, k: int, **options: Any) -> None:
+    from ranksieve.selectors import GreedyRankRLS
+
+    GreedyRankRLS(k, **options).fit(data)
+
+
+def _best(work: Callable[[], None], repeats: int) -> float:
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def _peak(work: Callable[[], None]) -> int:
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def _bandwidth(X: np.ndarray) -> float:
+    from ranksieve.threads import limit_blas_threads
+
+    vector = np.ones(len(X))
+    with limit_blas_threads(1):
+        return X.nbytes / _best(lambda: np.dot(vector, X), 5) / 1e9

@@ -1,0 +1,216 @@
+"""Leave-query-out errors of back-fitted candidates, on columns that stay sparse.
+
+Entries of column i are ``ptr[i]:ptr[i + 1]`` of ``rows`` and ``values``, in row order, so that
+those of one query stand together: a *run*. Nothing is stored for a query within which the feature
+is constant; a run without zeros is centered; every other run is as in the data. So, with v centered
+and s the sum of a run of x,
+
+    x_Q.v = sum of x v over the run,    x_Q.x_Q = sum of x^2 over the run - s^2 / |Q|,
+
+for the centered x_Q. The difference keeps at least 1 / |Q| of its first term, as Q has a zero.
+"""
+
+import numpy as np
+from numba import njit
+
+# Products of a candidate with itself and with the labels; those with the model's features follow.
+OWN, LABELS, MODEL = range(3)
+
+
+@njit(nogil=True, cache=True)
+def _run_end(rows, entry, last, end_row):
+    """Entry after a run that starts at ``entry``, of a query that ends before ``end_row``."""
+    while entry < last and rows[entry] < end_row:
+        entry += 1
+    return entry
+
+
+@njit(nogil=True, cache=True)
+def _center(values, start, end):
+    """Center values in place; False, and nothing done, if they are all equal."""
+    first, total, varies = values[start], 0.0, False
+    for entry in range(start, end):
+        total += values[entry] - first
+        varies |= values[entry] != first
+    if varies:
+        mean = total / (end - start)  # of differences: no large offset to lose digits to
+        for entry in range(start, end):
+            values[entry] = (values[entry] - first) - mean
+    return varies
+
+
+@njit(nogil=True, cache=True)
+def keep_varying(ptr, rows, values, query_of, query_ptr, kept_ptr, varying):
+    """Drop runs that are constant within their query and center those without zeros.
+
+    Entries must not be zero. Moves entries of ``rows`` and ``values`` to the front; updates
+    ``kept_ptr`` (columns + 1,) and ``varying`` (columns,), the number of runs kept.
+    """
+    kept = 0
+    kept_ptr[0] = 0
+    for i in range(ptr.size - 1):
+        start = ptr[i]
+        while start < ptr[i + 1]:
+            query = query_of[rows[start]]
+            end = _run_end(rows, start, ptr[i + 1], query_ptr[query + 1])
+            full = end - start == query_ptr[query + 1] - query_ptr[query]
+            if not full or _center(values, start, end):
+                varying[i] += 1
+                for entry in range(start, end):
+                    rows[kept], values[kept] = rows[entry], values[entry]
+                    kept += 1
+            start = end
+        kept_ptr[i + 1] = kept
+
+
+@njit(nogil=True, cache=True)
+def own_products(ptr, rows, values, query_of, query_ptr, y, columns, products):
+    """Products of columns with themselves and with labels; updates ``products`` (2, columns)."""
+    for position in range(columns.size):
+        i = columns[position]
+        own = labels = 0.0
+        start = ptr[i]
+        while start < ptr[i + 1]:
+            query = query_of[rows[start]]
+            end = _run_end(rows, start, ptr[i + 1], query_ptr[query + 1])
+            total = square = 0.0
+            for entry in range(start, end):
+                total += values[entry]
+                square += values[entry] * values[entry]
+                labels += values[entry] * y[rows[entry]]
+            own += square - total * total / (query_ptr[query + 1] - query_ptr[query])
+            start = end
+        products[OWN, position] = own
+        products[LABELS, position] = labels
+
+
+@njit(nogil=True, cache=True)
+def products_with(ptr, rows, values, centered, columns, products):
+    """Products of columns with a centered one (rows,); updates ``products`` (columns,)."""
+    for position in range(columns.size):
+        i = columns[position]
+        total = 0.0
+        for entry in range(ptr[i], ptr[i + 1]):
+            total += values[entry] * centered[rows[entry]]
+        products[position] = total
+
+
+@njit(nogil=True, cache=True)
+def centered_column(ptr, rows, values, query_of, query_ptr, column, centered):
+    """Write a column less each query's mean to ``centered`` (rows,), which must hold zeros."""
+    start, last = ptr[column], ptr[column + 1]
+    while start < last:
+        query = query_of[rows[start]]
+        end = _run_end(rows, start, last, query_ptr[query + 1])
+        total = 0.0
+        for entry in range(start, end):
+            centered[rows[entry]] = values[entry]
+            total += values[entry]
+        mean = total / (query_ptr[query + 1] - query_ptr[query])
+        for row in range(query_ptr[query], query_ptr[query + 1]):
+            centered[row] -= mean
+        start = end
+
+
+@njit(nogil=True, cache=True)
+def _query_columns(ptr, rows, values, model, query_start, query_end, entries, own):
+    """Centered columns of the model in one query; whether any of them varies there.
+
+    ``entries`` (columns of the model,) are the first ones that are not of earlier queries. Updates
+    them and ``own`` (rows of the query, columns of the model).
+    """
+    any_varies = False
+    for j in range(model.size):
+        end = _run_end(rows, entries[j], ptr[model[j] + 1], query_end)
+        if end == entries[j]:
+            own[:, j] = 0.0
+            continue
+        any_varies = True
+        total = 0.0
+        for entry in range(entries[j], end):
+            total += values[entry]
+        own[:, j] = -total / (query_end - query_start)
+        for entry in range(entries[j], end):
+            own[rows[entry] - query_start, j] += values[entry]
+        entries[j] = end
+    return any_varies
+
+
+@njit(nogil=True, cache=True)
+def _fit_without(own, labels, inner, xy, alone):
+    """Weights without a query whose rows of the model's features are ``own``."""
+    inner, xy = inner - own.T @ own, xy - own.T @ labels
+    for j in range(xy.size):
+        if alone[j] and np.any(own[:, j] != 0.0):
+            # Zero in all other queries, where rounding would leave a part of this one.
+            inner[j, :] = 0.0
+            inner[:, j] = 0.0
+            inner[j, j] = 1.0
+            xy[j] = 0.0
+    return np.linalg.solve(inner, xy)
+
+
+@njit(nogil=True, cache=True)
+def leave_queries_out(
+    ptr, rows, values, query_ptr, y, model, alone, inner, xy, weights, p, shifts, touched
+):
+    """Fit the model without each query; updates the last three.
+
+    ``alone`` says of each feature of the model whether it varies in one query only; ``inner`` =
+    X_S X_S' + lambda I, ``xy`` = X_S y and ``weights`` are of all rows. ``p`` (rows,) are residuals
+    of each query by the model without it, ``shifts`` (queries, features of the model) how its
+    weights differ from ``weights``, and ``touched`` (queries,) where they do.
+    """
+    longest = 0
+    for query in range(query_ptr.size - 1):
+        longest = max(longest, query_ptr[query + 1] - query_ptr[query])
+    space, entries = np.empty((longest, model.size)), ptr[model]
+    for query in range(query_ptr.size - 1):
+        start, end = query_ptr[query], query_ptr[query + 1]
+        own, labels = space[: end - start], y[start:end]
+        touched[query] = _query_columns(ptr, rows, values, model, start, end, entries, own)
+        if touched[query]:
+            without = _fit_without(own, labels, inner, xy, alone)
+            shifts[query] = without - weights
+            p[start:end] = labels - own @ without
+        else:
+            shifts[query] = 0.0
+            p[start:end] = labels
+
+
+@njit(nogil=True, cache=True)
+def add_changes(
+    ptr, rows, values, query_of, query_ptr, p, weights, shifts, touched, lam,
+    columns, several, products, changes,
+):  # fmt: skip
+    """Add how each candidate changes the error of these queries; updates ``changes``.
+
+    ``products`` (columns, 2 + features of the model) are of all rows. A candidate that varies in
+    no more than one query (not ``several``) has weight 0 in the model without that query.
+    """
+    n_model = weights.size
+    for position in range(columns.size):
+        if not several[position]:
+            continue
+        i, known = columns[position], products[position]
+        left, linked = known[LABELS], False  # x_i.(y - X_S' w), over all rows
+        for j in range(n_model):
+            left -= known[MODEL + j] * weights[j]
+            linked |= known[MODEL + j] != 0.0
+        start = ptr[i]
+        while start < ptr[i + 1]:
+            query = query_of[rows[start]]
+            end = _run_end(rows, start, ptr[i + 1], query_ptr[query + 1])
+            total = square = residual = 0.0
+            for entry in range(start, end):
+                total += values[entry]
+                square += values[entry] * values[entry]
+                residual += values[entry] * p[rows[entry]]
+            own = square - total * total / (query_ptr[query + 1] - query_ptr[query])
+            nu = left - residual
+            if linked and touched[query]:
+                for j in range(n_model):
+                    nu -= known[MODEL + j] * shifts[query, j]
+            omega = nu / (max(0.0, known[OWN] - own) + lam)
+            changes[position] += omega * (omega * own - 2.0 * residual)
+            start = end

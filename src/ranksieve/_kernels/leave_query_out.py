@@ -1,0 +1,309 @@
+"""Exact leave-query-out errors of pairwise least squares, for all candidate features at once.
+
+Notation, as in the papers: rows of a query Q are centered; S is the set of features in the model,
+G = (X_S X_S' + lambda I)^-1 over all rows; for feature i, C_i = G x_i and
+U_i = (G_QQ)^-1 C_i, the residual of regressing x_i on S without query Q; a = G y, and
+p = (G_QQ)^-1 a, the residual of the labels without Q. A change of the model by one feature b, with
+g = C_b and u = U_b, is of rank one in all of them:
+
+    C_i' = C_i - g t_i,    U_i' = U_i - u r_i,    r_i = t_i + gamma (s_i - (u.g) t_i),
+
+where s_i = g.U_i = u.C_i. So the sums C.U, U.U, U.a and U.p of a query, which give the error of
+every candidate, follow from s_i and u.U_i: a round reads U once, and writes it once in a while.
+"""
+
+import numpy as np
+from numba import njit
+
+# Rows of a query's sums, each with one number per feature.
+CU, UU, UA, UP = range(4)
+
+
+@njit(nogil=True, cache=True)
+def begin_sums(U, y, query_ptr, lam, sums):
+    """Sums of the empty model, in which C = U / lambda and p = y; updates ``sums``."""
+    sums[:] = 0.0
+    for query in range(query_ptr.size - 1):
+        own = sums[query]
+        for row in range(query_ptr[query], query_ptr[query + 1]):
+            for i in range(U.shape[1]):
+                own[UU, i] += U[row, i] * U[row, i]
+                own[UP, i] += U[row, i] * y[row]
+        for i in range(U.shape[1]):
+            own[CU, i] = own[UU, i] / lam
+            own[UA, i] = own[UP, i] / lam
+
+
+@njit(nogil=True, cache=True)
+def add_errors(sums, residual, inverse, d, kappa, errors):
+    """Add the error of a query after each possible change of the model; updates the last two.
+
+    ``sums`` (4, features) are those of the query and ``residual`` is its p.p; ``inverse`` is 1 / c.
+    After the change the query's residual is p - kappa U_i.
+    """
+    cu, uu, ua, up = sums[CU], sums[UU], sums[UA], sums[UP]
+    for i in range(errors.size):
+        kappa[i] = d[i] + (ua[i] - d[i] * cu[i]) / (cu[i] - inverse[i])
+    for i in range(errors.size):
+        errors[i] += residual - kappa[i] * (2.0 * up[i] - kappa[i] * uu[i])
+
+
+@njit(nogil=True, cache=True)
+def all_errors(sums, residuals, inverse, d, errors):
+    """Errors after each possible change, from sums that are known; updates ``errors``.
+
+    ``residuals`` (queries,) are p.p.
+    """
+    kappa = np.empty(errors.size)
+    for query in range(residuals.size):
+        add_errors(sums[query], residuals[query], inverse, d, kappa, errors)
+
+
+@njit(nogil=True, cache=True)
+def change_model(u, g, a, p, query_ptr, inverse, d, facts):
+    """Change residuals by one feature; updates ``a``, ``p`` and ``facts`` in place.
+
+    ``facts`` (queries, 7) are what a query's sums need to know: gamma, kappa, u.g, u.u; u.a and u.p
+    before the change; and p.p after it.
+    """
+    for query in range(query_ptr.size - 1):
+        start, end = query_ptr[query], query_ptr[query + 1]
+        ug = uu = ua = up = pp = 0.0
+        for row in range(start, end):
+            ug += u[row] * g[row]
+            uu += u[row] * u[row]
+            ua += u[row] * a[row]
+            up += u[row] * p[row]
+        gamma = 1.0 / (ug - inverse)
+        kappa = d + gamma * (ua - d * ug)
+        for row in range(start, end):
+            p[row] -= kappa * u[row]
+            a[row] -= d * g[row]
+            pp += p[row] * p[row]
+        own = facts[query]
+        own[0], own[1], own[2], own[3], own[4], own[5], own[6] = gamma, kappa, ug, uu, ua, up, pp
+
+
+@njit(nogil=True, cache=True)
+def _change_sums(own, fact, d, t, s, uU, r):
+    """Sums of a query after the change; ``uU`` are u.U_i before it. Updates ``own`` and ``r``."""
+    gamma, kappa, ug, uu, ua, up = fact[0], fact[1], fact[2], fact[3], fact[4], fact[5]
+    cu_sums, uu_sums, ua_sums, up_sums = own[CU], own[UU], own[UA], own[UP]
+    n = t.size
+    # One loop for each sum: with all of them in one, the compiler does not see that the arrays are
+    # apart, and takes one number at a time.
+    for i in range(n):
+        r[i] = t[i] + gamma * (s[i] - ug * t[i])
+    for i in range(n):
+        cu_sums[i] += t[i] * r[i] * ug - (r[i] + t[i]) * s[i]
+    for i in range(n):
+        uu_sums[i] += r[i] * (r[i] * uu - 2.0 * uU[i])
+    for i in range(n):
+        ua_sums[i] += r[i] * (d * ug - ua) - d * s[i]
+    for i in range(n):
+        up_sums[i] += r[i] * (kappa * uu - up) - kappa * uU[i]
+
+
+@njit(nogil=True, cache=True)
+def _settle(U, start, end, pending_u, pending_r, n_pending):
+    """Apply pending changes to a query's rows of U, in place."""
+    paired = n_pending - n_pending % 2
+    for row in range(start, end):
+        for j in range(0, paired, 2):  # two changes at a time: half the loads and stores of U
+            first, second = pending_u[row, j], pending_u[row, j + 1]
+            for i in range(U.shape[1]):
+                U[row, i] -= first * pending_r[j, i] + second * pending_r[j + 1, i]
+        for j in range(paired, n_pending):
+            factor = pending_u[row, j]
+            for i in range(U.shape[1]):
+                U[row, i] -= factor * pending_r[j, i]
+
+
+@njit(nogil=True, cache=True)
+def pass_over(
+    U, query_ptr, pending_u, pending_r, n_pending, settle, u, g, facts, d, t,
+    inverse_next, d_next, sums, errors,
+):  # fmt: skip
+    """Change the sums of all queries by one feature, and add up errors of all next changes.
+
+    U is as it was ``n_pending`` changes ago; ``pending_u`` (rows, changes) and ``pending_r``
+    (queries, changes, features) hold those changes, to which this one is added. With ``settle``
+    they are first applied to U. Updates U, ``pending_u``, ``pending_r``, ``sums`` and ``errors``.
+    """
+    n_features = U.shape[1]
+    s, uU = np.empty(n_features), np.empty(n_features)
+    gu, uu = np.empty(pending_u.shape[1]), np.empty(pending_u.shape[1])
+    kappa = np.empty(n_features)
+    place = 0 if settle else n_pending
+    for query in range(query_ptr.size - 1):
+        start, end = query_ptr[query], query_ptr[query + 1]
+        changes = pending_r[query]
+        if settle:
+            _settle(U, start, end, pending_u, changes, n_pending)
+        s[:] = 0.0
+        uU[:] = 0.0
+        gu[:] = 0.0
+        uu[:] = 0.0
+        for row in range(start, end):
+            own_g, own_u = g[row], u[row]
+            for j in range(place):
+                gu[j] += own_g * pending_u[row, j]
+                uu[j] += own_u * pending_u[row, j]
+            for i in range(n_features):
+                s[i] += own_g * U[row, i]
+                uU[i] += own_u * U[row, i]
+            pending_u[row, place] = own_u
+        for j in range(place):
+            for i in range(n_features):
+                s[i] -= gu[j] * changes[j, i]
+                uU[i] -= uu[j] * changes[j, i]
+        _change_sums(sums[query], facts[query], d, t, s, uU, changes[place])
+        add_errors(sums[query], facts[query, 6], inverse_next, d_next, kappa, errors)
+
+
+@njit(nogil=True, cache=True)
+def _round_to_largest(columns):
+    """Drop what is below 2^-36 of the largest number of each column, in place.
+
+    Documents that the model cannot tell apart have predictions that differ by rounding; now they
+    are tied.
+    """
+    for i in range(columns.shape[1]):
+        largest = 0.0
+        for row in range(columns.shape[0]):
+            largest = max(largest, abs(columns[row, i]))
+        unit = largest * 2.0**-36
+        if unit > 0.0:
+            for row in range(columns.shape[0]):
+                columns[row, i] = np.floor(columns[row, i] / unit + 0.5) * unit
+
+
+@njit(nogil=True, cache=True)
+def predict_left_out(
+    U, first, last, query_ptr, pending_u, pending_r, n_pending, known, sums, inverse, d, predicted
+):
+    """Predictions without their query, after adding each feature; updates ``predicted``.
+
+    For queries ``first:last``, whose rows ``predicted`` has: a column for each feature, and last
+    one for the model as it is. ``known`` (rows,) are y - p.
+    """
+    n = U.shape[1]
+    kappa, unused = np.empty(n), np.empty(n)
+    begin = query_ptr[first]
+    for query in range(first, last):
+        add_errors(sums[query], 0.0, inverse, d, kappa, unused)
+        for row in range(query_ptr[query], query_ptr[query + 1]):
+            own = predicted[row - begin]
+            own[n] = known[row]
+            for i in range(n):
+                own[i] = U[row, i]
+            for j in range(n_pending):
+                for i in range(n):
+                    own[i] -= pending_u[row, j] * pending_r[query, j, i]
+            for i in range(n):
+                own[i] = known[row] + kappa[i] * own[i]
+        _round_to_largest(predicted[query_ptr[query] - begin : query_ptr[query + 1] - begin])
+
+
+@njit(nogil=True, cache=True)
+def column_of(U, feature, query_ptr, pending_u, pending_r, n_pending, u):
+    """Column of a feature of U after the pending changes; updates ``u`` in place."""
+    for query in range(query_ptr.size - 1):
+        for row in range(query_ptr[query], query_ptr[query + 1]):
+            value = np.float64(U[row, feature])
+            for j in range(n_pending):
+                value -= pending_u[row, j] * pending_r[query, j, feature]
+            u[row] = value
+
+
+@njit(nogil=True, cache=True)
+def add_removal_errors(columns, p, y, query_ptr, inner, xy, errors):
+    """Add the error of each query after taking one feature out; updates ``errors``.
+
+    ``columns`` (rows, features of the model), ``inner`` = X_S X_S' + lambda I and ``xy`` = X_S y
+    over all rows. What rank-one changes give for a feature of the model would be a small difference
+    of large numbers; here each query's model is solved without it.
+    """
+    n = inner.shape[0]
+    for query in range(query_ptr.size - 1):
+        start, end = query_ptr[query], query_ptr[query + 1]
+        own = np.ascontiguousarray(columns[start:end])
+        solved = np.linalg.inv(inner - own.T @ own)
+        weights = solved @ (xy - own.T @ y[start:end])
+        without = own @ solved
+        for i in range(n):
+            factor = weights[i] / solved[i, i]
+            for row in range(end - start):
+                left = p[start + row] + factor * without[row, i]
+                errors[i] += left * left
+
+
+@njit(nogil=True, cache=True)
+def _replay_query(X, query, start, end, history_u, history_g, gammas, history_t, lam, U, s, r, cu):
+    """Make U of a query's features, and C.U, anew from rows and changes; updates the last four."""
+    n, n_changes = X.shape[1], history_t.shape[0]
+    cu[:] = 0.0
+    for row in range(end - start):
+        for i in range(n):
+            U[row, i] = X[start + row, i]
+            cu[i] += U[row, i] * U[row, i] / lam
+    for j in range(n_changes):
+        s[:] = 0.0
+        ug = 0.0
+        for row in range(start, end):
+            own_g = history_g[j, row]
+            ug += own_g * history_u[j, row]
+            for i in range(n):
+                s[i] += own_g * U[row - start, i]
+        for i in range(n):
+            t = history_t[j, i]
+            r[i] = t + gammas[j, query] * (s[i] - ug * t)
+            cu[i] += t * r[i] * ug - (r[i] + t) * s[i]
+        for row in range(start, end):
+            own_u = history_u[j, row]
+            for i in range(n):
+                U[row - start, i] -= own_u * r[i]
+
+
+@njit(nogil=True, cache=True)
+def replay_errors(
+    X, query_ptr, history_u, history_g, gammas, history_t, a, p, lam, inverse, d, errors
+):
+    """Add up errors of features whose centered rows are X, from the changes so far.
+
+    Nothing is stored for each feature: each query's U is made anew. ``history_u`` and ``history_g``
+    are (changes, rows), ``gammas`` (changes, queries) and ``history_t`` (changes, features).
+    Updates ``errors`` (features,).
+    """
+    n = X.shape[1]
+    longest = np.max(query_ptr[1:] - query_ptr[:-1])
+    U, sums = np.empty((longest, n)), np.empty((4, n))
+    s, r, kappa = np.empty(n), np.empty(n), np.empty(n)
+    for query in range(query_ptr.size - 1):
+        start, end = query_ptr[query], query_ptr[query + 1]
+        _replay_query(
+            X, query, start, end, history_u, history_g, gammas, history_t, lam, U, s, r, sums[CU]
+        )
+        sums[UU:] = 0.0
+        pp = 0.0
+        for row in range(start, end):
+            pp += p[row] * p[row]
+            for i in range(n):
+                sums[UU, i] += U[row - start, i] * U[row - start, i]
+            for i in range(n):
+                sums[UA, i] += U[row - start, i] * a[row]
+                sums[UP, i] += U[row - start, i] * p[row]
+        add_errors(sums, pp, inverse, d, kappa, errors)
+
+
+@njit(nogil=True, cache=True)
+def replay_columns(X, query_ptr, history_u, history_g, gammas, history_t, lam, columns):
+    """U of features whose centered rows are X, from the changes so far; updates ``columns``."""
+    n = X.shape[1]
+    s, r, cu = np.empty(n), np.empty(n), np.empty(n)
+    for query in range(query_ptr.size - 1):
+        start, end = query_ptr[query], query_ptr[query + 1]
+        _replay_query(
+            X, query, start, end, history_u, history_g, gammas, history_t, lam,
+            columns[start:end], s, r, cu,
+        )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Pairwise least squares: rows, leave-query-out residuals, and models that grow."""

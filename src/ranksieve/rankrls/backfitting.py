@@ -1,0 +1,295 @@
+"""Leave-query-out errors of candidates that are fitted to the residual, on sparse data."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import cho_factor, cho_solve
+
+from ranksieve._kernels.backfitting import (
+    LABELS,
+    MODEL,
+    OWN,
+    add_changes,
+    centered_column,
+    keep_varying,
+    leave_queries_out,
+    own_products,
+    products_with,
+)
+from ranksieve.data import Block
+from ranksieve.engine import Workers
+
+_AT_A_TIME = 4096  # candidates whose products are put side by side
+
+
+class Backfitting:
+    r"""Statistic: leave-query-out errors of back-fitted candidates.
+
+    The model of the features S without query Q has weights
+
+    .. math:: w_{-Q} = (X_S X_S^T + \lambda I - X_{SQ} X_{SQ}^T)^{-1} (X_S y - X_{SQ} y_Q)
+
+    and residual :math:`p_Q = y_Q - X_{SQ}^T w_{-Q}`, where rows of X are features and all is
+    centered within queries. A candidate i gets the weight that fits this model's residual best,
+    again without Q:
+
+    .. math:: \omega_Q = \frac{x_i \cdot y - X_S x_i \cdot w_{-Q} - x_{iQ} \cdot p_Q}
+              {x_i \cdot x_i - x_{iQ} \cdot x_{iQ} + \lambda},
+              \qquad error_i = \sum_Q \|p_Q - \omega_Q x_{iQ}\|^2 .
+
+    Parameters
+    ----------
+    block : Block
+        Dense or CSR. Its numbers other than zero are kept by column, without those of queries
+        within which the feature is constant; nothing else is of the size of the data, and nothing
+        that stays is as long as there are features.
+
+    Notes
+    -----
+    A candidate's error costs O(k) for each number of it that is not zero, with k features in the
+    model; fitting the model without each query is O(k^3) for each query in which one of its
+    features varies. Products of candidates over all rows are kept as they came: blocks of one
+    process share them.
+    """
+
+    title = "Back-fitting"
+
+    def __init__(self, block: Block) -> None:
+        lengths = np.diff(block.query_ptr)
+        self.query_ptr = block.query_ptr
+        self.query_of = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+        self._read_columns(block)
+        self.y = _centered(block.y, self.query_ptr)
+        self.model = np.empty(0, dtype=np.int64)  # as columns
+        self._fit(np.empty(0, dtype=np.bool_), np.empty((0, 0)), np.empty(0), np.empty(0))
+
+    def _read_columns(self, block: Block) -> None:
+        """Columns of the features that vary here, and an empty one for all others at the end."""
+        entries = sparse.csc_matrix(block.X, dtype=np.float64)
+        if not np.isfinite(entries.data).all():
+            block.check_finite()
+        entries.sum_duplicates()
+        entries.eliminate_zeros()
+        self.n_features = entries.shape[1]
+        self.rows, self.values = entries.indices.astype(np.int32, copy=False), entries.data
+        ptr = np.empty(self.n_features + 1, dtype=np.int64)
+        n_varying = np.zeros(self.n_features, dtype=np.int64)
+        given = entries.indptr.astype(np.int64)
+        keep_varying(given, self.rows, self.values, *self._queries, ptr, n_varying)
+        self.present = np.flatnonzero(n_varying)
+        self.n_varying = n_varying[self.present]
+        self.ptr = np.concatenate([ptr[self.present], ptr[[-1, -1]]])
+
+    def _columns_of(self, features: np.ndarray) -> np.ndarray:
+        """Column of each feature."""
+        empty = len(self.present)
+        columns = np.searchsorted(self.present, features)
+        found = np.append(self.present, self.n_features)[columns] == features
+        return np.where(found, columns, empty)
+
+    @property
+    def _entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return self.ptr, self.rows, self.values
+
+    @property
+    def _queries(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.query_of, self.query_ptr
+
+    def begin(self) -> tuple[np.ndarray, int, float, float]:
+        """Queries in which each feature varies, those that count, and the empty model's error."""
+        n_queries = int(np.sum(np.diff(self.query_ptr) > 1))
+        n_varying = np.zeros(self.n_features, dtype=np.int64)
+        n_varying[self.present] = self.n_varying
+        return n_varying, n_queries, *self._error()
+
+    def candidates(self, features: np.ndarray | None, several: np.ndarray) -> np.ndarray:
+        """Make some features, or all, the candidates; products (2 + features of the model, these).
+
+        Products are with themselves, with labels, and with the features of the model. ``several``
+        says of each candidate whether it varies in more than one query.
+        """
+        self.several, self.products = several, list[np.ndarray]()
+        if features is None:
+            self.places, self.columns = self.present, np.arange(len(self.present))
+        else:  # those that do not vary have nothing to add
+            columns = self._columns_of(features)
+            self.places = np.flatnonzero(columns < len(self.present))
+            self.columns = columns[self.places]
+        products = np.zeros((MODEL + len(self.model), len(several)))
+        own = np.empty((MODEL, len(self.places)))
+        own_products(*self._entries, *self._queries, self.y, self.columns, own)
+        products[:MODEL, self.places] = own
+        for j, column in enumerate(self.model.tolist()):
+            products[MODEL + j, self.places] = self._products_with(column)
+        return products
+
+    def latest(self) -> np.ndarray:
+        """Products of the candidates with the feature that came last."""
+        products = np.zeros(len(self.several))
+        products[self.places] = self._products_with(int(self.model[-1]))
+        return products
+
+    def changes(self, products: tuple[np.ndarray, ...], lam: float) -> np.ndarray:
+        """How each candidate changes the error.
+
+        ``products`` are rows of products, summed over all blocks, that were not given before.
+        """
+        self.products.extend(products)
+        changes = np.zeros(len(self.several))
+        for start in range(0, len(self.places), _AT_A_TIME):
+            part = slice(start, start + _AT_A_TIME)
+            places = self.places[part]
+            found = np.zeros(len(places))
+            add_changes(
+                *self._entries,
+                *self._queries,
+                self.p,
+                self.weights,
+                self.shifts,
+                self.touched,
+                lam,
+                self.columns[part],
+                self.several[places],
+                np.stack([row[places] for row in self.products], axis=1),
+                found,
+            )
+            changes[places] = found
+        return changes
+
+    def accept(
+        self,
+        feature: int,
+        alone: np.ndarray,
+        inner: np.ndarray,
+        xy: np.ndarray,
+        weights: np.ndarray,
+    ) -> tuple[float, float]:
+        """Add a feature to the model; its error.
+
+        ``alone`` says which features of the model vary in one query only; ``inner`` = X_S X_S' +
+        lambda I, ``xy`` = X_S y and ``weights`` are of all rows. The feature is in the last place.
+        """
+        self.model = np.append(self.model, self._columns_of(np.array([feature])))
+        self._fit(alone, inner, xy, weights)
+        return self._error()
+
+    def _fit(
+        self, alone: np.ndarray, inner: np.ndarray, xy: np.ndarray, weights: np.ndarray
+    ) -> None:
+        """Fit the model without each query."""
+        n_queries = len(self.query_ptr) - 1
+        self.weights, self.p = weights, np.empty(len(self.y))
+        self.shifts = np.empty((n_queries, len(weights)))
+        self.touched = np.empty(n_queries, dtype=np.bool_)
+        leave_queries_out(
+            *self._entries,
+            self.query_ptr,
+            self.y,
+            self.model,
+            alone,
+            inner,
+            xy,
+            weights,
+            self.p,
+            self.shifts,
+            self.touched,
+        )
+
+    def _products_with(self, column: int) -> np.ndarray:
+        """Products of the candidates that vary here with a column."""
+        centered, products = np.zeros(len(self.y)), np.empty(len(self.columns))
+        centered_column(*self._entries, *self._queries, column, centered)
+        products_with(*self._entries, centered, self.columns, products)
+        return products
+
+    def _error(self) -> tuple[float, float]:
+        """Error of the model: sum over queries, and of its square."""
+        errors = np.add.reduceat(self.p**2, self.query_ptr[:-1])
+        return float(errors.sum()), float(errors @ errors)
+
+
+class Model:
+    """Pairwise least squares on a growing set of features.
+
+    Parameters
+    ----------
+    workers : Workers of :class:`Backfitting`
+    lam : float
+        Regularization.
+
+    Attributes
+    ----------
+    features : list of int
+        In the model, in the order in which they came.
+    coefficients : array
+        Their weights.
+    error, square : float
+        Sum over queries of the leave-query-out error, and of its square.
+    n_queries : int
+        Queries with two documents or more.
+    n_varying : int array of shape (features,)
+        Number of queries in which each feature varies.
+    candidates : int array
+        Features that are looked at, in ascending order.
+    """
+
+    def __init__(self, workers: Workers, lam: float) -> None:
+        self.workers, self.lam = workers, lam
+        self.n_varying, self.n_queries, self.error, self.square = workers.sum("begin")
+        self.features: list[int] = []
+        self.coefficients = np.empty(0)
+        self._inner, self._xy = np.empty((0, 0)), np.empty(0)
+        self._all = False
+
+    def look_at_all(self) -> None:
+        """Make all features candidates, and keep their products from then on."""
+        if self._all:
+            self._products.append(self.workers.sum("latest"))
+            return
+        self._look_at(None, np.arange(len(self.n_varying)))
+        self._all = True
+
+    def look_at(self, features: np.ndarray) -> None:
+        """Make some features candidates, given in ascending order."""
+        self._look_at(features, features)
+        self._all = False
+
+    def _look_at(self, request: np.ndarray | None, features: np.ndarray) -> None:
+        self.candidates = features
+        several = self.n_varying[features] > 1
+        self._products = list(self.workers.sum("candidates", request, several))
+        self._n_known = 0  # rows of products that the blocks have
+
+    def errors(self) -> np.ndarray:
+        """Error of the model with each candidate fitted to its residual.
+
+        Those of candidates in the model mean nothing.
+        """
+        news = tuple(self._products[self._n_known :])
+        self._n_known = len(self._products)
+        return self.error + self.workers.sum("changes", news, self.lam)
+
+    def accept(self, feature: int) -> None:
+        """Add a candidate and fit all weights anew."""
+        place = int(np.searchsorted(self.candidates, feature))
+        known = np.array([row[place] for row in self._products])
+        size = len(self.features) + 1
+        inner = np.empty((size, size))
+        inner[:-1, :-1] = self._inner
+        inner[-1, :-1] = inner[:-1, -1] = known[MODEL:]
+        inner[-1, -1] = known[OWN] + self.lam
+        self._inner, self._xy = inner, np.append(self._xy, known[LABELS])
+        self.coefficients = cho_solve(cho_factor(inner), self._xy)
+        self.features.append(feature)
+        alone = self.n_varying[self.features] == 1
+        self.error, self.square = self.workers.sum(
+            "accept", feature, alone, inner, self._xy, self.coefficients
+        )
+
+
+def _centered(values: np.ndarray, query_ptr: np.ndarray) -> np.ndarray:
+    """Values less the mean of their query."""
+    counts = np.diff(query_ptr)
+    values = values - np.repeat(values[query_ptr[:-1]], counts)
+    return values - np.repeat(np.add.reduceat(values, query_ptr[:-1]) / counts, counts)

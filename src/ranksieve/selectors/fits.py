@@ -1,0 +1,52 @@
+"""Steps of a greedy RankRLS search: models with their leave-query-out errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Fit(NamedTuple):
+    """A model of a search.
+
+    Attributes
+    ----------
+    features : tuple of int
+        In the order in which they came.
+    coef : array
+        Their weights.
+    error : float
+        Leave-query-out error: the sum over queries of the criterion, smaller is better.
+    deviation : float
+        Standard error of that sum, from its spread over queries.
+    """
+
+    features: tuple[int, ...]
+    coef: np.ndarray
+    error: float
+    deviation: float
+
+
+def standard_error(total: float, squares: float, n_queries: int) -> float:
+    """Standard error of a sum over queries, given the sum of squares."""
+    if n_queries < 2:
+        return float("nan")
+    spread = max(0.0, squares - total**2 / n_queries)
+    return float(np.sqrt(n_queries / (n_queries - 1) * spread))
+
+
+def best_fit(path: Sequence[Fit], rule: str, least: int = 1) -> int:
+    """Place in a path of the model to take.
+
+    ``"best"``: the smallest error, the smaller model on ties. ``"one_se"``: the smallest model
+    whose error is within one standard error of the best. Models of fewer than ``least`` features do
+    not count.
+    """
+    errors = np.array([fit.error for fit in path])
+    errors[: least - 1] = np.inf
+    best = int(np.argmin(errors))
+    if rule == "best":
+        return best
+    return int(np.argmax(errors <= errors[best] + np.nan_to_num(path[best].deviation)))

@@ -1,0 +1,101 @@
+"""The trade between the number of features and the value of a model, and ways to settle it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+RULES = ("best", "one_se", "penalized", "knee", "pareto")
+_SAME = 1e-12  # relative difference of values that is rounding
+
+
+class FrontPoint(NamedTuple):
+    """A model such that no smaller one is as good.
+
+    Attributes
+    ----------
+    k : int
+        Number of features.
+    lam : float
+        Regularization.
+    value : float
+        What it is judged by.
+    """
+
+    k: int
+    lam: float
+    value: float
+
+
+def best_lam(values: np.ndarray, lams: Sequence[float], sign: int) -> int | None:
+    """Place of the best value, given one for each regularization; None if all are NaN.
+
+    ``sign`` is 1 if larger is better, else -1. Equal values: the regularization nearest to 1 in
+    ratio, then the smaller one.
+    """
+    gains = np.where(np.isnan(values), -np.inf, sign * values)
+    if not np.isfinite(gains).any():
+        return None
+    distance = np.round(np.abs(np.log2(lams)), 9)
+    tied = np.flatnonzero(gains >= gains.max() - _SAME * abs(gains.max())).tolist()
+    return int(min(tied, key=lambda place: (distance[place], lams[place])))
+
+
+def pareto_front(
+    values: np.ndarray, lams: Sequence[float], sign: int, smallest: int = 1
+) -> list[FrontPoint]:
+    """Models of ``smallest`` features or more that are better than all smaller ones.
+
+    Parameters
+    ----------
+    values : array of shape (regularizations, sizes)
+        Of models of 1, 2, ... features; NaN where there is none.
+    lams : sequence of float
+    sign : {1, -1}
+        1 if larger is better.
+    smallest : int
+        Number of features to begin with.
+    """
+    front: list[FrontPoint] = []
+    for k in range(smallest, values.shape[1] + 1):
+        row = best_lam(values[:, k - 1], lams, sign)
+        if row is None:
+            continue
+        point = FrontPoint(k, float(lams[row]), float(values[row, k - 1]))
+        if not front or sign * (point.value - front[-1].value) > _SAME * abs(point.value):
+            front.append(point)
+    return front
+
+
+def settle(
+    front: Sequence[FrontPoint], rule: str, sign: int, deviation: float, price: float
+) -> FrontPoint:
+    """Choose a point of a front.
+
+    Parameters
+    ----------
+    front : sequence of FrontPoint
+    rule : str
+        One of ``RULES``; see :class:`GreedyRankRLSCV`.
+    sign : {1, -1}
+        1 if larger is better.
+    deviation : float
+        Standard error of the best value, for ``"one_se"``.
+    price : float
+        What a feature costs, for ``"penalized"``.
+    """
+    gains = sign * np.array([point.value for point in front])
+    sizes = np.array([point.k for point in front])
+    if rule == "one_se":
+        return front[int(np.argmax(gains >= gains[-1] - np.nan_to_num(deviation)))]
+    if rule == "penalized":
+        return front[int(np.argmax(gains - price * sizes))]
+    if rule == "knee" and len(front) > 2:
+        # Height above the chord, with both axes scaled to 1: in proportion to the distance.
+        across = (sizes - sizes[0]) / (sizes[-1] - sizes[0])
+        above = (gains - gains[0]) / (gains[-1] - gains[0]) - across
+        if above.max() > _SAME:
+            return front[int(np.argmax(above))]
+    return front[-1]
