@@ -12,10 +12,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ranksieve._kernels.centering import center_queries
-from ranksieve._kernels.importance import add_importance
 from ranksieve.data import Block, DataError, NonFiniteError, RankingData
 from ranksieve.engine import Source, engine_of
 from ranksieve.metrics import Convention, Measure, parse_measure
+from ranksieve.metrics.ranking import ColumnSums
 
 _CHUNK = 2**18  # numbers: 2 MB, which the caches near a core hold
 
@@ -78,31 +78,21 @@ class Importance:
         The arrays (2, features) have ranking by descending value in row 0, by ascending in row 1.
         The last one (features,) counts the queries in which a feature is not constant.
         """
-        n_features = self.block.X.shape[1]
-        values, squares = np.zeros((2, 2, n_features))
-        varying = np.zeros(n_features, dtype=np.int64)
-        prepared = self.prepared
+        sums = ColumnSums(self.block.X.shape[1])
         all_finite = True
         for chunk in chunks(self.block):
-            all_finite &= add_importance(
+            all_finite &= self.prepared.add_columns(
                 chunk.X,
-                prepared.kind,
-                prepared.worth[chunk.rows],
-                prepared.discounts,
-                prepared.norm,
-                prepared.norm_ptr[chunk.queries.start : chunk.queries.stop + 1],
-                prepared.cutoff,
-                prepared.empty,
-                self.average_ties,
                 chunk.query_ptr,
-                self.wanted[chunk.queries],
-                values,
-                squares,
-                varying,
+                self.average_ties,
+                sums,
+                first_query=chunk.queries.start,
+                first_row=chunk.rows.start,
+                wanted=self.wanted[chunk.queries],
             )
         if not all_finite:
             self.block.check_finite()
-        return int(self.wanted.sum()), values, squares, varying
+        return int(self.wanted.sum()), sums.values, sums.squares, sums.varying
 
 
 def feature_importance(

@@ -8,11 +8,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ranksieve._kernels.importance import add_importance
 from ranksieve._kernels.scoring import score_models
 from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
 from ranksieve.metrics import Convention, Measure, parse_measure
+from ranksieve.metrics.ranking import ColumnSums
 from ranksieve.statistics import chunks, locating
 
 _CHUNK = 2**18  # scores: 2 MB, which the caches near a core hold
@@ -42,36 +42,27 @@ class Validation:
 
         ``coefs`` (some features, models) are the weights of ``features``.
         """
-        block, prepared = self.block, self.prepared
+        block = self.block
         if block.is_sparse:  # the other columns need not become an array
             block = replace(block, X=block.X[:, features])
             features = np.arange(len(features))
         n_models = coefs.shape[1]
-        # The kernel ranks by ascending scores, too: row 1 of the sums, which is left out.
-        values, squares = np.zeros((2, 2, n_models))
+        sums = ColumnSums(n_models)
         all_finite = True
         for chunk in chunks(block, most=_CHUNK * block.X.shape[1] // n_models):
             scores = np.empty((len(chunk.X), n_models))
             score_models(chunk.X, features, coefs, scores)
-            all_finite &= add_importance(
+            all_finite &= self.prepared.add_columns(
                 scores,
-                prepared.kind,
-                prepared.worth[chunk.rows],
-                prepared.discounts,
-                prepared.norm,
-                prepared.norm_ptr[chunk.queries.start : chunk.queries.stop + 1],
-                prepared.cutoff,
-                prepared.empty,
-                self.average_ties,
                 chunk.query_ptr,
-                np.ones(len(chunk.query_ptr) - 1, dtype=bool),
-                values,
-                squares,
-                np.zeros(n_models, dtype=np.int64),
+                self.average_ties,
+                sums,
+                first_query=chunk.queries.start,
+                first_row=chunk.rows.start,
             )
         if not all_finite:
             self.block.check_finite()
-        return len(block.query_ptr) - 1, values[0], squares[0]
+        return len(block.query_ptr) - 1, sums.values[0], sums.squares[0]
 
 
 class ModelValues(NamedTuple):

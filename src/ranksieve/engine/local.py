@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 from ranksieve.data import Block
 from ranksieve.engine.base import Engine, Workers
 from ranksieve.threads import limit_blas_threads, limit_threads, ordered_map, thread_count
+
+_QUICK = 0.003  # seconds a block
 
 
 class LocalEngine(Engine):
@@ -45,6 +48,7 @@ class LocalWorkers(Workers):
     ) -> None:
         super().__init__(statistic, len(blocks))
         self._n_threads = min(thread_count(), len(blocks))
+        self._quick: set[str] = set()
         self._pool = ThreadPoolExecutor(self._n_threads)
         try:
             self._instances = list(self._map(lambda open_: statistic(open_(), *parameters), blocks))
@@ -53,7 +57,23 @@ class LocalWorkers(Workers):
             raise
 
     def _results(self, method: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
-        return self._map(lambda instance: getattr(instance, method)(*arguments), self._instances)
+        def answer(instances: Sequence[Any]) -> list[Any]:
+            return [getattr(instance, method)(*arguments) for instance in instances]
+
+        # Handing a block to a thread takes about as long as a quick method; so, once a method is
+        # known to be quick, each thread gets its share of the blocks at once. The results of slow
+        # ones, which may be large, are added up as they come.
+        n = len(self._instances)
+        size = -(-n // self._n_threads) if method in self._quick else 1
+        start = time.perf_counter()
+        for answers in self._map(
+            answer, [self._instances[first : first + size] for first in range(0, n, size)]
+        ):
+            yield from answers
+        if (time.perf_counter() - start) * self._n_threads < _QUICK * n:
+            self._quick.add(method)
+        else:
+            self._quick.discard(method)
 
     def _map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
         if self._n_threads == 1:

@@ -21,10 +21,14 @@ _SMALLEST, _LARGEST = 2**18, 2**23  # bytes
 _ROWS_PER_FEATURE = 8
 
 
-def engine_of(source: Source) -> Engine:
-    """Engine for data in memory, opened shards, or shards on a Dask cluster."""
+def engine_of(source: Source, smallest: int = _SMALLEST) -> Engine:
+    """Engine for data in memory, opened shards, or shards on a Dask cluster.
+
+    Data in memory is cut into blocks of ``smallest`` bytes or more: methods of many quick rounds
+    want larger ones.
+    """
     if isinstance(source, RankingData):
-        return LocalEngine([partial(_view, source, *run) for run in block_runs(source)])
+        return LocalEngine([partial(_view, source, *run) for run in block_runs(source, smallest)])
     if not isinstance(source, Shards):
         raise TypeError(f"expected a RankingData or opened shards, got {type(source).__name__}")
     numbers = range(source.n_shards)  # an error if the shards are closed
@@ -35,13 +39,13 @@ def engine_of(source: Source) -> Engine:
     return DaskEngine(source, source.client)
 
 
-def block_runs(data: RankingData) -> list[tuple[int, int]]:
+def block_runs(data: RankingData, smallest: int = _SMALLEST) -> list[tuple[int, int]]:
     """Runs of queries that make blocks of similar size: first query, and the one after the last."""
     if data.n_rows == 0:
         raise DataError("the data has no rows")
     stored = data.X.data.nbytes + data.X.indices.nbytes if data.is_sparse else data.X.nbytes
     largest = max(_LARGEST, 8 * _ROWS_PER_FEATURE * data.n_features**2)
-    size = np.clip(stored / _BLOCKS, _SMALLEST, largest)
+    size = np.clip(stored / _BLOCKS, smallest, max(smallest, largest))
     n_blocks = max(1, round(stored / size))
     rows = np.linspace(0, data.n_rows, n_blocks + 1)
     cuts = np.unique(np.searchsorted(data.query_ptr, rows))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ranksieve._kernels import measures as kernel
+from ranksieve._kernels.importance import add_importance
 from ranksieve._kernels.ranking import rank_queries
 from ranksieve.threads import over_queries
 
@@ -76,3 +77,57 @@ class Prepared:
             out,
         )
         return out
+
+    def add_columns(
+        self,
+        X: np.ndarray,
+        query_ptr: np.ndarray,
+        average_ties: bool,
+        sums: ColumnSums,
+        *,
+        first_query: int = 0,
+        first_row: int = 0,
+        wanted: np.ndarray | None = None,
+    ) -> bool:
+        """Rank by each column of X, and add the values of all queries to ``sums``.
+
+        ``query_ptr`` has the rows of X of each query; the first of them is number ``first_row`` of
+        the rows, and ``first_query`` of the queries, that the measure was prepared for. Queries
+        that are not ``wanted`` are left out. Returns whether all values of X are finite; if not,
+        the sums mean nothing.
+        """
+        n_queries = len(query_ptr) - 1
+        return bool(
+            add_importance(
+                X,
+                self.kind,
+                self.worth[first_row : first_row + len(X)],
+                self.discounts,
+                self.norm,
+                self.norm_ptr[first_query : first_query + n_queries + 1],
+                self.cutoff,
+                self.empty,
+                average_ties,
+                query_ptr,
+                np.ones(n_queries, dtype=bool) if wanted is None else wanted,
+                sums.values,
+                sums.squares,
+                sums.varying,
+            )
+        )
+
+
+class ColumnSums:
+    """Sums over queries of what ranking by each column gives.
+
+    Attributes
+    ----------
+    values, squares : arrays of shape (2, columns)
+        Of the value and of its square; row 0 by descending, row 1 by ascending numbers.
+    varying : int array of shape (columns,)
+        Queries in which a column is not constant.
+    """
+
+    def __init__(self, n_columns: int) -> None:
+        self.values, self.squares = np.zeros((2, 2, n_columns))
+        self.varying = np.zeros(n_columns, dtype=np.int64)

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ranksieve._kernels.importance import add_importance
 from ranksieve._kernels.leave_query_out import (
     add_removal_errors,
     all_errors,
@@ -24,8 +23,10 @@ from ranksieve._kernels.leave_query_out import (
 )
 from ranksieve.data import Block
 from ranksieve.metrics import Convention, Measure
+from ranksieve.metrics.ranking import ColumnSums
 from ranksieve.rankrls.rotation import CenteredRows, centered_rows
 
+_SCORES = 2**18  # predictions at a time: 2 MB, which the caches near a core hold
 _MORE_COLUMNS = 8  # to make room for at a time
 _DTYPES = {"float64": np.float64, "float32": np.float32}
 
@@ -227,52 +228,41 @@ class MeasuredLeaveQueryOut(LeaveQueryOut):
         return self._measured(inverse, d)
 
     def _measured(self, inverse: np.ndarray, d: np.ndarray) -> Errors:
-        n_queries, n_features = len(self.query_ptr) - 1, self.U.shape[1]
-        values, squares = np.zeros((2, 2, n_features + 1))
+        n_queries, n_columns = len(self.query_ptr) - 1, self.U.shape[1] + 1
+        sums = ColumnSums(n_columns)
         known = self.y - self.p
         first = 0
         while first < n_queries:
-            end = self.query_ptr[first] + 2**18 // (n_features + 1)
+            end = self.query_ptr[first] + _SCORES // n_columns
             last = max(first + 1, int(np.searchsorted(self.query_ptr, end, side="right")) - 1)
-            self._measure_some(first, last, known, inverse, d, values, squares)
+            rows = slice(self.query_ptr[first], self.query_ptr[last])
+            predicted = np.empty((rows.stop - rows.start, n_columns))
+            predict_left_out(
+                self.U,
+                first,
+                last,
+                self.query_ptr,
+                self.pending_u,
+                self.pending_r,
+                self.n_pending,
+                known,
+                self.sums,
+                inverse,
+                d,
+                predicted,
+            )
+            pointer = self.query_ptr[first : last + 1] - rows.start
+            self.prepared.add_columns(
+                predicted,
+                pointer,
+                self.average_ties,
+                sums,
+                first_query=first,
+                first_row=rows.start,
+            )
             first = last
-        errors = self.sign * values[0]
-        return errors[:-1], float(errors[-1]), float(squares[0, -1])
-
-    def _measure_some(
-        self,
-        first: int,
-        last: int,
-        known: np.ndarray,
-        inverse: np.ndarray,
-        d: np.ndarray,
-        values: np.ndarray,
-        squares: np.ndarray,
-    ) -> None:
-        """Add the measure of queries ``first:last`` to ``values`` and ``squares``."""
-        rows = slice(self.query_ptr[first], self.query_ptr[last])
-        predicted = np.empty((rows.stop - rows.start, self.U.shape[1] + 1))
-        pending = self.pending_u, self.pending_r, self.n_pending
-        predict_left_out(
-            self.U, first, last, self.query_ptr, *pending, known, self.sums, inverse, d, predicted
-        )
-        prepared = self.prepared
-        add_importance(
-            predicted,
-            prepared.kind,
-            prepared.worth[rows],
-            prepared.discounts,
-            prepared.norm,
-            prepared.norm_ptr[first : last + 1],
-            prepared.cutoff,
-            prepared.empty,
-            self.average_ties,
-            self.query_ptr[first : last + 1] - rows.start,
-            np.ones(last - first, dtype=bool),
-            values,
-            squares,
-            np.zeros(predicted.shape[1], dtype=np.int64),
-        )
+        errors = self.sign * sums.values[0]
+        return errors[:-1], float(errors[-1]), float(sums.squares[0, -1])
 
 
 class ReplayedLeaveQueryOut(_Residuals):

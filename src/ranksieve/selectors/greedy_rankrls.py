@@ -31,6 +31,7 @@ from ranksieve.storage import fits_in_memory
 from ranksieve.threads import limit_blas_threads
 
 _RULES = ("best", "one_se")
+_BLOCK = 2**22  # bytes: asking a block costs as much as a pass over a tenth of that
 
 
 class GreedyRankRLS(RankSelector):
@@ -253,7 +254,9 @@ class GreedyRankRLS(RankSelector):
         with ExitStack() as stack:
             stack.enter_context(limit_blas_threads(1))  # between rounds, matrices are small
             stack.enter_context(locating(source))
-            workers = stack.enter_context(engine_of(source).start(*self._statistic(source, k)))
+            workers = stack.enter_context(
+                engine_of(source, _BLOCK).start(*self._statistic(source, k))
+            )
             n_queries = int(workers.sum("n_queries"))
             if n_queries < 2:
                 raise DataError(
