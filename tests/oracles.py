@@ -377,3 +377,216 @@ def backfitting_errors(X, y, qid, model, lam) -> tuple[list[float], list[float]]
             omega = train[:, i] @ left / (train[:, i] @ train[:, i] + lam)
             candidates[i] += float(np.sum((test_left - omega * test[:, i]) ** 2))
     return own, candidates
+
+
+# Losses of one query
+
+
+def loss_ranknet(scores, labels) -> float:
+    """Sum over explicit pairs."""
+    total = 0.0
+    for i, j in itertools.product(range(len(scores)), repeat=2):
+        if labels[i] > labels[j]:
+            total += np.logaddexp(0.0, scores[j] - scores[i])
+    return float(total)
+
+
+def loss_listnet(scores, labels) -> float:
+    """Cross entropy of the chances to come first, 0 if all labels are equal."""
+    if len(set(labels)) == 1:
+        return 0.0
+    by_scores = np.array(scores) - np.logaddexp.reduce(scores)
+    by_labels = np.array(labels) - np.logaddexp.reduce(labels)
+    return float(-np.exp(by_labels) @ by_scores)
+
+
+def loss_listmle(scores, labels) -> float:
+    """Minus the log chance of drawing each document before all that are worse than it."""
+    total = 0.0
+    for score, label in zip(scores, labels, strict=True):
+        if label > min(labels):
+            left = [s for s, other in zip(scores, labels, strict=True) if other <= label]
+            total += np.logaddexp.reduce(left) - score
+    return float(total)
+
+
+def lambdarank_weights(scores, labels) -> dict[tuple[int, int], float]:
+    """What swapping the ranks of two documents changes NDCG; equal scores rank by label."""
+
+    def dcg(order) -> float:
+        return sum((2 ** labels[i] - 1) / math.log2(rank + 2) for rank, i in enumerate(order))
+
+    order = sorted(range(len(scores)), key=lambda i: (-scores[i], -labels[i], i))
+    ideal = dcg(sorted(order, key=lambda i: -labels[i]))
+    weights = {}
+    for i, j in itertools.product(order, repeat=2):
+        if labels[i] > labels[j]:
+            swapped = [{i: j, j: i}.get(document, document) for document in order]
+            weights[i, j] = abs(dcg(swapped) - dcg(order)) / ideal
+    return weights
+
+
+def loss_weighted_pairs(scores, weights) -> float:
+    """RankNet's loss of explicit pairs with weights."""
+    return float(sum(w * np.logaddexp(0.0, scores[j] - scores[i]) for (i, j), w in weights.items()))
+
+
+def slopes(function, at, step=1e-5) -> np.ndarray:
+    """Derivatives by symmetric differences of fourth order."""
+    at = np.asarray(at, dtype=np.float64)
+    result = np.empty(at.size)
+    for place in range(at.size):
+
+        def moved(by, place=place) -> float:
+            point = at.copy()
+            point.flat[place] += by
+            return function(point)
+
+        near, far = moved(step) - moved(-step), moved(2 * step) - moved(-2 * step)
+        result[place] = (8 * near - far) / (12 * step)
+    return result.reshape(at.shape)
+
+
+# RankSVM
+
+
+def margin_pairs(y, qid) -> list[tuple[int, int]]:
+    """Better and worse document of each pair of a query with different labels."""
+    rows = range(len(y))
+    return [(i, j) for i in rows for j in rows if qid[i] == qid[j] and y[i] > y[j]]
+
+
+def margin_loss(z, y, qid, weights, power: int) -> float:
+    """Weighted sum over pairs of max(0, 1 - (z_i - z_j)) ** power / power."""
+    return sum(
+        weights[i] * max(0.0, 1 - (z[i] - z[j])) ** power / power for i, j in margin_pairs(y, qid)
+    )
+
+
+def margin_slope(z, y, qid, weights, power: int) -> np.ndarray:
+    """Derivative of :func:`margin_loss` by each score; where there is none, as from above."""
+    slope = np.zeros(len(z))
+    for i, j in margin_pairs(y, qid):
+        if z[i] - z[j] < 1:
+            change = weights[i] * (1 - (z[i] - z[j])) ** (power - 1)
+            slope[i] -= change
+            slope[j] += change
+    return slope
+
+
+def margin_curve(z, v, y, qid, weights) -> np.ndarray:
+    """Second derivative of :func:`margin_loss` of power 2, times ``v``."""
+    product = np.zeros(len(z))
+    for i, j in margin_pairs(y, qid):
+        if z[i] - z[j] < 1:
+            product[i] += weights[i] * (v[i] - v[j])
+            product[j] -= weights[i] * (v[i] - v[j])
+    return product
+
+
+# Boosting and coordinate ascent. ``value(labels, scores)`` is the measure of one query.
+
+
+def rows_by_query(qid) -> list[list[int]]:
+    """Rows of each query, queries in order of first appearance."""
+    return [[row for row, own in enumerate(qid) if own == q] for q in dict.fromkeys(qid)]
+
+
+def values_by_query(scores, y, queries, value) -> list[float]:
+    return [value([y[row] for row in rows], [scores[row] for row in rows]) for rows in queries]
+
+
+def first_best(values) -> int:
+    """The first of the values that are largest but for rounding."""
+    return next(i for i, value in enumerate(values) if value >= max(values) - 1e-12)
+
+
+def adarank(X, y, qid, value, n_rounds, weights=None, multiply=False) -> list[tuple]:
+    """Rounds: feature, alpha, weighted mean of the measure, and the next weights of queries."""
+    queries = rows_by_query(qid)
+    given = [1.0] * len(queries) if weights is None else list(weights)
+    P = [weight / sum(given) for weight in given]
+    scores, rounds = [0.0] * len(y), []
+    for _ in range(n_rounds):
+        columns = [[row[feature] for row in X] for feature in range(len(X[0]))]
+        E = [values_by_query(column, y, queries, value) for column in columns]
+        worth = [sum(p * e for p, e in zip(P, own, strict=True)) for own in E]
+        best = first_best(worth)
+        above = sum(p * (1 + e) for p, e in zip(P, E[best], strict=True))
+        below = sum(p * (1 - e) for p, e in zip(P, E[best], strict=True))
+        alpha = math.log(above / below) / 2
+        scores = [score + alpha * x for score, x in zip(scores, columns[best], strict=True)]
+        reached = values_by_query(scores, y, queries, value)
+        if multiply:
+            P = [p * math.exp(-alpha * e) for p, e in zip(P, reached, strict=True)]
+        else:
+            P = [weight * math.exp(-e) for weight, e in zip(given, reached, strict=True)]
+        P = [p / sum(P) for p in P]
+        mean = sum(w * e for w, e in zip(given, reached, strict=True)) / sum(given)
+        rounds.append((best, alpha, mean, P))
+    return rounds
+
+
+def rankboost(X, y, qid, thresholds, n_rounds, weights=None, both=True) -> list[tuple]:
+    """Rounds: feature, threshold, alpha, loss, and the next weights of all pairs."""
+    queries = rows_by_query(qid)
+    given = [1.0] * len(queries) if weights is None else list(weights)
+    first = {
+        (i, j): weight
+        for rows, weight in zip(queries, given, strict=True)
+        for i, j in itertools.permutations(rows, 2)
+        if y[i] > y[j]
+    }
+    D = {pair: weight / sum(first.values()) for pair, weight in first.items()}
+    scores, rounds = [0.0] * len(y), []
+    steps = [(feature, theta) for feature, own in enumerate(thresholds) for theta in own]
+    for _ in range(n_rounds):
+        r = [
+            sum(d * (int(X[i][f] > theta) - int(X[j][f] > theta)) for (i, j), d in D.items())
+            for f, theta in steps
+        ]
+        best = first_best([abs(value) for value in r] if both else r)
+        feature, theta = steps[best]
+        alpha = math.log((1 + r[best]) / (1 - r[best])) / 2
+        scores = [s + alpha * (row[feature] > theta) for s, row in zip(scores, X, strict=True)]
+        new = {(i, j): w * math.exp(scores[j] - scores[i]) for (i, j), w in first.items()}
+        D = {pair: weight / sum(new.values()) for pair, weight in new.items()}
+        loss = sum(new.values()) / sum(first.values())
+        rounds.append((feature, theta, alpha, loss, D))
+    return rounds
+
+
+def coordinate_ascent(X, y, qid, value, orders, n_steps, tol, weights=None) -> list[tuple]:
+    """Changes: feature, new weight, measure, and all weights after scaling.
+
+    ``orders()`` gives the order of features of the next pass.
+    """
+    queries, n = rows_by_query(qid), len(X[0])
+    given = [1.0] * len(queries) if weights is None else list(weights)
+
+    def measure(w) -> float:
+        scores = [sum(a * x for a, x in zip(w, row, strict=True)) for row in X]
+        reached = values_by_query(scores, y, queries, value)
+        return sum(g * e for g, e in zip(given, reached, strict=True)) / sum(given)
+
+    w, failures, moves = [1 / n] * n, 0, []
+    now = measure(w)
+    while True:
+        before = now
+        for feature in orders():
+            step = 0.001 if abs(w[feature]) >= 0.002 or w[feature] == 0 else 0.05 * abs(w[feature])
+            up = [sum(step * 2**k for k in range(number + 1)) for number in range(n_steps)]
+            tried = [w[feature] + change for change in (*up, *(-x for x in up))] + [0.0]
+            values = [measure([*w[:feature], new, *w[feature + 1 :]]) for new in tried]
+            best = first_best(values)
+            if values[best] > now + 1e-12:
+                now, failures, w[feature] = values[best], 0, tried[best]
+                norm = sum(abs(a) for a in w) or 1.0
+                w = [a / norm for a in w]
+                moves.append((feature, tried[best], now, list(w)))
+            else:
+                failures += 1
+                if failures >= max(1, n - 1):
+                    return moves
+        if now - before < tol:
+            return moves

@@ -168,6 +168,8 @@ class Ranker(RankEstimator):
         Only if the features have names.
     """
 
+    _allows_missing: ClassVar[bool] = False  # NaN in X
+
     __metadata_request__score: ClassVar[dict[str, Any]] = {"qid": True}
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {"verbose": ["boolean"]}
@@ -220,12 +222,20 @@ class Ranker(RankEstimator):
         if isinstance(X, RankingData):
             if X.n_features != self.n_features_in_:
                 raise DataError(
-                    f"X has {X.n_features} features, but {type(self).__name__} was trained on "
-                    f"{self.n_features_in_}"
+                    f"X has {X.n_features} features, but {type(self).__name__} is expecting "
+                    f"{self.n_features_in_} features as input"
                 )
-            X.check_finite()
+            if not self._allows_missing:
+                X.check_finite()
             return self._scores(X.X)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X = validate_data(
+            self,
+            X,
+            reset=False,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan" if self._allows_missing else True,
+        )
         return self._scores(X)
 
     def score(self, X: Any, y: Any = None, qid: Any = None) -> float:

@@ -1,0 +1,181 @@
+"""Weak rankers by the thousand: measures of single features, and thresholds over pairs."""
+
+import numpy as np
+from numba import njit
+
+from ranksieve._kernels.measures import PAIR_ERRORS, measure_list
+from ranksieve._kernels.ranking import longest_query, mark_ties, sort_descending
+
+_TILE = 8  # features at a time: enough that an addition need not wait for the one before it
+
+
+@njit(nogil=True, cache=True)
+def feature_values(
+    X, sign, kind, worth, discounts, norm, norm_ptr, cutoff, empty, average_ties, query_ptr, out
+):
+    """Value of each query ranked by descending ``sign`` x feature; updates ``out``.
+
+    ``out`` is (queries, features). Returns whether all values of X are finite; if not, ``out``
+    means nothing.
+    """
+    longest = longest_query(query_ptr, 0, query_ptr.size - 1)
+    column, keys = np.empty(longest), np.empty((2, longest))
+    order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    tie_end, each_alone = np.empty(longest, np.int64), np.arange(1, longest + 1)
+    ranked, scratch = np.empty(longest), np.empty(longest + 1)
+    tree = np.empty(longest + 1, np.int64)
+    use_ties = average_ties or kind == PAIR_ERRORS
+    for query in range(query_ptr.size - 1):
+        start, n = query_ptr[query], query_ptr[query + 1] - query_ptr[query]
+        for feature in range(X.shape[1]):
+            for row in range(n):
+                column[row] = sign * X[start + row, feature]
+                if not np.isfinite(column[row]):
+                    return False
+            sort_descending(column[:n], order[:n], spare, keys)
+            if use_ties:
+                mark_ties(column[:n], order[:n], tie_end[:n])
+            for rank in range(n):
+                ranked[rank] = worth[start + order[rank]]
+            out[query, feature] = measure_list(
+                kind,
+                ranked[:n],
+                tie_end[:n] if use_ties else each_alone[:n],
+                discounts,
+                norm[norm_ptr[query] : norm_ptr[query + 1]],
+                cutoff,
+                empty,
+                scratch,
+                tree[: n + 1],
+            )
+    return True
+
+
+@njit(nogil=True, cache=True)
+def add_distinct(X, rows, most, counts, values):
+    """Add the distinct values of each feature, in ascending order; updates the last two.
+
+    ``values`` (features, most) holds the first ``counts[feature]`` of them; a feature with more
+    than ``most`` gets the count ``most + 1`` and is not looked at any more. Returns whether all
+    values of X in ``rows`` are finite.
+    """
+    all_finite = True
+    for row in rows:
+        for feature in range(X.shape[1]):
+            value = X[row, feature] + 0.0  # -0.0 becomes 0.0
+            all_finite &= np.isfinite(value)
+            count = counts[feature]
+            if count > most:
+                continue
+            place = np.searchsorted(values[feature, :count], value)
+            if place < count and values[feature, place] == value:
+                continue
+            if count < most:
+                for at in range(count, place, -1):
+                    values[feature, at] = values[feature, at - 1]
+                values[feature, place] = value
+            counts[feature] += 1
+    return all_finite
+
+
+@njit(nogil=True, cache=True)
+def add_nibbles(X, rows, features, shift, prefixes, counts):
+    """Count the next four bits of values that begin with a given prefix; updates ``counts``.
+
+    A value's bits are turned into an unsigned number in the order of the values. ``prefixes``
+    (features, targets) has what is known of each number wanted, ascending: the bits above
+    ``shift + 4``. Targets with equal prefixes are counted at the first of them. ``counts`` is
+    (features, targets, 16).
+    """
+    n_targets = prefixes.shape[1]
+    value = np.empty(1)
+    bits = value.view(np.uint64)
+    sign = np.uint64(1) << np.uint64(63)
+    for row in rows:
+        for place in range(features.size):
+            value[0] = X[row, features[place]] + 0.0
+            key = ~bits[0] if bits[0] & sign else bits[0] | sign
+            rest = key >> np.uint64(shift)
+            prefix = rest >> np.uint64(4)
+            left, right = 0, n_targets
+            while left < right:
+                middle = (left + right) // 2
+                if prefixes[place, middle] < prefix:
+                    left = middle + 1
+                else:
+                    right = middle
+            if left < n_targets and prefixes[place, left] == prefix:
+                counts[place, left, rest & np.uint64(15)] += 1
+
+
+@njit(nogil=True, cache=True)
+def encode(X, rows, thresholds, n_thresholds, codes):
+    """How many thresholds of its feature each value exceeds; updates ``codes`` (features, rows).
+
+    The first ``n_thresholds[feature]`` of ``thresholds[feature]`` are in use, ascending.
+    """
+    for place in range(rows.size):
+        for feature in range(X.shape[1]):
+            value = X[rows[place], feature]
+            left, right = 0, n_thresholds[feature]
+            while left < right:
+                middle = (left + right) // 2
+                if thresholds[feature, middle] < value:
+                    left = middle + 1
+                else:
+                    right = middle
+            codes[feature, place] = left
+
+
+@njit(nogil=True, cache=True)
+def add_step(codes, code, alpha, scores):
+    """Add ``alpha`` to the scores of rows whose code is above ``code``; updates ``scores``."""
+    for row in range(scores.size):
+        if codes[row] > code:
+            scores[row] += alpha
+
+
+@njit(nogil=True, cache=True)
+def pair_potentials(scores, labels, weights, query_ptr, potentials):
+    """Potential of each document; updates ``potentials`` and returns the weight of all pairs.
+
+    A pair of documents i above j of a query weighs exp(s_j - s_i) times the query's weight. A
+    document's potential is the weight of the pairs that it should win minus that of those that it
+    should lose. Rows of a query are in descending order of their labels, so that one pass up and
+    one pass down its levels suffice: O(rows).
+    """
+    total = 0.0
+    for query in range(query_ptr.size - 1):
+        start, end = query_ptr[query], query_ptr[query + 1]
+        if start == end:
+            continue
+        # Half way between: the largest exponents are then as small as they can be.
+        middle = (scores[start:end].max() + scores[start:end].min()) / 2
+        below = level_sum = 0.0
+        for row in range(end - 1, start - 1, -1):  # worse documents first
+            if row + 1 < end and labels[row] > labels[row + 1]:
+                below += level_sum
+                level_sum = 0.0
+            level_sum += np.exp(scores[row] - middle)
+            potentials[row] = weights[query] * below * np.exp(middle - scores[row])
+            total += potentials[row]
+        above = level_sum = 0.0
+        for row in range(start, end):  # better documents first
+            if row > start and labels[row] < labels[row - 1]:
+                above += level_sum
+                level_sum = 0.0
+            level_sum += np.exp(middle - scores[row])
+            potentials[row] -= weights[query] * above * np.exp(scores[row] - middle)
+    return total
+
+
+@njit(nogil=True, cache=True)
+def add_potentials(codes, potentials, sums):
+    """Add potentials by feature and code; updates ``sums`` (features, codes)."""
+    n_features, n_rows = codes.shape
+    for first in range(0, n_features, _TILE):
+        last = min(first + _TILE, n_features)
+        for row in range(n_rows):
+            potential = potentials[row]
+            for feature in range(first, last):
+                sums[feature, codes[feature, row]] += potential

@@ -1,0 +1,282 @@
+"""AdaRank: boosting of single features for any measure."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ranksieve._kernels.boosting import feature_values
+from ranksieve.base import Ranker
+from ranksieve.data import Block
+from ranksieve.engine import Source, Workers, engine_of
+from ranksieve.metrics import CONVENTIONS, Convention, Measure, parse_measure
+from ranksieve.rankers.linear import LinearRanker
+from ranksieve.rankers.stages import Columns, Measured, Rounds, block_weights, first_of_best
+from ranksieve.statistics import chunks, locating
+
+_SMALLEST = (
+    1e-10  # share of the weight that a perfect feature is taken to leave: alpha stays finite
+)
+
+
+class Round(NamedTuple):
+    """A round of AdaRank: its feature, that feature's weight, and the measure reached with it."""
+
+    feature: int
+    alpha: float
+    measure: float
+
+
+class QueryValues:
+    """Statistic: keeps each query's value of each feature, and how much each query weighs.
+
+    Parameters
+    ----------
+    block : Block
+    measure, convention, average_ties
+        As of :class:`ranksieve.statistics.Importance`.
+    query_weights : array of shape (queries of all blocks,) or None
+    both : bool
+        Whether to keep values of ascending order, too, as further candidates after those of
+        descending order.
+    multiply : bool
+        Whether weights are multiplied from round to round, as RankLib does.
+    """
+
+    title = "AdaRank"
+
+    def __init__(
+        self,
+        block: Block,
+        measure: Measure,
+        convention: Convention | str,
+        average_ties: bool,
+        query_weights: np.ndarray | None,
+        both: bool,
+        multiply: bool,
+    ) -> None:
+        self.columns = Columns(block)
+        self.measured = Measured(block, measure, convention, average_ties)
+        signs = (1.0, -1.0) if both else (1.0,)
+        self.values = np.hstack([self._values(block, sign) for sign in signs])
+        self.query_weights = block_weights(block, query_weights)
+        self.multiply = multiply
+        self.scores = np.zeros(len(block.y))
+        self.weights = self.query_weights.copy()
+        self.chosen: dict[int, np.ndarray] = {}  # columns that were in use: many come again
+
+    def _values(self, block: Block, sign: float) -> np.ndarray:
+        prepared = self.measured.prepared
+        values = np.empty((len(block.query_ptr) - 1, block.X.shape[1]))
+        all_finite = True
+        for chunk in chunks(block):
+            all_finite &= feature_values(
+                chunk.X,
+                sign,
+                prepared.kind,
+                prepared.worth[chunk.rows],
+                prepared.discounts,
+                prepared.norm,
+                prepared.norm_ptr[chunk.queries.start : chunk.queries.stop + 1],
+                prepared.cutoff,
+                prepared.empty,
+                self.measured.average_ties,
+                chunk.query_ptr,
+                values[chunk.queries],
+            )
+        if not all_finite:
+            block.check_finite()
+        return self.measured.oriented(values)
+
+    def sums(self) -> tuple[float, np.ndarray]:
+        """Weight of all queries, and weighted sums of the candidates' values."""
+        return float(self.weights.sum()), self.weights @ self.values
+
+    def advance(self, feature: int, alpha: float, weight: float) -> tuple[float, float, np.ndarray]:
+        """Add a feature and weigh the queries anew: value of the model, then as :meth:`sums`.
+
+        ``weight`` is that of all queries so far; multiplied weights would vanish without it.
+        """
+        if feature not in self.chosen:
+            self.chosen[feature] = self.columns[feature]
+        self.scores += alpha * self.chosen[feature]
+        values = self.measured.values(self.measured.ranking(self.scores))
+        if self.multiply:
+            self.weights *= np.exp(-abs(alpha) * values) / weight
+        else:
+            self.weights = self.query_weights * np.exp(-values)
+        return float(self.query_weights @ values), *self.sums()
+
+    def distribution(self) -> np.ndarray:
+        """Weight of each query."""
+        return self.weights
+
+
+class AdaRank(LinearRanker):
+    r"""AdaRank: in each round, the feature that ranks the queries best which are ranked badly.
+
+    The model is :math:`f_t(x) = \sum_{s \le t} \alpha_s x_{h_s}`. Round t takes the feature
+
+    .. math:: h_t = \arg\max_h \sum_q P_t(q)\, E(h, q), \qquad
+              \alpha_t = \frac12 \ln \frac{\sum_q P_t(q) (1 + E(h_t, q))}
+                                          {\sum_q P_t(q) (1 - E(h_t, q))}
+
+    where E(h, q) is the measure of query q ranked by h; then the queries that the model ranks
+    badly gain weight: :math:`P_{t+1}(q) \propto \exp(-E(f_t, q))`.
+
+    Parameters
+    ----------
+    measure : str or Measure
+        E: ``"map"`` gives AdaRank-MAP, ``"ndcg@10"`` AdaRank-NDCG. Of a measure of which smaller
+        is better, 1 minus its value is taken.
+    n_rounds : int
+        Most rounds.
+    directions : {"descending", "both"}
+        Rank by descending values of a feature only, as published and as suits LETOR's features; or
+        also by ascending ones, which get a negative weight.
+    reweighting : {"model", "multiply"}
+        :math:`P_{t+1} \propto \exp(-E(f_t, q))`, as published; or
+        :math:`P_{t+1} \propto P_t \exp(-\alpha_t E(f_t, q))`, as RankLib does.
+    eval_measure : str, Measure or None
+        Of the ``eval_set``, by which the number of rounds is chosen; None for ``measure``.
+    patience : int or None
+        With an ``eval_set``, stop after so many rounds that do not improve it; None runs all.
+    convention, ties
+        Of the measure; see :mod:`ranksieve.metrics`. ``ties="average"`` does not let the order of
+        the rows decide between features.
+    verbose : bool
+        Whether to show progress on a terminal.
+
+    Attributes
+    ----------
+    coef_ : array of shape (features,)
+        Sum of each feature's alphas up to the best round.
+    rounds_ : list of Round
+        ``feature``, ``alpha`` and the training ``measure`` after each round.
+    best_round_ : int
+        Rounds in the model: those that rank the ``eval_set`` best, or without one the training
+        data; the fewest of equals.
+    validation_ : array
+        Measure of the ``eval_set`` after each round; empty without one.
+    query_weights_ : array of shape (queries,)
+        P after the last round: which queries are ranked badly.
+
+    Notes
+    -----
+    Values of all features are computed once, O(m n log d) for m documents in queries of d and n
+    features, and kept: q n numbers for q queries. A round takes O(q n) for the choice and
+    O(m log d) to measure the model.
+
+    Published: the algorithm. Ours: the best round without validation data; features within 1e-12
+    of the best are equal and the first is taken; a feature that ranks all queries perfectly gets
+    the largest alpha that still has digits, and is the last. If one feature is chosen again before
+    any other was, all later rounds would be the same, and training ends; this is common where one
+    feature is far better than the rest, and ``reweighting="multiply"`` goes on. A query without
+    relevant documents has E = 0 whatever the model, so it always weighs most, but tells no feature
+    from another.
+
+    References
+    ----------
+    J. Xu, H. Li. AdaRank: a boosting algorithm for information retrieval. SIGIR 2007.
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.rankers import AdaRank
+    >>> data, truth = make_ranking(100, n_informative=3, noise=0.1)
+    >>> ranker = AdaRank("ndcg@10", n_rounds=20).fit(data)
+    >>> ranker.rounds_[ranker.best_round_ - 1].measure >= ranker.rounds_[0].measure
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **Ranker._parameter_constraints,
+        "measure": [str, Measure],
+        "n_rounds": [Interval(Integral, 1, None, closed="left")],
+        "directions": [StrOptions({"descending", "both"})],
+        "reweighting": [StrOptions({"model", "multiply"})],
+        "eval_measure": [str, Measure, None],
+        "patience": [Interval(Integral, 1, None, closed="left"), None],
+        "convention": [StrOptions(set(CONVENTIONS)), Convention],
+        "ties": [StrOptions({"average", "stable"})],
+    }
+
+    def __init__(
+        self,
+        measure: str | Measure = "map",
+        n_rounds: int = 100,
+        directions: Literal["descending", "both"] = "descending",
+        reweighting: Literal["model", "multiply"] = "model",
+        eval_measure: str | Measure | None = None,
+        patience: int | None = 50,
+        convention: str | Convention = "standard",
+        ties: Literal["average", "stable"] = "average",
+        verbose: bool = False,
+    ) -> None:
+        self.measure = measure
+        self.n_rounds = n_rounds
+        self.directions = directions
+        self.reweighting = reweighting
+        self.eval_measure = eval_measure
+        self.patience = patience
+        self.convention = convention
+        self.ties = ties
+        self.verbose = verbose
+
+    def _train(
+        self, source: Source, validation: Source | None, query_weights: np.ndarray | None
+    ) -> None:
+        measure = parse_measure(self.measure)
+        total = source.n_queries if query_weights is None else float(query_weights.sum())
+        parameters = (
+            measure,
+            self.convention,
+            self.ties == "average",
+            query_weights,
+            self.directions == "both",
+            self.reweighting == "multiply",
+        )
+        held_out = parse_measure(self.eval_measure or measure)
+        chosen = Rounds(validation, held_out, self.convention, self.ties, self.patience)
+        with (
+            locating(source),
+            engine_of(source).start(QueryValues, *parameters) as workers,
+            chosen,
+        ):
+            rounds = self._boost(workers, total, source.n_features, chosen)
+            weights = np.concatenate(workers.collect("distribution"))
+        training = [value for _, _, value in rounds]
+        self.best_round_ = chosen.best or first_of_best(np.array(training)) + 1
+        self.coef_ = np.zeros(source.n_features)
+        for feature, alpha, _ in rounds[: self.best_round_]:
+            self.coef_[feature] += alpha
+        self.rounds_ = [
+            Round(feature, alpha, value if measure.greater_is_better else 1 - value)
+            for feature, alpha, value in rounds
+        ]
+        self.validation_ = chosen.measured
+        self.query_weights_ = weights / weights.sum()
+
+    def _boost(
+        self, workers: Workers, total: float, n_features: int, chosen: Rounds
+    ) -> list[tuple[int, float, float]]:
+        """Rounds as (feature, alpha, value of the model, larger is better)."""
+        rounds: list[tuple[int, float, float]] = []
+        taken: set[int] = set()
+        weight, sums = workers.sum("sums")
+        for _ in range(self.n_rounds):
+            candidate = first_of_best(sums / weight)
+            if taken == {candidate} and self.reweighting == "model":
+                break  # the same ranking, the same weights, the same choice forever
+            taken.add(candidate)
+            feature, sign = candidate % n_features, 1.0 if candidate < n_features else -1.0
+            share = min(sums[candidate] / weight, 1 - _SMALLEST)
+            alpha = sign * float(np.log((1 + share) / (1 - share)) / 2)
+            value, weight, sums = workers.sum("advance", feature, alpha, weight)
+            rounds.append((feature, alpha, value / total))
+            if chosen.add(feature, alpha) or share == 1 - _SMALLEST:
+                break
+        return rounds

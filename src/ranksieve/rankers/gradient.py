@@ -1,0 +1,157 @@
+"""RankNet, ListNet, ListMLE and LambdaRank: linear models or small networks, by their gradients."""
+
+from __future__ import annotations
+
+from ranksieve.rankers.descent import GradientRanker, documented
+
+
+@documented
+class RankNet(GradientRanker):
+    r"""RankNet: the chance that a better document wins against a worse one is logistic.
+
+    .. math:: \min_\theta \; \frac{1}{\#pairs} \sum_Q \sum_{i, j \in Q: y_i > y_j}
+              \log\left(1 + e^{f(x_j) - f(x_i)}\right) + \frac{\alpha}{2} \|\theta\|^2
+
+    {parameters}
+
+    Notes
+    -----
+    {solvers}
+
+    O(m (n + f)) for each pass over m documents in queries of n, with f features, times the number
+    of hidden units for a network.
+
+    References
+    ----------
+    Burges, Shaked, Renshaw, Lazier, Deeds, Hamilton and Hullender, Learning to rank using
+    gradient descent, ICML 2005.
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.rankers import RankNet
+    >>> data, truth = make_ranking(60, n_informative=2, n_noise=3, noise=0.1, random_state=0)
+    >>> ranker = RankNet().fit(data)
+    >>> sorted(abs(ranker.coef_).argsort()[-2:].tolist()) == truth.informative.tolist()
+    True
+    >>> network = RankNet(hidden=5, epochs=20).fit(data.take_queries(range(40)), eval_set=data)
+    >>> [weight.shape for weight in network.weights_], 1 <= network.best_epoch_ <= 20
+    ([(10, 5), (5,), (5,)], True)
+    """
+
+    _loss = "ranknet"
+
+
+@documented
+class ListNet(GradientRanker):
+    r"""ListNet (top one): scores and labels, as chances to come first, should agree.
+
+    .. math:: \min_\theta \; - \frac{1}{\#Q} \sum_Q \sum_{i \in Q} P_y(i) \log P_z(i)
+              + \frac{\alpha}{2} \|\theta\|^2, \qquad P_z(i) = \frac{e^{z_i}}{\sum_j e^{z_j}},
+              \quad z_i = f(x_i)
+
+    {parameters}
+
+    Notes
+    -----
+    {solvers} The published method takes
+    steps of fixed size, query by query, on all queries, those of equal labels included.
+
+    O(m f) for each pass over m documents with f features, times the number of hidden units for a
+    network.
+
+    References
+    ----------
+    Cao, Qin, Liu, Tsai and Li, Learning to rank: from pairwise approach to listwise approach,
+    ICML 2007.
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.rankers import ListNet
+    >>> data, truth = make_ranking(60, n_informative=2, n_noise=3, noise=0.1, random_state=0)
+    >>> ranker = ListNet().fit(data)
+    >>> sorted(abs(ranker.coef_).argsort()[-2:].tolist()) == truth.informative.tolist()
+    True
+    """
+
+    _loss = "listnet"
+
+
+@documented
+class ListMLE(GradientRanker):
+    r"""ListMLE: the order of labels should be likely if documents are drawn by their scores.
+
+    .. math:: \min_\theta \; - \frac{1}{\#Q} \sum_Q \sum_{i \in Q: y_i > \min y}
+              \log \frac{e^{f(x_i)}}{\sum_{j \in Q: y_j \le y_i} e^{f(x_j)}}
+              + \frac{\alpha}{2} \|\theta\|^2
+
+    {parameters}
+
+    Notes
+    -----
+    {solvers}
+
+    Published for labels without ties (Plackett-Luce). Documents with equal labels are drawn from
+    the same documents, one another included, whatever their order (Breslow's rule in survival
+    analysis: ours); the lowest label is left out, since any order of the last ones will do.
+
+    O(m f) for each pass over m documents with f features, times the number of hidden units for a
+    network.
+
+    References
+    ----------
+    Xia, Liu, Wang, Zhang and Li, Listwise approach to learning to rank: theory and algorithm,
+    ICML 2008.
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.rankers import ListMLE
+    >>> data, truth = make_ranking(60, n_informative=2, n_noise=3, noise=0.1, random_state=0)
+    >>> ranker = ListMLE().fit(data)
+    >>> sorted(abs(ranker.coef_).argsort()[-2:].tolist()) == truth.informative.tolist()
+    True
+    """
+
+    _loss = "listmle"
+
+
+@documented
+class LambdaRank(GradientRanker):
+    r"""LambdaRank: RankNet, each pair as heavy as what swapping it would change NDCG.
+
+    Each step follows the gradient, with ranks r as they are by the scores at that time, of
+
+    .. math:: \frac{1}{\#Q} \sum_Q \sum_{i, j \in Q: y_i > y_j} |\Delta_{ij}|
+              \log\left(1 + e^{f(x_j) - f(x_i)}\right) + \frac{\alpha}{2} \|\theta\|^2,
+              \qquad \Delta_{ij} = \frac{2^{y_i} - 2^{y_j}}{IDCG}
+              \left(\frac{1}{\log_2(1 + r_i)} - \frac{1}{\log_2(1 + r_j)}\right) .
+
+    {parameters}
+
+    Notes
+    -----
+    {solvers}
+
+    NDCG is that of the whole list; equal scores rank by descending label, so that the order of
+    rows does not matter. Labels must not be negative.
+
+    O(m (n + f)) for each pass over m documents in queries of n, with f features, times the number
+    of hidden units for a network.
+
+    References
+    ----------
+    Burges, Ragno and Le, Learning to rank with nonsmooth cost functions, NIPS 2006.
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.rankers import LambdaRank
+    >>> data, truth = make_ranking(60, n_informative=2, n_noise=3, noise=0.1, random_state=0)
+    >>> ranker = LambdaRank(epochs=30).fit(data)
+    >>> sorted(abs(ranker.coef_).argsort()[-2:].tolist()) == truth.informative.tolist()
+    True
+    """
+
+    _loss = "lambdarank"

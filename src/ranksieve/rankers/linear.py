@@ -1,0 +1,30 @@
+"""What rankers with one weight per feature share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ranksieve.base import Ranker
+
+
+class LinearRanker(Ranker):
+    """A ranker whose score is a weighted sum of features; ``_train`` sets ``coef_``.
+
+    Attributes
+    ----------
+    coef_ : array of shape (features,)
+    """
+
+    coef_: np.ndarray
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Absolute weights; they compare features only if these have like scales."""
+        check_is_fitted(self)
+        return np.abs(self.coef_)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return np.asarray(X @ self.coef_)

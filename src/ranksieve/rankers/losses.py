@@ -1,0 +1,111 @@
+"""Losses by name, prepared for the labels of a block.
+
+A loss is a kernel of :mod:`ranksieve._kernels.losses` and two facts: what it needs of the labels,
+and how many terms a query has, by whose number the sum of losses is divided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ranksieve._kernels import losses as kernel
+from ranksieve.metrics import NDCG
+from ranksieve.metrics.ranking import Ranking
+from ranksieve.threads import over_queries
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A loss before it has seen labels."""
+
+    kind: int
+    target: Callable[[np.ndarray, np.ndarray], np.ndarray]  # of labels and query_ptr: (rows,)
+    counts_pairs: bool = False  # whether a query has as many terms as pairs, or just one
+    is_smooth: bool = True  # whether its gradient is one, so that line searches work
+
+    def prepare(self, y: np.ndarray, query_ptr: np.ndarray) -> PreparedLoss:
+        """Compute what depends on the labels alone, for rows grouped by query."""
+        by_label = Ranking.of(y, query_ptr, average_ties=False)
+        lengths = np.diff(query_ptr)
+        pairs = np.add.reduceat(np.repeat(lengths, lengths) - by_label.tie_end, query_ptr[:-1])
+        terms = pairs if self.counts_pairs else np.minimum(pairs, 1)
+        target = self.target(y, query_ptr)[by_label.order]
+        within = by_label.order - np.repeat(query_ptr[:-1], lengths)
+        return PreparedLoss(self.kind, query_ptr, within, by_label.tie_end, target, terms)
+
+
+@dataclass(frozen=True)
+class PreparedLoss:
+    """A loss with all that depends on the labels alone.
+
+    ``terms`` (queries,) is 0 where the labels of a query are all equal; the others are as in
+    ``_kernels.losses.query_losses``.
+    """
+
+    kind: int
+    query_ptr: np.ndarray
+    order: np.ndarray
+    worse: np.ndarray
+    target: np.ndarray
+    terms: np.ndarray
+
+    def __call__(
+        self,
+        scores: np.ndarray,
+        weights: np.ndarray,
+        queries: np.ndarray | None = None,
+        score_ptr: np.ndarray | None = None,
+    ) -> tuple[float, np.ndarray]:
+        """Weighted sum of losses and its derivatives by the scores.
+
+        By default of all queries; with ``queries``, ``scores`` holds those of their documents
+        only, the k-th query's at ``score_ptr[k]:score_ptr[k + 1]``.
+        """
+        if queries is None:
+            queries = np.arange(len(self.terms))
+        if score_ptr is None:
+            score_ptr = self.query_ptr
+        gradient, losses = np.empty(len(scores)), np.empty(len(queries))
+        over_queries(
+            kernel.query_losses,
+            score_ptr,
+            self.kind,
+            scores,
+            score_ptr,
+            queries,
+            self.query_ptr,
+            self.order,
+            self.worse,
+            self.target,
+            weights,
+            gradient,
+            losses,
+        )
+        return float(losses.sum()), gradient
+
+
+def _labels(y: np.ndarray, query_ptr: np.ndarray) -> np.ndarray:
+    return y
+
+
+def _softmax(y: np.ndarray, query_ptr: np.ndarray) -> np.ndarray:
+    lengths = np.diff(query_ptr)
+    powers = np.exp(y - np.repeat(np.maximum.reduceat(y, query_ptr[:-1]), lengths))
+    return powers / np.repeat(np.add.reduceat(powers, query_ptr[:-1]), lengths)
+
+
+def _normalized_gains(y: np.ndarray, query_ptr: np.ndarray) -> np.ndarray:
+    prepared = NDCG().prepare(y, query_ptr, "standard")
+    ideal = np.where(prepared.norm > 0, prepared.norm, 1.0)
+    return prepared.worth / np.repeat(ideal, np.diff(query_ptr))
+
+
+LOSSES: dict[str, Loss] = {
+    "ranknet": Loss(kernel.RANKNET, _labels, counts_pairs=True),
+    "listnet": Loss(kernel.LISTNET, _softmax),
+    "listmle": Loss(kernel.LISTMLE, _labels),
+    "lambdarank": Loss(kernel.LAMBDARANK, _normalized_gains, is_smooth=False),
+}

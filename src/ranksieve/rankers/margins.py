@@ -1,0 +1,167 @@
+"""Statistics: violated margins between the documents of a query, beside each block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ranksieve._kernels.pairs import (
+    add_spread,
+    count_active,
+    number_levels,
+    order_active,
+    sum_active,
+)
+from ranksieve.data import Block
+
+_CHUNK = 2**18  # numbers of a float32 matrix that are made float64 at a time
+
+
+class Pairs:
+    """Statistic: what both losses keep of a block.
+
+    Parameters
+    ----------
+    block : Block
+    query_weights : array of shape (all queries,) or None
+    """
+
+    title = "RankSVM"
+
+    def __init__(self, block: Block, query_weights: np.ndarray | None) -> None:
+        block.check_finite()
+        self.X, self.query_ptr = block.X, block.query_ptr
+        n_rows, n_queries = len(block.y), len(block.query_ptr) - 1
+        self.levels = np.empty(n_rows, dtype=np.int32)
+        self.n_levels, self.n_pairs = np.empty((2, n_queries), dtype=np.int64)
+        number_levels(block.y, self.query_ptr, self.levels, self.n_levels, self.n_pairs)
+        self.order, self.reach = np.zeros((2, n_rows), dtype=np.int32)
+        self.worse, self.better, self.sums = np.empty((3, n_rows))
+        self.pairs = self.query_ptr, self.levels, self.n_levels, self.order, self.reach
+        weights = np.ones(n_queries)
+        if query_weights is not None:
+            weights = query_weights[block.first_query : block.first_query + n_queries]
+        self.query_weights = weights
+        self.weights = np.repeat(weights, np.diff(self.query_ptr))
+
+    def totals(self) -> tuple[float, float]:
+        """Number of pairs and of queries, both weighted."""
+        return float(self.query_weights @ self.n_pairs), float(self.query_weights.sum())
+
+    def _scores(self, w: np.ndarray) -> np.ndarray:
+        """Scores minus their query's mean: large ones would cost digits of their differences."""
+        z = np.concatenate([part @ w for _, part in _parts(self.X)])
+        lengths = np.diff(self.query_ptr)
+        return z - np.repeat(np.add.reduceat(z, self.query_ptr[:-1]) / lengths, lengths)
+
+    def _pull(self, slope: np.ndarray) -> np.ndarray:
+        """Derivative by weights, from that by scores."""
+        return sum(part.T @ slope[rows] for rows, part in _parts(self.X))
+
+    def _count(self, z: np.ndarray) -> None:
+        """Find the active pairs; count each document's partners, and add up their scores."""
+        order_active(z, self.query_ptr, self.n_levels, self.order, self.reach)
+        count_active(z, *self.pairs, self.worse, self.better, self.sums)
+
+
+def _parts(X: Any) -> Iterator[tuple[slice, Any]]:
+    """Runs of rows of a matrix: all of it, or a little at a time if it has to be converted."""
+    if X.dtype == np.float64:
+        yield slice(None), X
+        return
+    step = max(1, _CHUNK // max(1, X.shape[1]))
+    for start in range(0, X.shape[0], step):
+        rows = slice(start, start + step)
+        yield rows, X[rows].astype(np.float64)
+
+
+class SquaredHinge(Pairs):
+    """Statistic: half of the sum of squared violations of the margin, and its derivatives."""
+
+    def look(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """Loss and gradient at ``w``."""
+        self._place(self._scores(w))
+        return self.arrive()
+
+    def aim(self, step: np.ndarray) -> float:
+        """Choose a direction; as :meth:`along` at its end."""
+        self.origin, self.step = self.z, self._scores(step)
+        return self.along(1.0)
+
+    def along(self, t: float) -> float:
+        """Derivative along the direction, ``t`` steps from where it was chosen."""
+        self._place(self.origin + t * self.step)
+        return float(self.slope @ self.step)
+
+    def bend(self) -> float:
+        """Second derivative along the direction at the last place."""
+        return float(self._curve(self.step) @ self.step)
+
+    def arrive(self) -> tuple[float, np.ndarray]:
+        """Loss and gradient at the last place."""
+        loss = 0.5 * (self.weights @ self.worse + self.z @ (self.slope + self.net))
+        return float(loss), self._pull(self.slope)
+
+    def product(self, v: np.ndarray) -> np.ndarray:
+        """Product of the Hessian at the last place with ``v``."""
+        return self._pull(self._curve(self._scores(v)))
+
+    def diagonal(self) -> np.ndarray:
+        """Diagonal of the Hessian, but for that partners are taken at their query's mean."""
+        spread = np.zeros(self.X.shape[1])
+        if not sparse.issparse(self.X):
+            add_spread(self.X, self.degree, self.query_ptr, spread)
+            return spread
+        degree, rows = self.degree, np.arange(len(self.degree))
+        by_query = sparse.csr_matrix((degree, rows, self.query_ptr))
+        totals = np.add.reduceat(degree, self.query_ptr[:-1])
+        inverse = np.divide(1.0, totals, out=np.zeros(len(totals)), where=totals > 0)
+        squares = self.X.multiply(self.X).T @ degree
+        return np.maximum(0.0, squares - (by_query @ self.X).power(2).T @ inverse)
+
+    def _place(self, z: np.ndarray) -> None:
+        self.z = z
+        self._count(z)
+        self.degree = self.weights * (self.worse + self.better)
+        self.net = self.weights * (self.better - self.worse)
+        self.slope = self.degree * z - self.weights * self.sums + self.net
+
+    def _curve(self, v: np.ndarray) -> np.ndarray:
+        """Product of the Hessian by scores with ``v``."""
+        sum_active(v, *self.pairs, self.sums)
+        return self.degree * v - self.weights * self.sums
+
+
+class Hinge(Pairs):
+    """Statistic: sum of violations of the margin, and its cutting planes.
+
+    A plane (a, b) says that the sum is at least b - a.w for all w.
+    """
+
+    def begin(self, w: np.ndarray) -> tuple[np.ndarray, float]:
+        """Start from ``w``; its plane."""
+        self.z = self._scores(w)
+        self.step = np.zeros(len(self.z))
+        return self.move(0.0, 0.0)
+
+    def aim(self, step: np.ndarray) -> tuple[float, float]:
+        """Choose a direction; as :meth:`along` at its end."""
+        self.step = self._scores(step)
+        return self.along(1.0)
+
+    def along(self, t: float) -> tuple[float, float]:
+        """Loss and its derivative along the direction, ``t`` steps from ``w``."""
+        z = self.z + t * self.step
+        self._count(z)
+        net = self.weights * (self.worse - self.better)
+        return float(self.weights @ self.worse - net @ z), -float(net @ self.step)
+
+    def move(self, t: float, at: float) -> tuple[np.ndarray, float]:
+        """Go ``t`` steps along the direction; plane of the place ``at`` steps from where it was."""
+        self._count(self.z + at * self.step)
+        self.z += t * self.step
+        net = self.weights * (self.worse - self.better)
+        return self._pull(net), float(self.weights @ self.worse)

@@ -1,0 +1,348 @@
+"""RankBoost: boosting of thresholds on single features, over pairs of documents."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Integral
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ranksieve._kernels.boosting import (
+    add_distinct,
+    add_nibbles,
+    add_potentials,
+    add_step,
+    encode,
+    pair_potentials,
+)
+from ranksieve.base import Ranker
+from ranksieve.data import Block
+from ranksieve.engine import Source, Workers, engine_of
+from ranksieve.metrics import CONVENTIONS, Convention, Measure
+from ranksieve.rankers.stages import ROUNDING, Rounds, block_weights, first_of_best
+from ranksieve.statistics import chunks, locating
+
+_MOST = 255  # thresholds of a feature: their number fits in a byte
+_SMALLEST = 1e-10  # share of the pairs that a perfect threshold is taken to leave
+_VANISHED = 1e-200  # share of the first weights below which they have hardly any digits
+
+
+class Round(NamedTuple):
+    """A round of RankBoost: a threshold, its weight, and the loss of the model with it.
+
+    ``loss`` is the mean over pairs of exp(score of the worse - score of the better document).
+    """
+
+    feature: int
+    threshold: float
+    alpha: float
+    loss: float
+
+
+class PairPotentials:
+    """Statistic: keeps a byte per value and the weights of all pairs, as sums over documents.
+
+    Parameters
+    ----------
+    block : Block
+    query_weights : array of shape (queries of all blocks,) or None
+    """
+
+    title = "RankBoost"
+
+    def __init__(self, block: Block, query_weights: np.ndarray | None) -> None:
+        self.block = block
+        starts, lengths = block.query_ptr[:-1], np.diff(block.query_ptr)
+        self.weights = block_weights(block, query_weights)
+        differ = np.minimum.reduceat(block.y, starts) < np.maximum.reduceat(block.y, starts)
+        kept = differ & (self.weights > 0)
+        rows = np.flatnonzero(np.repeat(kept, lengths))
+        codes = np.repeat(np.arange(len(starts)), lengths)
+        self.rows = rows[np.lexsort((-block.y[rows], codes[rows]))]  # by query and label
+        self.labels = block.y[self.rows]
+        self.query_ptr = np.concatenate([[0], np.cumsum(np.where(kept, lengths, 0))])
+        self.scores, self.potentials = np.zeros((2, len(self.rows)))
+
+    def _parts(self, block: Block) -> Any:
+        """Chunks of a block, their rows that count, and the places of these among all."""
+        for chunk in chunks(block):
+            ends = self.query_ptr[[chunk.queries.start, chunk.queries.stop]]
+            places = slice(*ends.tolist())
+            yield chunk.X, self.rows[places] - chunk.rows.start, places
+
+    def distinct(self, most: int) -> tuple[int, np.ndarray, np.ndarray]:
+        """Rows, and distinct values of each feature: how many, at most, and in ascending order."""
+        n_features = self.block.X.shape[1]
+        counts = np.zeros(n_features, dtype=np.int64)
+        values = np.empty((n_features, most))
+        all_finite = True
+        for X, rows, _ in self._parts(self.block):
+            all_finite &= add_distinct(X, rows, most, counts, values)
+        if not all_finite:
+            self.block.check_finite()
+        return len(self.rows), counts, values
+
+    def nibbles(self, features: np.ndarray, shift: int, prefixes: np.ndarray) -> np.ndarray:
+        """Counts of the next four bits below ``prefixes``; see :func:`_order_statistics`."""
+        block = self.block
+        if block.is_sparse:  # the other columns need not become an array
+            block, features = replace(block, X=block.X[:, features]), np.arange(len(features))
+        counts = np.zeros((*prefixes.shape, 16), dtype=np.int64)
+        for X, rows, _ in self._parts(block):
+            add_nibbles(X, rows, features, shift, prefixes, counts)
+        return counts
+
+    def begin(self, thresholds: np.ndarray, n: np.ndarray) -> tuple[float, np.ndarray]:
+        """Replace values by how many thresholds they exceed; returns as :meth:`advance`."""
+        self.codes = np.empty((len(thresholds), len(self.rows)), dtype=np.uint8)
+        for X, rows, places in self._parts(self.block):
+            encode(X, rows, thresholds, n, self.codes[:, places])
+        self.scores[:] = 0
+        return self._sums()
+
+    def advance(self, feature: int, place: int, alpha: float) -> tuple[float, np.ndarray]:
+        """Add a threshold to the model; weight of all pairs, and potentials by code."""
+        add_step(self.codes[feature], place, alpha, self.scores)
+        return self._sums()
+
+    def _sums(self) -> tuple[float, np.ndarray]:
+        total = pair_potentials(
+            self.scores, self.labels, self.weights, self.query_ptr, self.potentials
+        )
+        sums = np.zeros((len(self.codes), _MOST + 1))
+        add_potentials(self.codes, self.potentials, sums)
+        return total, sums
+
+
+class RankBoost(Ranker):
+    r"""RankBoost: in each round, the threshold that orders the pairs best which are wrong so far.
+
+    The score of a document is :math:`f(x) = \sum_t \alpha_t 1[x_{f_t} > \theta_t]`. With weights
+    D of the pairs of documents i above j of a query, at first all equal, round t takes
+
+    .. math:: \arg\max_{f, \theta} |r|, \qquad
+              r(f, \theta) = \sum_{i, j} D_t(i, j) (1[x_{if} > \theta] - 1[x_{jf} > \theta]),
+              \qquad \alpha_t = \frac12 \ln \frac{1 + r}{1 - r}
+
+    and sets :math:`D_{t+1}(i, j) \propto \exp(f_t(j) - f_t(i))`.
+
+    Parameters
+    ----------
+    n_rounds : int
+        Most rounds.
+    n_thresholds : int
+        Most thresholds of a feature, up to 255.
+    binning : {"frequency", "width"}
+        Thresholds are quantiles, between which there are equally many documents, or all values if
+        there are few. Or they are at equal distances of 1 / ``n_thresholds`` of the range and
+        right below k such distances, k = 1, 2, ...: as in LETOR's runs, whose features range from
+        0 to 1 in each query.
+    directions : {"both", "descending"}
+        Whether small values may be better, too: such a threshold has a negative weight.
+    measure : str or Measure
+        Of the ``eval_set``, by which the number of rounds is chosen.
+    patience : int or None
+        With an ``eval_set``, stop after so many rounds that do not improve it; None runs all.
+    convention, ties
+        Of the measure; see :mod:`ranksieve.metrics`.
+    verbose : bool
+        Whether to show progress on a terminal.
+
+    Attributes
+    ----------
+    rounds_ : list of Round
+        ``feature``, ``threshold`` and ``alpha`` of each round, and the ``loss`` after it: the
+        mean over pairs of exp(f(j) - f(i)), which never grows.
+    best_round_ : int
+        Rounds in the model: those that rank the ``eval_set`` best, the fewest of equals; or all.
+    thresholds_ : list of array
+        Thresholds of each feature, ascending.
+    validation_ : array
+        Measure of the ``eval_set`` after each round; empty without one.
+    feature_importances_ : array of shape (features,)
+        Sum of each feature's absolute alphas.
+
+    Notes
+    -----
+    No pair is ever written down. D(i, j) is a product of exp(-f(i)) and exp(f(j)), so that the
+    potential of a document, the weight of the pairs that it should win minus that of the pairs
+    that it should lose, takes two passes over the labels of its query. Then r(f, theta) is a sum
+    of potentials: O(m n) for m documents and n features in a round, with one byte per value, zeros
+    of sparse data included. Quantiles are exact and take 16 passes over the data, only once.
+
+    Published: the algorithm; LETOR's runs had 255 thresholds, which are not described further, but
+    with ``binning="width"`` MQ2008's validation data chooses the same numbers of rounds, and four
+    of five results are the same to four digits. Ours: quantiles, which suit features of any
+    distribution, counted over documents of queries with different labels whatever their weights;
+    thresholds within 1e-12 of the best are equal and the first is taken; training ends when a
+    threshold orders all pairs or none is of use.
+
+    References
+    ----------
+    Y. Freund, R. Iyer, R. E. Schapire, Y. Singer. An efficient boosting algorithm for combining
+    preferences. JMLR 2003.
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.rankers import RankBoost
+    >>> data, truth = make_ranking(100, n_informative=3, n_redundant=0, noise=0.1)
+    >>> ranker = RankBoost(n_rounds=30).fit(data)
+    >>> sorted(ranker.feature_importances_.argsort()[-3:].tolist()) == truth.informative.tolist()
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **Ranker._parameter_constraints,
+        "n_rounds": [Interval(Integral, 1, None, closed="left")],
+        "n_thresholds": [Interval(Integral, 1, _MOST, closed="both")],
+        "binning": [StrOptions({"frequency", "width"})],
+        "directions": [StrOptions({"both", "descending"})],
+        "measure": [str, Measure],
+        "patience": [Interval(Integral, 1, None, closed="left"), None],
+        "convention": [StrOptions(set(CONVENTIONS)), Convention],
+        "ties": [StrOptions({"average", "stable"})],
+    }
+
+    def __init__(
+        self,
+        n_rounds: int = 100,
+        n_thresholds: int = _MOST,
+        binning: Literal["frequency", "width"] = "frequency",
+        directions: Literal["both", "descending"] = "both",
+        measure: str | Measure = "map",
+        patience: int | None = 50,
+        convention: str | Convention = "standard",
+        ties: Literal["average", "stable"] = "average",
+        verbose: bool = False,
+    ) -> None:
+        self.n_rounds = n_rounds
+        self.n_thresholds = n_thresholds
+        self.binning = binning
+        self.directions = directions
+        self.measure = measure
+        self.patience = patience
+        self.convention = convention
+        self.ties = ties
+        self.verbose = verbose
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Sum of each feature's absolute alphas."""
+        check_is_fitted(self)
+        importances = np.zeros(self.n_features_in_)
+        for step in self.rounds_[: self.best_round_]:
+            importances[step.feature] += abs(step.alpha)
+        return importances
+
+    def _train(
+        self, source: Source, validation: Source | None, query_weights: np.ndarray | None
+    ) -> None:
+        chosen = Rounds(validation, self.measure, self.convention, self.ties, self.patience)
+        workers = engine_of(source).start(PairPotentials, query_weights)
+        with locating(source), workers, chosen:
+            self.thresholds_ = self._thresholds(workers)
+            self.rounds_ = self._boost(workers, chosen)
+        self.best_round_ = chosen.best or len(self.rounds_)
+        self.validation_ = chosen.measured
+
+    def _thresholds(self, workers: Workers) -> list[np.ndarray]:
+        """Ascending thresholds of each feature; none if it is constant."""
+        most = self.n_thresholds + 1
+        parts = workers.collect("distinct", most)
+        n_rows = sum(rows for rows, _, _ in parts)
+        found: list[np.ndarray] = []
+        many: list[int] = []
+        for feature in range(len(parts[0][1])):
+            known = [values[feature, : counts[feature]] for _, counts, values in parts]
+            distinct = np.unique(np.concatenate(known))
+            found.append(distinct[:-1])
+            more = len(distinct) > most or any(counts[feature] > most for _, counts, _ in parts)
+            if more or (self.binning == "width" and len(distinct) > 1):
+                many.append(feature)
+        if many:
+            cut = self._widths if self.binning == "width" else self._quantiles
+            for feature, values in zip(many, cut(workers, np.array(many), n_rows), strict=True):
+                found[feature] = values
+        return found
+
+    def _widths(self, workers: Workers, features: np.ndarray, n_rows: int) -> list[np.ndarray]:
+        """Thresholds at equal distances, the last of which only the largest value exceeds."""
+        low, high = _order_statistics(workers, features, np.array([0, n_rows - 1])).T[..., None]
+        shares = np.arange(1, self.n_thresholds) / self.n_thresholds
+        values = np.hstack([low + (high - low) * shares, high])
+        return [np.unique(row) for row in np.nextafter(values, -np.inf)]
+
+    def _quantiles(self, workers: Workers, features: np.ndarray, n_rows: int) -> list[np.ndarray]:
+        """Thresholds between which there are equally many documents, but for equal values."""
+        n = self.n_thresholds
+        ranks = np.maximum(0, -(-n_rows * np.arange(1, n + 1) // (n + 1)) - 1)
+        values = _order_statistics(workers, features, np.append(ranks, n_rows - 1))
+        return [np.setdiff1d(row[:-1], row[-1]) for row in values]  # none exceeds the largest
+
+    def _boost(self, workers: Workers, chosen: Rounds) -> list[Round]:
+        n = np.array([len(values) for values in self.thresholds_])
+        padded = np.full((len(n), max(1, n.max())), np.inf)
+        for row, values in zip(padded, self.thresholds_, strict=True):
+            row[: len(values)] = values
+        rounds: list[Round] = []
+        weight, sums = workers.sum("begin", padded, n)
+        first = weight
+        if first == 0:  # only queries that tell nothing have any weight
+            return rounds
+        for _ in range(self.n_rounds):
+            # Of the documents above each threshold: those of all codes beyond its place.
+            r = np.cumsum(sums[:, :0:-1], axis=1)[:, ::-1] / weight
+            worth = np.abs(r) if self.directions == "both" else r
+            feature, place = divmod(first_of_best(worth.ravel()), r.shape[1])
+            best = float(r[feature, place])
+            if abs(best) <= ROUNDING or worth[feature, place] <= 0:
+                break
+            best = float(np.clip(best, _SMALLEST - 1, 1 - _SMALLEST))
+            alpha = float(np.log((1 + best) / (1 - best)) / 2)
+            weight, sums = workers.sum("advance", feature, place, alpha)
+            threshold = float(self.thresholds_[feature][place])
+            rounds.append(Round(feature, threshold, alpha, weight / first))
+            done = abs(best) == 1 - _SMALLEST or weight < _VANISHED * first
+            if chosen.add(feature, alpha, threshold) or done:
+                break
+        return rounds
+
+    def _scores(self, X: Any) -> np.ndarray:
+        columns = X.tocsc() if sparse.issparse(X) else X
+        steps = self.rounds_[: self.best_round_]
+        scores = np.zeros(X.shape[0])
+        for feature in sorted({step.feature for step in steps}):
+            own = sorted((step.threshold, step.alpha) for step in steps if step.feature == feature)
+            thresholds, alphas = np.array(own).T
+            column = columns[:, [feature]].toarray()[:, 0] if sparse.issparse(X) else X[:, feature]
+            levels = np.concatenate([[0.0], np.cumsum(alphas)])
+            scores += levels[np.searchsorted(thresholds, column, side="left")]
+        return scores
+
+
+def _order_statistics(workers: Workers, features: np.ndarray, ranks: np.ndarray) -> np.ndarray:
+    """Values of given ranks (0-based, ascending) of each feature: array (features, ranks).
+
+    A number is found four bits at a time, from the highest: in each of 16 rounds over the data,
+    all values that begin with what is known are counted by their next bits. So the result is the
+    same wherever the data lives, and only counts travel.
+    """
+    prefixes = np.zeros((len(features), len(ranks)), dtype=np.uint64)
+    left = np.tile(ranks, (len(features), 1))  # rank among those with the prefix
+    for shift in range(60, -4, -4):
+        counts = workers.sum("nibbles", features, shift, prefixes)
+        fresh = np.ones(prefixes.shape, dtype=bool)  # counted at the first target with a prefix
+        fresh[:, 1:] = prefixes[:, 1:] != prefixes[:, :-1]
+        source = np.maximum.accumulate(np.where(fresh, np.arange(len(ranks)), 0), axis=1)
+        counts = np.take_along_axis(counts, source[..., None], axis=1)
+        below = np.cumsum(counts, axis=-1)
+        digit = np.minimum(15, np.sum(below <= left[..., None], axis=-1))
+        left -= np.take_along_axis(below - counts, digit[..., None], axis=-1)[..., 0]
+        prefixes = (prefixes << np.uint64(4)) | digit.astype(np.uint64)
+    sign = np.uint64(1) << np.uint64(63)
+    return np.where(prefixes & sign, prefixes ^ sign, ~prefixes).view(np.float64)

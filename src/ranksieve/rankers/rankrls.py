@@ -1,0 +1,249 @@
+"""RankRLS: pairwise least squares in closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from numbers import Real
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ranksieve.data import DataError
+from ranksieve.engine import Source, Workers, engine_of
+from ranksieve.metrics import CONVENTIONS, Convention, Measure, parse_measure
+from ranksieve.rankers.linear import LinearRanker
+from ranksieve.rankrls.ridge import RidgeRows, decompose
+from ranksieve.statistics import locating
+from ranksieve.validation import measure_models
+
+LAMS = tuple(2.0**power for power in range(-10, 11))
+
+
+class LeftOut(NamedTuple):
+    """What models for several lambdas reach on queries that they were not trained on.
+
+    Attributes
+    ----------
+    lams : array
+    coefs : array of shape (lams, features)
+        Weights of the models of all queries.
+    mean, deviation : arrays of shape (lams,)
+        Mean over queries of the error or measure, and its standard error.
+    """
+
+    lams: np.ndarray
+    coefs: np.ndarray
+    mean: np.ndarray
+    deviation: np.ndarray
+
+
+class RankRLS(LinearRanker):
+    r"""Regularized least squares on pairs of documents of a query.
+
+    .. math:: \min_w \sum_Q \frac{1}{2 |Q|} \sum_{i, j \in Q}
+              (y_i - y_j - w^T x_i + w^T x_j)^2 + \lambda \|w\|^2
+
+    with the solution :math:`(\hat X^T \hat X + \lambda I)^{-1} \hat X^T \hat y`, where hats denote
+    values less the mean of their query.
+
+    Parameters
+    ----------
+    lam : float
+        Regularization :math:`\lambda > 0`.
+    verbose : bool
+        Whether to show progress on a terminal.
+
+    Attributes
+    ----------
+    coef_ : array of shape (features,)
+
+    Notes
+    -----
+    O(m n^2 + n^3) for m documents and n features, in one pass over the data. Documents of equal
+    labels are to get equal scores: their pairs count, too, as in the paper. See
+    :func:`leave_query_out` for models of many lambdas and their errors without retraining.
+
+    References
+    ----------
+    T. Pahikkala, E. Tsivtsivadze, A. Airola, J. Jarvinen, J. Boberg. An efficient algorithm for
+    learning to rank from preference graphs. Machine Learning 75, 2009.
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.rankers import RankRLS
+    >>> data, _ = make_ranking(100, noise=0.1)
+    >>> RankRLS(lam=1.0).fit(data).score(data) > 0.6
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **LinearRanker._parameter_constraints,
+        "lam": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(self, lam: float = 1.0, *, verbose: bool = False) -> None:
+        self.lam = lam
+        self.verbose = verbose
+
+    def _train(
+        self, source: Source, validation: Source | None, query_weights: np.ndarray | None
+    ) -> None:
+        with _started(source, query_weights) as workers:
+            xx, xy = workers.sum("gram")
+        self.coef_ = decompose(xx, xy, np.array([self.lam])).coefs[0]
+
+
+class RankRLSCV(LinearRanker):
+    """RankRLS with the regularization chosen by validation queries or by leaving queries out.
+
+    Parameters
+    ----------
+    lams : sequence of float
+        Regularizations to choose from; by default 2^-10, ..., 2^10.
+    measure : "squared", str or Measure
+        What is best: the smallest squared error, or the best value of a measure.
+    convention, ties
+        Of a measure; see :mod:`ranksieve.metrics`.
+    verbose : bool
+        Whether to show progress on a terminal.
+
+    Attributes
+    ----------
+    coef_ : array of shape (features,)
+    lam_ : float
+        The regularization that was chosen; of equally good ones the nearest to 1 in ratio.
+    values_, deviations_ : arrays of shape (lams,)
+        Mean over queries of the error or measure, and its standard error: of ``eval_set`` if
+        ``fit`` has got one, else of each training query by a model without it.
+
+    Notes
+    -----
+    All models come from one decomposition. Leaving out a query of q documents takes O(q^2 n + q^3)
+    for n features and each lambda, or O(q n^2 + n^3) if that is less. ``"squared"`` needs no
+    ``eval_set``.
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.rankers import RankRLSCV
+    >>> data, _ = make_ranking(60, noise=0.5)
+    >>> RankRLSCV(lams=[0.1, 1, 10, 1e6]).fit(data).lam_ < 1e6
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **LinearRanker._parameter_constraints,
+        "lams": ["array-like"],
+        "measure": [str, Measure],
+        "convention": [StrOptions(set(CONVENTIONS)), Convention],
+        "ties": [StrOptions({"average", "stable"})],
+    }
+
+    def __init__(
+        self,
+        lams: Sequence[float] = LAMS,
+        *,
+        measure: str | Measure = "squared",
+        convention: str | Convention = "standard",
+        ties: Literal["average", "stable"] = "stable",
+        verbose: bool = False,
+    ) -> None:
+        self.lams = lams
+        self.measure = measure
+        self.convention = convention
+        self.ties = ties
+        self.verbose = verbose
+
+    def _train(
+        self, source: Source, validation: Source | None, query_weights: np.ndarray | None
+    ) -> None:
+        lams = _as_lams(self.lams)
+        measure = None if self.measure == "squared" else parse_measure(self.measure)
+        if validation is None:
+            found = leave_query_out(
+                source,
+                lams,
+                measure or "squared",
+                self.convention,
+                ties=self.ties,
+                query_weights=query_weights,
+            )
+            coefs, self.values_, self.deviations_ = found[1:]
+        else:
+            if measure is None:
+                raise DataError("eval_set needs a measure to choose by, such as measure='map'")
+            with _started(source, query_weights) as workers:
+                xx, xy = workers.sum("gram")
+            coefs = decompose(xx, xy, lams).coefs
+            models = [(np.arange(source.n_features), coefs.T.copy())]
+            (values,) = measure_models(validation, models, measure, self.convention, ties=self.ties)
+            self.values_, self.deviations_ = values
+        greater = measure is not None and measure.greater_is_better
+        best = _best(self.values_ if greater else -self.values_, lams)
+        self.lam_, self.coef_ = float(lams[best]), coefs[best]
+
+
+def leave_query_out(
+    source: Source,
+    lams: Sequence[float] | np.ndarray = LAMS,
+    measure: str | Measure = "squared",
+    convention: str | Convention = "standard",
+    *,
+    ties: Literal["average", "stable"] = "stable",
+    query_weights: np.ndarray | None = None,
+) -> LeftOut:
+    r"""Models of RankRLS for many lambdas, each judged on every query by a model without it.
+
+    Parameters
+    ----------
+    source : RankingData or opened shards
+    lams : sequence of float
+    measure : "squared", str or Measure
+        The squared error :math:`\sum_{i \in Q} (\hat y_i - w_{-Q}^T \hat x_i)^2`, or a measure of
+        the predictions.
+    convention, ties
+        Of a measure.
+    query_weights : array of shape (queries,), optional
+
+    Notes
+    -----
+    Exact and without retraining: residuals of a query by the model without it follow from those by
+    the model with it. Queries of one document are left out of the mean.
+    """
+    lams = _as_lams(lams)
+    with _started(source, query_weights) as workers:
+        xx, xy = workers.sum("gram")
+        ridge = decompose(xx, xy, lams)
+        if isinstance(measure, str) and measure == "squared":
+            n, sums, squares = workers.sum("errors", ridge)
+        else:
+            how = parse_measure(measure), convention, ties == "average"
+            n, sums, squares = workers.sum("measured", ridge, *how)
+    if n < 2:
+        raise DataError("leaving a query out needs two queries with two documents or more")
+    mean = sums / n
+    deviation = np.sqrt(np.maximum(0.0, squares / n - mean**2) / (n - 1))
+    return LeftOut(lams, ridge.coefs, mean, deviation)
+
+
+@contextmanager
+def _started(source: Source, query_weights: np.ndarray | None) -> Iterator[Workers]:
+    with locating(source), engine_of(source).start(RidgeRows, query_weights) as workers:
+        yield workers
+
+
+def _as_lams(lams: Any) -> np.ndarray:
+    values = np.asarray(lams, dtype=float)
+    if values.ndim != 1 or len(values) == 0 or not (np.isfinite(values) & (values > 0)).all():
+        raise ValueError(f"lams must be positive numbers, got {lams!r}")
+    return values
+
+
+def _best(values: np.ndarray, lams: np.ndarray) -> int:
+    """Place of the largest value, of equal ones the nearest to 1 in ratio, then the smaller."""
+    tied = np.flatnonzero(values >= values.max() - 1e-12 * abs(values.max()))
+    distance = np.round(np.abs(np.log2(lams[tied])), 9)
+    return int(tied[np.lexsort((lams[tied], distance))[0]])
