@@ -116,7 +116,8 @@ class TestLinear:
 
     def test_says_if_it_did_not_converge(self, kind, data):
         with pytest.warns(ConvergenceWarning, match="raise max_iter"):
-            kind(max_iter=2).fit(data)
+            ranker = kind(max_iter=2).fit(data)
+        assert ranker.n_iter_ == 2
 
     @pytest.mark.parametrize("solver", ["adam", "sgd"])
     def test_steps_approach_the_optimum(self, kind, data, solver):

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ranksieve.data import DataError
 from ranksieve.engine import Source, engine_of
 from ranksieve.rankrls.backfitting import Backfitting, Model
-from ranksieve.selectors.fits import Fit, standard_error
+from ranksieve.selectors.fits import Fit, check_two_queries, standard_error
 from ranksieve.statistics import locating
 
 # Part of the model's error by which equal errors may differ from rounding. Sparse features tie
@@ -96,25 +95,36 @@ def backfit(
     path = []
     with locating(source), engine_of(source).start(Backfitting) as workers:
         model = Model(workers, lam)
-        _check_queries(model.n_queries)
+        check_two_queries(model.n_queries)
         varies = model.n_varying > 0
         for step in range(k):
             open_ = free & varies if np.any(free & varies) else free
-            forced = step < len(include)
-            if kappa is None:
-                model.look_at_all()
-            elif forced:
-                model.look_at(np.array([include[step]]))
-            else:
-                places = np.flatnonzero(open_)
-                drawn = random.choice(places, min(kappa, len(places)), replace=False)
-                model.look_at(np.sort(drawn))
-            feature = int(include[step]) if forced else _best(model, open_)
+            forced = int(include[step]) if step < len(include) else None
+            _look(model, open_, forced, kappa, random)
+            feature = _best(model, open_) if forced is None else forced
             model.accept(feature)
             free[feature] = False
             deviation = standard_error(model.error, model.square, model.n_queries)
             path.append(Fit(tuple(model.features), model.coefficients, model.error, deviation))
     return path
+
+
+def _look(
+    model: Model,
+    free: np.ndarray,
+    forced: int | None,
+    kappa: int | None,
+    random: np.random.RandomState,
+) -> None:
+    """Look at all features, at the one that is to come, or at ``kappa`` random free ones."""
+    if kappa is None:
+        model.look_at_all()
+    elif forced is not None:
+        model.look_at(np.array([forced]))
+    else:
+        places = np.flatnonzero(free)
+        drawn = random.choice(places, min(kappa, len(places)), replace=False)
+        model.look_at(np.sort(drawn))
 
 
 def _best(model: Model, free: np.ndarray) -> int:
@@ -138,14 +148,6 @@ def _free(n: int, include: Sequence[int], exclude: Sequence[int]) -> np.ndarray:
     free = np.ones(n, dtype=bool)
     free[list(exclude)] = False
     return free
-
-
-def _check_queries(n_queries: int) -> None:
-    if n_queries < 2:
-        raise DataError(
-            "leave-query-out needs two queries with two documents or more: without the only one "
-            "nothing is left to train on"
-        )
 
 
 def _check(k: int, lam: float, kappa: int | None, n_included: int, n_free: int) -> None:

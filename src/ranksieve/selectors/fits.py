@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ranksieve.data import DataError
+
 
 class Fit(NamedTuple):
     """A model of a search.
@@ -27,6 +29,15 @@ class Fit(NamedTuple):
     coef: np.ndarray
     error: float
     deviation: float
+
+
+def check_two_queries(n_queries: int) -> None:
+    """Raise a DataError unless a query can be left out of those with two documents or more."""
+    if n_queries < 2:
+        raise DataError(
+            "leave-query-out needs two queries with two documents or more: without the only one "
+            "nothing is left to train on"
+        )
 
 
 def standard_error(total: float, squares: float, n_queries: int) -> float:

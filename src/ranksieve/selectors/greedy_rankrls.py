@@ -23,7 +23,7 @@ from ranksieve.rankrls.residuals import (
     ReplayedLeaveQueryOut,
 )
 from ranksieve.selectors.backfitting import backfit
-from ranksieve.selectors.fits import Fit, best_fit
+from ranksieve.selectors.fits import Fit, best_fit, check_two_queries
 from ranksieve.selectors.greedy import Step
 from ranksieve.selectors.searches import Bounds, floating, foba, forward, forward_sampled
 from ranksieve.statistics import locating
@@ -258,11 +258,7 @@ class GreedyRankRLS(RankSelector):
                 engine_of(source, _BLOCK).start(*self._statistic(source, k))
             )
             n_queries = int(workers.sum("n_queries"))
-            if n_queries < 2:
-                raise DataError(
-                    "leave-query-out needs two queries with two documents or more: without the "
-                    "only one nothing is left to train on"
-                )
+            check_two_queries(n_queries)
             if self.kappa is not None:
                 bounds = Bounds(n_queries, workers.sum("spread") > 0, include, exclude)
                 return [self._sampled(workers, k, bounds, lam) for lam in lams]
