@@ -8,33 +8,34 @@ from sklearn.model_selection import ParameterGrid
 from ranksieve import load_demo, selectors
 from ranksieve.base import RankSelector
 from ranksieve.metrics import NDCG
+from ranksieve.registry import Method
 from ranksieve.selectors import GAS, RandomSelector
 from ranksieve.selectors.record import record_selection
-from ranksieve.selectors.registry import METHODS, Method, get_method, make_selector
+from ranksieve.selectors.registry import METHODS, make_selector
 
 
 @pytest.mark.parametrize("name", METHODS)
 class TestEveryMethod:
     def test_the_class_is_public(self, name):
-        kind = get_method(name).selector_class
+        kind = METHODS[name].kind
         assert issubclass(kind, RankSelector)
         assert getattr(selectors, kind.__name__) is kind
 
     def test_defaults_are_those_of_the_selector(self, name):
-        method = get_method(name)
+        method = METHODS[name]
         given = make_selector(name).get_params(deep=False)
         assert given == method.defaults
         assert given.items() >= method.preset.items()
 
     def test_the_grid_can_be_searched(self, name):
-        method = get_method(name)
+        method = METHODS[name]
         assert "n_features_to_select" not in method.grid
         k = 2 if "n_features_to_select" in method.defaults else None
         for point in ParameterGrid(dict(method.grid)):
             make_selector(name, k, **point)._validate_params()
 
     def test_the_description_fits_a_line(self, name):
-        description = get_method(name).description
+        description = METHODS[name].description
         assert 0 < len(description) <= 80 - max(map(len, METHODS)) - 2
         assert "\n" not in description
 
@@ -44,7 +45,7 @@ class TestEveryMethod:
 
 
 def test_every_selector_has_a_name():
-    named = {method.selector_class.__name__ for method in METHODS.values()}
+    named = {method.kind.__name__ for method in METHODS.values()}
     public = {name for name in selectors.__all__ if isinstance(getattr(selectors, name), type)}
     assert named == public
 
@@ -86,12 +87,12 @@ def test_no_number_where_all_features_are_kept():
 def test_a_method_is_imported_when_it_is_used():
     method = Method("nowhere.Nothing", "not there yet")
     with pytest.raises(ModuleNotFoundError):
-        method.selector_class  # noqa: B018
+        method.kind  # noqa: B018
 
 
 def test_held_out_data():
-    assert get_method("fs-ed").uses_held_out_data
-    assert not get_method("gas-e").uses_held_out_data
+    assert METHODS["fs-ed"].uses_held_out_data
+    assert not METHODS["gas-e"].uses_held_out_data
 
 
 class TestRecord:

@@ -108,24 +108,22 @@ def select(
 
 def _changed(method: str, selector: RankSelector) -> dict[str, Any]:
     """Parameters that are not as by default; the number of features is shown anyway."""
-    from ranksieve.selectors.registry import get_method
+    from ranksieve.selectors.registry import METHODS
 
-    usual = get_method(method).defaults
-    given = selector.get_params(deep=False)
     return {
         name: value
-        for name, value in given.items()
-        if value != usual[name] and (name != "n_features_to_select" or isinstance(value, str))
+        for name, value in METHODS[method].changed(selector).items()
+        if name != "n_features_to_select" or isinstance(value, str)
     }
 
 
 def _selector(method: str, k: str | None, settings: list[str], seed: int | None) -> RankSelector:
-    from ranksieve.selectors.registry import check_parameters, get_method, make_selector
+    from ranksieve.selectors.registry import METHODS, make_selector
 
     parameters = _parsed(settings)
-    check_parameters(method, parameters)
+    METHODS.check_parameters(method, parameters)
     if seed is not None:
-        if "random_state" not in get_method(method).defaults:
+        if "random_state" not in METHODS[method].defaults:
             raise ValueError(f"method {method!r} draws no random numbers: leave out --seed")
         if "random_state" in parameters:
             raise ValueError("the seed is given twice, by --seed and by --set random_state")
@@ -167,9 +165,9 @@ def _value(text: str) -> Any:
 
 
 def _check_uses_held_out_data(name: str) -> None:
-    from ranksieve.selectors.registry import METHODS, get_method
+    from ranksieve.selectors.registry import METHODS
 
-    if not get_method(name).uses_held_out_data:
+    if not METHODS[name].uses_held_out_data:
         able = [other for other, method in METHODS.items() if method.uses_held_out_data]
         raise ValueError(
             f"method {name!r} does not use held-out data: leave out --eval; "
