@@ -19,7 +19,7 @@ BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 USAGE = """usage: python3 dev.py COMMAND [ARGUMENTS]
 
   demo                run ranksieve on its embedded data
-  test [ARGS]         run the tests (ARGS go to pytest)
+  test [ARGS]         run the tests on all cores (ARGS go to pytest, which then uses one)
   check               lint, format, types and import contracts
   bench NAME [ARGS]   run a benchmark beside its peers; 'bench' alone lists them
 """
@@ -71,7 +71,8 @@ def main() -> None:
     elif command == "test":
         install("dev")
         drop_stale_kernels()
-        call("python", "-m", "pytest", *rest)
+        side_by_side = [] if rest else ["--numprocesses=auto", "--dist=worksteal"]
+        call("python", "-m", "pytest", *side_by_side, *rest)
     elif command == "check":
         install("dev")
         call("ruff", "check", ".")

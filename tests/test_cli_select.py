@@ -19,7 +19,8 @@ from ranksieve import (
 )
 from ranksieve.io.selection import read_selection
 from ranksieve.io.shards import open_shards, write_shards
-from ranksieve.selectors import FSED, GreedyRankRLSCV
+from ranksieve.rankers import RankSVM
+from ranksieve.selectors import FSED, EliminationSelector, GreedyRankRLSCV
 from ranksieve.selectors.registry import METHODS, make_selector
 from tests.test_cli import runner
 from tests.test_letor import assert_identical
@@ -285,8 +286,8 @@ def test_the_list_of_methods(run):
         (["--method", "gas"], "error: unknown method 'gas'; known are gas-e, gas-l, "),
         (["--set", "d=1"], "error: method 'gas-e' has no parameter 'd'; it has importance, c, "),
         (["--set", "k=1"], "error: method 'gas-e' has no parameter 'k'; it has "),
-        (["--set", "c"], "--set needs NAME=VALUE, got 'c'"),
-        (["--set", "c=1", "--set", "c=2"], "--set c is given twice"),
+        (["--set", "c"], "--param needs NAME=VALUE, got 'c'"),
+        (["--set", "c=1", "--set", "c=2"], "--param c is given twice"),
         (["--set", "c=-1"], "error: The 'c' parameter of GAS must be a float in the range [0.0"),
         (["--set", "importance=mapp"], "error: unknown measure 'mapp'; known are"),
         (["-k", "0"], "error: The 'n_features_to_select' parameter of GAS must be an int"),
@@ -296,7 +297,7 @@ def test_the_list_of_methods(run):
         (["--seed", "1"], "error: method 'gas-e' draws no random numbers: leave out --seed"),
         (
             ["--method", "random", "--seed", "1", "--set", "random_state=1"],
-            "error: the seed is given twice, by --seed and by --set random_state",
+            "error: the seed is given twice, by --seed and by --param random_state",
         ),
         (
             ["--eval", "vali.txt"],
@@ -417,3 +418,33 @@ def test_a_selection_that_cannot_be_read(run, stored, tmp_path):
             assert status == 1
             assert errors.startswith(f"error: {bad}{message}")
             assert not (tmp_path / destination).exists()
+
+
+class TestAroundARanker:
+    def test_any_ranker(self, run, stored, planted):
+        command = ["select", stored["txt"], "--method", "elimination", "-k", 3, "--json"]
+        status, output, _ = run(*command, "--ranker", "ranksvm", "--ranker-param", "C=0.5")
+        assert status == 0
+        record = json.loads(output)
+        expected = EliminationSelector(RankSVM(C=0.5), 3).fit(planted).selected_
+        assert [feature["index"] for feature in record["features"]] == expected.tolist()
+        assert record["parameters"]["ranker"] == "RankSVM(C=0.5)"
+
+    def test_a_checkpoint(self, run, stored, tmp_path):
+        path = tmp_path / "search.jsonl"
+        command = ["select", stored["txt"], "--method", "sequential", "-k", 2]
+        first = run(*command, "--param", f"checkpoint={path}")
+        n_lines = len(path.read_bytes().splitlines())
+        assert n_lines > 12
+        assert run(*command, "--param", f"checkpoint={path}") == first
+        assert len(path.read_bytes().splitlines()) == n_lines
+
+    def test_errors(self, run, stored):
+        status, _, error = run("select", stored["txt"], "--method", "top", "--ranker", "ranksvm")
+        assert status != 0
+        assert "method 'top' needs no ranker" in error
+        assert "sequential, elimination" in error
+        status, _, error = run("select", stored["txt"], "--ranker-param", "C=1")
+        assert "--ranker-param needs --ranker" in error
+        command = ["select", stored["txt"], "--method", "sequential", "--ranker", "svm"]
+        assert "unknown ranker 'svm'" in run(*command)[2]

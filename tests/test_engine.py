@@ -255,3 +255,11 @@ def test_missing_values_are_named(everywhere, data):
     for statistic in (feature_importance, centered_gram):
         with pytest.raises(DataError, match=r"NaN in row 777, .*column 3"):
             statistic(source)
+
+
+def test_some_features_of_shards_on_a_cluster(client, tmp_path):
+    data, _ = make_ranking(30, n_informative=4, n_noise=4, random_state=1)
+    write_shards(data, tmp_path / "shards", shard_bytes=5_000)
+    with open_shards(tmp_path / "shards", client=client) as shards:
+        xx = centered_gram(shards.take_features([5, 0, 2])).xx
+    np.testing.assert_allclose(xx, centered_gram(data.take_features([5, 0, 2])).xx)

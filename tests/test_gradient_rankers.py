@@ -8,7 +8,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.data import Block, concatenate
-from ranksieve.datasets import open_collection
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import LambdaRank, ListMLE, ListNet, RankNet
 from ranksieve.rankers.networks import ACTIVATIONS, Standard, TrainingLoss, score_rows
@@ -264,27 +263,3 @@ def test_steps_that_are_too_large(data):
 def test_lambdarank_refuses_negative_labels(data):
     with pytest.raises(DataError, match="at least 0"):
         LambdaRank().fit(data.X, data.y - 5, qid=data.qid)
-
-
-# LETOR's numbers
-
-
-def mean_test_map(directory, make):
-    """Mean over the official folds of the test MAP of a ranker that sees the validation part."""
-    collection = open_collection(directory)
-    values = []
-    for fold in range(5):
-        train, validation, test = collection.read_fold(fold)
-        ranker = make().fit(train, eval_set=validation)
-        found = evaluate(test.y, ranker.predict(test), test.qid, "map", "letor4")
-        values.append(found.mean["MAP"])
-    return np.mean(values)
-
-
-def test_listnet_on_mq2008_is_near_the_published_map(mq2008_dir):
-    """Steps of a fixed rate on features as they are, epochs by validation MAP, as published."""
-    how = dict(solver="sgd", batch_queries=8, learning_rate=0.02, alpha=0.0, standardize=False)
-    stop = dict(measure="map", convention="letor4", epochs=100, patience=100)
-    assert mean_test_map(mq2008_dir, lambda: ListNet(**how, **stop)) == pytest.approx(
-        0.4775, abs=0.006
-    )

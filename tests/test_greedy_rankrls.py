@@ -107,7 +107,9 @@ class TestEqualToBruteForce:
             if model.features:
                 fewer = [[j for j in model.features if j != i] for i in model.features]
                 expected = [sum(left_out(data, rest, lam)) for rest in fewer]
-                np.testing.assert_allclose(model.removal_errors(), expected, rtol=1e-6)
+                np.testing.assert_allclose(
+                    model.removal_errors(model.features), expected, rtol=1e-6
+                )
 
     @pytest.mark.parametrize("lam", LAMBDAS)
     def test_some_features_at_a_time(self, lam):

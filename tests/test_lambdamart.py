@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from ranksieve import DataError, RankingData, limit_threads, make_ranking
+from ranksieve.io.shards import Shards, open_shards, write_shards
 from ranksieve.rankers import LambdaMART
 
 
@@ -75,7 +76,7 @@ def test_query_weights(parts):
 
 
 def test_the_same_wherever_the_data_lives(parts, everywhere):
-    train, test = parts
+    train, test = parts  # of one shard: several workers would find other bins
     found = LambdaMART(5).fit(everywhere(train), eval_set=everywhere(test))
     expected = LambdaMART(5).fit(train, eval_set=test)
     np.testing.assert_array_equal(found.predict(test), expected.predict(test))
@@ -96,3 +97,13 @@ def test_settings():
     data, _ = make_ranking(20)
     forest = LambdaMART(3, params={"num_leaves": 2}).fit(data).booster_.trees_to_dataframe()
     assert forest.groupby("tree_index").size().max() == 3  # a root and two leaves
+
+
+def test_shards_are_mapped_not_read(parts, tmp_path, monkeypatch):
+    train, test = parts
+    write_shards(train, tmp_path / "shards", shard_bytes=50_000)
+    monkeypatch.delattr(Shards, "read")
+    with open_shards(tmp_path / "shards") as shards:
+        assert shards.n_shards > 2
+        found = LambdaMART(5).fit(shards)
+    np.testing.assert_array_equal(found.predict(test), LambdaMART(5).fit(train).predict(test))

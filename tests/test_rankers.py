@@ -6,21 +6,44 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from catboost import CatBoostRanker
+from lightgbm import LGBMRanker
 from scipy import sparse
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
+from xgboost import XGBRanker
 
 from ranksieve import DataError, RankingData, make_ranking, rankers
 from ranksieve.base import Ranker
 from ranksieve.metrics import make_query_scorer
+from ranksieve.rankers import RankerAdapter
 
+
+def adapted(estimator):
+    """The adapter of an estimator, which can be made without arguments like all rankers."""
+
+    def init(self, estimator=estimator, *, verbose=False):
+        RankerAdapter.__init__(self, estimator, verbose=verbose)
+
+    members = {"__init__": init, "__module__": __name__}
+    return type(f"{type(estimator).__name__}Adapter", (RankerAdapter,), members)
+
+
+ADAPTED = [
+    adapted(estimator)
+    for estimator in (
+        LGBMRanker(n_estimators=30, n_jobs=1),
+        XGBRanker(n_estimators=30, n_jobs=1),
+        CatBoostRanker(iterations=30, thread_count=1),
+    )
+]
 RANKERS = [
     item
     for item in (getattr(rankers, name) for name in rankers.__all__)
-    if inspect.isclass(item) and issubclass(item, Ranker)
-]
+    if inspect.isclass(item) and issubclass(item, Ranker) and item is not RankerAdapter
+] + ADAPTED
 
 
 # Rankers to which a query whose documents have equal labels makes a difference, and why.
@@ -28,6 +51,9 @@ COUNT_ALL = {
     "RankRLS": "pairs of equal labels are to get equal scores",
     "RankRLSCV": "pairs of equal labels are to get equal scores",
     "LambdaMART": "its bins are made of all rows",
+    "LGBMRankerAdapter": "its bins are made of all rows",
+    "XGBRankerAdapter": "its bins are made of all rows",
+    "CatBoostRankerAdapter": "its bins are made of all rows",
     "AdaRank": "every query has a weight",
 }
 
@@ -52,7 +78,9 @@ def with_one_query(kind):
     return made
 
 
-ONE_QUERY = {kind: with_one_query(kind) for kind in RANKERS}
+ONE_QUERY = {kind: with_one_query(kind) for kind in RANKERS if kind not in ADAPTED}
+# scikit-learn allows no estimator as a default.
+ONE_QUERY |= dict.fromkeys(ADAPTED, with_one_query(RankerAdapter))
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +105,11 @@ class TestEveryRanker:
         data, _ = planted
         expected = kind().fit(data).predict(data.X)
         names = [f"f{n}" for n in range(data.n_features)]
-        for form in (data.X, sparse.csr_matrix(data.X), pd.DataFrame(data.X, columns=names)):
+        matrix = sparse.csr_matrix(data.X)
+        if kind.__name__ == "XGBRankerAdapter":  # to XGBoost, what is left out is missing, not 0
+            matrix = sparse.csr_matrix(np.ones(data.X.shape))
+            matrix.data[:] = data.X.ravel()
+        for form in (data.X, matrix, pd.DataFrame(data.X, columns=names)):
             ranker = kind().fit(form, data.y, qid=data.qid)
             np.testing.assert_allclose(ranker.predict(form), expected, rtol=1e-4, atol=1e-6)
 
@@ -125,6 +157,8 @@ class TestEveryRanker:
 
     def test_scikit_learn_checks(self, kind):
         few = {"n_estimators": 5} if kind.__name__ == "LambdaMART" else {}  # it is fitted often
+        if kind in ADAPTED:
+            few = {"estimator": kind().estimator}
         check_estimator(ONE_QUERY[kind](**few), on_skip=None)
 
     def test_pipeline_and_grid_search(self, kind, planted):

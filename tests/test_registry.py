@@ -5,9 +5,10 @@ import math
 import pytest
 from sklearn.model_selection import ParameterGrid
 
-from ranksieve import load_demo, selectors
-from ranksieve.base import RankSelector
+from ranksieve import load_demo, rankers, selectors
+from ranksieve.base import Ranker, RankSelector
 from ranksieve.metrics import NDCG
+from ranksieve.rankers.registry import RANKERS, make_ranker
 from ranksieve.registry import Method
 from ranksieve.selectors import GAS, RandomSelector
 from ranksieve.selectors.record import record_selection
@@ -44,6 +45,51 @@ class TestEveryMethod:
             make_selector(name, sigmma=1)
 
 
+@pytest.mark.parametrize("name", RANKERS)
+class TestEveryRanker:
+    def test_the_class_is_public(self, name):
+        kind = RANKERS[name].kind
+        assert issubclass(kind, Ranker)
+        assert getattr(rankers, kind.__name__) is kind
+
+    def test_defaults_are_those_of_the_ranker(self, name):
+        method, made = RANKERS[name], make_ranker(name)
+        assert made.get_params(deep=False) == method.defaults
+        assert method.changed(made) == {}
+        assert method.defaults.items() >= method.preset.items()
+
+    def test_the_grid_can_be_searched(self, name):
+        for point in ParameterGrid(dict(RANKERS[name].grid)):
+            made = make_ranker(name, **point)
+            made._validate_params()
+            assert RANKERS[name].changed(made).items() <= point.items()
+
+    def test_the_description_fits_a_line(self, name):
+        description = RANKERS[name].description
+        assert 0 < len(description) <= 80 - max(map(len, RANKERS)) - 2
+
+    def test_unknown_parameters_are_refused(self, name):
+        with pytest.raises(ValueError, match=f"ranker '{name}' has no parameter 'sigmma'; it has "):
+            make_ranker(name, sigmma=1)
+
+
+def test_every_ranker_has_a_name():
+    named = {method.kind for method in RANKERS.values()}
+    public = {getattr(rankers, name) for name in rankers.__all__}
+    public = {kind for kind in public if isinstance(kind, type) and issubclass(kind, Ranker)}
+    assert named == public - {rankers.RankerAdapter}  # which needs an object of the user
+
+
+def test_published_grids_of_rankers():
+    lams = RANKERS["rankrls"].grid["lam"]
+    assert (lams[0], lams[-1], len(lams)) == (2.0**-10, 2.0**10, 21)
+    assert list(RANKERS["ranksvm"].grid["C"]) == [0.01, 0.1, 1, 10, 100]
+    struct = RANKERS["ranksvm-struct"].grid["C"]
+    assert (len(struct), min(struct), max(struct)) == (19, 1e-5, 10)
+    trees = make_ranker("lambdamart")
+    assert (trees.n_estimators, trees.learning_rate, trees.num_leaves) == (1000, 0.1, 10)
+
+
 def test_every_selector_has_a_name():
     named = {method.kind.__name__ for method in METHODS.values()}
     public = {name for name in selectors.__all__ if isinstance(getattr(selectors, name), type)}
@@ -70,6 +116,8 @@ def test_published_grids():
 def test_unknown_names_list_the_known_ones():
     with pytest.raises(ValueError, match="unknown method 'gas'; known are gas-e, gas-l, ig"):
         make_selector("gas", 3)
+    with pytest.raises(ValueError, match="unknown ranker 'svm'; known are rankrls, "):
+        make_ranker("svm")
 
 
 def test_the_parameters_of_the_method_are_listed():

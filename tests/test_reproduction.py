@@ -1,4 +1,4 @@
-"""Published results made again, and the figure of the paths."""
+"""Greedy RankRLS as published, and the figure of the paths."""
 
 import json
 from dataclasses import replace
@@ -10,15 +10,14 @@ from matplotlib.figure import Figure
 from ranksieve import make_ranking, write_letor
 from ranksieve import reproduction as module
 from ranksieve.plots import plot_path_scores, write_figure
-from ranksieve.reproduction import (
+from ranksieve.reproduction import GreedyReproduction, reproduce_greedy_rankrls
+from ranksieve.reproduction.greedy_rankrls import (
     FIGURE_LAMS,
     FULL,
     GREEDY,
     PUBLISHED,
     PUBLISHED_CHOICES,
     FoldResult,
-    Reproduction,
-    reproduce_greedy_rankrls,
 )
 from ranksieve.selectors import GreedyRankRLSCV
 from tests.test_cli import runner
@@ -36,7 +35,7 @@ def reproduced(mq2008_dir):
 
 def published():
     """A result that is as published."""
-    return Reproduction(
+    return GreedyReproduction(
         [
             FoldResult(
                 choice,
@@ -80,7 +79,7 @@ def test_counting():
     folds = list(result.folds)
     folds[1] = replace(folds[1], values=values)
     folds[2] = replace(folds[2], choice=folds[2].choice._replace(features=(39, 25)))
-    result = Reproduction(folds)
+    result = GreedyReproduction(folds)
     assert (result.n_agreeing, result.n_same_features) == (39, 4)
     assert result.agreeing(GREEDY, "MAP") == [True, False, True, True, True]
 

@@ -23,15 +23,22 @@ SELECTORS = [
     and issubclass(item, RankSelector)
     and item is not selectors.AllFeatures  # which selects nothing: it has tests of its own
 ]
-SEEDED = [kind for kind in SELECTORS if kind.__name__ == "RandomSelector"]
+SEEDED = [
+    kind
+    for kind in SELECTORS
+    if kind.__name__ in ("RandomSelector", "RandomizedBoostedTrees", "SimulatedAnnealing")
+]
 DETERMINED = [kind for kind in SELECTORS if kind not in SEEDED]
+TREES = ("BoostedTrees", "DiscountedBoostedTrees", "RandomizedBoostedTrees")
 
 
 def with_one_query(kind):
     """A selector that takes rows without query ids as one query, for scikit-learn's checks."""
 
     # Leaving a query out needs another one.
-    n_queries = 2 if kind.__name__.startswith("GreedyRankRLS") else 1
+    leaves_out = ("GreedyRankRLS", "GreedyRankRLSCV", "SequentialSelector")
+    holds_out = ("RandomizedBoostedTrees", "SimulatedAnnealing")
+    n_queries = 2 if kind.__name__ in leaves_out + holds_out else 1
 
     def fit(self, X, y=None, qid=None):
         if qid is None:
@@ -89,6 +96,8 @@ class TestEverySelector:
         data, _ = planted
         expected = kind(n_features_to_select=6).fit(data).selected_
         source = everywhere(data, shard_bytes=40_000)
+        if kind.__name__ in TREES and getattr(source, "client", None) is not None:
+            pytest.skip("on several workers, LightGBM makes bins from the rows of each")
         np.testing.assert_array_equal(kind(n_features_to_select=6).fit(source).selected_, expected)
 
     def test_ways_to_pass_the_data(self, kind, planted):
@@ -132,8 +141,12 @@ class TestEverySelector:
                 kind(n_features_to_select=wrong).fit(data)
 
     def test_smaller_selections_begin_larger_ones(self, kind, planted):
+        if kind.__name__ == "SparseRankSVM":
+            pytest.skip("more features have weights at a smaller penalty, in another order")
         if kind.__name__ in ("MSD", "FSSCPR", "HCAS", "Hierarchical"):
             pytest.skip("takes features in pairs or clusters: more of them change the order")
+        if kind.__name__ in ("RandomizedBoostedTrees", "SimulatedAnnealing"):
+            pytest.skip("looks for the best subset of one size")
         data, _ = planted
         seven = kind(n_features_to_select=7).fit(data).selected_
         np.testing.assert_array_equal(kind(n_features_to_select=3).fit(data).selected_, seven[:3])
@@ -191,6 +204,8 @@ class TestEverySelector:
 @pytest.mark.parametrize("kind", DETERMINED)
 class TestEveryDeterminedSelector:
     def test_order_of_rows_and_queries_does_not_matter(self, kind, planted):
+        if kind.__name__ in TREES:
+            pytest.skip("LightGBM ranks documents of equal score in their order in the data")
         data, _ = planted
         X, y, qid = dense(data)
         # What is held out by default hangs on the order of the queries, as in any seeded split.

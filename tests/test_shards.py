@@ -811,3 +811,27 @@ def test_pieces_of_a_planted_ranking(tmp_path):
     write_shards((ranking.queries(n, n + 5) for n in range(0, 20, 5)), tmp_path / "d")
     whole = concatenate([ranking.queries(0, 20)])
     assert_identical(whole, read_back(tmp_path / "d"))
+
+
+class TestTakeFeatures:
+    @pytest.mark.parametrize("as_csr", [False, True])
+    def test_equal_to_taking_them_in_memory(self, tmp_path, as_csr):
+        data, _ = make_ranking(30, n_informative=4, n_redundant=0, n_noise=4, random_state=1)
+        if as_csr:
+            data = RankingData(sparse.csr_matrix(data.X), data.y, data.qid)
+        write_shards(data, tmp_path / "shards", shard_bytes=5_000)
+        with open_shards(tmp_path / "shards") as shards:
+            assert shards.n_shards > 1
+            for features in ([5, 0, 2], [True, False] * 4):
+                expected = data.take_features(features)
+                taken = shards.take_features(features)
+                assert_identical(taken.read(), expected)
+                assert taken.n_features == expected.n_features
+                assert taken.has_feature_names == expected.has_feature_names
+                blocks = [taken.block(number) for number in range(taken.n_shards)]
+                rows = [b.X.toarray() if as_csr else b.X for b in blocks]
+                whole = expected.X.toarray() if as_csr else expected.X
+                np.testing.assert_array_equal(np.concatenate(rows), whole)
+                again = taken.take_features([1])
+                assert_identical(again.read(), expected.take_features([1]))
+            assert shards.n_features == 8

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ranksieve.io.parquet import read_parquet, write_parquet
     from ranksieve.io.shards import convert_to_shards, open_shards, write_shards
     from ranksieve.planted import load_demo, make_ranking
+    from ranksieve.rankers.loading import load_model
     from ranksieve.threads import limit_threads
 
 _HOME = {
@@ -33,6 +34,7 @@ _HOME = {
     "make_ranking": "ranksieve.planted",
     "load_demo": "ranksieve.planted",
     "open_collection": "ranksieve.datasets",
+    "load_model": "ranksieve.rankers.loading",
     "limit_threads": "ranksieve.threads",
 }
 
@@ -51,6 +53,7 @@ __all__ = [
     "open_collection",
     "make_ranking",
     "load_demo",
+    "load_model",
     "limit_threads",
 ]
 

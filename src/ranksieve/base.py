@@ -14,9 +14,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source
+from ranksieve.io.model import write_model
+from ranksieve.io.selection import PathLike, Selection
 from ranksieve.io.shards import Shards
 from ranksieve.metrics import evaluate
 from ranksieve.progress import progress_bar
+from ranksieve.saving import model_of
 from ranksieve.statistics import check_labels_differ
 
 
@@ -159,14 +162,19 @@ class RankSelector(SelectorMixin, RankEstimator):
 class Ranker(RankEstimator):
     """Base of all rankers: scikit-learn estimators that score documents.
 
-    A subclass declares its parameters and implements :meth:`_train` and :meth:`_scores`.
+    A subclass declares its parameters and implements :meth:`_train` and :meth:`_scores`, and
+    :meth:`_learned` and :meth:`_relearn` for files.
 
     Attributes
     ----------
     n_features_in_ : int
     feature_names_in_ : array of str
         Only if the features have names.
+    selection_ : Selection
+        How the features were chosen from more; only of rankers that were saved with it.
     """
+
+    selection_: Selection
 
     _allows_missing: ClassVar[bool] = False  # NaN in X
 
@@ -183,6 +191,27 @@ class Ranker(RankEstimator):
     @abstractmethod
     def _scores(self, X: Any) -> np.ndarray:
         """Scores of rows, an array or a CSR matrix with all features."""
+
+    def _contributions(self, X: Any) -> np.ndarray:
+        """SHAP value of each feature in each row's score."""
+        raise ValueError(f"{type(self).__name__} has no SHAP values")
+
+    def _settings(self) -> dict[str, Any]:
+        """Parameters for a file, which :meth:`_with_settings` takes."""
+        return self.get_params(deep=False)
+
+    @classmethod
+    def _with_settings(cls, settings: dict[str, Any]) -> Any:
+        """An untrained ranker; a TypeError or ValueError if the parameters are not its own."""
+        return cls(**settings)
+
+    @abstractmethod
+    def _learned(self) -> dict[str, Any]:
+        """What training has found and predictions need, as JSON can hold it."""
+
+    @abstractmethod
+    def _relearn(self, learned: dict[str, Any]) -> None:
+        """Set what training had found; a DataError if it is not that."""
 
     def fit(
         self,
@@ -211,20 +240,31 @@ class Ranker(RankEstimator):
         self._validate_params()
         source = self._source(X, y, qid)
         validation = None if eval_set is None else as_source(eval_set, source.n_features)
+        if hasattr(self, "selection_"):  # of an earlier fit
+            del self.selection_
         with progress_bar(bool(self.verbose)):
             check_labels_differ(source)
             self._train(source, validation, _query_weights(sample_weight, source))
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Scores of documents; larger is better. Those of a RankingData are in its row order."""
+        """Scores of documents; larger is better. Those of a RankingData are in its row order.
+
+        Shards are read one at a time. A ranker that was saved with a selection takes all features
+        or those selected.
+        """
         check_is_fitted(self)
+        if isinstance(X, Shards):
+            return np.concatenate([self.predict(X.read_shard(i)) for i in range(X.n_shards)])
+        if hasattr(self, "selection_"):
+            X = self.selection_.applied_to(X)
         if isinstance(X, RankingData):
             if X.n_features != self.n_features_in_:
                 raise DataError(
                     f"X has {X.n_features} features, but {type(self).__name__} is expecting "
                     f"{self.n_features_in_} features as input"
                 )
+            self._check_names(X)
             if not self._allows_missing:
                 X.check_finite()
             return self._scores(X.X)
@@ -238,11 +278,37 @@ class Ranker(RankEstimator):
         )
         return self._scores(X)
 
+    def _check_names(self, data: RankingData) -> None:
+        """Raise a DataError if features have other names than in training."""
+        known = getattr(self, "feature_names_in_", None)
+        if known is None or not data.has_feature_names:
+            return
+        for place in np.flatnonzero(known != data.feature_names)[:1]:
+            raise DataError(
+                f"feature {place + 1} is {str(data.feature_names[place])!r}, but "
+                f"{str(known[place])!r} in training"
+            )
+
     def score(self, X: Any, y: Any = None, qid: Any = None) -> float:
         """Mean NDCG@10 of the ranking by :meth:`predict`."""
         data = X if isinstance(X, RankingData) else RankingData(X, y, qid)
         result = evaluate(data.y, self.predict(data), data.qid, ["ndcg@10"])
         return float(result.mean["NDCG@10"])
+
+    def save_model(self, path: PathLike, *, selection: Selection | None = None) -> None:
+        """Write the trained ranker to a file, for :func:`ranksieve.rankers.load_model`.
+
+        The file is JSON, with the trees of LightGBM and others as these write them. It takes the
+        place of an older one only when all is written.
+
+        Parameters
+        ----------
+        path : str or path
+        selection : Selection, optional
+            How the features were chosen from more, to be kept with the ranker.
+        """
+        check_is_fitted(self)
+        write_model(model_of(self, selection or getattr(self, "selection_", None)), path)
 
 
 def _query_weights(weights: Any, source: Source) -> np.ndarray | None:

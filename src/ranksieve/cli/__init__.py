@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from ranksieve.cli.data_commands import convert, evaluate, inspect
+from ranksieve.cli.model_commands import predict, train
 from ranksieve.cli.reproduce_commands import reproduce
 from ranksieve.cli.selection_commands import select
 
@@ -21,7 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     no_args_is_help=True,
 )
-for _command in (inspect, select, convert, evaluate, reproduce):
+for _command in (inspect, select, train, predict, evaluate, convert, reproduce):
     app.command()(_command)
 
 

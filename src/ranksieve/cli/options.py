@@ -34,3 +34,10 @@ DaskWorkers = Annotated[
     int | None, typer.Option("--workers", min=1, help="Start a local Dask cluster of N processes.")
 ]
 Verify = Annotated[bool, typer.Option("--verify", help="Check the checksums of shards first.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--param", "--set", metavar="NAME=VALUE", help="A parameter; repeatable."),
+]
+Seed = Annotated[
+    int | None, typer.Option("--seed", min=0, help="For methods that draw random numbers.")
+]

@@ -15,13 +15,16 @@ from ranksieve.cli.options import (
     DaskWorkers,
     Demo,
     NFeatures,
+    Seed,
+    Settings,
     Verify,
     ZeroBased,
 )
+from ranksieve.cli.settings import parameters_of
 from ranksieve.cli.sources import held_out, opened, title_of
 
 if TYPE_CHECKING:
-    from ranksieve.base import RankSelector
+    from ranksieve.base import Ranker, RankSelector
 
 
 def _show_methods(wanted: bool) -> None:
@@ -52,13 +55,18 @@ def select(
         Path | None,
         typer.Option("--eval", metavar="FILE", help="Held-out data, for methods that use them."),
     ] = None,
-    settings: Annotated[
+    settings: Settings = None,
+    ranker: Annotated[
+        str | None,
+        typer.Option(
+            "--ranker", metavar="NAME", help="For methods around a ranker; see train --rankers."
+        ),
+    ] = None,
+    ranker_settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method; repeatable."),
+        typer.Option("--ranker-param", metavar="NAME=VALUE", help="Its parameter; repeatable."),
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", min=0, help="For methods that draw random numbers.")
-    ] = None,
+    seed: Seed = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write the selection as JSON.")
     ] = None,
@@ -84,6 +92,10 @@ def select(
     from ranksieve.tables import selection_table, show
 
     selector = _selector(method, k, settings or [], seed)
+    if ranker is not None:
+        selector.set_params(ranker=_ranker(method, ranker, ranker_settings or []))
+    elif ranker_settings:
+        raise typer.BadParameter("--ranker-param needs --ranker")
     if evaluate_on is not None:
         _check_uses_held_out_data(method)
     if out is not None:
@@ -106,6 +118,19 @@ def select(
         show(selection_table(title_of(data), selection, _changed(method, selector)))
 
 
+def _ranker(method: str, name: str, settings: list[str]) -> Ranker:
+    from ranksieve.rankers.registry import RANKERS, make_ranker
+    from ranksieve.selectors.registry import METHODS
+
+    if "ranker" not in METHODS[method].defaults:
+        able = [other for other, known in METHODS.items() if "ranker" in known.defaults]
+        raise ValueError(
+            f"method {method!r} needs no ranker: leave out --ranker; methods around a ranker are "
+            f"{', '.join(able)}"
+        )
+    return make_ranker(name, **parameters_of(RANKERS, name, settings, None))
+
+
 def _changed(method: str, selector: RankSelector) -> dict[str, Any]:
     """Parameters that are not as by default; the number of features is shown anyway."""
     from ranksieve.selectors.registry import METHODS
@@ -120,28 +145,8 @@ def _changed(method: str, selector: RankSelector) -> dict[str, Any]:
 def _selector(method: str, k: str | None, settings: list[str], seed: int | None) -> RankSelector:
     from ranksieve.selectors.registry import METHODS, make_selector
 
-    parameters = _parsed(settings)
-    METHODS.check_parameters(method, parameters)
-    if seed is not None:
-        if "random_state" not in METHODS[method].defaults:
-            raise ValueError(f"method {method!r} draws no random numbers: leave out --seed")
-        if "random_state" in parameters:
-            raise ValueError("the seed is given twice, by --seed and by --set random_state")
-        parameters["random_state"] = seed
+    parameters = parameters_of(METHODS, method, settings, seed)
     return make_selector(method, None if k is None else _number(k), **parameters)
-
-
-def _parsed(settings: list[str]) -> dict[str, Any]:
-    """Parameter -> value, from texts NAME=VALUE."""
-    parameters: dict[str, Any] = {}
-    for setting in settings:
-        name, equals, value = setting.partition("=")
-        if not (name and equals):
-            raise typer.BadParameter(f"--set needs NAME=VALUE, got {setting!r}")
-        if name in parameters:
-            raise typer.BadParameter(f"--set {name} is given twice")
-        parameters[name] = _value(value)
-    return parameters
 
 
 def _number(text: str) -> float | str:
@@ -152,16 +157,6 @@ def _number(text: str) -> float | str:
         except ValueError:
             continue
     return text
-
-
-def _value(text: str) -> Any:
-    """What a text stands for in JSON (a number, true, null, a list); else the text itself."""
-    import json
-
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 def _check_uses_held_out_data(name: str) -> None:

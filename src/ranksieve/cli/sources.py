@@ -79,11 +79,11 @@ def held_out(path: Path, like: Source, verify: bool, **how: Any) -> Iterator[Sou
         if source.n_features != like.n_features:
             raise DataError(
                 f"{path}:0: there are {source.n_features} features, but {like.n_features} in the "
-                "data to select on"
+                "training data"
             )
         both_named = source.has_feature_names and like.has_feature_names
         if both_named and (source.feature_names != like.feature_names).any():
-            raise DataError(f"{path}:0: its features are not named as in the data to select on")
+            raise DataError(f"{path}:0: its features are not named as in the training data")
         yield source
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,13 +48,41 @@ class DaskEngine(Engine):
         return DaskWorkers(self.shards, self.client, statistic, parameters)
 
 
+class Stored(NamedTuple):
+    """Shards, as they are told to a worker."""
+
+    path: str
+    data_id: str
+    columns: np.ndarray | None
+
+    @classmethod
+    def of(cls, shards: Shards) -> Stored:
+        """What to tell about opened shards."""
+        return cls(str(shards.path.resolve()), shards.data_id, shards.columns)
+
+    def open_on_worker(self) -> Shards:
+        """Open them there."""
+        from distributed import get_worker
+
+        try:
+            opened = open_shards(self.path)
+        except DataError as error:
+            raise DataError(
+                f"worker {get_worker().address} cannot open the shards: {error}; put them on a "
+                "file system that every worker sees under the same path"
+            ) from None
+        if opened.data_id != self.data_id:
+            raise DataError(f"worker {get_worker().address} sees other data in {self.path}")
+        return opened if self.columns is None else opened.take_features(self.columns)
+
+
 class _Host:
     """Actor: the instances of some shards on one Dask worker."""
 
     def __init__(
-        self, path: str, data_id: str, shards: range, n_threads: int, made: tuple[type, Any]
+        self, stored: Stored, shards: range, n_threads: int, made: tuple[type, Any]
     ) -> None:
-        opened = _open_on_worker(path, data_id)
+        opened = stored.open_on_worker()
         statistic, parameters = made
         blocks = [partial(opened.block, shard) for shard in shards]
         with limit_threads(n_threads):
@@ -69,21 +97,6 @@ class _Host:
 
     def close(self) -> None:
         self._workers.close()
-
-
-def _open_on_worker(path: str, data_id: str) -> Shards:
-    from distributed import get_worker
-
-    try:
-        opened = open_shards(path)
-    except DataError as error:
-        raise DataError(
-            f"worker {get_worker().address} cannot open the shards: {error}; put them on a file "
-            "system that every worker sees under the same path"
-        ) from None
-    if opened.data_id != data_id:
-        raise DataError(f"worker {get_worker().address} sees other data in {path}")
-    return opened
 
 
 @dataclass
@@ -134,8 +147,7 @@ class DaskWorkers(Workers):
     def _place(self, shards: range, worker: str) -> _Place:
         """Begin to open shards on a worker."""
         n_threads = self._threads_of_workers().get(worker, 1)
-        path = str(self._shards.path.resolve())
-        arguments = (path, self._shards.data_id, shards, n_threads, self._made)
+        arguments = (Stored.of(self._shards), shards, n_threads, self._made)
         creation = self._client.submit(_Host, *arguments, actor=True, workers=[worker], pure=False)
         return _Place(shards, worker, creation)
 

@@ -8,7 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from ranksieve.data import DataError
-from ranksieve.io.files import READ_ERRORS, explain_os_error, line_chunks
+from ranksieve.io.files import (
+    READ_ERRORS,
+    compressed_writer,
+    explain_os_error,
+    line_chunks,
+    replacing,
+)
 
 
 def read_scores(path: str | os.PathLike[str]) -> np.ndarray:
@@ -45,3 +51,18 @@ def _score(words: list[bytes], place: str) -> float:
     if not np.isfinite(score):
         raise DataError(f"{place}: the score must be finite: {text!r}")
     return score
+
+
+def write_scores(scores: np.ndarray, path: str | os.PathLike[str]) -> None:
+    """Write one score per line, in all its digits; replaced only when all is written.
+
+    The text is compressed if the name ends in ``.gz`` or ``.zst``.
+    """
+    path = Path(path)
+    lines = "".join(f"{score!r}\n" for score in np.asarray(scores, dtype=np.float64).tolist())
+    with replacing(path) as temporary:
+        try:
+            with compressed_writer(temporary) as stream:
+                stream.write(lines.encode())
+        except OSError as error:
+            raise DataError(f"{path}:0: cannot be written: {error.strerror or error}") from error

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from ranksieve.data import DataError
-from ranksieve.io.files import READ_ERRORS, explain_os_error, replacing
-
-PathLike = str | os.PathLike[str]
-
-_KINDS = {int: "a number", str: "a text", list: "a list", dict: "an object"}
+from ranksieve.data import DataError, RankingData
+from ranksieve.io.records import PathLike, get, get_texts, read_record, write_text
 
 
 @dataclass(frozen=True)
@@ -78,9 +72,13 @@ class Selection:
         """Whether the names say more than the features' numbers."""
         return any(feature.name != str(feature.index + 1) for feature in self.features)
 
+    def to_record(self) -> dict[str, Any]:
+        """All of it, for JSON and for :func:`selection_of`."""
+        return asdict(self)
+
     def to_json(self) -> str:
         """Text for people and for :func:`read_selection`."""
-        return json.dumps(asdict(self), indent=2, allow_nan=False)
+        return json.dumps(self.to_record(), indent=2, allow_nan=False)
 
     def check_fits(
         self, n_features: int, names: Sequence[str] | np.ndarray | None, place: PathLike
@@ -119,6 +117,24 @@ class Selection:
         taken[:, :n_there] = X[:, columns[:n_there]]
         return taken
 
+    def applied_to(self, X: Any) -> Any:
+        """Keep the selected features of data with all features; other data stay as they are.
+
+        Parameters
+        ----------
+        X : RankingData, opened shards, array, sparse matrix or frame
+        """
+        if isinstance(X, RankingData):
+            if X.n_features != self.n_features_in:
+                return X
+            self.check_fits(X.n_features, X.feature_names, "data")
+            return X.take_features(self.columns)
+        if np.ndim(X) != 2 or X.shape[1] != self.n_features_in:
+            return X
+        if hasattr(X, "iloc"):
+            return X.iloc[:, self.columns]
+        return X[:, self.columns.tolist()]
+
 
 def _say_more_than_numbers(names: Sequence[str] | np.ndarray) -> bool:
     return any(name != str(number) for number, name in enumerate(names, start=1))
@@ -126,13 +142,7 @@ def _say_more_than_numbers(names: Sequence[str] | np.ndarray) -> bool:
 
 def write_selection(selection: Selection, path: PathLike) -> None:
     """Write JSON that :func:`read_selection` reads back; replaced only when all is written."""
-    target = Path(path)
-    text = selection.to_json() + "\n"
-    with replacing(target) as temporary:
-        try:
-            temporary.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise DataError(f"{path}:0: cannot be written: {error.strerror or error}") from error
+    write_text(selection.to_json() + "\n", path)
 
 
 def read_selection(path: PathLike) -> Selection:
@@ -154,42 +164,29 @@ def read_selection(path: PathLike) -> Selection:
     >>> read_selection(path).columns.tolist()
     [4, 38]
     """
+    record = read_record(path)
     try:
-        record = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse)
-    except json.JSONDecodeError as error:
-        raise DataError(f"{path}:{error.lineno}: not JSON: {error.msg}") from None
-    except READ_ERRORS as error:
-        raise DataError(f"{path}:0: {explain_os_error(error)}") from error
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}:0: not JSON: {error}") from None
-    try:
-        return _selection(record)
+        return selection_of(record)
     except DataError as error:
         raise DataError(f"{path}:0: {error}") from None
 
 
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is not a number that JSON knows")
-
-
-def _selection(record: Any) -> Selection:
+def selection_of(record: Any) -> Selection:
+    """Check a record, as JSON holds it; a DataError says what is wrong."""
     if not isinstance(record, dict):
         raise DataError("not a selection: it should be an object with the features selected")
-    n_features_in = _get(record, "n_features_in", int)
+    n_features_in = get(record, "n_features_in", int)
     features = [
         _feature(entry, place, n_features_in)
-        for place, entry in enumerate(_get(record, "features", list), start=1)
+        for place, entry in enumerate(get(record, "features", list), start=1)
     ]
     _check_distinct(features)
-    data = _get(record, "data", list)
-    if not all(type(name) is str for name in data):
-        raise DataError("'data' should be a list of texts")
     return Selection(
-        method=_get(record, "method", str),
-        parameters=_get(record, "parameters", dict),
+        method=get(record, "method", str),
+        parameters=get(record, "parameters", dict),
         n_features_in=n_features_in,
-        data=data,
-        ranksieve=_get(record, "ranksieve", str),
+        data=get_texts(record, "data"),
+        ranksieve=get(record, "ranksieve", str),
         features=features,
     )
 
@@ -198,7 +195,7 @@ def _feature(entry: Any, place: int, n_features_in: int) -> SelectedFeature:
     where = f"feature {place} of the list: "
     if not isinstance(entry, dict):
         raise DataError(f"{where}it should be an object, not {entry!r:.40}")
-    index = _get(entry, "index", int, where)
+    index = get(entry, "index", int, where)
     if not 0 <= index < n_features_in:
         raise DataError(
             f"{where}index {index} is out of range: there are {n_features_in} features, "
@@ -207,7 +204,7 @@ def _feature(entry: Any, place: int, n_features_in: int) -> SelectedFeature:
     score = entry.get("score")
     if score is not None and type(score) not in (int, float):
         raise DataError(f"{where}'score' should be a number or null, not {score!r:.40}")
-    name, reason = _get(entry, "name", str, where), _get(entry, "reason", str, where)
+    name, reason = get(entry, "name", str, where), get(entry, "reason", str, where)
     return SelectedFeature(index, name, None if score is None else float(score), reason)
 
 
@@ -221,12 +218,3 @@ def _check_distinct(features: list[SelectedFeature]) -> None:
         if feature.name in seen:
             raise DataError(f"two features are named {feature.name!r}")
         seen |= {feature.index, feature.name}
-
-
-def _get(record: dict[str, Any], key: str, kind: type, where: str = "") -> Any:
-    if key not in record:
-        raise DataError(f"{where}{key!r} is missing")
-    value = record[key]
-    if type(value) is not kind:  # true is an int for isinstance
-        raise DataError(f"{where}{key!r} should be {_KINDS[kind]}, not {value!r:.40}")
-    return value

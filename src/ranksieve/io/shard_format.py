@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
+from threading import Lock
 from typing import Any, Literal
 
 import numpy as np
@@ -210,10 +211,14 @@ def write_through(path: Path, *contents: Any) -> None:
         raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
+_parsing = Lock()  # numpy parses headers as Python, which some versions cannot do in two threads
+
+
 def map_array(path: Path) -> np.ndarray:
     """Map a ``.npy`` file for reading; nothing but its header is read."""
     try:
-        return np.lib.format.open_memmap(path, mode="r").view(np.ndarray)
+        with _parsing:
+            return np.lib.format.open_memmap(path, mode="r").view(np.ndarray)
     except (OSError, ValueError, TypeError, SyntaxError, OverflowError) as error:
         raise DataError(f"{path}: is damaged: {error}") from error
 

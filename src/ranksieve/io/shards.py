@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, vstack
 
 from ranksieve.data import Block, DataError, RankingData
 from ranksieve.io.files import explain_os_error
@@ -114,11 +114,20 @@ class Shards:
         Directory, as an absolute path.
     client : distributed.Client or None
         As given to :func:`open_shards`.
+    columns : int array or None
+        Features that :meth:`take_features` has kept, as 0-based indices; None for all.
     """
 
-    def __init__(self, path: Path, manifest: Manifest, client: Any = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        manifest: Manifest,
+        client: Any = None,
+        columns: np.ndarray | None = None,
+    ) -> None:
         self.path = path
         self.client = client
+        self.columns = columns
         self._manifest: Manifest | None = manifest
         self._first_rows = [0, *np.cumsum([s.rows for s in manifest.shards]).tolist()]
         self._first_queries = [0, *np.cumsum([s.queries for s in manifest.shards]).tolist()]
@@ -149,7 +158,7 @@ class Shards:
     @property
     def n_features(self) -> int:
         """Number of features."""
-        return self._opened.n_features
+        return self._opened.n_features if self.columns is None else len(self.columns)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -171,18 +180,29 @@ class Shards:
         """Names of the features; object array of shape (features,)."""
         names = self._opened.feature_names
         if names is None:
-            names = [str(feature + 1) for feature in range(self.n_features)]
-        return np.array(names, dtype=object)
+            names = [str(feature + 1) for feature in range(self._opened.n_features)]
+        named = np.array(names, dtype=object)
+        return named if self.columns is None else named[self.columns]
 
     @property
     def has_feature_names(self) -> bool:
         """Whether the names say more than the features' numbers."""
-        return self._opened.feature_names is not None
+        kept = self.columns is not None and np.any(self.columns != np.arange(len(self.columns)))
+        return self._opened.feature_names is not None or bool(kept)
 
     @property
     def query_ids(self) -> np.ndarray:
         """Query id of each query, in the order of the shards; read anew each time."""
         return np.concatenate([files.query_ids for files in self._all_files()])
+
+    def take_features(self, features: Any) -> Shards:
+        """Keep some features: 0-based indices (in the given order) or a boolean mask.
+
+        The files stay as they are. A block of the new shards is a copy of its features in memory,
+        not mapped: if even that is too large, write shards of these features alone.
+        """
+        columns = np.arange(self._opened.n_features) if self.columns is None else self.columns
+        return Shards(self.path, self._opened, self.client, columns[np.asarray(features)])
 
     def block(self, number: int) -> Block:
         """Rows of a shard, counted from 0.
@@ -192,7 +212,7 @@ class Shards:
         """
         files = self._files(number)
         return Block(
-            files.matrix,
+            self._matrix(files),
             files.y,
             files.query_ptr,
             first_row=self._first_rows[number],
@@ -202,7 +222,7 @@ class Shards:
     def read_shard(self, number: int) -> RankingData:
         """Read one shard, counted from 0, into memory."""
         files = self._files(number)
-        X = files.matrix
+        X = self._matrix(files)
         return RankingData(
             X.copy() if self.is_sparse else np.array(X),
             files.y,
@@ -287,6 +307,9 @@ class Shards:
             raise IndexError(f"there is no shard {number}: there are {self.n_shards}")
         return ShardFiles(self.path, self._opened, number)
 
+    def _matrix(self, files: ShardFiles) -> Any:
+        return files.matrix if self.columns is None else files.matrix[:, self.columns]
+
     def _all_files(self) -> list[ShardFiles]:
         return [self._files(number) for number in range(self.n_shards)]
 
@@ -294,13 +317,15 @@ class Shards:
         X = np.empty((self.n_rows, self.n_features), dtype=self.dtype)
         advance = track("Reading", self.n_rows)
         for first, files in zip(self._first_rows, self._all_files(), strict=False):
-            part = files.matrix
+            part = self._matrix(files)
             X[first : first + len(part)] = part
             advance(len(part))
         return X
 
     def _read_csr(self) -> Any:
         """Join the matrices in place: there is never a second copy of them."""
+        if self.columns is not None:
+            return vstack([self._matrix(files) for files in self._all_files()], format="csr")
         pointers = [files.indptr for files in self._all_files()]
         firsts = [0, *np.cumsum([pointer[-1] for pointer in pointers], dtype=np.int64).tolist()]
         wide = max(firsts[-1], self.n_features) > np.iinfo(np.int32).max

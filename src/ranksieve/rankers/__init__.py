@@ -21,6 +21,9 @@ _HOME: dict[str, str] = {
     "LambdaRank": "gradient",
     "RankSVM": "ranksvm",
     "ranksvm_path": "ranksvm",
+    "RankerAdapter": "adapter",
+    "as_ranker": "adapter",
+    "load_model": "loading",
 }
 
 __all__: list[str] = [
@@ -36,6 +39,9 @@ __all__: list[str] = [
     "AdaRank",
     "RankBoost",
     "CoordinateAscent",
+    "RankerAdapter",
+    "as_ranker",
+    "load_model",
 ]
 
 

@@ -29,6 +29,7 @@ from ranksieve.rankers.networks import (
     Weights,
     score_rows,
 )
+from ranksieve.saving import numbers
 from ranksieve.statistics import locating
 from ranksieve.threads import limit_threads
 
@@ -192,6 +193,20 @@ class GradientRanker(Ranker):
     def _scores(self, X: Any) -> np.ndarray:
         weights = self.weights_ if hasattr(self, "weights_") else [self.coef_]
         return score_rows(X, weights, self.activation)
+
+    def _learned(self) -> dict[str, Any]:
+        if not hasattr(self, "weights_"):
+            return {"coef": self.coef_.tolist()}
+        parts = zip(("inner", "bias", "outer"), self.weights_, strict=True)
+        return {name: weight.tolist() for name, weight in parts}
+
+    def _relearn(self, learned: dict[str, Any]) -> None:
+        n = self.n_features_in_
+        if self.hidden == 0:
+            self.coef_ = numbers(learned, "coef", n)
+            return
+        shapes = {"inner": (n, self.hidden), "bias": (self.hidden,), "outer": (self.hidden,)}
+        self.weights_ = [numbers(learned, name, *shape) for name, shape in shapes.items()]
 
     def _train(
         self, source: Source, validation: Source | None, query_weights: np.ndarray | None

@@ -11,11 +11,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from ranksieve.base import Ranker
-from ranksieve.data import DataError, RankingData
+from ranksieve.data import DataError
 from ranksieve.engine import Source
+from ranksieve.io.records import get
+from ranksieve.io.shards import Shards
+from ranksieve.rankers.lightgbm_dask import best_number_of_trees, train_on_workers
+from ranksieve.rankers.lightgbm_data import as_known, blocks_of, check_whole_labels, dataset_of
 from ranksieve.threads import thread_count
-
-_LARGEST_LABEL = 30  # LightGBM's table of gains ends there
 
 
 class LambdaMART(Ranker):
@@ -60,9 +62,19 @@ class LambdaMART(Ranker):
     Notes
     -----
     Labels must be whole numbers from 0 to 30. Missing values (NaN) are LightGBM's: each split
-    learns to which side they go. Shards are read into memory. Queries of one document or of equal
-    labels have no gradient, but their rows count in the choice of bins. The result does not depend
-    on the number of threads.
+    learns to which side they go. Queries of one document or of equal labels have no gradient, but
+    their rows count in the choice of bins. The result does not depend on the number of threads.
+
+    Shards are put into bins as they are read: a byte for most values is in memory, unless they are
+    sparse. Shards that were opened with a Dask client are trained on by the workers beside them,
+    with LightGBM's distributed training:
+
+    - Each worker takes a run of shards and finds the bins of some features by its own rows alone,
+      so trees differ somewhat from those of one machine, and with the number of workers (from one
+      shard or one worker, they are the same). The same number of workers gives the same trees.
+    - All trees are trained. With an ``eval_set``, the number in use is then the one that early
+      stopping would have kept by NDCG@k, whatever ``params`` say of metrics and gains.
+    - Each worker uses its own number of threads. A lost worker is an error: train again.
 
     References
     ----------
@@ -126,18 +138,40 @@ class LambdaMART(Ranker):
     def _train(
         self, source: Source, validation: Source | None, query_weights: np.ndarray | None
     ) -> None:
+        for part in (source, validation):
+            if part is not None:
+                check_whole_labels("LambdaMART", part)
+        if isinstance(source, Shards) and source.client is not None:
+            self._train_on_workers(source, validation, query_weights)
+        else:
+            self._train_here(source, validation, query_weights)
+
+    def _train_here(
+        self, source: Source, validation: Source | None, query_weights: np.ndarray | None
+    ) -> None:
         import lightgbm
 
-        train = self._dataset(source, query_weights)
+        train = dataset_of(blocks_of(source), query_weights)
         callbacks, held_out = [], []
         if validation is not None:
-            held_out = [self._dataset(validation, None, reference=train)]
+            held_out = [dataset_of(blocks_of(validation), None, reference=train)]
             callbacks = [lightgbm.early_stopping(self.early_stopping_rounds, verbose=False)]
         self.booster_ = lightgbm.train(
             self._parameters(), train, self.n_estimators, valid_sets=held_out, callbacks=callbacks
         )
         best = self.booster_.best_iteration
         self.best_iteration_ = best if best > 0 else self.booster_.num_trees()
+
+    def _train_on_workers(
+        self, shards: Shards, validation: Source | None, query_weights: np.ndarray | None
+    ) -> None:
+        parameters = self._parameters()
+        self.booster_ = train_on_workers(shards, parameters, self.n_estimators, query_weights)
+        self.best_iteration_ = self.booster_.num_trees()
+        if validation is not None:
+            self.best_iteration_ = self.booster_.best_iteration = best_number_of_trees(
+                self.booster_, validation, self.ndcg_at, self.early_stopping_rounds
+            )
 
     def _parameters(self) -> dict[str, Any]:
         return {
@@ -155,36 +189,41 @@ class LambdaMART(Ranker):
             "verbosity": -1,
         } | (self.params or {})
 
-    def _dataset(
-        self, source: Source, query_weights: np.ndarray | None, reference: Any = None
-    ) -> Any:
-        import lightgbm
-
-        data = source if isinstance(source, RankingData) else source.read()
-        wrong = (data.y != np.floor(data.y)) | (data.y < 0) | (data.y > _LARGEST_LABEL)
-        if np.any(wrong):
-            row = int(np.argmax(wrong))
-            raise DataError(
-                f"LambdaMART needs whole labels from 0 to {_LARGEST_LABEL}, but row "
-                f"{data.row_order[row]} has {data.y[row]:g}"
-            )
-        weights = None if query_weights is None else np.repeat(query_weights, data.group_counts)
-        return lightgbm.Dataset(
-            _as_known(data.X), data.y, reference=reference, weight=weights, group=data.group_counts
-        )
-
     def _scores(self, X: Any) -> np.ndarray:
         scores = self.booster_.predict(
-            _as_known(X), num_iteration=self.best_iteration_, num_threads=thread_count()
+            as_known(X), num_iteration=self.best_iteration_, num_threads=thread_count()
         )
         return np.asarray(scores, dtype=np.float64)
+
+    def _contributions(self, X: Any) -> np.ndarray:
+        parts = self.booster_.predict(
+            X.toarray() if sparse.issparse(X) else as_known(X),
+            num_iteration=self.best_iteration_,
+            num_threads=thread_count(),
+            pred_contrib=True,
+        )
+        return np.asarray(parts)[:, :-1]  # the last is what all rows have
+
+    def _learned(self) -> dict[str, Any]:
+        text = self.booster_.model_to_string(num_iteration=self.best_iteration_)
+        return {"booster": text, "best_iteration": int(self.best_iteration_)}
+
+    def _relearn(self, learned: dict[str, Any]) -> None:
+        import lightgbm
+
+        text, best = get(learned, "booster", str), get(learned, "best_iteration", int)
+        try:
+            self.booster_ = lightgbm.Booster(model_str=text)
+        except lightgbm.basic.LightGBMError as error:
+            raise DataError(f"LightGBM cannot read its trees: {error}") from None
+        if self.booster_.num_feature() != self.n_features_in_:
+            raise DataError(
+                f"the trees of LightGBM are about {self.booster_.num_feature()} features, not "
+                f"{self.n_features_in_}"
+            )
+        self.best_iteration_ = best
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-
-def _as_known(X: Any) -> Any:
-    """Rows in a form that LightGBM takes: it knows scipy's matrices, but not its sparse arrays."""
-    return sparse.csr_matrix(X) if sparse.issparse(X) else np.ascontiguousarray(X)

@@ -8,6 +8,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import Ranker
+from ranksieve.saving import numbers
+from ranksieve.scoring import linear_scores
 
 
 class LinearRanker(Ranker):
@@ -27,4 +29,10 @@ class LinearRanker(Ranker):
         return np.abs(self.coef_)
 
     def _scores(self, X: Any) -> np.ndarray:
-        return np.asarray(X @ self.coef_)
+        return linear_scores(X, self.coef_)
+
+    def _learned(self) -> dict[str, Any]:
+        return {"coef": self.coef_.tolist()}
+
+    def _relearn(self, learned: dict[str, Any]) -> None:
+        self.coef_ = numbers(learned, "coef", self.n_features_in_)

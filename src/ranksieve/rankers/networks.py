@@ -11,6 +11,7 @@ from ranksieve.data import Block
 from ranksieve.metrics import Convention, Measure, get_convention
 from ranksieve.metrics.ranking import Ranking
 from ranksieve.rankers.losses import LOSSES
+from ranksieve.scoring import linear_scores
 
 Weights = list[np.ndarray]
 """Of a linear model: [coef (features,)]; of a network: [inner (features, hidden), bias (hidden,),
@@ -27,7 +28,7 @@ ACTIVATIONS: dict[str, tuple[Callable[..., np.ndarray], Callable[..., np.ndarray
 def score_rows(X: Any, weights: Weights, activation: str) -> np.ndarray:
     """Scores of rows by a linear model or a network; a CSR matrix stays one."""
     if len(weights) == 1:
-        return np.asarray(X @ weights[0])
+        return linear_scores(X, weights[0])
     inner, bias, outer = weights
     return np.asarray(ACTIVATIONS[activation][0](X @ inner + bias) @ outer)
 

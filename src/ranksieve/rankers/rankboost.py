@@ -20,10 +20,11 @@ from ranksieve._kernels.boosting import (
     pair_potentials,
 )
 from ranksieve.base import Ranker
-from ranksieve.data import Block
+from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import CONVENTIONS, Convention, Measure
 from ranksieve.rankers.stages import ROUNDING, Rounds, block_weights, first_of_best
+from ranksieve.saving import numbers
 from ranksieve.statistics import chunks, locating
 
 _MOST = 255  # thresholds of a feature: their number fits in a byte
@@ -323,6 +324,16 @@ class RankBoost(Ranker):
             levels = np.concatenate([[0.0], np.cumsum(alphas)])
             scores += levels[np.searchsorted(thresholds, column, side="left")]
         return scores
+
+    def _learned(self) -> dict[str, Any]:
+        return {"rounds": [list(step) for step in self.rounds_[: self.best_round_]]}
+
+    def _relearn(self, learned: dict[str, Any]) -> None:
+        steps = numbers({"rounds": learned.get("rounds") or np.empty((0, 4))}, "rounds", None, 4)
+        self.rounds_ = [Round(int(feature), *rest) for feature, *rest in steps.tolist()]
+        if any(not 0 <= step.feature < self.n_features_in_ for step in self.rounds_):
+            raise DataError(f"a round is about none of the {self.n_features_in_} features")
+        self.best_round_ = len(self.rounds_)
 
 
 def _order_statistics(workers: Workers, features: np.ndarray, ranks: np.ndarray) -> np.ndarray:

@@ -12,9 +12,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ranksieve.data import DataError
 from ranksieve.engine import Source, engine_of
+from ranksieve.margins.losses import Hinge, SquaredHinge
 from ranksieve.rankers.linear import LinearRanker
 from ranksieve.rankers.margin_solvers import CuttingPlanes, Newton, Solution, Solver
-from ranksieve.rankers.margins import Hinge, SquaredHinge
 from ranksieve.statistics import check_labels_differ, locating
 
 Loss = Literal["squared_hinge", "hinge"]

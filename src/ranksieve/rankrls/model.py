@@ -67,11 +67,16 @@ class Model:
         self._regress()
         self._move(change)
 
-    def removal_errors(self) -> np.ndarray:
-        """Error after taking out each of ``features``."""
+    def addition_errors(self, candidates: np.ndarray) -> np.ndarray:
+        """Error after adding each of some features."""
+        return self.errors[candidates]
+
+    def removal_errors(self, candidates: Sequence[int]) -> np.ndarray:
+        """Error after taking out each of some features of the model."""
         chosen = self.features
         inner = self._inner()
-        return self.workers.sum("removals", np.array(chosen), inner, self.xy[chosen])
+        errors = self.workers.sum("removals", np.array(chosen), inner, self.xy[chosen])
+        return errors[[chosen.index(feature) for feature in candidates]]
 
     @property
     def coefficients(self) -> np.ndarray:

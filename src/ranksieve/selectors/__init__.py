@@ -9,15 +9,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ranksieve.selectors.annealing import SimulatedAnnealing
     from ranksieve.selectors.baselines import AllFeatures, RandomSelector, TopImportance
+    from ranksieve.selectors.best_first import FSBFS
+    from ranksieve.selectors.boosted_trees import (
+        BoostedTrees,
+        DiscountedBoostedTrees,
+        RandomizedBoostedTrees,
+    )
     from ranksieve.selectors.dependence import ChiSquare, InformationGain
     from ranksieve.selectors.divergence import FSED
     from ranksieve.selectors.diversity import MMR, MPT, MRMR, MSD
+    from ranksieve.selectors.elimination import EliminationSelector
+    from ranksieve.selectors.fenchel import FenchelRank
+    from ranksieve.selectors.fsmrank import FSMSVM, FSMRank, fsmrank_path
     from ranksieve.selectors.gas import GAS
     from ranksieve.selectors.greedy_rankrls import GreedyRankRLS
     from ranksieve.selectors.greedy_rankrls_cv import GreedyRankRLSCV
     from ranksieve.selectors.hierarchy import HCAS, Hierarchical
     from ranksieve.selectors.navigation import NGAS, XGAS
+    from ranksieve.selectors.relief import RankFilter, RankWrapper
+    from ranksieve.selectors.sequential import SequentialSelector
+    from ranksieve.selectors.sparse_ranksvm import SparseRankSVM
     from ranksieve.selectors.spectral import FSSCPR
 
 _HOME = {
@@ -26,6 +39,7 @@ _HOME = {
     "ChiSquare": "dependence",
     "FSED": "divergence",
     "FSSCPR": "spectral",
+    "FSBFS": "best_first",
     "GreedyRankRLS": "greedy_rankrls",
     "GreedyRankRLSCV": "greedy_rankrls_cv",
     "MMR": "diversity",
@@ -36,6 +50,19 @@ _HOME = {
     "XGAS": "navigation",
     "HCAS": "hierarchy",
     "Hierarchical": "hierarchy",
+    "FSMRank": "fsmrank",
+    "fsmrank_path": "fsmrank",
+    "FSMSVM": "fsmrank",
+    "SparseRankSVM": "sparse_ranksvm",
+    "FenchelRank": "fenchel",
+    "SequentialSelector": "sequential",
+    "EliminationSelector": "elimination",
+    "BoostedTrees": "boosted_trees",
+    "DiscountedBoostedTrees": "boosted_trees",
+    "RandomizedBoostedTrees": "boosted_trees",
+    "RankFilter": "relief",
+    "RankWrapper": "relief",
+    "SimulatedAnnealing": "annealing",
     "TopImportance": "baselines",
     "RandomSelector": "baselines",
     "AllFeatures": "baselines",
@@ -47,6 +74,7 @@ __all__ = [
     "ChiSquare",
     "FSED",
     "FSSCPR",
+    "FSBFS",
     "GreedyRankRLS",
     "GreedyRankRLSCV",
     "MMR",
@@ -57,6 +85,19 @@ __all__ = [
     "XGAS",
     "HCAS",
     "Hierarchical",
+    "FSMRank",
+    "fsmrank_path",
+    "FSMSVM",
+    "SparseRankSVM",
+    "FenchelRank",
+    "SequentialSelector",
+    "EliminationSelector",
+    "BoostedTrees",
+    "DiscountedBoostedTrees",
+    "RandomizedBoostedTrees",
+    "RankFilter",
+    "RankWrapper",
+    "SimulatedAnnealing",
     "TopImportance",
     "RandomSelector",
     "AllFeatures",

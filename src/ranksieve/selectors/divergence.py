@@ -7,18 +7,17 @@ from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve._kernels.densities import pairwise_divergence
-from ranksieve.base import as_source
 from ranksieve.classes import grades_of
 from ranksieve.densities import Densities, Part, map_densities
 from ranksieve.engine import Source
 from ranksieve.metrics import Convention, Measure
 from ranksieve.selectors.filters import ImportanceFilter
 from ranksieve.selectors.greedy import choose_in_turn
+from ranksieve.selectors.parts import hold_out
 
 _SMALLEST_DENSITY = 1e-12  # of the largest one, before logarithms
 
@@ -182,16 +181,9 @@ class FSED(ImportanceFilter):
 
     def _parts(self, source: Source, eval_set: Any) -> tuple[Part, Part | None]:
         """Queries to train on and held-out ones, if there are any."""
-        if eval_set is not None:
-            return Part(source), Part(as_source(eval_set, source.n_features))
-        n_held_out = max(1, round(self.validation_fraction * source.n_queries))
-        n_held_out = min(n_held_out, source.n_queries - 1)
-        if n_held_out == 0:
+        if eval_set is None and source.n_queries == 1:
             return Part(source), None
-        held_out = np.zeros(source.n_queries, dtype=bool)
-        order = check_random_state(self.random_state).permutation(source.n_queries)
-        held_out[order[:n_held_out]] = True
-        return Part(source, ~held_out), Part(source, held_out)
+        return hold_out(source, eval_set, self.validation_fraction, self.random_state)
 
     def reasons(self) -> list[str]:
         """For each selected feature, the two terms of its score."""

@@ -1,4 +1,4 @@
-"""Steps of a greedy RankRLS search: models with their leave-query-out errors."""
+"""Steps of a search: models with their errors on queries that are left out."""
 
 from __future__ import annotations
 
@@ -48,16 +48,17 @@ def standard_error(total: float, squares: float, n_queries: int) -> float:
     return float(np.sqrt(n_queries / (n_queries - 1) * spread))
 
 
-def best_fit(path: Sequence[Fit], rule: str, least: int = 1) -> int:
+def best_fit(path: Sequence[Fit], rule: str, least: int = 1, *, tol: float = 0.0) -> int:
     """Place in a path of the model to take.
 
     ``"best"``: the smallest error, the smaller model on ties. ``"one_se"``: the smallest model
-    whose error is within one standard error of the best. Models of fewer than ``least`` features do
-    not count.
+    whose error is within one standard error of the best. ``"tolerance"``: within ``tol`` of it.
+    Models before the ``least``-th do not count.
     """
     errors = np.array([fit.error for fit in path])
     errors[: least - 1] = np.inf
     best = int(np.argmin(errors))
     if rule == "best":
         return best
-    return int(np.argmax(errors <= errors[best] + np.nan_to_num(path[best].deviation)))
+    margin = tol if rule == "tolerance" else np.nan_to_num(path[best].deviation)
+    return int(np.argmax(errors <= errors[best] + margin))

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ranksieve.base import RankSelector
-from ranksieve.data import DataError, RankingData
+from ranksieve.data import RankingData
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import CONVENTIONS, Convention, Measure, parse_measure
 from ranksieve.rankrls.model import Model, Products, ReplayedModel, SampledModel
@@ -22,7 +22,9 @@ from ranksieve.rankrls.residuals import (
     MeasuredLeaveQueryOut,
     ReplayedLeaveQueryOut,
 )
+from ranksieve.scoring import linear_scores
 from ranksieve.selectors.backfitting import backfit
+from ranksieve.selectors.choices import check_choices, feature_indices
 from ranksieve.selectors.fits import Fit, best_fit, check_two_queries
 from ranksieve.selectors.greedy import Step
 from ranksieve.selectors.searches import Bounds, floating, foba, forward, forward_sampled
@@ -213,9 +215,9 @@ class GreedyRankRLS(RankSelector):
         """Scores of documents, given all features; larger is better."""
         check_is_fitted(self)
         if isinstance(X, RankingData):
-            return np.asarray(X.X @ self.coef_)
+            return linear_scores(X.X, self.coef_)
         X = validate_data(self, X, reset=False, accept_sparse="csr")
-        return np.asarray(X @ self.coef_)
+        return linear_scores(X, self.coef_)
 
     def reasons(self) -> list[str]:
         """For each selected feature, how the error changed, and a bar of it."""
@@ -291,31 +293,10 @@ class GreedyRankRLS(RankSelector):
 
     def _named(self, source: Source, which: str) -> list[int]:
         """Indices of the features that a parameter lists."""
-        names = source.feature_names.tolist()
-        found = []
-        for item in getattr(self, which):
-            if isinstance(item, str):
-                if item not in names:
-                    raise DataError(f"{which}: no feature is named {item!r}")
-                item = names.index(item)
-            if not 0 <= item < source.n_features:
-                raise DataError(f"{which}: {item}, but features are 0 to {source.n_features - 1}")
-            found.append(int(item))
-        if len(set(found)) != len(found):
-            raise DataError(f"{which} lists a feature twice")
-        return found
+        return feature_indices(which, getattr(self, which), source.feature_names)
 
     def _check(self, source: Source, k: int, include: list[int], exclude: list[int]) -> None:
-        both = set(include) & set(exclude)
-        if both:
-            raise DataError(f"feature {self._name_of(min(both))} is both included and excluded")
-        if len(include) > k:
-            raise DataError(f"include lists {len(include)} features, but {k} are to be selected")
-        if k > source.n_features - len(exclude):
-            raise DataError(
-                f"{k} features are to be selected, but only {source.n_features - len(exclude)} of "
-                f"{source.n_features} are not excluded"
-            )
+        check_choices(k, source.feature_names, include, exclude)
         special = self.search != "forward" or self.fitting == "back" or self.kappa is not None
         if special and self.criterion != "squared":
             raise ValueError("a measure as criterion is for search='forward' over all features")

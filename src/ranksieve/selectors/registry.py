@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
 _C = {"c": (0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1)}
 _TRADE_OFF = {"trade_off": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)}
+_FSM = {
+    "lambda1": (1.0, 0.1, 0.01, 0.001, 0.0001),
+    "lambda2": (0.1, 0.01, 0.001, 0.0001, 0.00001),
+}
+_PATH = {"lam": (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)}
+_TREES = {"n_estimators": (50, 200), "num_leaves": (5, 10, 31)}
 _MAP, _LOSS = {"importance": "map"}, {"importance": "loss"}
 
 
@@ -28,6 +34,11 @@ _METHODS = {
     "chi": _method("dependence.ChiSquare", "chi-square statistic with the label"),
     "fs-ed": _method("divergence.FSED", "NDCG@10 plus divergence between the grades' densities"),
     "fs-scpr": _method("spectral.FSSCPR", "spectral clusters, their best by biased PageRank"),
+    "fs-bfs": _method(
+        "best_first.FSBFS",
+        "best-first search for subsets, each one new feature",
+        grid={"tol": (0.0003, 0.001, 0.003)},
+    ),
     "greedy-rankrls": _method(
         "greedy_rankrls.GreedyRankRLS",
         "exact leave-query-out error of pairwise least squares",
@@ -49,6 +60,61 @@ _METHODS = {
     "xgas": _method("navigation.XGAS", "extended greedy walk: the best of those least alike"),
     "hcas": _method("hierarchy.HCAS", "Ward's clusters, the most important feature of each"),
     "hierarchical": _method("hierarchy.Hierarchical", "hierarchical clusters, a delegate of each"),
+    "fsmrank": _method(
+        "fsmrank.FSMRank", "pairwise hinge, similarity, importance: one convex problem", grid=_FSM
+    ),
+    "fsmsvm": _method(
+        "fsmrank.FSMSVM",
+        "RankSVM on the features with large weights in FSMRank",
+        grid=_FSM | {"C": tuple(10.0**power for power in range(-2, 3))},
+    ),
+    "ranksvm-l1": _method(
+        "sparse_ranksvm.SparseRankSVM",
+        "RankSVM whose absolute weights cost",
+        {"penalty": "l1"},
+        _PATH,
+    ),
+    "ranksvm-mcp": _method(
+        "sparse_ranksvm.SparseRankSVM",
+        "the same, large weights at no extra cost (MCP)",
+        {"penalty": "mcp"},
+        _PATH | {"gamma": (1.5, 3.0, 10.0)},
+    ),
+    "ranksvm-log": _method(
+        "sparse_ranksvm.SparseRankSVM",
+        "the same, weights at logarithmic cost",
+        {"penalty": "log"},
+        _PATH | {"epsilon": (0.1, 1.0, 10.0)},
+    ),
+    "fenchelrank": _method(
+        "fenchel.FenchelRank",
+        "RankSVM with weights in an L1 ball",
+        grid={"radius": (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)},
+    ),
+    "sequential": _method(
+        "sequential.SequentialSelector", "what helps a ranker most, or is missed least, in turn"
+    ),
+    "elimination": _method(
+        "elimination.EliminationSelector", "train a ranker, take out what it makes least of, again"
+    ),
+    "bt-influence": _method(
+        "boosted_trees.BoostedTrees", "largest influence in boosted trees", grid=_TREES
+    ),
+    "bt-discounted": _method(
+        "boosted_trees.DiscountedBoostedTrees", "the same, less similarity", grid=_TREES | _C
+    ),
+    "bt-randomized": _method(
+        "boosted_trees.RandomizedBoostedTrees",
+        "random subsets, thinned out by influence",
+        grid=_TREES | {"subset_size": (0.3, 0.5, 0.8)},
+    ),
+    "rankfilter": _method("relief.RankFilter", "Relief within queries, by relevance levels"),
+    "rankwrapper": _method("relief.RankWrapper", "Relief within queries, by relative orderings"),
+    "annealing": _method(
+        "annealing.SimulatedAnnealing",
+        "annealing over subsets, by held-out RankRLS",
+        grid={"lam": (0.01, 0.1, 1.0, 10.0, 100.0)},
+    ),
     "top": _method("baselines.TopImportance", "the best single features"),
     "random": _method("baselines.RandomSelector", "a seeded random order: the one to beat"),
     "all": _method("baselines.AllFeatures", "all features, in the order of the data"),

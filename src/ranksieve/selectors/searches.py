@@ -1,13 +1,41 @@
-"""Ways to search for features by the leave-query-out error of RankRLS."""
+"""Ways to search for features by an error on queries that are left out."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
-from ranksieve.rankrls.model import Model, SampledModel
+from ranksieve.rankrls.model import SampledModel
 from ranksieve.selectors.fits import Fit, standard_error
+
+
+class Searched(Protocol):
+    """A model that a search changes by one feature at a time."""
+
+    features: list[int]
+
+    @property
+    def error(self) -> float:
+        """Sum over queries; smaller is better."""
+
+    @property
+    def square(self) -> float:
+        """Sum of squares over queries."""
+
+    @property
+    def coefficients(self) -> np.ndarray:
+        """Weights of ``features``, if it has any."""
+
+    def change(self, feature: int) -> None:
+        """Add a feature, or take it out if it is in the model."""
+
+    def addition_errors(self, candidates: np.ndarray) -> np.ndarray:
+        """Error after adding each of some features."""
+
+    def removal_errors(self, candidates: Sequence[int]) -> np.ndarray:
+        """Error after taking out each of some features."""
 
 
 class Bounds:
@@ -46,19 +74,42 @@ class Bounds:
                 return np.flatnonzero(free)
         return np.empty(0, dtype=np.intp)
 
-    def fit(self, model: Model | SampledModel) -> Fit:
+    def removable(self, features: Sequence[int]) -> list[int]:
+        """Features that may be taken out of a model: constant ones first."""
+        able = [feature for feature in features if feature not in self.include]
+        return [feature for feature in able if self.useless[feature]] or able
+
+    def fit(self, model: Searched | SampledModel) -> Fit:
         """The model as it is now."""
         deviation = standard_error(model.error, model.square, self.n_queries)
         return Fit(tuple(model.features), model.coefficients, model.error, deviation)
 
 
-def forward(model: Model, k: int, bounds: Bounds) -> list[Fit]:
-    """Add the feature with the smallest error, again and again."""
+def forward(model: Searched, k: int, bounds: Bounds, patience: int | None = None) -> list[Fit]:
+    """Add the feature with the smallest error, again and again.
+
+    With ``patience``, ends after so many additions that have not lowered the error.
+    """
     path = _begin(model, bounds)
     while len(path) < k:
         model.change(_best_addition(model, bounds))
         path.append(bounds.fit(model))
+        errors = [fit.error for fit in path]
+        if patience is not None and len(path) - 1 - int(np.argmin(errors)) >= patience:
+            break
     return path
+
+
+def backward(model: Searched, k: int, bounds: Bounds) -> list[Fit]:
+    """Take out the feature that is missed least, again and again; begins with the model as it is.
+
+    Models of the path are in order of size.
+    """
+    path = [bounds.fit(model)]
+    while len(model.features) > k and bounds.removable(model.features):
+        model.change(_best_removal(model, bounds)[0])
+        path.append(bounds.fit(model))
+    return path[::-1]
 
 
 def forward_sampled(
@@ -78,7 +129,7 @@ def forward_sampled(
     return path
 
 
-def floating(model: Model, k: int, bounds: Bounds, beyond: int = 2) -> list[Fit]:
+def floating(model: Searched, k: int, bounds: Bounds, beyond: int = 2) -> list[Fit]:
     """Sequential floating forward selection: after each addition, take out what is not missed.
 
     A feature is taken out if that makes the best model of its size so far. The search goes
@@ -111,7 +162,9 @@ def floating(model: Model, k: int, bounds: Bounds, beyond: int = 2) -> list[Fit]
     return [best[size] for size in sorted(best) if size <= k]
 
 
-def foba(model: Model, k: int, bounds: Bounds, epsilon: float = 0.0, nu: float = 0.5) -> list[Fit]:
+def foba(
+    model: Searched, k: int, bounds: Bounds, epsilon: float = 0.0, nu: float = 0.5
+) -> list[Fit]:
     """Forward-backward search (FoBa): take out a feature that costs far less than one brought.
 
     Stops if the best addition but the first lowers the error by no more than ``epsilon``. After an
@@ -127,7 +180,7 @@ def foba(model: Model, k: int, bounds: Bounds, epsilon: float = 0.0, nu: float =
     gains: dict[int, float] = {}
     while len(model.features) < k and len(bounds.free(model.features)):
         before, added = model.error, _best_addition(model, bounds)
-        if model.features and before - model.errors[added] <= epsilon:
+        if model.features and before - model.addition_errors(np.array([added]))[0] <= epsilon:
             break
         model.change(added)
         size = len(model.features)
@@ -148,7 +201,7 @@ def foba(model: Model, k: int, bounds: Bounds, epsilon: float = 0.0, nu: float =
 _SAME = 1e-11  # relative difference of errors that is rounding
 
 
-def _begin(model: Model, bounds: Bounds) -> list[Fit]:
+def _begin(model: Searched, bounds: Bounds) -> list[Fit]:
     path = []
     for feature in bounds.include:
         model.change(feature)
@@ -156,17 +209,17 @@ def _begin(model: Model, bounds: Bounds) -> list[Fit]:
     return path
 
 
-def _best_addition(model: Model, bounds: Bounds) -> int:
+def _best_addition(model: Searched, bounds: Bounds) -> int:
     free = bounds.free(model.features)
-    return int(free[first_least(model.errors[free])])
+    return int(free[first_least(model.addition_errors(free))])
 
 
-def _best_removal(model: Model, bounds: Bounds) -> tuple[int, float]:
+def _best_removal(model: Searched, bounds: Bounds) -> tuple[int, float]:
     """The feature that is missed least, and the error without it."""
-    errors = model.removal_errors()
-    errors[np.isin(model.features, bounds.include)] = np.inf
+    able = bounds.removable(model.features)
+    errors = model.removal_errors(able)
     place = first_least(errors)
-    return model.features[place], float(errors[place])
+    return able[place], float(errors[place])
 
 
 def first_least(errors: np.ndarray) -> int:

@@ -53,13 +53,17 @@ class Pairs:
 
     def _scores(self, w: np.ndarray) -> np.ndarray:
         """Scores minus their query's mean: large ones would cost digits of their differences."""
-        z = np.concatenate([part @ w for _, part in _parts(self.X)])
+        z = np.concatenate([part @ w for _, part in self._parts()])
         lengths = np.diff(self.query_ptr)
         return z - np.repeat(np.add.reduceat(z, self.query_ptr[:-1]) / lengths, lengths)
 
     def _pull(self, slope: np.ndarray) -> np.ndarray:
         """Derivative by weights, from that by scores."""
-        return sum(part.T @ slope[rows] for rows, part in _parts(self.X))
+        return sum(part.T @ slope[rows] for rows, part in self._parts())
+
+    def _parts(self) -> Iterator[tuple[slice, Any]]:
+        """Runs of rows of the features that have weights."""
+        return float_parts(self.X)
 
     def _count(self, z: np.ndarray) -> None:
         """Find the active pairs; count each document's partners, and add up their scores."""
@@ -67,7 +71,7 @@ class Pairs:
         count_active(z, *self.pairs, self.worse, self.better, self.sums)
 
 
-def _parts(X: Any) -> Iterator[tuple[slice, Any]]:
+def float_parts(X: Any) -> Iterator[tuple[slice, Any]]:
     """Runs of rows of a matrix: all of it, or a little at a time if it has to be converted."""
     if X.dtype == np.float64:
         yield slice(None), X
@@ -102,8 +106,7 @@ class SquaredHinge(Pairs):
 
     def arrive(self) -> tuple[float, np.ndarray]:
         """Loss and gradient at the last place."""
-        loss = 0.5 * (self.weights @ self.worse + self.z @ (self.slope + self.net))
-        return float(loss), self._pull(self.slope)
+        return self._loss(), self._pull(self.slope)
 
     def product(self, v: np.ndarray) -> np.ndarray:
         """Product of the Hessian at the last place with ``v``."""
@@ -121,6 +124,9 @@ class SquaredHinge(Pairs):
         inverse = np.divide(1.0, totals, out=np.zeros(len(totals)), where=totals > 0)
         squares = self.X.multiply(self.X).T @ degree
         return np.maximum(0.0, squares - (by_query @ self.X).power(2).T @ inverse)
+
+    def _loss(self) -> float:
+        return 0.5 * float(self.weights @ self.worse + self.z @ (self.slope + self.net))
 
     def _place(self, z: np.ndarray) -> None:
         self.z = z

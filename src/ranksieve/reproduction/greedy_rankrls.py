@@ -1,4 +1,4 @@
-"""Published results, made again beside what the papers print."""
+"""Greedy RankRLS on MQ2008, beside what its paper prints."""
 
 from __future__ import annotations
 
@@ -7,18 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from ranksieve.data import DataError, RankingData
-from ranksieve.datasets import Fold, open_collection
-from ranksieve.metrics import evaluate
+from ranksieve.data import RankingData
 from ranksieve.progress import listen, track
+from ranksieve.reproduction.mq2008 import CONVENTION, N_FOLDS, TIES, measured, read_mq2008
 from ranksieve.selectors.greedy_rankrls_cv import GreedyRankRLSCV
 
 MEASURES = ("MAP", "P@10", "MeanNDCG", "NDCG@10")
 GREEDY, FULL = "greedy RankRLS", "RankRLS"
 FIGURE_LAMS = (2.0**-7, 2.0**2, 2.0**6, 2.0**8)  # of the paper's figures
-_MQ2008 = (15_211, 784, 46)  # rows, queries, features
 
 
 class Choice(NamedTuple):
@@ -77,7 +73,7 @@ class FoldResult:
 
 
 @dataclass(frozen=True)
-class Reproduction:
+class GreedyReproduction:
     """Greedy RankRLS on the five folds of MQ2008.
 
     Attributes
@@ -122,8 +118,8 @@ class Reproduction:
         return {
             "method": "greedy-rankrls",
             "collection": "MQ2008",
-            "convention": "letor4",
-            "ties": "stable",
+            "convention": CONVENTION,
+            "ties": TIES,
             "numbers": self.n_numbers,
             "agreeing": self.n_agreeing,
             "same_features": self.n_same_features,
@@ -146,7 +142,7 @@ class Reproduction:
         }
 
 
-def reproduce_greedy_rankrls(directory: str | os.PathLike[str]) -> Reproduction:
+def reproduce_greedy_rankrls(directory: str | os.PathLike[str]) -> GreedyReproduction:
     """Run greedy RankRLS, and RankRLS on all features, as the paper did on MQ2008.
 
     On each fold, regularization from 2^-10 to 2^10 and the number of features from 1 to 46 are
@@ -160,49 +156,29 @@ def reproduce_greedy_rankrls(directory: str | os.PathLike[str]) -> Reproduction:
 
     Returns
     -------
-    Reproduction
+    GreedyReproduction
 
     References
     ----------
     T. Pahikkala, A. Airola, P. Naula, T. Salakoski. Greedy RankRLS: a linear time algorithm for
     learning sparse ranking models. SIGIR 2010 workshop on feature generation and selection.
     """
-    collection = open_collection(directory)
-    n_folds = len(PUBLISHED_CHOICES)
-    if len(collection.folds) != n_folds:
-        raise DataError(f"{directory}:0: not MQ2008, which has {n_folds} folds")
-    advance = track("Folds", n_folds)
+    advance = track("Folds", N_FOLDS)
     results = []
-    for fold in collection.read_folds():
-        _check_is_mq2008(fold, directory)
+    for fold in read_mq2008(directory):
         with listen(None):  # a fold takes a few seconds: bars within it would only flicker
-            results.append(_run_fold(fold))
+            results.append(_run_fold(*fold))
         advance(1)
-    return Reproduction(results)
+    return GreedyReproduction(results)
 
 
-def _check_is_mq2008(fold: Fold, directory: str | os.PathLike[str]) -> None:
-    parts = [part for part in fold if part is not None]
-    rows, queries = sum(part.n_rows for part in parts), sum(part.n_queries for part in parts)
-    found = rows, queries, parts[0].n_features
-    if len(parts) != 3 or found != _MQ2008:
-        sizes = "{:,} rows, {:,} queries and {} features"
-        raise DataError(
-            f"{directory}:0: not MQ2008, which has {sizes.format(*_MQ2008)} in each fold; "
-            f"here are {sizes.format(*found)}"
-        )
-
-
-def _run_fold(fold: Fold) -> FoldResult:
-    train, vali, test = fold
-    selector = GreedyRankRLSCV(measure="map", convention="letor4", ties="stable")
+def _run_fold(train: RankingData, vali: RankingData, test: RankingData) -> FoldResult:
+    selector = GreedyRankRLSCV(measure="map", convention=CONVENTION, ties=TIES)
     selector.fit(train, eval_set=vali)
     full = selector.at(train.n_features)  # with all features, greedy RankRLS is RankRLS
     features = tuple(feature + 1 for feature in selector.selected_.tolist())
-    values = {GREEDY: _measured(selector, test), FULL: _measured(full, test)}
+    values = {
+        GREEDY: measured(test, selector.predict(test), MEASURES),
+        FULL: measured(test, full.predict(test), MEASURES),
+    }
     return FoldResult(Choice(selector.lam_, features), full.lam_, values, selector)
-
-
-def _measured(selector: GreedyRankRLSCV, test: RankingData) -> dict[str, float]:
-    scores: np.ndarray = selector.predict(test)
-    return evaluate(test.y, scores, test.qid, MEASURES, "letor4", ties="stable").mean

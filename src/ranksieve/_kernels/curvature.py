@@ -1,0 +1,67 @@
+"""Second derivatives of the squared hinge loss on pairs, without listing the pairs.
+
+Pairs and what is active are as in :mod:`ranksieve._kernels.pairs`. By scores the Hessian is the
+Laplacian matrix of the graph of active pairs; here it is multiplied with all columns of a matrix at
+once, whose rows go through the tree as a whole.
+"""
+
+import numpy as np
+from numba import njit
+
+from ranksieve._kernels.ranking import longest_query
+
+
+@njit(nogil=True, cache=True)
+def _add_row(tree, place, row, origin):
+    """Add a row, from an origin, to one place of a Fenwick tree, from 1; updates ``tree``."""
+    while place < tree.shape[0]:
+        for column in range(row.size):
+            tree[place, column] += row[column] - origin[column]
+        place += place & -place
+
+
+@njit(nogil=True, cache=True)
+def _subtract_total(tree, place, weight, out):
+    """Subtract ``weight`` times the sum of places 1 to ``place`` of a tree; updates ``out``."""
+    while place > 0:
+        for column in range(out.size):
+            out[column] -= weight * tree[place, column]
+        place -= place & -place
+
+
+@njit(nogil=True, cache=True)
+def curve_columns(X, weights, degree, query_ptr, levels, n_levels, order, reach, curved):
+    """Multiply the Hessian by scores with the columns of X; updates ``curved`` (rows, columns).
+
+    ``weights`` (rows,) are those of the queries, ``degree`` (rows,) the number of active partners
+    times the weight. Values count from those of a query's first row, so that a large offset costs
+    no digits.
+    """
+    n_columns = X.shape[1]
+    space = np.empty((longest_query(query_ptr, 0, query_ptr.size - 1) + 1, n_columns))
+    for query in range(query_ptr.size - 1):
+        start, end, top = query_ptr[query], query_ptr[query + 1], n_levels[query]
+        for row in range(start, end):
+            for column in range(n_columns):
+                curved[row, column] = degree[row] * (X[row, column] - X[start, column])
+        if top == 1:
+            continue
+        tree = space[: top + 1]
+        tree[:] = 0.0
+        reached = start
+        for place in range(start, end):  # partners with lower labels
+            while reached < start + reach[place]:
+                partner = start + order[reached]
+                _add_row(tree, levels[partner] + 1, X[partner], X[start])
+                reached += 1
+            own = start + order[place]
+            _subtract_total(tree, levels[own], weights[own], curved[own])
+        tree[:] = 0.0
+        reached = end
+        for place in range(end - 1, start - 1, -1):  # partners with higher labels
+            while reached > start and start + reach[reached - 1] > place:
+                reached -= 1
+                partner = start + order[reached]
+                _add_row(tree, top - levels[partner], X[partner], X[start])
+            own = start + order[place]
+            _subtract_total(tree, top - 1 - levels[own], weights[own], curved[own])

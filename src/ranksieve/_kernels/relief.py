@@ -1,0 +1,117 @@
+"""Nearest documents of a query, and how features differ between them."""
+
+import numpy as np
+from numba import njit
+
+from ranksieve._kernels.ranking import longest_query
+
+
+@njit(nogil=True, cache=True)
+def _set_distances(values, document, distances):
+    """Set ``distances`` to the L1 distances of a document to all; ``values`` (features, documents).
+
+    Documents are the inner loop, so that the compiler adds up several at a time, and each sum is
+    made in the order of the features.
+    """
+    distances[:] = 0.0
+    for feature in range(values.shape[0]):
+        own = values[feature, document]
+        for other in range(distances.size):
+            distances[other] += abs(values[feature, other] - own)
+
+
+@njit(nogil=True, cache=True)
+def _find_nearest(distances, labels, document, hits, misses):
+    """Documents nearest to one, of its label and of other ones; updates the last two in place.
+
+    Returns how many are in ``hits`` and in ``misses``: several that are equally near, or none.
+    """
+    n_hits, n_misses = 0, 0
+    nearest_hit, nearest_miss = np.inf, np.inf
+    for other in range(distances.size):
+        if other == document:
+            continue
+        distance = distances[other]
+        if labels[other] == labels[document]:
+            if distance < nearest_hit:
+                nearest_hit, n_hits = distance, 0
+            if distance == nearest_hit:
+                hits[n_hits] = other
+                n_hits += 1
+        else:
+            if distance < nearest_miss:
+                nearest_miss, n_misses = distance, 0
+            if distance == nearest_miss:
+                misses[n_misses] = other
+                n_misses += 1
+    return n_hits, n_misses
+
+
+@njit(nogil=True, cache=True)
+def _add_distances(values, labels, document, hits, misses, weights):
+    """Add |y - y_M| |x - x_M| - |x - x_H| of each feature, a mean over those equally near."""
+    for feature in range(values.shape[0]):
+        own = values[feature, document]
+        apart, alike = 0.0, 0.0
+        for miss in misses:
+            apart += abs(labels[document] - labels[miss]) * abs(own - values[feature, miss])
+        for hit in hits:
+            alike += abs(own - values[feature, hit])
+        weights[feature] += apart / misses.size - alike / hits.size
+
+
+@njit(nogil=True, cache=True)
+def _add_orderings(values, labels, document, misses, weights):
+    """Add sign(y - y_M) (x - x_M) of each feature, a mean over those equally near."""
+    for feature in range(values.shape[0]):
+        own = values[feature, document]
+        ordered = 0.0
+        for miss in misses:
+            difference = own - values[feature, miss]
+            ordered += difference if labels[document] > labels[miss] else -difference
+        weights[feature] += ordered / misses.size
+
+
+@njit(nogil=True, cache=True)
+def add_relief(X, y, query_ptr, sampled, by_ordering, weights):
+    """Add the mean over each query's documents of a Relief update; updates ``weights`` (features,).
+
+    ``X`` is scaled within queries. Neighbors are looked up for documents that are ``sampled``
+    (rows,). Returns the number of queries with a document that has the neighbors it needs: one of
+    another label, and one of its own label unless ``by_ordering``.
+    """
+    n_features = X.shape[1]
+    longest = longest_query(query_ptr, 0, query_ptr.size - 1)
+    space, distances = np.empty(n_features * longest), np.empty(longest)
+    hits, misses = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    total = np.empty(n_features)
+    n_queries = 0
+    for query in range(query_ptr.size - 1):
+        start, end = query_ptr[query], query_ptr[query + 1]
+        n = end - start
+        labels = y[start:end]
+        if labels.min() == labels.max():
+            continue
+        values = space[: n_features * n].reshape(n_features, n)
+        for row in range(n):
+            for feature in range(n_features):
+                values[feature, row] = X[start + row, feature]
+        total[:] = 0.0
+        n_documents = 0
+        for document in range(n):
+            if not sampled[start + document]:
+                continue
+            _set_distances(values, document, distances[:n])
+            n_hits, n_misses = _find_nearest(distances[:n], labels, document, hits, misses)
+            if by_ordering:
+                _add_orderings(values, labels, document, misses[:n_misses], total)
+            elif n_hits > 0:
+                _add_distances(values, labels, document, hits[:n_hits], misses[:n_misses], total)
+            else:
+                continue
+            n_documents += 1
+        if n_documents > 0:
+            n_queries += 1
+            for feature in range(n_features):
+                weights[feature] += total[feature] / n_documents
+    return n_queries

@@ -1,0 +1,48 @@
+"""From NAME=VALUE on a command line to parameters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from ranksieve.registry import Registry
+
+
+def parameters_of(
+    registry: Registry, name: str, settings: list[str], seed: int | None
+) -> dict[str, Any]:
+    """Parameters of a method, checked to be its own; ``seed`` is its ``random_state``."""
+    parameters = _parsed(settings)
+    registry.check_parameters(name, parameters)
+    if seed is not None:
+        if "random_state" not in registry[name].defaults:
+            raise ValueError(f"{registry.what} {name!r} draws no random numbers: leave out --seed")
+        if "random_state" in parameters:
+            raise ValueError("the seed is given twice, by --seed and by --param random_state")
+        parameters["random_state"] = seed
+    return parameters
+
+
+def _parsed(settings: list[str]) -> dict[str, Any]:
+    """Parameter -> value, from texts NAME=VALUE."""
+    parameters: dict[str, Any] = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not (name and equals):
+            raise typer.BadParameter(f"--param needs NAME=VALUE, got {setting!r}")
+        if name in parameters:
+            raise typer.BadParameter(f"--param {name} is given twice")
+        parameters[name] = _value(value)
+    return parameters
+
+
+def _value(text: str) -> Any:
+    """What a text stands for in JSON (a number, true, null, a list); else the text itself."""
+    import json
+
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

@@ -1,0 +1,115 @@
+"""Models on disk, as JSON: nothing in such a file is ever run or unpickled."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from ranksieve.data import DataError
+from ranksieve.io.records import PathLike, get, get_texts, read_record, write_text
+from ranksieve.io.selection import Selection, selection_of
+
+FORMAT = "ranksieve-model"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A trained ranker, in numbers and texts.
+
+    Attributes
+    ----------
+    ranker : str
+        Its class in ``ranksieve.rankers``.
+    parameters : dict
+        Of the class.
+    n_features_in : int
+        Features that it was trained on.
+    feature_names : list of str or None
+        Their names, if they say more than their numbers.
+    selection : Selection or None
+        How they were chosen from more.
+    learned : dict
+        What training has found.
+    ranksieve : str
+        Version of the program.
+    """
+
+    ranker: str
+    parameters: dict[str, Any]
+    n_features_in: int
+    feature_names: list[str] | None
+    selection: Selection | None
+    learned: dict[str, Any]
+    ranksieve: str
+
+    def to_json(self) -> str:
+        """Text for :func:`read_model`: a line for each part."""
+        selection = None if self.selection is None else self.selection.to_record()
+        record = {"format": FORMAT, "version": VERSION} | vars(self) | {"selection": selection}
+        lines = [f"{json.dumps(key)}: {_dumped(value)}" for key, value in record.items()]
+        lines.append(f'"checksum": "{_checksum(record)}"')
+        return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def write_model(model: SavedModel, path: PathLike) -> None:
+    """Write JSON that :func:`read_model` reads back; replaced only when all is written."""
+    write_text(model.to_json(), path)
+
+
+def read_model(path: PathLike) -> SavedModel:
+    """Read and check a model, as :func:`write_model` writes it.
+
+    Raises
+    ------
+    DataError
+        ``file:line: what is wrong``; line 0 if it is not a matter of one line.
+    """
+    record = read_record(path)
+    try:
+        return _model(record)
+    except DataError as error:
+        raise DataError(f"{path}:0: {error}") from None
+
+
+def _model(record: Any) -> SavedModel:
+    found = record.get("format") if isinstance(record, dict) else None
+    if found != FORMAT:
+        raise DataError(f"not a model of ranksieve: its format is {found!r:.40}")
+    version = get(record, "version", int)
+    if version > VERSION:
+        raise DataError(
+            f"written by a newer version of ranksieve: format {version}, this one reads {VERSION}"
+        )
+    checksum = get(record, "checksum", str)
+    if checksum != _checksum({key: value for key, value in record.items() if key != "checksum"}):
+        raise DataError("the model is damaged: its checksum is not that of its content")
+    n_features_in = get(record, "n_features_in", int)
+    named, chosen = record.get("feature_names"), record.get("selection")
+    names = None if named is None else get_texts(record, "feature_names")
+    if names is not None and len(names) != n_features_in:
+        raise DataError(f"{len(names)} feature names for {n_features_in} features")
+    selection = None if chosen is None else selection_of(chosen)
+    if selection is not None and len(selection.features) != n_features_in:
+        raise DataError(f"{len(selection.features)} selected for {n_features_in} features")
+    return SavedModel(
+        ranker=get(record, "ranker", str),
+        parameters=get(record, "parameters", dict),
+        n_features_in=n_features_in,
+        feature_names=names,
+        selection=selection,
+        learned=get(record, "learned", dict),
+        ranksieve=get(record, "ranksieve", str),
+    )
+
+
+def _checksum(record: dict[str, Any]) -> str:
+    """Of the content, whatever the order and spacing of the text."""
+    text = json.dumps(record, sort_keys=True, allow_nan=False)
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, allow_nan=False)

@@ -1,0 +1,215 @@
+"""LightGBM's distributed training on the workers of a Dask cluster.
+
+Each worker holds a run of shards. LightGBM's own Dask estimator lets the scheduler place the data,
+so that trees differ from one call to the next; here the runs are fixed by the number of workers.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Iterable
+from contextlib import suppress
+from time import sleep
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from ranksieve.data import Block, DataError
+from ranksieve.engine import Source, engine_of
+from ranksieve.engine.dask import Stored
+from ranksieve.io.shards import Shards
+from ranksieve.metrics import NDCG
+from ranksieve.rankers.lightgbm_data import as_known, dataset_of
+from ranksieve.rankers.stages import ROUNDING, Measured
+
+_POLL = 1.0  # seconds after which to ask whether all workers are still there
+_NAMES_OF_LEARNER = {"tree_learner", "tree", "tree_type", "tree_learner_type"}
+_LEARNERS = ("data", "data_parallel", "voting", "voting_parallel")
+_NETWORK = re.compile(r"^\[(machines|num_machines|local_listen_port): .*\]\n", re.MULTILINE)
+
+
+def train_on_workers(
+    shards: Shards, parameters: dict[str, Any], n_trees: int, query_weights: np.ndarray | None
+) -> Any:
+    """Train on shards of a Dask cluster, beside them.
+
+    Parameters
+    ----------
+    shards : Shards
+        Opened with a client.
+    parameters : dict
+        Of LightGBM. Those about threads and the network are set here.
+    n_trees : int
+    query_weights : array or None
+        A weight for each query.
+
+    Returns
+    -------
+    lightgbm.Booster
+
+    Notes
+    -----
+    Rows stay on their workers, which exchange histograms: for each split of a tree, numbers of
+    features x bins, whatever the number of rows. Calls on one cluster wait for each other.
+    """
+    import lightgbm
+    from distributed import MultiLock
+
+    parameters = {"tree_learner": _learner(parameters)} | parameters
+    client = shards.client
+    threads = client.nthreads()
+    workers = sorted(threads)[: shards.n_shards]
+    runs = np.array_split(np.arange(shards.n_shards), len(workers))
+    # All parts must run at once, so no other call may hold some of the workers.
+    with MultiLock([f"ranksieve-trees-{worker}" for worker in workers], client=client):
+        ports = [client.submit(_Port, workers=[worker], pure=False) for worker in workers]
+        names = [
+            client.submit(_Port.name, port, workers=[worker], pure=False)
+            for port, worker in zip(ports, workers, strict=True)
+        ]
+        machines = _gather(client, workers, names)
+        parts = [
+            client.submit(
+                _train_part,
+                Stored.of(shards),
+                run.tolist(),
+                parameters | {"num_threads": threads[worker]},
+                n_trees,
+                query_weights,
+                (machines, rank, ports[rank]),
+                workers=[worker],
+                pure=False,
+            )
+            for rank, (worker, run) in enumerate(zip(workers, runs, strict=True))
+        ]
+        text, *_ = _gather(client, workers, parts)
+    return lightgbm.Booster(model_str=text)
+
+
+def _learner(parameters: dict[str, Any]) -> str:
+    """How machines share the work; a DataError for ways that need all rows on each of them."""
+    given = [parameters[name] for name in sorted(_NAMES_OF_LEARNER & parameters.keys())]
+    learner = given[0] if given else "data"
+    if learner not in _LEARNERS:
+        raise DataError(
+            f"tree_learner={learner!r} cannot be used on a Dask cluster, where each worker has "
+            f"some of the rows; use one of {', '.join(_LEARNERS)}"
+        )
+    return learner
+
+
+class _Port:
+    """A free port of a worker, kept until LightGBM takes it."""
+
+    def __init__(self) -> None:
+        from distributed import get_worker
+
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self._socket.bind(("", 0))
+        # LightGBM compares it with the addresses of the machine, and knows no names.
+        self._host = socket.gethostbyname(urlsplit(get_worker().address).hostname or "localhost")
+
+    def name(self) -> str:
+        return f"{self._host}:{self._socket.getsockname()[1]}"
+
+    def release(self) -> None:
+        self._socket.close()
+
+
+def _train_part(
+    stored: Stored,
+    run: list[int],
+    parameters: dict[str, Any],
+    n_trees: int,
+    query_weights: np.ndarray | None,
+    place: tuple[list[str], int, _Port],
+) -> str | None:
+    """Train together with the other workers; the model as text, from the first of them."""
+    import lightgbm
+
+    machines, rank, port = place
+    opened = stored.open_on_worker()
+    data = dataset_of([opened.block(number) for number in run], query_weights)
+    network = {
+        "machines": ",".join(machines),
+        "num_machines": len(machines),
+        "local_listen_port": int(machines[rank].rpartition(":")[2]),
+    }
+    port.release()
+    booster = lightgbm.train(parameters | (network if len(machines) > 1 else {}), data, n_trees)
+    booster.free_network()
+    # Addresses are of no use later, and would make the same trees look different.
+    return None if rank else _NETWORK.sub("", booster.model_to_string())
+
+
+def _gather(client: Any, workers: list[str], futures: list[Any]) -> list[Any]:
+    """Results of one future per worker; an error if one fails or its worker is lost."""
+    from distributed import wait
+
+    waiting = dict(zip(workers, futures, strict=True))
+    while waiting:
+        with suppress(TimeoutError):
+            wait(list(waiting.values()), timeout=_POLL, return_when="FIRST_COMPLETED")
+        _check_alive(client, waiting)
+        for worker in [worker for worker, future in waiting.items() if future.done()]:
+            try:
+                waiting[worker].result()
+            except Exception:
+                sleep(_POLL)  # a worker fails when another is lost, which may be known later
+                _check_alive(client, waiting)
+                raise
+            del waiting[worker]
+    return client.gather(futures)
+
+
+def _check_alive(client: Any, workers: Iterable[str]) -> None:
+    lost = set(workers) - client.nthreads().keys()
+    if lost:
+        raise DataError(
+            f"worker {min(lost)} was lost while it trained; the cluster's logs say why (too little "
+            "memory?)"
+        )
+
+
+class _Staged:
+    """Statistic: NDCG of held-out queries after each tree."""
+
+    title = "Validation"
+
+    def __init__(self, block: Block, text: str, cutoff: int) -> None:
+        import lightgbm
+
+        self.block = block
+        self.booster = lightgbm.Booster(model_str=text)
+        self.measured = Measured(block, NDCG(cutoff), "lightgbm", False)
+
+    def sums(self) -> np.ndarray:
+        """Sum over queries, for each number of trees."""
+        X, scores = as_known(self.block.X), np.zeros(len(self.block.y))
+        sums = np.empty(self.booster.num_trees())
+        for tree in range(len(sums)):
+            scores += self.booster.predict(
+                X, start_iteration=tree, num_iteration=1, raw_score=True, num_threads=1
+            )
+            sums[tree] = self.measured.values(self.measured.ranking(scores)).sum()
+        return sums
+
+
+def best_number_of_trees(booster: Any, validation: Source, cutoff: int, patience: int) -> int:
+    """Trees that early stopping would have kept.
+
+    That is the number with the best NDCG@cutoff on the validation data (LightGBM's convention; the
+    smallest of equals), of those before which ``patience`` trees never passed without a better one.
+    """
+    parameters = booster.model_to_string(), cutoff
+    with engine_of(validation).start(_Staged, *parameters) as workers:
+        values = workers.sum("sums") / validation.n_queries
+    best = 0
+    for tree, value in enumerate(values):
+        if value > values[best] + ROUNDING:
+            best = tree
+        elif tree - best >= patience:
+            break
+    return best + 1

@@ -1,0 +1,92 @@
+"""Ranking data as LightGBM takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ranksieve.data import Block, DataError, RankingData
+from ranksieve.engine import Source, engine_of
+from ranksieve.rankers.stages import block_weights
+
+LARGEST_LABEL = 30  # LightGBM's table of gains ends there
+
+
+def as_known(X: Any) -> Any:
+    """Rows in a form that libraries of trees take: scipy's matrices, but not its sparse arrays."""
+    return sparse.csr_matrix(X) if sparse.issparse(X) else np.ascontiguousarray(X)
+
+
+def blocks_of(source: Source) -> list[Block]:
+    """All rows of a source in this process; those of shards are mapped, not read."""
+    if isinstance(source, RankingData):
+        return [Block(source.X, source.y, source.query_ptr)]
+    return [source.block(number) for number in range(source.n_shards)]
+
+
+def dataset_of(
+    blocks: Iterable[Block], query_weights: np.ndarray | None, reference: Any = None
+) -> Any:
+    """LightGBM's Dataset of neighboring blocks.
+
+    Parameters
+    ----------
+    blocks : iterable of Block
+    query_weights : array or None
+        A weight for each query of the source, not only of these blocks.
+    reference : lightgbm.Dataset, optional
+        Whose bins to use.
+    """
+    import lightgbm
+
+    blocks = list(blocks)
+    X: Any = [as_known(block.X) for block in blocks]  # LightGBM joins arrays without a copy
+    if blocks[0].is_sparse:
+        X = sparse.vstack(X, format="csr")
+    counts = [np.diff(block.query_ptr) for block in blocks]
+    weights = None
+    if query_weights is not None:
+        parts = [block_weights(block, query_weights) for block in blocks]
+        weights = np.repeat(np.concatenate(parts), np.concatenate(counts))
+    return lightgbm.Dataset(
+        X,
+        np.concatenate([block.y for block in blocks]),
+        reference=reference,
+        weight=weights,
+        group=np.concatenate(counts),
+    )
+
+
+class _Labels:
+    """Statistic: labels that are not whole numbers of a range."""
+
+    title = "Labels"
+
+    def __init__(self, block: Block, largest: int) -> None:
+        self.block = block
+        self.largest = largest
+
+    def first_wrong(self) -> tuple[int, float] | None:
+        """Row and label of the first wrong one, if there is one."""
+        y = self.block.y
+        wrong = (y != np.floor(y)) | (y < 0) | (y > self.largest)
+        if not np.any(wrong):
+            return None
+        row = int(np.argmax(wrong))
+        return self.block.first_row + row, float(y[row])
+
+
+def check_whole_labels(name: str, source: Source, largest: int = LARGEST_LABEL) -> None:
+    """Raise a DataError unless all labels are whole numbers from 0 to ``largest``."""
+    with engine_of(source).start(_Labels, largest) as workers:
+        wrong = [found for found in workers.collect("first_wrong") if found is not None]
+    if wrong:
+        row, label = wrong[0]
+        if isinstance(source, RankingData):
+            row = int(source.row_order[row])
+        raise DataError(
+            f"{name} needs whole labels from 0 to {largest}, but row {row} has {label:g}"
+        )

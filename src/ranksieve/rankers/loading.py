@@ -1,0 +1,77 @@
+"""Rankers from files."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from typing import Any
+
+import numpy as np
+
+from ranksieve import rankers
+from ranksieve._version import __version__
+from ranksieve.base import Ranker
+from ranksieve.data import DataError
+from ranksieve.io.model import SavedModel, read_model
+
+
+def load_model(path: str | os.PathLike[str]) -> Ranker:
+    """Read a ranker that ``save_model`` has written.
+
+    Returns
+    -------
+    Ranker
+        Trained. If it was saved with a selection, that is its ``selection_``, and ``predict``
+        takes rows with all features, too.
+
+    Raises
+    ------
+    DataError
+        ``file:line: what is wrong`` with a file that is damaged, or no model.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.rankers import RankSVM, load_model
+    >>> data, _ = make_ranking(20)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.json"
+    >>> ranker = RankSVM(C=0.1).fit(data)
+    >>> ranker.save_model(path)
+    >>> load_model(path)
+    RankSVM(C=0.1)
+    >>> bool((load_model(path).predict(data) == ranker.predict(data)).all())
+    True
+    """
+    model = read_model(path)
+    try:
+        return _restored(model)
+    except DataError as error:
+        raise DataError(f"{path}:0: {error}") from None
+
+
+def _restored(model: SavedModel) -> Ranker:
+    ranker = _made(model)
+    ranker.n_features_in_ = model.n_features_in
+    if model.feature_names is not None:
+        ranker.feature_names_in_ = np.array(model.feature_names, dtype=object)
+    if model.selection is not None:
+        ranker.selection_ = model.selection
+    ranker._relearn(model.learned)
+    return ranker
+
+
+def _made(model: SavedModel) -> Ranker:
+    """An untrained ranker of this class with these parameters."""
+    kind: Any = getattr(rankers, model.ranker) if model.ranker in rankers.__all__ else None
+    if not (inspect.isclass(kind) and issubclass(kind, Ranker)):
+        raise DataError(
+            f"this version of ranksieve ({__version__}) knows no ranker {model.ranker!r:.40}; "
+            f"the file is of version {model.ranksieve:.20}"
+        )
+    try:
+        ranker: Ranker = kind._with_settings(model.parameters)
+        ranker._validate_params()
+    except (TypeError, ValueError) as error:
+        raise DataError(f"the parameters are not those of {model.ranker}: {error}") from None
+    return ranker

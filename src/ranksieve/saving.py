@@ -1,0 +1,81 @@
+"""From a trained ranker to a record for a file, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from ranksieve._version import __version__
+from ranksieve.data import DataError
+from ranksieve.io.model import SavedModel
+from ranksieve.io.selection import Selection
+from ranksieve.metrics import CONVENTIONS, Convention, Measure
+
+
+class Trained(Protocol):
+    """What a ranker must have to be written to a file."""
+
+    n_features_in_: int
+
+    def _settings(self) -> dict[str, Any]:
+        """Parameters of the class."""
+
+    def _learned(self) -> dict[str, Any]:
+        """What training has found, as JSON can hold it."""
+
+
+def model_of(ranker: Trained, selection: Selection | None) -> SavedModel:
+    """Record of a trained ranker; a ValueError if a parameter has no name in JSON."""
+    if selection is not None and len(selection.features) != ranker.n_features_in_:
+        raise DataError(
+            f"the selection has {len(selection.features)} features, but the ranker was trained on "
+            f"{ranker.n_features_in_}"
+        )
+    names = getattr(ranker, "feature_names_in_", None)
+    given = ranker._settings().items()
+    return SavedModel(
+        ranker=type(ranker).__name__,
+        parameters={name: _plain(name, value) for name, value in given},
+        n_features_in=int(ranker.n_features_in_),
+        feature_names=None if names is None else [str(name) for name in names],
+        selection=selection,
+        learned=ranker._learned(),
+        ranksieve=__version__,
+    )
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A parameter in a form that JSON holds and the class takes."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_plain(name, item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(name, item) for key, item in value.items()}
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _plain(name, value.tolist())
+    if isinstance(value, Measure) or (
+        isinstance(value, Convention) and CONVENTIONS.get(value.name) == value
+    ):
+        return value.name
+    raise ValueError(
+        f"parameter {name}={value!r} cannot be written to a file; give it a name or a number with "
+        f"set_params({name}=...)"
+    )
+
+
+def numbers(learned: Mapping[str, Any], key: str, *shape: int | None) -> np.ndarray:
+    """Finite numbers of a shape, in which None is any length; a DataError if they are not there."""
+    try:
+        values = np.array(learned[key], dtype=np.float64)
+    except (KeyError, TypeError, ValueError):
+        raise DataError(f"{key!r} should be numbers") from None
+    fits = len(shape) == values.ndim and all(
+        wanted in (None, found) for wanted, found in zip(shape, values.shape, strict=True)
+    )
+    if not fits or not np.isfinite(values).all():
+        wanted = " x ".join("any" if length is None else str(length) for length in shape)
+        raise DataError(f"{key!r} should be {wanted} finite numbers, not {values.shape}")
+    return values

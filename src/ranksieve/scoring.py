@@ -1,0 +1,24 @@
+"""Scores of documents by a linear model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ranksieve._kernels.scoring import score_models
+
+
+def linear_scores(X: Any, coef: np.ndarray) -> np.ndarray:
+    """Weighted sum of the features of each row, an array or a CSR matrix.
+
+    Equal rows get equal scores wherever they are; a matrix product does not promise that, and
+    rounding would break their ties.
+    """
+    if sparse.issparse(X):
+        return np.asarray(X @ coef)
+    used = np.flatnonzero(coef)
+    scores = np.empty((len(X), 1))
+    score_models(np.ascontiguousarray(X), used, coef[used, None], scores)
+    return scores[:, 0]

@@ -1,0 +1,98 @@
+"""How much a trained ranker makes of each feature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from ranksieve.base import Ranker
+from ranksieve.data import RankingData
+
+Kind = Literal["auto", "coef", "gain", "permutation", "shap"]
+KINDS = ("auto", "coef", "gain", "permutation", "shap")
+_REPEATS = 5
+
+
+def importances(
+    ranker: Ranker,
+    kind: Kind,
+    train: RankingData,
+    data: RankingData,
+    judge: Callable[[np.ndarray], np.ndarray],
+    random_state: Any = 0,
+) -> np.ndarray:
+    """Importance of each feature to a trained ranker.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        Trained.
+    kind : str
+        ``"coef"``: the absolute weight of a linear ranker times the spread of the feature within
+        queries. ``"gain"``: ``feature_importances_``. ``"auto"``: the first if there are weights,
+        else the second. ``"permutation"``: what ``judge`` loses on average if the feature's values
+        are shuffled within each query. ``"shap"``: the mean absolute SHAP value; of a linear
+        ranker, the weight times the mean absolute distance from the query's mean.
+    train : RankingData
+        What the ranker was trained on, which has the spread of the features.
+    data : RankingData
+        What to shuffle, and whose SHAP values to take.
+    judge : callable
+        Value of each query of ``data``, ranked by scores.
+    random_state : int, RandomState or None
+        Seed of the shuffles.
+    """
+    coef = getattr(ranker, "coef_", None)
+    if kind == "auto":
+        kind = "gain" if coef is None else "coef"
+    if kind == "permutation":
+        return _permutation(ranker, data, judge, random_state)
+    if kind == "gain":
+        return np.asarray(ranker.feature_importances_, dtype=np.float64)
+    if coef is not None:
+        return np.abs(coef) * (_spread(train, 2) if kind == "coef" else _spread(data, 1))
+    if kind == "coef":
+        raise ValueError(
+            f"{type(ranker).__name__} has no weights for importance='coef'; use 'gain'"
+        )
+    return np.abs(ranker._contributions(data.X)).mean(axis=0)
+
+
+def _spread(data: RankingData, power: int) -> np.ndarray:
+    """Mean absolute deviation from the mean of the query (1), or its standard deviation (2)."""
+    starts, counts = data.query_ptr[:-1], data.group_counts
+    found = np.empty(data.n_features)
+    for feature in range(data.n_features):
+        column = data.X[:, [feature]]
+        values = (column.toarray() if sparse.issparse(column) else column)[:, 0].astype(np.float64)
+        means = np.add.reduceat(values, starts) / counts
+        distance = np.abs(values - np.repeat(means, counts))
+        found[feature] = np.mean(distance**power) ** (1 / power)
+    return found
+
+
+def _permutation(
+    ranker: Ranker,
+    data: RankingData,
+    judge: Callable[[np.ndarray], np.ndarray],
+    random_state: Any,
+) -> np.ndarray:
+    random = check_random_state(random_state)
+    X = data.X.toarray() if data.is_sparse else np.array(data.X)
+    whole = judge(ranker.predict(data)).mean()
+    codes = data.query_codes
+    losses = np.zeros(data.n_features)
+    for _ in range(_REPEATS):
+        # One shuffle serves all features, so that equal features are equally important.
+        order = np.lexsort((random.random(data.n_rows), codes))
+        for feature in range(data.n_features):
+            column = X[:, feature].copy()
+            X[:, feature] = column[order]
+            shuffled = RankingData(X, data.y, data.qid, feature_names=data.feature_names)
+            losses[feature] += whole - judge(ranker.predict(shuffled)).mean()
+            X[:, feature] = column
+    return losses / _REPEATS

@@ -1,0 +1,191 @@
+"""What selectors around a ranker share: folds, judgment, groups of features, the final ranker."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ranksieve.base import Ranker, RankSelector, as_source
+from ranksieve.data import DataError, RankingData
+from ranksieve.engine import Source
+from ranksieve.metrics import CONVENTIONS, Convention, Measure, parse_measure
+from ranksieve.rankers import RankRLS, as_ranker
+from ranksieve.selectors.checkpoint import Checkpoint, fingerprint
+from ranksieve.selectors.choices import feature_indices
+from ranksieve.selectors.heldout import Fold, HeldOut, make_folds
+
+RULES = ("best", "one_se", "tolerance")
+
+
+class WrapperSelector(RankSelector):
+    """Base of selectors that train a ranker on subsets of the features.
+
+    A subclass declares the parameters that are checked here.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **RankSelector._parameter_constraints,
+        "ranker": "no_validation",
+        "n_features_to_select": [
+            *RankSelector._parameter_constraints["n_features_to_select"],
+            StrOptions(set(RULES)),
+        ],
+        "measure": [str, Measure],
+        "cv": [Interval(Integral, 2, None, closed="left"), StrOptions({"leave-query-out"}), list],
+        "include": ["array-like"],
+        "exclude": ["array-like"],
+        "groups": ["array-like", None],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "convention": [StrOptions(set(CONVENTIONS)), Convention],
+        "ties": [StrOptions({"average", "stable"})],
+        "checkpoint": "no_validation",
+        "random_state": ["random_state"],
+    }
+
+    ranker: Any
+    measure: Any
+    cv: Any
+    include: Sequence[int | str]
+    exclude: Sequence[int | str]
+    groups: Any
+    tol: float
+    convention: Any
+    ties: str
+    checkpoint: Any
+    random_state: Any
+
+    def fit(self, X: Any, y: Any = None, qid: Any = None, eval_set: Any = None) -> Any:
+        """Select features.
+
+        Parameters
+        ----------
+        X : array, frame, sparse matrix, RankingData or opened shards
+            A RankingData or shards bring labels and query ids along; leave out ``y`` and ``qid``.
+            Shards are read into memory.
+        y : array of shape (rows,)
+            Labels; larger is more relevant.
+        qid : array of shape (rows,)
+            Query of each row.
+        eval_set : tuple (X, y, qid), RankingData or opened shards, optional
+            Queries to judge by, instead of parts of the data.
+        """
+        return self._fit(X, y, qid, eval_set=eval_set)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Scores of documents by ``ranker_``, given all features; larger is better."""
+        check_is_fitted(self)
+        if isinstance(X, RankingData):
+            return self.ranker_.predict(X.take_features(self.support_))
+        finite = "allow-nan" if self.ranker_._allows_missing else True
+        X = validate_data(self, X, reset=False, accept_sparse="csr", ensure_all_finite=finite)
+        return self.ranker_._scores(X[:, np.flatnonzero(self.support_)])
+
+    def _ranker(self) -> Ranker:
+        return RankRLS() if self.ranker is None else as_ranker(self.ranker)
+
+    def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
+        ranker = self._ranker()
+        data = _in_memory(source)
+        if not ranker._allows_missing:
+            data.check_finite()
+        given = None
+        if held_out.get("eval_set") is not None:
+            given = Fold(data, _in_memory(as_source(held_out["eval_set"], data.n_features)))
+        chosen = self._search(data, given, ranker, k)
+        kept = data.take_features(np.sort(chosen))
+        if data.has_feature_names:
+            self.ranker_ = clone(ranker).fit(kept)
+        else:
+            self.ranker_ = clone(ranker).fit(kept.X, kept.y, qid=kept.qid)
+        return chosen
+
+    @abstractmethod
+    def _search(self, data: RankingData, given: Fold | None, ranker: Ranker, k: int) -> list[int]:
+        """Features in the order of choice; ``k`` is a number of groups, or the most of them.
+
+        ``given`` has the queries to judge by, if there is an ``eval_set``.
+        """
+
+    def _folds(self, data: RankingData, given: Fold | None) -> list[Fold]:
+        return make_folds(data, self.cv, self.random_state) if given is None else [given]
+
+    def _held_out(self, data: RankingData, folds: list[Fold], ranker: Ranker) -> HeldOut:
+        measure = parse_measure(self.measure)
+        search = {}
+        if self.checkpoint is not None:
+            parts = [data for fold in folds for data in fold]
+            told = {name: repr(value) for name, value in sorted(ranker.get_params().items())}
+            search = {
+                "method": type(self).__name__,
+                "data": fingerprint(data, *parts),
+                "ranker": f"{type(ranker).__name__} {told}",
+                "measure": f"{measure.name}, {self.convention}, {self.ties}",
+            } | self._told()
+        known = Checkpoint(self.checkpoint, search)
+        ties = self.ties == "average"
+        return HeldOut(ranker, folds, measure, self.convention, ties, known)
+
+    def _told(self) -> dict[str, str]:
+        """What results depend on beside data, ranker and measure."""
+        return {}
+
+    def _number_to_select(self, n_features: int) -> int:
+        n_groups = len(self._groups(n_features))
+        if isinstance(self.n_features_to_select, str):
+            return n_groups
+        return super()._number_to_select(n_groups)
+
+    def _groups(self, n_features: int) -> list[tuple[int, ...]]:
+        """Features that come and go together, in the order of their first ones."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            names = np.array([str(number + 1) for number in range(n_features)], dtype=object)
+        if self.groups is None:
+            return [(feature,) for feature in range(n_features)]
+        listed = list(self.groups)
+        if all(isinstance(group, (list, tuple, set)) for group in listed):
+            groups: list[tuple[int, ...]]
+            groups = [tuple(feature_indices("groups", group, names)) for group in listed]
+            together = [feature for group in groups for feature in group]
+            if len(set(together)) != len(together):
+                raise DataError("groups: a feature is in two of them")
+            groups += [(feature,) for feature in range(n_features) if feature not in set(together)]
+            return sorted(groups, key=min)
+        if len(listed) != n_features:
+            raise DataError(f"groups has {len(listed)} labels for {n_features} features")
+        by_label: dict[Any, list[int]] = {}
+        for feature, label in enumerate(listed):
+            by_label.setdefault(label, []).append(feature)
+        return [tuple(group) for group in by_label.values()]
+
+    def _listed(self, which: str, data: RankingData, groups: list[tuple[int, ...]]) -> list[int]:
+        """Places of the groups of the features that a parameter lists, in its order."""
+        features = feature_indices(which, getattr(self, which), data.feature_names)
+        place_of = {feature: place for place, group in enumerate(groups) for feature in group}
+        return list(dict.fromkeys(place_of[feature] for feature in features))
+
+
+def _in_memory(source: Source) -> RankingData:
+    return source if isinstance(source, RankingData) else source.read()
+
+
+def varying(data: RankingData) -> np.ndarray:
+    """Whether each feature differs within any query; a missing value is a value of its own."""
+    starts = data.query_ptr[:-1]
+    found = np.empty(data.n_features, dtype=bool)
+    width = 64  # columns at a time
+    for first in range(0, data.n_features, width):
+        part = data.X[:, first : first + width]
+        values = part.toarray() if sparse.issparse(part) else part
+        values = np.where(np.isnan(values), -np.inf, values)
+        low, high = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
+        found[first : first + width] = np.any(low != high, axis=0)
+    return found

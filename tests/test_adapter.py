@@ -1,0 +1,351 @@
+"""Rankers of other libraries."""
+
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import catboost
+import lightgbm
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+import xgboost
+from catboost import CatBoostRanker
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from lightgbm import DaskLGBMRanker, LGBMRanker
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, GroupKFold
+from xgboost import XGBRanker
+
+from ranksieve import DataError, RankingData, limit_threads, make_ranking
+from ranksieve.metrics import make_query_scorer
+from ranksieve.rankers import LambdaMART, RankerAdapter, RankRLS, as_ranker
+
+QUIET = dict(verbose=False, allow_writing_files=False)
+
+
+def lightgbm_as_documented(train, test, weights=None, held_out=None, **settings):
+    """Scores of the library when it is used by hand, on data that is grouped already."""
+    ranker = LGBMRanker(n_estimators=15, n_jobs=1, verbosity=-1, **settings)
+    options = {}
+    if held_out is not None:
+        options = dict(eval_X=(held_out.X,), eval_y=(held_out.y,))
+        options["eval_group"] = [held_out.group_counts]
+    if weights is not None:
+        options["sample_weight"] = np.repeat(weights, train.group_counts)
+    return ranker.fit(train.X, train.y, group=train.group_counts, **options).predict(test.X)
+
+
+def xgboost_as_documented(train, test, weights=None, held_out=None, **settings):
+    ranker = XGBRanker(n_estimators=15, n_jobs=1, **settings)
+    options = {}
+    if held_out is not None:
+        options["eval_set"] = [(held_out.X, held_out.y)]
+        options["eval_group"] = [held_out.group_counts]
+    ranker.fit(
+        train.X, train.y, group=train.group_counts, sample_weight=weights, verbose=False, **options
+    )
+    return ranker.predict(test.X)
+
+
+def catboost_as_documented(train, test, weights=None, held_out=None, **settings):
+    ranker = CatBoostRanker(iterations=15, thread_count=1, **QUIET, **settings)
+    rows = None if weights is None else np.repeat(weights, train.group_counts)
+    pool = catboost.Pool(train.X, train.y, group_id=train.query_codes, group_weight=rows)
+    validation = None
+    if held_out is not None:
+        validation = catboost.Pool(held_out.X, held_out.y, group_id=held_out.query_codes)
+    return ranker.fit(pool, eval_set=validation).predict(test.X)
+
+
+LIBRARIES = {
+    "lightgbm": SimpleNamespace(
+        make=lambda **own: LGBMRanker(n_estimators=15, n_jobs=1, **own),
+        as_documented=lightgbm_as_documented,
+        stopping=dict(early_stopping_round=2),
+        leaves="num_leaves",
+    ),
+    "xgboost": SimpleNamespace(
+        make=lambda **own: XGBRanker(n_estimators=15, n_jobs=1, **own),
+        as_documented=xgboost_as_documented,
+        stopping=dict(early_stopping_rounds=2),
+        leaves="max_depth",
+    ),
+    "catboost": SimpleNamespace(
+        make=lambda **own: CatBoostRanker(iterations=15, thread_count=1, **own),
+        as_documented=catboost_as_documented,
+        stopping=dict(early_stopping_rounds=2),
+        leaves="depth",
+    ),
+}
+
+
+@pytest.fixture(params=LIBRARIES)
+def library(request):
+    return LIBRARIES[request.param]
+
+
+@pytest.fixture(scope="module")
+def parts():
+    data, _ = make_ranking(90, docs_per_query=(1, 20), noise=0.5, random_state=4)
+    return [data.take_queries(range(first, first + 30)) for first in (0, 30, 60)]
+
+
+@pytest.fixture
+def weights(parts):
+    return np.random.default_rng(0).random(parts[0].n_queries)
+
+
+class TestEveryLibrary:
+    def test_as_by_hand(self, library, parts, weights):
+        train, _, test = parts
+        for query_weights in (None, weights):
+            ranker = as_ranker(library.make()).fit(train, sample_weight=query_weights)
+            expected = library.as_documented(train, test, weights=query_weights)
+            np.testing.assert_allclose(ranker.predict(test), expected, rtol=1e-12)
+
+    def test_stops_early_only_if_told_to(self, library, parts):
+        train, held_out, test = parts
+        found = []
+        for setting in ({}, library.stopping):
+            ranker = as_ranker(library.make(**setting)).fit(train, eval_set=held_out)
+            expected = library.as_documented(train, test, held_out=held_out, **setting)
+            np.testing.assert_allclose(ranker.predict(test), expected, rtol=1e-12)
+            found.append(ranker)
+        assert found[0].feature_importances_.sum() > 0
+        if not isinstance(found[0].estimator, CatBoostRanker):  # which keeps the best of all trees
+            all_trees = library.as_documented(train, test)
+            np.testing.assert_allclose(found[0].predict(test), all_trees, rtol=1e-12)
+
+    def test_early_stopping_changes_something(self, library, parts):
+        train, held_out, test = parts
+        wrong = RankingData(held_out.X, held_out.y.max() - held_out.y, held_out.qid)
+        all_trees = as_ranker(library.make()).fit(train)
+        few_trees = as_ranker(library.make(**library.stopping)).fit(train, eval_set=wrong)
+        assert not np.allclose(all_trees.predict(test), few_trees.predict(test))
+        ours, all_ = few_trees.feature_importances_, all_trees.feature_importances_
+        assert np.count_nonzero(ours) < np.count_nonzero(all_)
+
+    def test_query_ids_of_any_kind_in_any_order(self, library, parts):
+        train, held_out, test = parts
+        expected = as_ranker(library.make()).fit(train, eval_set=held_out).predict(test)
+        # One document of each query at a time, so that queries keep their order but not their rows.
+        place = np.concatenate([np.arange(n) for n in train.group_counts])
+        order = np.argsort(place, kind="stable")
+        names = np.array([f"query {n}" for n in train.qid])[order]
+        held_out_set = (held_out.X, held_out.y, held_out.qid)
+        ranker = as_ranker(library.make())
+        ranker.fit(train.X[order], train.y[order], qid=names, eval_set=held_out_set)
+        np.testing.assert_array_equal(ranker.predict(test), expected)
+        np.testing.assert_array_equal(ranker.predict(test.X[::-1]), expected[::-1])
+
+    def test_an_estimator_that_is_fitted_already(self, library, parts):
+        train, _, test = parts
+        fitted = as_ranker(library.make()).fit(train).estimator_
+        ranker = as_ranker(fitted)
+        assert ranker.estimator_ is fitted
+        assert ranker.n_features_in_ == train.n_features
+        np.testing.assert_allclose(ranker.predict(test), fitted.predict(test.X), rtol=1e-12)
+        before = fitted.predict(test.X)
+        again = clone(ranker).fit(train.take_queries(range(10)))
+        np.testing.assert_array_equal(fitted.predict(test.X), before)
+        assert not np.allclose(again.predict(test), before)
+        with pytest.raises(sklearn.exceptions.NotFittedError):
+            clone(ranker).predict(test)
+
+    def test_names_of_a_fitted_estimator(self, library, parts):
+        train, _, test = parts
+        names = [f"feature{n}" for n in range(train.n_features)]
+        frame = pd.DataFrame(train.X, columns=names)
+        fitted = library.make()
+        if isinstance(fitted, LGBMRanker):
+            fitted.set_params(verbosity=-1).fit(frame, train.y, group=train.group_counts)
+        elif isinstance(fitted, XGBRanker):
+            fitted.fit(frame, train.y, qid=train.query_codes)
+        else:
+            fitted.set_params(**QUIET).fit(frame, train.y, group_id=train.query_codes)
+        ranker = as_ranker(fitted)
+        assert ranker.feature_names_in_.tolist() == names
+        expected = fitted.predict(pd.DataFrame(test.X, columns=names))
+        np.testing.assert_allclose(ranker.predict(test), expected, rtol=1e-12)
+        np.testing.assert_allclose(
+            ranker.predict(pd.DataFrame(test.X, columns=names)), expected, rtol=1e-12
+        )
+        with pytest.raises(ValueError, match="feature names"):
+            ranker.predict(pd.DataFrame(test.X, columns=names[::-1]))
+        assert ranker.feature_importances_.shape == (train.n_features,)
+
+    def test_given_estimator_is_not_changed(self, library, parts):
+        given = library.make()
+        before = given.get_params()
+        RankerAdapter(given).fit(parts[0])
+        assert given.get_params() == before
+        with pytest.raises(Exception, match="(?i)fit"):
+            given.predict(parts[0].X)
+
+    def test_missing_values_and_sparse_rows(self, library, parts):
+        train, _, test = parts
+        X = np.where(np.random.default_rng(0).random(train.X.shape) < 0.2, np.nan, train.X)
+        dense = as_ranker(library.make()).fit(X, train.y, qid=train.qid)
+        assert np.isfinite(dense.predict(X)).all()
+        matrix = sparse.csr_array(train.X)
+        matrix.indices = matrix.indices.astype(np.int64)
+        ranker = as_ranker(library.make()).fit(matrix, train.y, qid=train.qid)
+        assert ranker.score(sparse.csr_array(test.X), test.y, qid=test.qid) > 0.4
+
+    def test_nothing_is_written(self, library, parts, capfd, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        as_ranker(library.make()).fit(parts[0], eval_set=parts[1])
+        assert capfd.readouterr() == ("", "")
+        assert not list(tmp_path.iterdir())
+
+    def test_grid_search(self, library, parts):
+        train = parts[0]
+        ranker = as_ranker(library.make())
+        with sklearn.config_context(enable_metadata_routing=True):
+            search = GridSearchCV(
+                ranker,
+                {f"estimator__{library.leaves}": [2, 5]},
+                cv=GroupKFold(2),
+                scoring=make_query_scorer("ndcg@5"),
+            ).fit(train.X, train.y, qid=train.qid, groups=train.qid)
+        assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+        assert len(set(search.cv_results_["mean_test_score"])) == 2
+        best = search.best_estimator_.estimator.get_params()[library.leaves]
+        assert best == search.best_params_[f"estimator__{library.leaves}"]
+
+    def test_the_same_wherever_the_data_lives(self, library, parts, everywhere):
+        train, held_out, test = parts
+        found = as_ranker(library.make()).fit(everywhere(train), eval_set=everywhere(held_out))
+        expected = as_ranker(library.make()).fit(train, eval_set=held_out)
+        np.testing.assert_array_equal(found.predict(test), expected.predict(test))
+
+
+@settings(max_examples=20)
+@given(qid=st.lists(st.integers(0, 4), min_size=6, max_size=30))
+def test_however_rows_are_mixed_they_reach_the_library_grouped(qid):
+    rng = np.random.default_rng(len(qid))
+    X, y = rng.normal(size=(len(qid), 2)), rng.integers(0, 3, len(qid))
+    grouped = RankingData(X, y, qid)
+    assume(any(len(set(y[np.array(qid) == query])) > 1 for query in set(qid)))
+    ours = as_ranker(XGBRanker(n_estimators=3, n_jobs=1)).fit(X, y, qid=qid)
+    theirs = XGBRanker(n_estimators=3, n_jobs=1)
+    theirs.fit(grouped.X, grouped.y, group=grouped.group_counts)
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+
+
+def test_importances_are_gains(parts):
+    train = parts[0]
+    ours = as_ranker(LGBMRanker(n_estimators=15)).fit(train)
+    gains = ours.estimator_.booster_.feature_importance("gain")
+    np.testing.assert_array_equal(ours.feature_importances_, gains)
+    wide = RankingData(np.c_[np.zeros(train.n_rows), train.X], train.y, train.qid)
+    ours = as_ranker(XGBRanker(n_estimators=15)).fit(wide)
+    assert ours.feature_importances_.shape == (wide.n_features,)
+    assert ours.feature_importances_[0] == 0
+    mean_gain = ours.estimator_.get_booster().get_score(importance_type="gain")
+    splits = ours.estimator_.get_booster().get_score(importance_type="weight")
+    for name, gain in mean_gain.items():
+        total = ours.feature_importances_[int(name[1:])]
+        np.testing.assert_allclose(total, gain * splits[name], rtol=1e-4)
+    ours = as_ranker(CatBoostRanker(iterations=15)).fit(train)
+    np.testing.assert_allclose(ours.feature_importances_.sum(), 100)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "label", "message"),
+    [
+        (LGBMRanker(), 31, "LGBMRanker needs whole labels from 0 to 30, but row 7 has 31"),
+        (LGBMRanker(), 0.5, "LGBMRanker needs whole labels from 0 to 30, but row 7 has 0.5"),
+        (LGBMRanker(label_gain=[0, 1, 2, 3, 4]), 5, "from 0 to 4, but row 7 has 5"),
+        (LGBMRanker(label_gain="0,1,2,3,4"), 5, "from 0 to 4, but row 7 has 5"),
+        (XGBRanker(), 32, "XGBRanker needs whole labels from 0 to 31, but row 7 has 32"),
+        (XGBRanker(), -1, "XGBRanker needs whole labels from 0 to 31, but row 7 has -1"),
+        (XGBRanker(objective="rank:map"), 2, "rank:map needs whole labels from 0 to 1"),
+    ],
+)
+def test_labels_that_a_library_cannot_take(parts, estimator, label, message):
+    train = parts[0]
+    y = train.y.copy()
+    if label == 2:
+        y = np.minimum(y, 1)
+    y[7] = label
+    with pytest.raises(DataError, match=message):
+        as_ranker(estimator).fit(train.X, y, qid=train.qid)
+    fine = np.minimum(train.y, 1)
+    with pytest.raises(DataError, match=message):
+        as_ranker(estimator).fit(train.X, fine, qid=train.qid, eval_set=(train.X, y, train.qid))
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LGBMRanker(label_gain=list(range(41)), n_estimators=2),
+        XGBRanker(ndcg_exp_gain=False, n_estimators=2),
+        XGBRanker(objective="rank:pairwise", n_estimators=2),
+        CatBoostRanker(iterations=2),
+    ],
+)
+def test_labels_that_it_can(parts, estimator):
+    train = parts[0]
+    y = train.y * 10
+    assert np.isfinite(as_ranker(estimator).fit(train.X, y, qid=train.qid).predict(train)).all()
+
+
+def test_what_is_a_ranker():
+    for ranker in (RankRLS(), LambdaMART(), as_ranker(XGBRanker())):
+        assert as_ranker(ranker) is ranker
+
+    class MyRanker(LGBMRanker):
+        pass
+
+    assert isinstance(as_ranker(MyRanker()), RankerAdapter)
+    accepted = r"lightgbm\.LGBMRanker, xgboost\.XGBRanker, catboost\.CatBoostRanker"
+    for other in (lightgbm.LGBMRegressor(), xgboost.XGBRegressor(), LGBMRanker, None):
+        with pytest.raises(TypeError, match=f"{accepted}; got"):
+            as_ranker(other)
+    with pytest.raises(TypeError, match="LambdaMART trains on a Dask cluster"):
+        as_ranker(DaskLGBMRanker())
+    with pytest.raises(TypeError, match=accepted):
+        RankerAdapter("lightgbm").fit([[1.0], [2.0]], [0, 1], qid=[1, 1])
+
+
+def test_lists_among_the_parameters_of_catboost(parts):
+    ranker = as_ranker(CatBoostRanker(iterations=2, custom_metric=["NDCG:top=5"]))
+    with sklearn.config_context(enable_metadata_routing=True):
+        copy = clone(ranker.set_fit_request(sample_weight=True))
+        assert copy.get_metadata_routing().fit.requests["sample_weight"] is True
+    assert copy.estimator.get_params() == ranker.estimator.get_params()
+    assert copy.estimator is not ranker.estimator
+    copy.fit(parts[0])
+
+
+def test_own_settings_of_the_log_are_kept(parts, capfd):
+    as_ranker(CatBoostRanker(iterations=2, verbose=1, allow_writing_files=False)).fit(parts[0])
+    assert "total:" in capfd.readouterr().out
+    as_ranker(LGBMRanker(n_estimators=2, verbose=1)).fit(parts[0])
+    assert "[LightGBM]" in capfd.readouterr().out
+    RankerAdapter(LGBMRanker(n_estimators=2), verbose=True).fit(parts[0])
+    assert "[LightGBM]" in capfd.readouterr().out
+
+
+def test_other_libraries_are_not_imported():
+    code = (
+        "import sys\n"
+        "from lightgbm import LGBMRanker\n"
+        "from ranksieve.rankers import as_ranker\n"
+        "as_ranker(LGBMRanker())\n"
+        "assert not {'xgboost', 'catboost'} & sys.modules.keys()\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_lambdamart_is_the_same(parts):
+    train, _, test = parts
+    with limit_threads(1):
+        ours = LambdaMART(15).fit(train).predict(test)
+    estimator = LGBMRanker(n_estimators=15, n_jobs=1, deterministic=True, force_row_wise=True)
+    np.testing.assert_allclose(as_ranker(estimator).fit(train).predict(test), ours, rtol=1e-12)

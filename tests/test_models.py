@@ -1,0 +1,318 @@
+"""Models on disk: round trips of every ranker, and every way for a file to be wrong."""
+
+import hashlib
+import inspect
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from catboost import CatBoostRanker
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from lightgbm import LGBMRanker
+from scipy import sparse
+from xgboost import XGBRanker
+
+from ranksieve import DataError, RankingData, __version__, load_model, make_ranking, rankers
+from ranksieve.base import Ranker
+from ranksieve.io.model import read_model
+from ranksieve.metrics import CONVENTIONS, NDCG
+from ranksieve.rankers import AdaRank, LambdaMART, RankBoost, RankNet, RankSVM, as_ranker
+from ranksieve.selectors import TopImportance
+from ranksieve.selectors.record import record_selection
+
+KINDS = [
+    kind
+    for kind in (getattr(rankers, name) for name in rankers.__all__)
+    if inspect.isclass(kind) and issubclass(kind, Ranker) and kind.__name__ != "RankerAdapter"
+]
+
+
+@pytest.fixture(scope="module")
+def data():
+    made, _ = make_ranking(40, n_informative=3, n_redundant=0, n_noise=3, noise=0.2, random_state=2)
+    names = ["bm25", "clicks", "age", "length", "price", "caf\u00e9"]
+    return RankingData(made.X, made.y, made.qid, feature_names=names)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.json"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_ranker_comes_back(kind, data, path):
+    ranker = kind().fit(data)
+    ranker.save_model(path)
+    loaded = load_model(path)
+    assert type(loaded) is kind
+    np.testing.assert_array_equal(loaded.predict(data), ranker.predict(data))
+    np.testing.assert_array_equal(loaded.feature_importances_, ranker.feature_importances_)
+    assert loaded.feature_names_in_.tolist() == data.feature_names.tolist()
+    assert loaded.score(data) == ranker.score(data)
+    kept = {name: v for name, v in kind().get_params().items() if not isinstance(v, tuple)}
+    assert loaded.get_params().items() >= kept.items()
+    again = path.with_name("again.json")
+    loaded.save_model(again)
+    assert again.read_bytes() == path.read_bytes()
+    # It can be trained anew.
+    np.testing.assert_array_equal(loaded.fit(data).predict(data), ranker.predict(data))
+
+
+def test_a_network(data, path):
+    ranker = RankNet(hidden=5, epochs=3).fit(data)
+    ranker.save_model(path)
+    loaded = load_model(path)
+    np.testing.assert_array_equal(loaded.predict(data), ranker.predict(data))
+    np.testing.assert_array_equal(loaded.feature_importances_, ranker.feature_importances_)
+
+
+def test_trees_of_early_stopping(data, path):
+    held_out = data.take_queries(range(15))
+    ranker = LambdaMART(60, early_stopping_rounds=3).fit(data, eval_set=held_out)
+    assert ranker.best_iteration_ < 60
+    ranker.save_model(path)
+    loaded = load_model(path)
+    assert loaded.best_iteration_ == ranker.best_iteration_
+    np.testing.assert_array_equal(loaded.predict(data), ranker.predict(data))
+
+
+OTHERS = {
+    "lightgbm": lambda **stop: LGBMRanker(n_estimators=30, n_jobs=1, **stop),
+    "xgboost": lambda **stop: XGBRanker(n_estimators=30, n_jobs=1, **stop),
+    "catboost": lambda **stop: CatBoostRanker(iterations=30, thread_count=1, **stop),
+}
+
+
+@pytest.mark.parametrize("library", OTHERS)
+@pytest.mark.parametrize("stops", [False, True])
+def test_rankers_of_others(library, stops, data, path):
+    stop = {"early_stopping_rounds": 3} if stops else {}
+    held_out = {"eval_set": data.take_queries(range(15))} if stops else {}
+    ranker = as_ranker(OTHERS[library](**stop)).fit(data, **held_out)
+    ranker.save_model(path)
+    loaded = load_model(path)
+    assert type(loaded.estimator_) is type(ranker.estimator_)
+    np.testing.assert_array_equal(loaded.predict(data), ranker.predict(data))
+    np.testing.assert_allclose(
+        loaded.feature_importances_, ranker.feature_importances_, rtol=1e-4, atol=1e-4
+    )
+    np.testing.assert_allclose(
+        loaded._contributions(data.X), ranker._contributions(data.X), rtol=1e-4, atol=1e-6
+    )
+    parts = ranker._contributions(data.X)
+    rest = ranker.predict(data) - parts.sum(axis=1)
+    np.testing.assert_allclose(rest, rest[0], atol=1e-4)
+    params = ranker.estimator.get_params()
+    assert {k: repr(v) for k, v in loaded.estimator.get_params().items()} == {
+        k: repr(v) for k, v in params.items()
+    }
+    np.testing.assert_array_equal(loaded.fit(data, **held_out).predict(data), ranker.predict(data))
+
+
+def test_boosting_keeps_the_rounds_in_use(data, path):
+    ranker = RankBoost(20, patience=None).fit(data, eval_set=data.take_queries([0, 1, 2]))
+    ranker.save_model(path)
+    assert load_model(path).rounds_ == ranker.rounds_[: ranker.best_round_]
+
+
+def test_what_is_written(data, path):
+    ranker = RankSVM(C=0.5).fit(data)
+    ranker.save_model(path)
+    record = json.loads(path.read_text())
+    assert record.pop("checksum").startswith("sha256:")
+    assert record == {
+        "format": "ranksieve-model",
+        "version": 1,
+        "ranker": "RankSVM",
+        "parameters": ranker.get_params(),
+        "n_features_in": 6,
+        "feature_names": ["bm25", "clicks", "age", "length", "price", "caf\u00e9"],
+        "selection": None,
+        "learned": {"coef": ranker.coef_.tolist()},
+        "ranksieve": __version__,
+    }
+
+
+def test_no_names_no_names(data, path):
+    RankSVM().fit(data.X, data.y, qid=data.qid).save_model(path)
+    assert read_model(path).feature_names is None
+    assert not hasattr(load_model(path), "feature_names_in_")
+
+
+def test_parameters_that_are_objects(data, path):
+    ranker = AdaRank(NDCG(5), convention=CONVENTIONS["letor4"]).fit(data)
+    ranker.save_model(path)
+    loaded = load_model(path)
+    assert (loaded.measure, loaded.convention) == ("NDCG@5", "letor4")
+    seeded = LambdaMART(5, random_state=np.random.RandomState(0)).fit(data)
+    with pytest.raises(ValueError, match=r"set_params\(random_state=\.\.\.\)"):
+        seeded.save_model(path)
+    assert type(load_model(path)) is AdaRank  # what was there is still there
+
+
+def test_an_untrained_ranker_is_not_saved(path):
+    with pytest.raises(ValueError, match="not fitted"):
+        RankSVM().save_model(path)
+    assert not path.exists()
+
+
+class TestSelection:
+    @pytest.fixture
+    def selection(self, data):
+        return record_selection(TopImportance(2).fit(data), data, "top", ["train.txt"])
+
+    @pytest.fixture
+    def saved(self, data, selection, path):
+        ranker = RankSVM().fit(data.take_features(selection.columns))
+        ranker.save_model(path, selection=selection)
+        return ranker
+
+    def test_it_comes_back_and_stays(self, saved, selection, path, data):
+        loaded = load_model(path)
+        assert loaded.selection_ == selection
+        loaded.save_model(path)
+        assert load_model(path).selection_ == selection
+        loaded.fit(data)  # on other features: the selection is not that of this model
+        assert not hasattr(loaded, "selection_")
+        assert loaded.predict(data).shape == data.y.shape
+
+    def test_all_features_or_those_selected(self, saved, selection, path, data):
+        loaded, columns = load_model(path), selection.columns
+        chosen = data.take_features(columns)
+        expected = saved.predict(chosen)
+        frame = pd.DataFrame(data.X, columns=data.feature_names)
+        for form in (data, chosen, frame, frame.iloc[:, columns]):
+            np.testing.assert_allclose(loaded.predict(form), expected, rtol=1e-12)
+        assert loaded.score(data) == pytest.approx(saved.score(chosen))
+        RankSVM().fit(chosen.X, data.y, qid=data.qid).save_model(path, selection=selection)
+        loaded = load_model(path)
+        for form in (data.X, chosen.X, sparse.csr_matrix(data.X)):
+            np.testing.assert_allclose(loaded.predict(form), expected, rtol=1e-12)
+
+    def test_other_features_are_refused(self, saved, path, data):
+        loaded = load_model(path)
+        with pytest.raises(ValueError, match="features"):
+            loaded.predict(data.take_features(range(4)))
+        renamed = RankingData(data.X, data.y, data.qid, feature_names=list("uvwxyz"))
+        with pytest.raises(DataError, match="in the selection"):
+            loaded.predict(renamed)
+
+    def test_a_selection_of_another_size(self, data, selection, path):
+        with pytest.raises(DataError, match="the selection has 2 features, but .* trained on 6"):
+            RankSVM().fit(data).save_model(path, selection=selection)
+
+
+def test_features_of_other_names_are_refused(data):
+    ranker = RankSVM().fit(data)
+    names = ["bm25", "clicks", "length", "age", "price", "caf\u00e9"]
+    other = RankingData(data.X, data.y, data.qid, feature_names=names)
+    with pytest.raises(DataError, match="feature 3 is 'length', but 'age' in training"):
+        ranker.predict(other)
+    nameless = RankingData(data.X, data.y, data.qid)
+    np.testing.assert_array_equal(ranker.predict(nameless), ranker.predict(data))
+
+
+class TestDamage:
+    @pytest.fixture
+    def text(self, data, path):
+        RankSVM().fit(data).save_model(path)
+        return path.read_text()
+
+    def refusal(self, path, text):
+        path.write_text(text)
+        with pytest.raises(DataError) as caught:
+            load_model(path)
+        message = str(caught.value)
+        assert message.startswith(f"{path}:")
+        return message.removeprefix(f"{path}:")
+
+    def changed(self, text, **changes):
+        """The text with other parts, under a checksum of its own."""
+        record = json.loads(text) | changes
+        del record["checksum"]
+        content = json.dumps(record, sort_keys=True)
+        digest = hashlib.sha256(content.encode()).hexdigest()
+        return json.dumps(record | {"checksum": f"sha256:{digest}"})
+
+    def test_the_helper_writes_what_is_read(self, path, text):
+        path.write_text(self.changed(text))
+        assert load_model(path).C == 1.0
+
+    def test_no_file(self, path):
+        with pytest.raises(DataError, match="model.json:0: no such file"):
+            load_model(path)
+
+    def test_cut_off(self, path, text):
+        assert "not JSON" in self.refusal(path, text[: len(text) // 2])
+
+    def test_one_digit_changed(self, path, text):
+        place = text.index('"coef": [') + 12
+        digit = "1" if text[place] != "1" else "2"
+        assert "checksum" in self.refusal(path, text[:place] + digit + text[place + 1 :])
+
+    def test_another_file(self, path):
+        assert "not a model of ranksieve" in self.refusal(path, '{"method": "gas-e"}')
+        assert "not a model of ranksieve" in self.refusal(path, "[1, 2]")
+
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"version": 2}, "newer version of ranksieve: format 2"),
+            ({"ranker": "load_model"}, "knows no ranker 'load_model'"),
+            ({"ranker": "os.system"}, "knows no ranker 'os.system'"),
+            ({"parameters": {"D": 1}}, "the parameters are not those of RankSVM"),
+            ({"parameters": {"C": -1}}, "the parameters are not those of RankSVM"),
+            ({"parameters": []}, "'parameters' should be an object"),
+            ({"learned": {}}, "'coef' should be numbers"),
+            ({"learned": {"coef": "text"}}, "'coef' should be numbers"),
+            ({"learned": {"coef": [1, 2]}}, "'coef' should be 6 finite numbers"),
+            ({"feature_names": ["a"]}, "1 feature names for 6 features"),
+            ({"feature_names": [1] * 6}, "should be a list of texts"),
+            ({"selection": {"method": "x"}}, "'n_features_in' is missing"),
+            ({"n_features_in": "6"}, "'n_features_in' should be a number"),
+        ],
+    )
+    def test_wrong_parts(self, path, text, changes, message):
+        assert message in self.refusal(path, self.changed(text, **changes))
+
+    def test_wrong_trees(self, data, path):
+        LambdaMART(3).fit(data).save_model(path)
+        wrong = self.changed(path.read_text(), learned={"booster": "tree?", "best_iteration": 3})
+        assert "LightGBM" in self.refusal(path, wrong)
+
+    @pytest.mark.parametrize("library", OTHERS)
+    def test_wrong_trees_of_others(self, data, path, library):
+        as_ranker(OTHERS[library]()).fit(data).save_model(path)
+        text = path.read_text()
+        assert "cannot read its trees" in self.refusal(
+            path, self.changed(text, learned={"model": "trees"})
+        )
+        fewer = self.changed(text, n_features_in=5, feature_names=list("abcde"))
+        assert "the trees are about 6 features, not 5" in self.refusal(path, fewer)
+        settings = {"estimator": {"class": "os.system", "parameters": {}}, "verbose": False}
+        wrong = self.refusal(path, self.changed(text, parameters=settings))
+        assert "unknown class 'os.system'" in wrong
+
+    def test_a_round_about_no_feature(self, data, path):
+        RankBoost(3).fit(data).save_model(path)
+        wrong = self.changed(path.read_text(), learned={"rounds": [[6, 0.5, 1.0, 1.0]]})
+        assert "none of the 6 features" in self.refusal(path, wrong)
+
+    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+    @given(st.data())
+    def test_any_lost_piece_is_noticed(self, path, text, data):
+        start = data.draw(st.integers(0, len(text) - 2))
+        end = data.draw(st.integers(start + 1, len(text)))
+        rest = text[:start] + text[end:]
+        if rest not in (text, "") and not _same_content(rest, text):
+            self.refusal(path, rest)
+
+
+def _same_content(text, other):
+    """Whether both are JSON of the same values: spaces are lost, or 1e-06 has become 1e-6."""
+    try:
+        return json.loads(text) == json.loads(other)
+    except ValueError:
+        return False
