@@ -349,3 +349,10 @@ def test_lambdamart_is_the_same(parts):
         ours = LambdaMART(15).fit(train).predict(test)
     estimator = LGBMRanker(n_estimators=15, n_jobs=1, deterministic=True, force_row_wise=True)
     np.testing.assert_allclose(as_ranker(estimator).fit(train).predict(test), ours, rtol=1e-12)
+
+
+def test_arrays_of_the_caller_can_still_be_written_to(library):
+    data, _ = make_ranking(20, random_state=0)
+    X = data.X.copy()
+    as_ranker(library.make()).fit(X, data.y, qid=data.qid).predict(X)
+    assert X.flags.writeable

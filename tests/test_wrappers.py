@@ -10,9 +10,11 @@ import textwrap
 import numpy as np
 import pytest
 import sklearn
+from catboost import CatBoostRanker
 from lightgbm import LGBMRanker
 from sklearn.base import clone
 from sklearn.feature_selection import RFECV
+from xgboost import XGBRanker
 
 from ranksieve import DataError, RankingData, limit_threads, make_ranking
 from ranksieve.metrics import evaluate
@@ -347,6 +349,20 @@ class TestBoth:
 
 
 class TestElimination:
+    @pytest.mark.parametrize("importance", ["gain", "permutation", "shap"])
+    @pytest.mark.parametrize(
+        "ranker",
+        [
+            XGBRanker(n_estimators=8, n_jobs=1),
+            CatBoostRanker(iterations=15, thread_count=1, verbose=False, allow_writing_files=False),
+        ],
+        ids=["xgboost", "catboost"],
+    )
+    def test_rankers_of_other_libraries(self, planted, ranker, importance):
+        data, truth = planted
+        selector = EliminationSelector(ranker, 3, importance=importance).fit(data)
+        assert sorted(selector.selected_.tolist()) == truth.informative.tolist()
+
     def test_equal_to_a_slow_elimination(self, planted):
         data, _ = planted
         left, gone = list(range(data.n_features)), []

@@ -440,10 +440,14 @@ class _CatBoost(_Library):
 
 
 def _narrow(X: Any) -> Any:
-    """Rows as CatBoost takes them: indices of sparse ones have 32 bits."""
+    """Rows as CatBoost takes them: indices of sparse ones have 32 bits.
+
+    It makes arrays read-only; a view saves the caller's from that.
+    """
     X = as_known(X)
-    if sparse.issparse(X):
-        X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    if not sparse.issparse(X):
+        return X.view()
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     return X
 
 

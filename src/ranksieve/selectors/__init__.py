@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from ranksieve.selectors.boosted_trees import (
         BoostedTrees,
         DiscountedBoostedTrees,
-        RandomizedBoostedTrees,
     )
     from ranksieve.selectors.dependence import ChiSquare, InformationGain
     from ranksieve.selectors.divergence import FSED
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from ranksieve.selectors.greedy_rankrls_cv import GreedyRankRLSCV
     from ranksieve.selectors.hierarchy import HCAS, Hierarchical
     from ranksieve.selectors.navigation import NGAS, XGAS
+    from ranksieve.selectors.randomized_trees import RandomizedBoostedTrees
     from ranksieve.selectors.relief import RankFilter, RankWrapper
     from ranksieve.selectors.sequential import SequentialSelector
     from ranksieve.selectors.sparse_ranksvm import SparseRankSVM
@@ -59,7 +59,7 @@ _HOME = {
     "EliminationSelector": "elimination",
     "BoostedTrees": "boosted_trees",
     "DiscountedBoostedTrees": "boosted_trees",
-    "RandomizedBoostedTrees": "boosted_trees",
+    "RandomizedBoostedTrees": "randomized_trees",
     "RankFilter": "relief",
     "RankWrapper": "relief",
     "SimulatedAnnealing": "annealing",

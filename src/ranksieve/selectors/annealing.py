@@ -21,7 +21,7 @@ from ranksieve.progress import track
 from ranksieve.rankers.stages import ROUNDING
 from ranksieve.rankrls.model import Products, ridge
 from ranksieve.rankrls.ridge import RidgeRows
-from ranksieve.selectors.parts import hold_out, take_queries
+from ranksieve.selectors.parts import HeldOutSelector, hold_out, take_queries
 from ranksieve.statistics import locating
 from ranksieve.validation import Validation
 
@@ -121,7 +121,7 @@ class Chance(NamedTuple):
     allowed: list[float]
 
 
-class SimulatedAnnealing(RankSelector):
+class SimulatedAnnealing(HeldOutSelector):
     r"""Simulated annealing: a random walk over subsets that gets ever choosier.
 
     .. math:: \min_S E(S), \quad |S| = k, \qquad
@@ -244,18 +244,6 @@ class SimulatedAnnealing(RankSelector):
         self.ties = ties
         self.random_state = random_state
         self.verbose = verbose
-
-    def fit(self, X: Any, y: Any = None, qid: Any = None, eval_set: Any = None) -> Any:
-        """Select features.
-
-        Parameters
-        ----------
-        X, y, qid
-            As in :meth:`ranksieve.base.RankSelector.fit`.
-        eval_set : tuple (X, y, qid), RankingData or opened shards, optional
-            Held-out data. Without it, some of the queries are held out.
-        """
-        return self._fit(X, y, qid, eval_set=eval_set)
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
         if self.end_temperature > self.start_temperature:

@@ -17,12 +17,12 @@ from ranksieve.engine import Source
 from ranksieve.metrics import Convention, Measure
 from ranksieve.selectors.filters import ImportanceFilter
 from ranksieve.selectors.greedy import choose_in_turn
-from ranksieve.selectors.parts import hold_out
+from ranksieve.selectors.parts import HeldOutSelector, hold_out
 
 _SMALLEST_DENSITY = 1e-12  # of the largest one, before logarithms
 
 
-class FSED(ImportanceFilter):
+class FSED(ImportanceFilter, HeldOutSelector):
     r"""Expected divergence (FS-ED): features whose values tell the grades apart.
 
     .. math:: \psi(f) = s(f) + d(f), \qquad
@@ -146,18 +146,6 @@ class FSED(ImportanceFilter):
         self.ties = ties
         self.random_state = random_state
         self.verbose = verbose
-
-    def fit(self, X: Any, y: Any = None, qid: Any = None, eval_set: Any = None) -> Any:
-        """Select features.
-
-        Parameters
-        ----------
-        X, y, qid
-            As in :meth:`ranksieve.base.RankSelector.fit`.
-        eval_set : tuple (X, y, qid), RankingData or opened shards, optional
-            Held-out data. Without it, some of the queries are held out.
-        """
-        return self._fit(X, y, qid, eval_set=eval_set)
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
         train, validation = self._parts(source, held_out["eval_set"])

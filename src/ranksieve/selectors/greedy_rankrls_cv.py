@@ -18,13 +18,14 @@ from ranksieve.selectors.fits import Fit
 from ranksieve.selectors.fronts import RULES, FrontPoint, best_lam, pareto_front, settle
 from ranksieve.selectors.greedy import Step
 from ranksieve.selectors.greedy_rankrls import GreedyRankRLS
+from ranksieve.selectors.parts import HeldOutSelector
 from ranksieve.statistics import Labels, check_labels_differ
 from ranksieve.validation import measure_models
 
 LAMS = tuple(2.0**power for power in range(-10, 11))
 
 
-class GreedyRankRLSCV(GreedyRankRLS):
+class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
     r"""Greedy RankRLS whose regularization and number of features are chosen by validation.
 
     .. math:: (\lambda, k) = \arg\max_{\lambda, k} V(w_{\lambda, k})
@@ -182,18 +183,6 @@ class GreedyRankRLSCV(GreedyRankRLS):
         self.ties = ties
         self.random_state = random_state
         self.verbose = verbose
-
-    def fit(self, X: Any, y: Any = None, qid: Any = None, eval_set: Any = None) -> Any:
-        """Select features.
-
-        Parameters
-        ----------
-        X, y, qid
-            As in :meth:`ranksieve.base.RankSelector.fit`.
-        eval_set : tuple (X, y, qid), RankingData or opened shards, optional
-            Held-out data. Without it, leave-query-out errors of the training data decide.
-        """
-        return self._fit(X, y, qid, eval_set=eval_set)
 
     def at(self, k: int) -> GreedyRankRLSCV:
         """The selector as if fitted for ``k`` features, from the paths, without fitting again.

@@ -7,11 +7,27 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ranksieve.base import as_source
+from ranksieve.base import RankSelector, as_source
 from ranksieve.data import Block, DataError
 from ranksieve.densities import Part
 from ranksieve.engine import Source
 from ranksieve.statistics import wanted_queries
+
+
+class HeldOutSelector(RankSelector):
+    """Base of selectors that judge by held-out queries, which ``_choose`` gets as ``eval_set``."""
+
+    def fit(self, X: Any, y: Any = None, qid: Any = None, eval_set: Any = None) -> Any:
+        """Select features.
+
+        Parameters
+        ----------
+        X, y, qid
+            As in :meth:`ranksieve.base.RankSelector.fit`.
+        eval_set : tuple (X, y, qid), RankingData or opened shards, optional
+            Queries to judge by. Without it, queries of the data serve.
+        """
+        return self._fit(X, y, qid, eval_set=eval_set)
 
 
 def hold_out(

@@ -104,7 +104,7 @@ _METHODS = {
         "boosted_trees.DiscountedBoostedTrees", "the same, less similarity", grid=_TREES | _C
     ),
     "bt-randomized": _method(
-        "boosted_trees.RandomizedBoostedTrees",
+        "randomized_trees.RandomizedBoostedTrees",
         "random subsets, thinned out by influence",
         grid=_TREES | {"subset_size": (0.3, 0.5, 0.8)},
     ),

@@ -21,11 +21,12 @@ from ranksieve.rankers import RankRLS, as_ranker
 from ranksieve.selectors.checkpoint import Checkpoint, fingerprint
 from ranksieve.selectors.choices import feature_indices
 from ranksieve.selectors.heldout import Fold, HeldOut, make_folds
+from ranksieve.selectors.parts import HeldOutSelector
 
 RULES = ("best", "one_se", "tolerance")
 
 
-class WrapperSelector(RankSelector):
+class WrapperSelector(HeldOutSelector):
     """Base of selectors that train a ranker on subsets of the features.
 
     A subclass declares the parameters that are checked here.
@@ -61,23 +62,6 @@ class WrapperSelector(RankSelector):
     ties: str
     checkpoint: Any
     random_state: Any
-
-    def fit(self, X: Any, y: Any = None, qid: Any = None, eval_set: Any = None) -> Any:
-        """Select features.
-
-        Parameters
-        ----------
-        X : array, frame, sparse matrix, RankingData or opened shards
-            A RankingData or shards bring labels and query ids along; leave out ``y`` and ``qid``.
-            Shards are read into memory.
-        y : array of shape (rows,)
-            Labels; larger is more relevant.
-        qid : array of shape (rows,)
-            Query of each row.
-        eval_set : tuple (X, y, qid), RankingData or opened shards, optional
-            Queries to judge by, instead of parts of the data.
-        """
-        return self._fit(X, y, qid, eval_set=eval_set)
 
     def predict(self, X: Any) -> np.ndarray:
         """Scores of documents by ``ranker_``, given all features; larger is better."""
