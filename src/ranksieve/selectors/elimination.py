@@ -91,9 +91,9 @@ class EliminationSelector(WrapperSelector):
     -----
     O(n / step) trainings for n features, on all data and on each fold; a share takes O(log n).
     To order the features that stay, elimination goes on to the last. Features constant within
-    every query go first. Shards are read into memory. Far cheaper than :class:`SequentialSelector`, and blind to features that
-    a ranker uses only if others are gone. scikit-learn's RFECV cannot train rankers, which need to
-    know the queries of a fold.
+    every query go first. Shards are read into memory. Far cheaper than
+    :class:`SequentialSelector`, and blind to features that a ranker uses only if others are gone.
+    scikit-learn's RFECV cannot train rankers, which need to know the queries of a fold.
 
     References
     ----------

@@ -84,9 +84,10 @@ class SequentialSelector(WrapperSelector):
     -----
     O(n k) subsets forward and O(n (n - k)) backward for n features, each trained on every fold. No
     subset is trained twice. Trainings run side by side, each on one thread. Shards are read into
-    memory. Ties go to the first feature; features constant within every query come last. Use it for at most some hundred
-    features and a ranker that trains in a second; else :class:`GreedyRankRLS`, which does the same
-    for RankRLS in the time of a few trainings, or :class:`EliminationSelector`.
+    memory. Ties go to the first feature; features constant within every query come last. Use it for
+    at most some hundred features and a ranker that trains in a second; else
+    :class:`GreedyRankRLS`, which does the same for RankRLS in the time of a few trainings, or
+    :class:`EliminationSelector`.
 
     References
     ----------
