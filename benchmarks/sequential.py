@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 
 from benchmarks.harness import Task
 
-PARAMETERS = {"queries": 200, "documents": 40, "features": 30, "k": 5, "trees": 30}
+PARAMETERS = {"queries": 100, "documents": 20, "features": 20, "k": 4, "trees": 20}
 
 
 def _data(queries: int, documents: int, features: int) -> Any:

@@ -99,13 +99,14 @@ def made_up(**values):
 
 
 def test_what_does_not_beat_random_orders_is_told():
-    result = made_up(all=[0.47], fsmrank=[0.45], random=[0.44, 0.48])
-    assert result.beats_random("all")
-    assert not result.beats_random("fsmrank")
-    assert result.beats_random("random") is None
-    assert result.spread("all", "MAP") is None
+    result = made_up(all=[0.47, 0.5], fsmrank=[0.45], gas=[0.43], random=[0.44, 0.48])
+    assert result.random_below("all") == 1
+    assert result.random_below("fsmrank") == 0.5
+    assert result.random_below("gas") == 0
+    assert result.random_below("random") is None
+    assert result.spread("fsmrank", "MAP") is None
     assert result.spread("random", "MAP") == pytest.approx(np.sqrt(0.0008))
-    assert made_up(all=[0.47]).beats_random("all") is None
+    assert made_up(all=[0.47]).random_below("all") is None
 
 
 def test_tables_fit_a_terminal():

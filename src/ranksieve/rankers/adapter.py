@@ -134,13 +134,15 @@ class RankerAdapter(Ranker):
     ) -> None:
         library = _library_of(self.estimator)
         parts = [_in_memory(part) for part in (source, validation) if part is not None]
-        for part in parts:
-            library.check_labels(self.estimator, part)
         fresh = library.unfitted(self.estimator)
-        if fresh.get_params().get(library.threads) is None:
-            fresh.set_params(**{library.threads: thread_count()})
-        if not self.verbose:
-            library.silence(fresh)
+        given = {name: value for name, value in fresh.get_params().items() if value is not None}
+        for part in parts:
+            library.check_labels(given, part)
+        unsaid = {} if self.verbose else library.silence(given)
+        if library.threads not in given:
+            unsaid[library.threads] = thread_count()
+        if unsaid:
+            fresh.set_params(**unsaid)
         library.fit(fresh, parts[0], query_weights, *parts[1:])
         self.estimator_ = fresh
 
@@ -214,11 +216,11 @@ class _Library(ABC):
         """Copy without what was learned."""
         return clone(estimator)
 
-    def silence(self, estimator: Any) -> None:
-        """Turn off the log of an unfitted estimator, as far as it does not say otherwise."""
-        given = {name for name, value in estimator.get_params().items() if value is not None}
-        if not given & self.log_names:
-            estimator.set_params(**{n: v for n, v in self.log.items() if n not in given})
+    def silence(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Parameters that turn off the log, as far as those given do not say otherwise."""
+        if given.keys() & self.log_names:
+            return {}
+        return {name: value for name, value in self.log.items() if name not in given}
 
     def is_fitted(self, estimator: Any) -> bool:
         """Whether it can predict."""
@@ -233,7 +235,7 @@ class _Library(ABC):
         """Names that a fitted estimator has for its features; None if it has none."""
 
     @abstractmethod
-    def check_labels(self, estimator: Any, data: RankingData) -> None:
+    def check_labels(self, given: dict[str, Any], data: RankingData) -> None:
         """Raise a DataError that is clearer than what the library says of labels."""
 
     @abstractmethod
@@ -276,10 +278,9 @@ class _LightGBM(_Library):
         names = estimator.booster_.feature_name()
         return None if names == [f"Column_{n}" for n in range(len(names))] else names
 
-    def check_labels(self, estimator: Any, data: RankingData) -> None:
-        parameters = estimator.get_params()
-        if parameters["objective"] in (None, "lambdarank", "rank_xendcg"):
-            gains = parameters.get("label_gain")
+    def check_labels(self, given: dict[str, Any], data: RankingData) -> None:
+        if given.get("objective") in (None, "lambdarank", "rank_xendcg"):
+            gains = given.get("label_gain")
             if isinstance(gains, str):
                 gains = gains.split(",")
             check_whole_labels("LGBMRanker", data, *([] if gains is None else [len(gains) - 1]))
@@ -330,11 +331,10 @@ class _XGBoost(_Library):
     def feature_names(self, estimator: Any) -> Any:
         return estimator.get_booster().feature_names
 
-    def check_labels(self, estimator: Any, data: RankingData) -> None:
-        parameters = estimator.get_params()
-        if parameters["objective"] == "rank:map":
+    def check_labels(self, given: dict[str, Any], data: RankingData) -> None:
+        if given.get("objective") == "rank:map":
             check_whole_labels("XGBRanker with rank:map", data, 1)
-        elif parameters["objective"] == "rank:ndcg" and parameters.get("ndcg_exp_gain", True):
+        elif given.get("objective") == "rank:ndcg" and given.get("ndcg_exp_gain", True):
             check_whole_labels("XGBRanker", data, 31)
 
     def fit(
@@ -398,7 +398,7 @@ class _CatBoost(_Library):
         names = estimator.feature_names_
         return None if names == [str(n) for n in range(len(names))] else names
 
-    def check_labels(self, estimator: Any, data: RankingData) -> None:
+    def check_labels(self, given: dict[str, Any], data: RankingData) -> None:
         pass  # most losses take any numbers, and the others say what they want
 
     def fit(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -297,7 +297,7 @@ def _trained(
     if key not in held_out.known:
         fold = held_out.folds[place]
         train, test = (part.take_features(list(features)) for part in fold)
-        ranker = clone(held_out.ranker).fit(train)
+        ranker = copy(held_out.ranker).fit(train)
         judge = partial(held_out.judged, place=place)
         found = importances(ranker, kind, train, test, judge, random_state)
         held_out.known.add(key, [found, judge(ranker.predict(test))])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 
 from ranksieve.base import Ranker
 from ranksieve.data import DataError, RankingData
@@ -59,7 +59,7 @@ class HeldOut:
     Parameters
     ----------
     ranker : Ranker
-        Copies of it are trained.
+        Not trained. Copies of it are trained, which share its parameters.
     folds : sequence of Fold
     measure, convention, average_ties
         How to judge; values are turned so that larger is better.
@@ -111,7 +111,7 @@ class HeldOut:
         """Train on a subset of a fold, and judge."""
         subset, place = task
         fold = self.folds[place]
-        ranker = clone(self.ranker).fit(fold.train.take_features(list(subset)))
+        ranker = copy(self.ranker).fit(fold.train.take_features(list(subset)))
         return self.judged(ranker.predict(fold.test.take_features(list(subset))), place)
 
     def judged(self, scores: np.ndarray, place: int) -> np.ndarray:

@@ -73,7 +73,7 @@ class WrapperSelector(HeldOutSelector):
         return self.ranker_._scores(X[:, np.flatnonzero(self.support_)])
 
     def _ranker(self) -> Ranker:
-        return RankRLS() if self.ranker is None else as_ranker(self.ranker)
+        return RankRLS() if self.ranker is None else clone(as_ranker(self.ranker))
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
         ranker = self._ranker()
@@ -86,9 +86,9 @@ class WrapperSelector(HeldOutSelector):
         chosen = self._search(data, given, ranker, k)
         kept = data.take_features(np.sort(chosen))
         if data.has_feature_names:
-            self.ranker_ = clone(ranker).fit(kept)
+            self.ranker_ = ranker.fit(kept)
         else:
-            self.ranker_ = clone(ranker).fit(kept.X, kept.y, qid=kept.qid)
+            self.ranker_ = ranker.fit(kept.X, kept.y, qid=kept.qid)
         return chosen
 
     @abstractmethod
