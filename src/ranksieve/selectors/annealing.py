@@ -186,6 +186,10 @@ class SimulatedAnnealing(HeldOutSelector):
     memory, an ``eval_set`` is not. The measure of the selected subset is the best of many on the
     held-out queries, and so too good.
 
+    When to use it: if features help only together, so that greedy search is trapped, and there are
+    too many for :class:`SequentialSelector`. Otherwise :class:`GreedyRankRLS` is cheaper and no
+    worse.
+
     References
     ----------
     - M. W. Allvi, M. Hasan, L. Rayan, M. Shahabuddin, M. M. Khan, M. Ibrahim. Feature selection

@@ -121,6 +121,9 @@ class BoostedTrees(TreeSelector):
     features of near influence, may differ from those in memory. So they may with the order of the
     documents of a query: LightGBM ranks those of equal score in that order.
 
+    When to use it: first, if trees are the ranker in the end; :class:`EliminationSelector` around
+    them is the next step.
+
     References
     ----------
     {reference}
@@ -204,6 +207,8 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
     -----
     One training, and the similarity of all pairs. Published: to discount influence by similarity.
     Ours: how, and what is said in :class:`BoostedTrees`.
+
+    When to use it: if features come in families whose members share the gain.
 
     References
     ----------

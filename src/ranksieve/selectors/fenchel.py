@@ -74,6 +74,8 @@ class FenchelRank(EmbeddedSelector):
 
     The weights depend on the scale of features; scale them first, by query or as a whole.
 
+    When to use it: to compare with the paper, or to add features one at a time and stop early.
+
     References
     ----------
     H. Lai, Y. Pan, C. Liu, L. Lin, J. Wu. Sparse learning-to-rank via an efficient primal-dual

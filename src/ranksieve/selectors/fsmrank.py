@@ -95,6 +95,9 @@ class FSMRank(EmbeddedSelector):
     See :class:`ranksieve.margins.sparse.SparseNewton`. For many parameters on the same data, see
     :func:`fsmrank_path`.
 
+    When to use it: for a linear model of few features that are important and unlike each other.
+    Both penalties need tuning on validation data.
+
     The weights depend on the scale of features; scale them first, by query or as a whole.
 
     References
@@ -299,7 +302,9 @@ class FSMSVM(FSMRank):
     -----
     Published, as a baseline in the paper below: features by their weights in FSMRank, then RankSVM
     in the primal. FSMRank itself is reconstructed, as its Notes say. The number of features is to
-    be tuned on validation data.
+    be tuned on validation data. Costs a solution of FSMRank and one of RankSVM.
+
+    When to use it: if FSMRank's penalties shrink the weights of what it selects too much.
 
     References
     ----------

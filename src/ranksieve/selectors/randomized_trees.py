@@ -127,6 +127,9 @@ class RandomizedBoostedTrees(TreeSelector, HeldOutSelector):
     memory to be judged; an ``eval_set`` is not. Features constant within every query are taken
     only when there are no others.
 
+    When to use it: if the influence of a feature hangs much on which others are there, and tens of
+    trainings can be paid for.
+
     References
     ----------
     {reference}

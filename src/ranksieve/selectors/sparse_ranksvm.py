@@ -121,6 +121,10 @@ class SparseRankSVM(EmbeddedSelector):
     Newton step instead of after the last. Published: loss, penalties, and re-weighting. Ours: the
     solver, the path, and the scales s, h and u.
 
+    When to use it: for a linear model in the end, with hundreds of features to begin with. L1 is
+    the safe first look; MCP and log keep fewer features that only help others along, and are worth
+    it if the weights are to be used as they are.
+
     References
     ----------
     - L. Laporte, R. Flamary, S. Canu, S. Dejean, J. Mothe. Nonconvex regularizations for feature
