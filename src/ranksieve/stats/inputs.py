@@ -1,0 +1,93 @@
+"""Values of two methods for the same queries, checked, and what tests of them share."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from scipy import special
+
+from ranksieve.data import DataError
+
+Alternative = Literal["two-sided", "greater", "less"]
+
+NOISE = 1e-12  # of the largest value: a difference that is rounding
+_VALUES_AT_ONCE = 2**20
+
+
+def finite_column(values: Any, name: str) -> np.ndarray:
+    """One finite number per query; a DataError says what is wrong."""
+    column = np.asarray(values, dtype=np.float64)
+    if column.ndim != 1 or not len(column):
+        raise DataError(f"{name} must be a list of numbers, but its shape is {column.shape}")
+    bad = np.flatnonzero(~np.isfinite(column))
+    if len(bad):
+        raise DataError(
+            f"{name} holds {column[bad[0]]} at position {bad[0]} (0-based): "
+            "leave it out, or give it a number"
+        )
+    return column
+
+
+def paired_values(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Values of both methods; a DataError unless they are of the same queries, two or more."""
+    first, second = finite_column(a, "a"), finite_column(b, "b")
+    if len(first) != len(second):
+        raise DataError(
+            f"a has {len(first)} values and b has {len(second)}: pass one value per query for "
+            "each method, the same queries in the same order"
+        )
+    if len(first) < 2:
+        raise DataError("one query shows nothing about others: pass values of at least 2 queries")
+    return first, second
+
+
+def paired_differences(a: Any, b: Any) -> np.ndarray:
+    """Differences a - b, sorted so that no result depends on the order of the queries."""
+    first, second = paired_values(a, b)
+    differences = first - second
+    largest = max(np.abs(first).max(), np.abs(second).max())
+    differences[np.abs(differences) <= NOISE * largest] = 0.0
+    return np.sort(differences)
+
+
+def mean_and_error(differences: np.ndarray) -> tuple[float, float]:
+    """Mean and its standard error, which is 0 if the differences are equal but for rounding."""
+    deviation = differences.std(ddof=1)
+    if deviation <= NOISE * np.abs(differences).max():
+        deviation = 0.0
+    return float(differences.mean()), float(deviation / np.sqrt(len(differences)))
+
+
+def ratio_of(mean: float, scale: float) -> float:
+    """A mean by its scale: infinite, or 0, if the scale is 0."""
+    if scale == 0:
+        return float(np.sign(mean) * np.inf) if mean else 0.0
+    return float(mean / scale)
+
+
+def check_alternative(alternative: str) -> None:
+    """Raise a ValueError unless it is the name of an alternative."""
+    if alternative not in ("two-sided", "greater", "less"):
+        raise ValueError(
+            f"alternative must be 'two-sided', 'greater' or 'less', got {alternative!r}"
+        )
+
+
+def check_level(level: float) -> None:
+    """Raise a ValueError unless it is a level of confidence."""
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie between 0 and 1, got {level}")
+
+
+def t_p_value(t: float, degrees: int, alternative: str) -> float:
+    """p-value of Student's t."""
+    if alternative == "two-sided":
+        return float(2 * special.stdtr(degrees, -abs(t)))
+    return float(special.stdtr(degrees, -t if alternative == "greater" else t))
+
+
+def runs_of(n_rows: int, n_columns: int) -> list[slice]:
+    """Divide the rows of a random matrix that need not be in memory at once."""
+    step = max(1, _VALUES_AT_ONCE // n_columns)
+    return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
