@@ -318,7 +318,11 @@ class TestOptimum:
 
     def test_stopping_early_is_told(self):
         with pytest.warns(ConvergenceWarning, match="after 1 Newton steps \\(max_iter=1\\)"):
-            SparseRankSVM(lam=1e-4, n_lams=2, max_iter=1).fit(random_data(5))
+            selector = SparseRankSVM(lam=1e-4, n_lams=2, max_iter=1).fit(random_data(5))
+        last = selector.solutions_[-1]
+        assert last.n_iter == 1
+        assert last.violation > selector.tol
+        assert np.isfinite(selector.coef_).all()
 
 
 class TestConcavePenalties:

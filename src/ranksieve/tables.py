@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ranksieve.inspection import Inspection
     from ranksieve.io.selection import Selection
     from ranksieve.metrics import Evaluation
+    from ranksieve.registry import Registry
     from ranksieve.reproduction import (
         GreedyReproduction,
         RankersReproduction,
@@ -157,13 +158,13 @@ def _named(method: str, changed: Mapping[str, Any]) -> str:
     return method + (f" ({named})" if named else "")
 
 
-def methods_table(descriptions: Mapping[str, str]) -> Table:
-    """Names of methods and what they do."""
+def registry_table(registry: Registry) -> Table:
+    """Names of methods or rankers and what they do."""
     table = Table(box=None, pad_edge=False)
-    table.add_column("method", no_wrap=True)
+    table.add_column(registry.what, no_wrap=True)
     table.add_column("what it goes by", overflow="fold")
-    for name, description in descriptions.items():
-        table.add_row(name, description)
+    for name, method in registry.items():
+        table.add_row(name, method.description)
     return table
 
 

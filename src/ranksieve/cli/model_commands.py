@@ -20,7 +20,7 @@ from ranksieve.cli.options import (
     Verify,
     ZeroBased,
 )
-from ranksieve.cli.settings import parameters_of
+from ranksieve.cli.settings import lister, parameters_of
 from ranksieve.cli.sources import are_shards, held_out, load, opened, title_of
 
 if TYPE_CHECKING:
@@ -30,17 +30,15 @@ if TYPE_CHECKING:
 
     from ranksieve.base import Ranker
     from ranksieve.engine import Source
+    from ranksieve.registry import Registry
 
 _MEASURES = ("map", "ndcg@10")
 
 
-def _show_rankers(wanted: bool) -> None:
-    if wanted:
-        from ranksieve.rankers.registry import RANKERS
-        from ranksieve.tables import methods_table, show
+def _rankers() -> Registry:
+    from ranksieve.rankers.registry import RANKERS
 
-        show(methods_table({name: ranker.description for name, ranker in RANKERS.items()}))
-        raise typer.Exit
+    return RANKERS
 
 
 def train(
@@ -72,7 +70,9 @@ def train(
     verify: Verify = False,
     rankers: Annotated[
         bool,
-        typer.Option("--rankers", callback=_show_rankers, is_eager=True, help="List the rankers."),
+        typer.Option(
+            "--rankers", callback=lister(_rankers), is_eager=True, help="List the rankers."
+        ),
     ] = False,
 ) -> None:
     """Train a ranker, on all features or on those selected.

@@ -20,20 +20,18 @@ from ranksieve.cli.options import (
     Verify,
     ZeroBased,
 )
-from ranksieve.cli.settings import parameters_of
+from ranksieve.cli.settings import lister, parameters_of
 from ranksieve.cli.sources import held_out, opened, title_of
 
 if TYPE_CHECKING:
     from ranksieve.base import Ranker, RankSelector
+    from ranksieve.registry import Registry
 
 
-def _show_methods(wanted: bool) -> None:
-    if wanted:
-        from ranksieve.selectors.registry import METHODS
-        from ranksieve.tables import methods_table, show
+def _methods() -> Registry:
+    from ranksieve.selectors.registry import METHODS
 
-        show(methods_table({name: method.description for name, method in METHODS.items()}))
-        raise typer.Exit
+    return METHODS
 
 
 def select(
@@ -78,7 +76,9 @@ def select(
     as_json: AsJson = False,
     methods: Annotated[
         bool,
-        typer.Option("--methods", callback=_show_methods, is_eager=True, help="List the methods."),
+        typer.Option(
+            "--methods", callback=lister(_methods), is_eager=True, help="List the methods."
+        ),
     ] = False,
 ) -> None:
     """Select the features that matter, best first.

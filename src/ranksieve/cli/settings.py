@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 if TYPE_CHECKING:
     from ranksieve.registry import Registry
+
+
+def lister(load: Callable[[], Registry]) -> Callable[[bool], None]:
+    """Callback of an option that lists what there is, and ends the program."""
+
+    def show_names(wanted: bool) -> None:
+        if wanted:
+            from ranksieve.tables import registry_table, show
+
+            show(registry_table(load()))
+            raise typer.Exit
+
+    return show_names
 
 
 def parameters_of(

@@ -56,6 +56,6 @@ memory.
 
 from ranksieve.engine.base import Engine, Workers
 from ranksieve.engine.local import LocalEngine
-from ranksieve.engine.sources import Source, engine_of
+from ranksieve.engine.sources import Source, engine_of, in_memory
 
-__all__ = ["engine_of", "Engine", "Workers", "LocalEngine", "Source"]
+__all__ = ["engine_of", "Engine", "Workers", "LocalEngine", "Source", "in_memory"]

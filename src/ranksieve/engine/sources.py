@@ -39,6 +39,11 @@ def engine_of(source: Source, smallest: int = _SMALLEST) -> Engine:
     return DaskEngine(source, source.client)
 
 
+def in_memory(source: Source) -> RankingData:
+    """The data itself; shards are read."""
+    return source if isinstance(source, RankingData) else source.read()
+
+
 def block_runs(data: RankingData, smallest: int = _SMALLEST) -> list[tuple[int, int]]:
     """Runs of queries that make blocks of similar size: first query, and the one after the last."""
     if data.n_rows == 0:

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from base64 import b64decode, b64encode
 from copy import deepcopy
-from importlib import import_module
-from inspect import signature
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
 
 from ranksieve.base import Ranker
-from ranksieve.data import DataError, RankingData
-from ranksieve.engine import Source
+from ranksieve.data import DataError
+from ranksieve.engine import Source, in_memory
 from ranksieve.io.records import get
-from ranksieve.rankers.lightgbm_data import as_known, check_whole_labels
+from ranksieve.rankers.libraries import class_named, library_of
+from ranksieve.rankers.lightgbm_data import as_known
 from ranksieve.threads import thread_count
 
 
@@ -53,7 +47,7 @@ def as_ranker(estimator: Any) -> Ranker:
     """
     if isinstance(estimator, Ranker):
         return estimator
-    library = _library_of(estimator)
+    library = library_of(estimator)
     ranker = RankerAdapter(estimator)
     if library.is_fitted(estimator):
         ranker.estimator_ = estimator
@@ -125,15 +119,15 @@ class RankerAdapter(Ranker):
     @property
     def feature_importances_(self) -> np.ndarray:
         """Importance of each feature."""
-        library = _library_of(self.estimator_)
+        library = library_of(self.estimator_)
         importances = library.importances(self.estimator_, self.n_features_in_)
         return np.asarray(importances, dtype=np.float64)
 
     def _train(
         self, source: Source, validation: Source | None, query_weights: np.ndarray | None
     ) -> None:
-        library = _library_of(self.estimator)
-        parts = [_in_memory(part) for part in (source, validation) if part is not None]
+        library = library_of(self.estimator)
+        parts = [in_memory(part) for part in (source, validation) if part is not None]
         fresh = library.unfitted(self.estimator)
         given = {name: value for name, value in fresh.get_params().items() if value is not None}
         for part in parts:
@@ -147,12 +141,12 @@ class RankerAdapter(Ranker):
         self.estimator_ = fresh
 
     def _scores(self, X: Any) -> np.ndarray:
-        scores = _library_of(self.estimator_).scores(self.estimator_, X)
+        scores = library_of(self.estimator_).scores(self.estimator_, X)
         return np.asarray(scores, dtype=np.float64)
 
     def _contributions(self, X: Any) -> np.ndarray:
         rows = X.toarray() if sparse.issparse(X) else as_known(X)
-        parts = _library_of(self.estimator_).contributions(self.estimator_, rows)
+        parts = library_of(self.estimator_).contributions(self.estimator_, rows)
         return np.asarray(parts, dtype=np.float64)[:, :-1]  # the last is what all rows have
 
     def _settings(self) -> dict[str, Any]:
@@ -162,7 +156,7 @@ class RankerAdapter(Ranker):
             for name, value in self.estimator.get_params().items()
             if name not in usual or repr(value) != repr(usual[name])
         }
-        name = _library_of(self.estimator).name
+        name = library_of(self.estimator).name
         return {"estimator": {"class": name, "parameters": changed}, "verbose": self.verbose}
 
     @classmethod
@@ -170,14 +164,14 @@ class RankerAdapter(Ranker):
         recorded = settings.get("estimator")
         if not isinstance(recorded, dict) or not isinstance(recorded.get("parameters"), dict):
             raise ValueError("'estimator' should have a class and parameters")
-        estimator = _class_named(recorded.get("class"))(**recorded["parameters"])
+        estimator = class_named(recorded.get("class"))(**recorded["parameters"])
         return cls(**settings | {"estimator": estimator})
 
     def _learned(self) -> dict[str, Any]:
-        return {"model": _library_of(self.estimator_).text_of(self.estimator_)}
+        return {"model": library_of(self.estimator_).text_of(self.estimator_)}
 
     def _relearn(self, learned: dict[str, Any]) -> None:
-        library, text = _library_of(self.estimator), get(learned, "model", str)
+        library, text = library_of(self.estimator), get(learned, "model", str)
         self.estimator_ = library.unfitted(self.estimator)
         try:
             library.restore(self.estimator_, text)
@@ -188,7 +182,7 @@ class RankerAdapter(Ranker):
             raise DataError(f"the trees are about {n_features} features, not {self.n_features_in_}")
 
     def __sklearn_clone__(self) -> Any:
-        estimator = _library_of(self.estimator).unfitted(self.estimator)
+        estimator = library_of(self.estimator).unfitted(self.estimator)
         made = type(self)(**self.get_params(deep=False) | {"estimator": estimator})
         if hasattr(self, "_metadata_request"):
             made._metadata_request = deepcopy(self._metadata_request)
@@ -198,285 +192,3 @@ class RankerAdapter(Ranker):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-
-def _in_memory(source: Source) -> RankingData:
-    return source if isinstance(source, RankingData) else source.read()
-
-
-class _Library(ABC):
-    """What differs between the libraries."""
-
-    name: ClassVar[str]  # of the class
-    threads: ClassVar[str] = "n_jobs"  # parameter with their number
-    log: ClassVar[dict[str, Any]] = {}  # parameters that silence it
-    log_names: ClassVar[frozenset[str]] = frozenset()  # others that are about its log
-
-    def unfitted(self, estimator: Any) -> Any:
-        """Copy without what was learned."""
-        return clone(estimator)
-
-    def silence(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Parameters that turn off the log, as far as those given do not say otherwise."""
-        if given.keys() & self.log_names:
-            return {}
-        return {name: value for name, value in self.log.items() if name not in given}
-
-    def is_fitted(self, estimator: Any) -> bool:
-        """Whether it can predict."""
-        return bool(estimator.__sklearn_is_fitted__())
-
-    def n_features(self, estimator: Any) -> int:
-        """Features of a fitted estimator."""
-        return int(estimator.n_features_in_)
-
-    @abstractmethod
-    def feature_names(self, estimator: Any) -> Any:
-        """Names that a fitted estimator has for its features; None if it has none."""
-
-    @abstractmethod
-    def check_labels(self, given: dict[str, Any], data: RankingData) -> None:
-        """Raise a DataError that is clearer than what the library says of labels."""
-
-    @abstractmethod
-    def fit(
-        self,
-        estimator: Any,
-        data: RankingData,
-        query_weights: np.ndarray | None,
-        validation: RankingData | None = None,
-    ) -> None:
-        """Fit an estimator in place."""
-
-    @abstractmethod
-    def scores(self, estimator: Any, X: Any) -> Any:
-        """Scores of rows by a fitted estimator."""
-
-    @abstractmethod
-    def importances(self, estimator: Any, n_features: int) -> Any:
-        """Importance of each feature in a fitted estimator."""
-
-    @abstractmethod
-    def contributions(self, estimator: Any, X: Any) -> Any:
-        """SHAP values of each feature in each row, and last what all rows have."""
-
-    @abstractmethod
-    def text_of(self, estimator: Any) -> str:
-        """The trees of a fitted estimator, as the library writes them."""
-
-    @abstractmethod
-    def restore(self, estimator: Any, text: str) -> None:
-        """Give an unfitted estimator its trees."""
-
-
-class _LightGBM(_Library):
-    name = "lightgbm.LGBMRanker"
-    log: ClassVar[dict[str, Any]] = {"verbosity": -1}
-    log_names: ClassVar[frozenset[str]] = frozenset({"verbose"})
-
-    def feature_names(self, estimator: Any) -> Any:
-        names = estimator.booster_.feature_name()
-        return None if names == [f"Column_{n}" for n in range(len(names))] else names
-
-    def check_labels(self, given: dict[str, Any], data: RankingData) -> None:
-        if given.get("objective") in (None, "lambdarank", "rank_xendcg"):
-            gains = given.get("label_gain")
-            if isinstance(gains, str):
-                gains = gains.split(",")
-            check_whole_labels("LGBMRanker", data, *([] if gains is None else [len(gains) - 1]))
-
-    def fit(
-        self,
-        estimator: Any,
-        data: RankingData,
-        query_weights: np.ndarray | None,
-        validation: RankingData | None = None,
-    ) -> None:
-        held_out: dict[str, Any] = {}
-        if validation is not None:
-            X, y = as_known(validation.X), validation.y
-            held_out["eval_group"] = [validation.group_counts]
-            if "eval_X" in signature(estimator.fit).parameters:  # eval_set is on its way out
-                held_out.update(eval_X=(X,), eval_y=(y,))
-            else:
-                held_out["eval_set"] = [(X, y)]
-        weights = _row_weights(data, query_weights)
-        counts = data.group_counts
-        estimator.fit(as_known(data.X), data.y, group=counts, sample_weight=weights, **held_out)
-
-    def scores(self, estimator: Any, X: Any) -> Any:
-        return estimator.booster_.predict(as_known(X))
-
-    def importances(self, estimator: Any, n_features: int) -> Any:
-        return estimator.booster_.feature_importance("gain", iteration=estimator.best_iteration_)
-
-    def contributions(self, estimator: Any, X: Any) -> Any:
-        return estimator.booster_.predict(X, pred_contrib=True)
-
-    def text_of(self, estimator: Any) -> str:
-        return estimator.booster_.model_to_string()  # up to the best iteration
-
-    def restore(self, estimator: Any, text: str) -> None:
-        from lightgbm import Booster
-
-        # LightGBM has no public way to do this.
-        estimator._Booster = Booster(model_str=text)
-        estimator._n_features = estimator._n_features_in = estimator._Booster.num_feature()
-        estimator.fitted_ = True
-
-
-class _XGBoost(_Library):
-    name = "xgboost.XGBRanker"
-
-    def feature_names(self, estimator: Any) -> Any:
-        return estimator.get_booster().feature_names
-
-    def check_labels(self, given: dict[str, Any], data: RankingData) -> None:
-        if given.get("objective") == "rank:map":
-            check_whole_labels("XGBRanker with rank:map", data, 1)
-        elif given.get("objective") == "rank:ndcg" and given.get("ndcg_exp_gain", True):
-            check_whole_labels("XGBRanker", data, 31)
-
-    def fit(
-        self,
-        estimator: Any,
-        data: RankingData,
-        query_weights: np.ndarray | None,
-        validation: RankingData | None = None,
-    ) -> None:
-        held_out: dict[str, Any] = {}
-        if validation is not None:
-            held_out["eval_set"] = [(as_known(validation.X), validation.y)]
-            held_out["eval_qid"] = [validation.query_codes]
-        codes = data.query_codes
-        estimator.fit(as_known(data.X), data.y, qid=codes, sample_weight=query_weights, **held_out)
-
-    def scores(self, estimator: Any, X: Any) -> Any:
-        # The number of features is known to be right.
-        return estimator.predict(as_known(X), validate_features=False)
-
-    def importances(self, estimator: Any, n_features: int) -> Any:
-        booster = estimator.get_booster()
-        if estimator.early_stopping_rounds is not None:
-            booster = booster[: estimator.best_iteration + 1]
-        gains = booster.get_score(importance_type="total_gain")  # features in no tree are left out
-        names = booster.feature_names or [f"f{n}" for n in range(n_features)]
-        return [gains.get(name, 0.0) for name in names]
-
-    def contributions(self, estimator: Any, X: Any) -> Any:
-        from xgboost import DMatrix
-
-        rows = DMatrix(X, feature_names=estimator.get_booster().feature_names)
-        stopped = estimator.early_stopping_rounds is not None
-        trees = (0, estimator.best_iteration + 1 if stopped else 0)
-        return estimator.get_booster().predict(rows, pred_contribs=True, iteration_range=trees)
-
-    def text_of(self, estimator: Any) -> str:
-        return estimator.get_booster().save_raw("json").decode()
-
-    def restore(self, estimator: Any, text: str) -> None:
-        estimator.load_model(bytearray(text, "utf-8"))
-
-
-class _CatBoost(_Library):
-    name = "catboost.CatBoostRanker"
-    threads = "thread_count"
-    log: ClassVar[dict[str, Any]] = {"verbose": False, "allow_writing_files": False}
-    log_names: ClassVar[frozenset[str]] = frozenset({"logging_level", "silent", "metric_period"})
-
-    def unfitted(self, estimator: Any) -> Any:
-        # scikit-learn insists on the very same objects as parameters, which CatBoost copies.
-        return type(estimator)(**estimator.get_params())
-
-    def is_fitted(self, estimator: Any) -> bool:
-        return bool(estimator.is_fitted())
-
-    def n_features(self, estimator: Any) -> int:
-        return len(estimator.feature_names_)  # one that was loaded knows no other number
-
-    def feature_names(self, estimator: Any) -> Any:
-        names = estimator.feature_names_
-        return None if names == [str(n) for n in range(len(names))] else names
-
-    def check_labels(self, given: dict[str, Any], data: RankingData) -> None:
-        pass  # most losses take any numbers, and the others say what they want
-
-    def fit(
-        self,
-        estimator: Any,
-        data: RankingData,
-        query_weights: np.ndarray | None,
-        validation: RankingData | None = None,
-    ) -> None:
-        held_out = None if validation is None else self._pool(validation)
-        estimator.fit(self._pool(data, query_weights), eval_set=held_out)
-
-    def _pool(self, data: RankingData, query_weights: np.ndarray | None = None) -> Any:
-        from catboost import Pool
-
-        weights = _row_weights(data, query_weights)
-        return Pool(_narrow(data.X), data.y, group_id=data.query_codes, group_weight=weights)
-
-    def scores(self, estimator: Any, X: Any) -> Any:
-        return estimator.predict(_narrow(X))
-
-    def importances(self, estimator: Any, n_features: int) -> Any:
-        return estimator.get_feature_importance(type="PredictionValuesChange")
-
-    def contributions(self, estimator: Any, X: Any) -> Any:
-        from catboost import Pool
-
-        return estimator.get_feature_importance(Pool(X), type="ShapValues")
-
-    def text_of(self, estimator: Any) -> str:
-        # Its JSON drops digits of the leaves; this is its binary format, and goes through a file.
-        with TemporaryDirectory() as directory:
-            path = Path(directory) / "model.cbm"
-            estimator.save_model(str(path))
-            return b64encode(path.read_bytes()).decode()
-
-    def restore(self, estimator: Any, text: str) -> None:
-        estimator.load_model(blob=b64decode(text, validate=True))
-
-
-def _narrow(X: Any) -> Any:
-    """Rows as CatBoost takes them: indices of sparse ones have 32 bits.
-
-    It makes arrays read-only; a view saves the caller's from that.
-    """
-    X = as_known(X)
-    if not sparse.issparse(X):
-        return X.view()
-    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-    return X
-
-
-def _row_weights(data: RankingData, query_weights: np.ndarray | None) -> np.ndarray | None:
-    return None if query_weights is None else np.repeat(query_weights, data.group_counts)
-
-
-_LIBRARIES = {library.name: library for library in (_LightGBM(), _XGBoost(), _CatBoost())}
-
-
-def _class_named(name: Any) -> Any:
-    """A class of one of the libraries, and of no other module."""
-    if name not in _LIBRARIES:
-        raise ValueError(f"unknown class {name!r:.40}; known are {', '.join(_LIBRARIES)}")
-    home, kind = str(name).split(".")
-    try:
-        return getattr(import_module(home), kind)
-    except ImportError:
-        raise ValueError(f"{home} is not installed: pip install {home}") from None
-
-
-def _library_of(estimator: Any) -> _Library:
-    """The library of an estimator, known by its class, so that no library need be imported."""
-    mro = type(estimator).__mro__
-    kinds = [f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in mro]
-    found = [_LIBRARIES[kind] for kind in kinds if kind in _LIBRARIES]
-    if found and "lightgbm.DaskLGBMRanker" not in kinds:
-        return found[0]
-    raise TypeError(
-        f"expected a ranker of ranksieve or an object of {', '.join(_LIBRARIES)}; got "
-        f"{type(estimator).__name__}" + ("; LambdaMART trains on a Dask cluster" if found else "")
-    )

@@ -93,7 +93,7 @@ class EliminationSelector(WrapperSelector):
     To order the features that stay, elimination goes on to the last. Features constant within
     every query go first. Shards are read into memory. Far cheaper than
     :class:`SequentialSelector`, and blind to features that a ranker uses only if others are gone.
-    scikit-learn's RFECV cannot train rankers, which need to know the queries of a fold.
+    scikit-learn's RFECV cannot train LightGBM's ranker, which it tells nothing of a fold's queries.
 
     References
     ----------

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ranksieve.base import Ranker, RankSelector, as_source
 from ranksieve.data import DataError, RankingData
-from ranksieve.engine import Source
+from ranksieve.engine import Source, in_memory
 from ranksieve.metrics import CONVENTIONS, Convention, Measure, parse_measure
 from ranksieve.rankers import RankRLS, as_ranker
 from ranksieve.selectors.checkpoint import Checkpoint, fingerprint
@@ -77,12 +77,12 @@ class WrapperSelector(HeldOutSelector):
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
         ranker = self._ranker()
-        data = _in_memory(source)
+        data = in_memory(source)
         if not ranker._allows_missing:
             data.check_finite()
         given = None
         if held_out.get("eval_set") is not None:
-            given = Fold(data, _in_memory(as_source(held_out["eval_set"], data.n_features)))
+            given = Fold(data, in_memory(as_source(held_out["eval_set"], data.n_features)))
         chosen = self._search(data, given, ranker, k)
         kept = data.take_features(np.sort(chosen))
         if data.has_feature_names:
@@ -155,10 +155,6 @@ class WrapperSelector(HeldOutSelector):
         features = feature_indices(which, getattr(self, which), data.feature_names)
         place_of = {feature: place for place, group in enumerate(groups) for feature in group}
         return list(dict.fromkeys(place_of[feature] for feature in features))
-
-
-def _in_memory(source: Source) -> RankingData:
-    return source if isinstance(source, RankingData) else source.read()
 
 
 def varying(data: RankingData) -> np.ndarray:
