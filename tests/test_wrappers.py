@@ -19,7 +19,7 @@ from xgboost import XGBRanker
 from ranksieve import DataError, RankingData, limit_threads, make_ranking
 from ranksieve.metrics import evaluate
 from ranksieve.preprocessing import QueryStandardScaler
-from ranksieve.rankers import LambdaMART, RankBoost, RankRLS, RankSVM
+from ranksieve.rankers import CoordinateAscent, LambdaMART, RankBoost, RankRLS, RankSVM
 from ranksieve.selectors import EliminationSelector, GreedyRankRLS, SequentialSelector
 from ranksieve.selectors.heldout import make_folds
 from ranksieve.selectors.importances import importances
@@ -212,6 +212,18 @@ class TestBoth:
         }
         assert {rule: len(s.selected_) for rule, s in found.items()} == expected
         assert expected["one_se"] <= expected["best"]
+
+    def test_states_of_random_numbers(self, kind, planted):
+        """Every training begins with the same state, whatever runs beside it."""
+        data, _ = planted
+        found = []
+        for n_threads in (1, 3):
+            ranker = CoordinateAscent(n_restarts=2, random_state=np.random.RandomState(5))
+            selector = kind(ranker, "best", cv=3, random_state=np.random.RandomState(7))
+            with limit_threads(n_threads):
+                found.append(selector.fit(data))
+        np.testing.assert_array_equal(found[0].selected_, found[1].selected_)
+        np.testing.assert_array_equal(found[0].values_, found[1].values_)
 
     def test_included_and_excluded(self, kind, planted):
         data, truth = planted

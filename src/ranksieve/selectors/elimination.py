@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
+from copy import deepcopy
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -297,7 +297,7 @@ def _trained(
     if key not in held_out.known:
         fold = held_out.folds[place]
         train, test = (part.take_features(list(features)) for part in fold)
-        ranker = copy(held_out.ranker).fit(train)
+        ranker = deepcopy(held_out.ranker).fit(train)
         judge = partial(held_out.judged, place=place)
         found = importances(ranker, kind, train, test, judge, random_state)
         held_out.known.add(key, [found, judge(ranker.predict(test))])

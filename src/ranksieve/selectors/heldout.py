@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from copy import copy
+from copy import deepcopy
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -59,7 +59,7 @@ class HeldOut:
     Parameters
     ----------
     ranker : Ranker
-        Not trained. Copies of it are trained, which share its parameters.
+        Not trained. Copies of it are trained, each with its own random numbers.
     folds : sequence of Fold
     measure, convention, average_ties
         How to judge; values are turned so that larger is better.
@@ -111,7 +111,7 @@ class HeldOut:
         """Train on a subset of a fold, and judge."""
         subset, place = task
         fold = self.folds[place]
-        ranker = copy(self.ranker).fit(fold.train.take_features(list(subset)))
+        ranker = deepcopy(self.ranker).fit(fold.train.take_features(list(subset)))
         return self.judged(ranker.predict(fold.test.take_features(list(subset))), place)
 
     def judged(self, scores: np.ndarray, place: int) -> np.ndarray:
