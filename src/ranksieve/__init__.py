@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ranksieve.io.shards import convert_to_shards, open_shards, write_shards
     from ranksieve.planted import load_demo, make_ranking
     from ranksieve.rankers.loading import load_model
+    from ranksieve.study import Study
     from ranksieve.threads import limit_threads
 
 _HOME = {
@@ -35,6 +36,7 @@ _HOME = {
     "load_demo": "ranksieve.planted",
     "open_collection": "ranksieve.datasets",
     "load_model": "ranksieve.rankers.loading",
+    "Study": "ranksieve.study",
     "limit_threads": "ranksieve.threads",
 }
 
@@ -54,6 +56,7 @@ __all__ = [
     "make_ranking",
     "load_demo",
     "load_model",
+    "Study",
     "limit_threads",
 ]
 

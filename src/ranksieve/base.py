@@ -98,6 +98,17 @@ class RankSelector(SelectorMixin, RankEstimator):
 
     n_features_to_select: float
     _uses_labels: ClassVar[bool] = True
+    _is_nested: ClassVar[bool] = False
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether smaller selections begin larger ones, with the parameters as they are.
+
+        If so, the first k of n selected features are what would be selected with
+        ``n_features_to_select=k``, so that one ``fit`` tells the selections of all sizes. False if
+        that is not known to hold, and unless ``random_state``, where there is one, is an integer.
+        """
+        return self._is_nested and isinstance(getattr(self, "random_state", 0), Integral)
 
     @abstractmethod
     def _choose(self, source: Source, k: int, **held_out: Any) -> Any:

@@ -14,9 +14,12 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 Listener = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is in all."""
+
+_COUNTABLE = 1_000_000  # more are bytes of files, mostly
 
 _listener: ContextVar[Listener | None] = ContextVar("ranksieve_progress", default=None)
 
@@ -58,20 +61,62 @@ def track(what: str, total: int) -> Callable[[int], None]:
 
 @contextmanager
 def progress_bar(wanted: bool = True) -> Iterator[None]:
-    """Show progress on standard error, if that is a terminal and ``wanted``."""
+    """Show progress on standard error, if that is a terminal and ``wanted``.
+
+    A line says what is done, how much of it and how fast, and how long the rest will take.
+    """
     if not (wanted and sys.stderr.isatty()):
         yield
         return
     from rich.console import Console
-    from rich.progress import Progress, TaskID
+    from rich.progress import Progress, Task
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        tasks: dict[str, TaskID] = {}
+    with Progress(*_columns(), console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, Task] = {}
 
         def show(what: str, done: int, total: int) -> None:
             if what not in tasks:
-                tasks[what] = bar.add_task(what, total=total)
-            bar.update(tasks[what], completed=done, total=total)
+                bar.add_task(what, total=total)
+                tasks[what] = bar.tasks[-1]
+            if done < tasks[what].completed:  # it is done again
+                tasks[what].finished_time = None
+            bar.update(tasks[what].id, completed=done, total=total)
 
         with listen(show):
             yield
+
+
+def _columns() -> list[Any]:
+    """Columns of a progress bar, as of rich."""
+    from rich.progress import BarColumn, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    class Amount(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(shown_amount(task.completed, task.total or 0))
+
+    class Rate(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(shown_rate(task.speed, task.total or 0))
+
+    return [
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        Amount(),
+        Rate(),
+        TimeRemainingColumn(),
+    ]
+
+
+def shown_amount(done: float, total: float) -> str:
+    """How much is done, such as ``12/1,000``; of totals that nobody counts, ``1.2%``."""
+    return f"{done / total:.1%}" if total > _COUNTABLE else f"{done:,.0f}/{total:,.0f}"
+
+
+def shown_rate(speed: float | None, total: float) -> str:
+    """How much is done in a second, in the unit of :func:`shown_amount`; empty if not known."""
+    if speed is None:
+        return ""
+    if total > _COUNTABLE:
+        return f"{speed / total:.1%}/s"
+    return f"{speed:,.0f}/s" if speed >= 10 else f"{speed:.2g}/s"

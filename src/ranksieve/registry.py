@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
@@ -24,12 +25,16 @@ class Method:
     grid : mapping
         Parameter -> values to tune it over on validation data; the number of features is not one
         of them.
+    draws : bool
+        False if ``random_state`` changes nothing where held-out queries are given, unless other
+        parameters ask for it.
     """
 
     path: str
     description: str
     preset: Mapping[str, Any] = field(default_factory=dict)
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    draws: bool = True
 
     @property
     def kind(self) -> type[Any]:
@@ -37,7 +42,7 @@ class Method:
         module, name = self.path.rsplit(".", 1)
         return getattr(import_module(module), name)
 
-    @property
+    @cached_property
     def defaults(self) -> dict[str, Any]:
         """Parameter -> what it is unless somebody says otherwise."""
         parameters = inspect.signature(self.kind).parameters
@@ -47,6 +52,11 @@ class Method:
     def uses_held_out_data(self) -> bool:
         """Whether ``fit`` takes ``eval_set``."""
         return "eval_set" in inspect.signature(self.kind.fit).parameters
+
+    @property
+    def is_seeded(self) -> bool:
+        """Whether it draws random numbers, so that one run of it says little."""
+        return self.draws and "random_state" in self.defaults
 
     def changed(self, estimator: Any) -> dict[str, Any]:
         """Parameters of an estimator that are not as by default."""
@@ -92,3 +102,9 @@ class Registry(Mapping[str, Method]):
                     f"{self.what} {name!r} has no parameter {parameter!r}; "
                     f"it has {', '.join(known)}"
                 )
+
+
+def described(name: str, parameters: Mapping[str, Any]) -> str:
+    """A method with the parameters worth naming, for people."""
+    named = ", ".join(f"{parameter}={value}" for parameter, value in parameters.items())
+    return name + (f" ({named})" if named else "")

@@ -9,6 +9,7 @@ import numpy as np
 from ranksieve._kernels.similarity import CONCORDANCE, SPEARMAN, TAU_A, TAU_B, add_similarity
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, engine_of
+from ranksieve.sharing import shared
 from ranksieve.statistics import chunks, locating
 
 METHODS = {
@@ -145,10 +146,17 @@ def feature_similarity(
     if method not in METHODS:
         raise ValueError(f"unknown method {method!r}; known are {', '.join(METHODS)}")
     signs = _as_directions(directions, source.n_features)
-    with (
-        locating(source),
-        engine_of(source).start(Similarity, method, signs, bool(absolute)) as workers,
-    ):
+    absolute = bool(absolute) and method != "concordance"  # which is never negative
+    return _mean_similarity(source, method, signs, absolute)
+
+
+@shared
+def _mean_similarity(
+    source: Source, method: str, directions: np.ndarray, absolute: bool
+) -> np.ndarray:
+    """Mean over queries; what is the same is asked for in the same words."""
+    parameters = method, directions, absolute
+    with locating(source), engine_of(source).start(Similarity, *parameters) as workers:
         n_queries, total = workers.sum("sums")
     if n_queries == 0:
         raise DataError(

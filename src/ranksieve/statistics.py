@@ -16,6 +16,7 @@ from ranksieve.data import Block, DataError, NonFiniteError, RankingData
 from ranksieve.engine import Source, engine_of
 from ranksieve.metrics import Convention, Measure, parse_measure
 from ranksieve.metrics.ranking import ColumnSums
+from ranksieve.sharing import shared
 
 _CHUNK = 2**18  # numbers: 2 MB, which the caches near a core hold
 
@@ -155,6 +156,7 @@ class ImportanceSums(NamedTuple):
         return np.maximum(0.0, self.squares - self.values**2 / n) / max(1, n - 1)
 
 
+@shared
 def importance_sums(
     source: Source,
     measure: str | Measure,

@@ -65,8 +65,26 @@ def limit_blas_threads(n: int) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def limit_openmp_threads(n: int) -> Iterator[None]:
+    """Let what scikit-learn computes in this thread use ``n`` threads inside a ``with`` block.
+
+    On small data its threads wait for each other, and the longer the busier the machine is.
+    """
+    with _openmp_libraries().limit(limits=n, user_api="openmp"):
+        yield
+
+
 @cache
 def _blas_libraries() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+@cache
+def _openmp_libraries() -> Any:
+    """Looked up when scikit-learn, which brings one of them, is there."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

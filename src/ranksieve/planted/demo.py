@@ -101,7 +101,7 @@ _SITES = ("tripnotes", "wanderlist", "citymap", "farefinder", "slowtravel", "loc
 def load_demo() -> tuple[RankingData, RankingTruth]:
     """Load the embedded demo: a planted travel search with 43 features.
 
-    300 queries with about 20 documents each and labels 0..4. Ten features make up the
+    300 queries with about 20 documents each and labels 0..4. Nine features make up the
     relevance, three of them with small values good; the others are copies of theirs (families
     per field, an exact duplicate, near duplicates) or useless: random, the same for all
     documents of a query, or constant. It is generated, always the same, in a fraction of a

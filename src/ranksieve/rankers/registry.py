@@ -17,9 +17,14 @@ def _ranker(path: str, description: str, *settings: Any, **named: Any) -> Method
     return Method(f"ranksieve.rankers.{path}", description, *settings, **named)
 
 
-# Of LETOR's runs of svm_rank, and of the FS-ED paper.
+# Of LETOR's runs of svm_rank, and of the FS-ED paper; when to stop early is our choice.
 _STRUCT_C = (*(digit * 10.0**power for power in range(-5, 1) for digit in (1, 2, 5)), 10.0)
-_FS_ED_TREES = {"n_estimators": 1000, "learning_rate": 0.1, "num_leaves": 10}
+_FS_ED_TREES = {
+    "n_estimators": 1000,
+    "learning_rate": 0.1,
+    "num_leaves": 10,
+    "early_stopping_rounds": 50,
+}
 
 RANKERS = Registry(
     "ranker",
@@ -56,7 +61,10 @@ RANKERS = Registry(
             "coordinate_ascent.CoordinateAscent", "one weight at a time, by a measure (MAP)"
         ),
         "lambdamart": _ranker(
-            "lambdamart.LambdaMART", "boosted trees of LightGBM, as many as FS-ED's", _FS_ED_TREES
+            "lambdamart.LambdaMART",
+            "boosted trees of LightGBM, as many as FS-ED's",
+            _FS_ED_TREES,
+            draws=False,
         ),
     },
 )

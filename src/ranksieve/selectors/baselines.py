@@ -65,6 +65,8 @@ class TopImportance(ImportanceFilter):
         self.ties = ties
         self.verbose = verbose
 
+    _is_nested = True
+
     def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
         quality = self._quality(source)
         return self._take(choose_in_turn(k, quality.varies, lambda chosen: quality.values))
@@ -110,6 +112,7 @@ class RandomSelector(RankSelector):
         self.verbose = verbose
 
     _uses_labels = False
+    _is_nested = True
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
         return check_random_state(self.random_state).permutation(source.n_features)[:k]
@@ -143,6 +146,7 @@ class AllFeatures(RankSelector):
         self.verbose = verbose
 
     _uses_labels = False
+    _is_nested = True
 
     def _number_to_select(self, n_features: int) -> int:
         return n_features

@@ -191,6 +191,11 @@ class FSBFS(RankSelector):
         self.ties = ties
         self.verbose = verbose
 
+    @property
+    def is_nested(self) -> bool:
+        """As of all selectors: with members of subsets, not subsets, as features."""
+        return self.output == "members"
+
     def _number_to_select(self, n_features: int) -> int:
         if self.n_features_to_select is None:
             return n_features

@@ -159,6 +159,8 @@ class BoostedTrees(TreeSelector):
         self.random_state = random_state
         self.verbose = verbose
 
+    _is_nested = True
+
     def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
         varies = varying_features(source)
         self.scores_ = self._influence(source)
@@ -231,6 +233,7 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
         "absolute": ["boolean"],
     }
     align_directions = False
+    _is_nested = True
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from numbers import Integral
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -13,6 +13,7 @@ from ranksieve.base import RankSelector
 from ranksieve.classes import Totals, grades_of, order_statistics, start_classes, totals
 from ranksieve.engine import Source, Workers
 from ranksieve.selectors.greedy import choose_in_turn
+from ranksieve.sharing import shared
 from ranksieve.statistics import locating
 
 _PARAMETERS = """
@@ -51,6 +52,7 @@ class _Dependence(RankSelector):
         "n_bins": [Interval(Integral, 2, None, closed="left")],
         "binning": [StrOptions({"frequency", "width"})],
     }
+    _is_nested = True
 
     def __init__(
         self,
@@ -70,29 +72,11 @@ class _Dependence(RankSelector):
         cls.__doc__ = (cls.__doc__ or "").replace("\n    {parameters}\n", _PARAMETERS)
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
-        self.grades_ = grades_of(source)
-        with locating(source), start_classes(source, self.grades_) as workers:
-            found = totals(workers)
-            self.edges_ = [np.unique(edges) for edges in self._edges(workers, found)]
-            n_edges = np.array([len(edges) for edges in self.edges_])
-            padded = np.full((source.n_features, n_edges.max()), np.inf)
-            for row, edges in zip(padded, self.edges_, strict=True):
-                row[: len(edges)] = edges
-            self.tables_ = workers.sum("table", padded, n_edges)
+        found = contingency(source, self.n_bins, self.binning)
+        self.grades_, self.edges_, self.tables_ = found.grades, list(found.edges), found.tables
         self.scores_ = self._score(self.tables_)
         self.path_ = choose_in_turn(k, found.varies, lambda chosen: self.scores_)
         return [step.feature for step in self.path_]
-
-    def _edges(self, workers: Workers, found: Totals) -> np.ndarray:
-        """Inner edges (features, bins - 1), some of which may be equal."""
-        inner = np.arange(1, self.n_bins)
-        if self.binning == "width":
-            span = found.high - found.low
-            return found.low[:, None] + span[:, None] * (inner / self.n_bins)
-        n_rows = int(found.counts.sum())
-        ranks = -(-n_rows * inner // self.n_bins) - 1  # of the last row of each bin
-        ranks = np.unique(np.maximum(ranks, 0))
-        return order_statistics(workers, ranks[None], len(found.low))[0]
 
     @abstractmethod
     def _score(self, tables: np.ndarray) -> np.ndarray:
@@ -169,6 +153,42 @@ class ChiSquare(_Dependence):
         expected = tables.sum(axis=2, keepdims=True) * tables.sum(axis=1, keepdims=True) / total
         distance = (tables - expected) ** 2 / np.where(expected > 0, expected, 1)
         return distance.sum(axis=(1, 2))
+
+
+class Contingency(NamedTuple):
+    """Rows by bin of each feature and by grade."""
+
+    tables: np.ndarray  # (features, bins, grades)
+    edges: tuple[np.ndarray, ...]  # inner ones of each feature
+    grades: np.ndarray
+    varies: np.ndarray  # (features,): not constant within every query
+
+
+@shared
+def contingency(source: Source, n_bins: int, binning: Literal["frequency", "width"]) -> Contingency:
+    """Count rows by bin of each feature and by grade."""
+    grades = grades_of(source)
+    with locating(source), start_classes(source, grades) as workers:
+        found = totals(workers)
+        edges = tuple(np.unique(row) for row in _edges(workers, found, n_bins, binning))
+        n_edges = np.array([len(inner) for inner in edges])
+        padded = np.full((source.n_features, n_edges.max()), np.inf)
+        for row, inner in zip(padded, edges, strict=True):
+            row[: len(inner)] = inner
+        tables = workers.sum("table", padded, n_edges)
+    return Contingency(tables, edges, grades, found.varies)
+
+
+def _edges(workers: Workers, found: Totals, n_bins: int, binning: str) -> np.ndarray:
+    """Inner edges (features, bins - 1), some of which may be equal."""
+    inner = np.arange(1, n_bins)
+    if binning == "width":
+        span = found.high - found.low
+        return found.low[:, None] + span[:, None] * (inner / n_bins)
+    n_rows = int(found.counts.sum())
+    ranks = -(-n_rows * inner // n_bins) - 1  # of the last row of each bin
+    ranks = np.unique(np.maximum(ranks, 0))
+    return order_statistics(workers, ranks[None], len(found.low))[0]
 
 
 def _entropy(shares: np.ndarray, axis: Any) -> np.ndarray:

@@ -117,6 +117,7 @@ class FSED(ImportanceFilter, HeldOutSelector):
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "random_state": ["random_state"],
     }
+    _is_nested = True
 
     def __init__(
         self,

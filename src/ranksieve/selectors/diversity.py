@@ -93,6 +93,8 @@ class MMR(_Diverse):
     in learning to rank. ECIR 2014.
     """
 
+    _is_nested = True
+
     def _weigh(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
         def score(chosen: list[int]) -> np.ndarray:
             if not chosen:
@@ -123,6 +125,8 @@ class MRMR(_Diverse):
     relevance for learning to rank. AI & Robotics 2015.
     """
 
+    _is_nested = True
+
     def _weigh(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
         def score(chosen: list[int]) -> np.ndarray:
             if not chosen:
@@ -152,6 +156,8 @@ class MPT(_Diverse):
     K. D. Naini, I. S. Altingovde. Exploiting result diversification methods for feature selection
     in learning to rank. ECIR 2014.
     """
+
+    _is_nested = True
 
     def _weigh(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
         deviation = np.sqrt(quality.variance)

@@ -156,6 +156,13 @@ class EliminationSelector(WrapperSelector):
         self.random_state = random_state
         self.verbose = verbose
 
+    _is_nested = True
+
+    @property
+    def is_nested(self) -> bool:
+        """As of all selectors: with one feature at a time, without groups."""
+        return self.step == 1 and super().is_nested
+
     def _told(self) -> dict[str, str]:
         return {"importance": f"{self.importance}, seed {self.random_state!r}"}
 

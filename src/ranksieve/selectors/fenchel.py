@@ -101,6 +101,7 @@ class FenchelRank(EmbeddedSelector):
         "radius": [Interval(Real, 0, None, closed="neither")],
         "away_steps": ["boolean"],
     }
+    _is_nested = True
 
     def __init__(
         self,

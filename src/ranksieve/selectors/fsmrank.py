@@ -129,6 +129,7 @@ class FSMRank(EmbeddedSelector):
         "convention": [StrOptions(set(CONVENTIONS)), Convention],
         "ties": [StrOptions({"average", "stable"})],
     }
+    _is_nested = True
 
     def __init__(
         self,

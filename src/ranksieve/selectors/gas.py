@@ -132,6 +132,11 @@ class GAS(SimilarityFilter):
         self.solver = solver
         self.verbose = verbose
 
+    @property
+    def is_nested(self) -> bool:
+        """As of all selectors: with the greedy solver."""
+        return self.solver == "greedy"
+
     def _weigh(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
         if self.solver == "exact":
             steps = _solve_exactly(quality.values, similarity, self.c, k)

@@ -199,6 +199,13 @@ class GreedyRankRLS(RankSelector):
         self.random_state = random_state
         self.verbose = verbose
 
+    _is_nested = True
+
+    @property
+    def is_nested(self) -> bool:
+        """As of all selectors: with the forward search, which takes nothing out."""
+        return self.search == "forward" and super().is_nested
+
     def at(self, k: int) -> GreedyRankRLS:
         """The selector as if fitted for ``k`` features, from the path, without fitting again."""
         check_is_fitted(self)

@@ -184,6 +184,11 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         self.random_state = random_state
         self.verbose = verbose
 
+    @property
+    def is_nested(self) -> bool:
+        """As of all selectors: with one regularization, as several change with the number."""
+        return len(self.lams) == 1 and super().is_nested
+
     def at(self, k: int) -> GreedyRankRLSCV:
         """The selector as if fitted for ``k`` features, from the paths, without fitting again.
 

@@ -75,6 +75,8 @@ class NGAS(SimilarityFilter):
         self.ties = ties
         self.verbose = verbose
 
+    _is_nested = True
+
     def _weigh(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
         walk = _walk(quality, similarity, self._next)
         return [Step(feature, float(quality.values[feature])) for feature in walk[:k]]

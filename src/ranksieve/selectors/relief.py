@@ -102,6 +102,7 @@ class _Relief(RankSelector):
         "random_state": ["random_state"],
     }
     _by_ordering: ClassVar[bool]
+    _is_nested = True
 
     def __init__(
         self,

@@ -150,6 +150,13 @@ class SequentialSelector(WrapperSelector):
         self.random_state = random_state
         self.verbose = verbose
 
+    _is_nested = True
+
+    @property
+    def is_nested(self) -> bool:
+        """As of all selectors: with a forward search that takes nothing out, without groups."""
+        return self.direction == "forward" and not self.floating and super().is_nested
+
     def reasons(self) -> list[str]:
         """For each selected feature, the change of the mean value."""
         check_is_fitted(self)

@@ -22,6 +22,7 @@ from ranksieve.selectors.clustering import (
     best_by_silhouette,
     levels,
 )
+from ranksieve.threads import limit_openmp_threads
 
 _TOLERANCE = 1e-10
 _MOST_ITERATIONS = 1000
@@ -293,10 +294,11 @@ def bisecting_kmeans(
     There are always ``k`` clusters: of identical rows, the first parts from the others.
     """
     clusters = [np.arange(len(Y))]
-    while len(clusters) < k:
-        members = clusters.pop(_to_split(Y, clusters, split))
-        first = _first_half(Y[members], n_init, random_state)
-        clusters += [members[first], members[~first]]
+    with limit_openmp_threads(1):  # a row is a feature: there are few
+        while len(clusters) < k:
+            members = clusters.pop(_to_split(Y, clusters, split))
+            first = _first_half(Y[members], n_init, random_state)
+            clusters += [members[first], members[~first]]
     labels = np.empty(len(Y), dtype=np.intp)
     for label, members in enumerate(clusters):
         labels[members] = label

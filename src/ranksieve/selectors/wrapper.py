@@ -63,6 +63,14 @@ class WrapperSelector(HeldOutSelector):
     checkpoint: Any
     random_state: Any
 
+    @property
+    def is_nested(self) -> bool:
+        """As of all selectors: without groups, and with a ranker that can be trained again."""
+        has_seed = getattr(self.ranker, "random_state", 0) is not None
+        if not has_seed and isinstance(self.ranker, Ranker):  # other libraries take their own
+            return False
+        return self.groups is None and super().is_nested
+
     def predict(self, X: Any) -> np.ndarray:
         """Scores of documents by ``ranker_``, given all features; larger is better."""
         check_is_fitted(self)

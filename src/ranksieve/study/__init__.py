@@ -1,0 +1,43 @@
+"""Studies: many selectors with many rankers over query-wise folds, compared honestly.
+
+Examples
+--------
+>>> from ranksieve.study import Study, compare_with
+>>> result = Study(selectors=["gas-e"], rankers=["rankrls"], ks=[5, 10], seeds=2).run()
+>>> for versus in compare_with(result, measures=["MAP"]):
+...     print(f"{versus.selector}: {versus.difference:+.3f}")  # doctest: +SKIP
+"""
+
+from ranksieve.study.comparison import (
+    Stability,
+    Versus,
+    compare_with,
+    enough_features,
+    share_of_random_below,
+    stability_of,
+    unified_ranks,
+)
+from ranksieve.study.plan import Plan
+from ranksieve.study.protocols import Protocol, StudyFold
+from ranksieve.study.results import FoldSummary, Outcome, Outcomes, Run, StudyResult
+from ranksieve.study.study import Study, load_study
+
+__all__ = [
+    "Study",
+    "Plan",
+    "Protocol",
+    "StudyFold",
+    "load_study",
+    "StudyResult",
+    "Run",
+    "Outcomes",
+    "FoldSummary",
+    "Outcome",
+    "compare_with",
+    "Versus",
+    "enough_features",
+    "stability_of",
+    "Stability",
+    "unified_ranks",
+    "share_of_random_below",
+]

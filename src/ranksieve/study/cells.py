@@ -1,0 +1,177 @@
+"""The two kinds of work in a study: select features on a fold, and train a ranker on some."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from ranksieve.base import RankSelector
+from ranksieve.data import DataError, RankingData
+from ranksieve.metrics import evaluate
+from ranksieve.rankers.registry import make_ranker
+from ranksieve.registry import described
+from ranksieve.selectors.registry import METHODS, make_selector
+from ranksieve.sharing import sharing
+from ranksieve.study.ledger import Record
+from ranksieve.study.protocols import StudyFold
+
+
+class Cell(Protocol):
+    """A piece of work on a fold whose result goes to the ledger."""
+
+    kind: ClassVar[str]
+
+    def key(self, fold: str) -> Record:
+        """What the result depends on beside the data, as JSON can hold it."""
+
+    def run(self, fold: StudyFold) -> Record:
+        """The result, as JSON can hold it."""
+
+
+@dataclass(frozen=True)
+class SelectionCell:
+    """Select features on the training queries of a fold.
+
+    Attributes
+    ----------
+    selector : str
+    settings, parameters : dict
+        Parameters that are fixed, and those of the grid.
+    seed : int or None
+    k : int
+        Number of features.
+    """
+
+    kind: ClassVar[str] = "Selections"
+    selector: str
+    settings: dict[str, Any]
+    parameters: dict[str, Any]
+    seed: int | None
+    k: int
+
+    def key(self, fold: str) -> Record:
+        """What the result depends on beside the data."""
+        return {
+            "fold": fold,
+            "selector": self.selector,
+            "parameters": self.settings | self.parameters,
+            "seed": self.seed,
+            "k": self.k,
+        }
+
+    def run(self, fold: StudyFold) -> Record:
+        """Features in the order of choice, and the seconds that a selection alone would take."""
+        seed = {} if self.seed is None else {"random_state": self.seed}
+        selector = made_selector(self.selector, self.k, self.settings | self.parameters | seed)
+        beside = {"eval_set": fold.vali} if METHODS[self.selector].uses_held_out_data else {}
+        with (
+            _named(f"{fold.name}, {described(self.selector, self.parameters)}"),
+            sharing(fold.memo) as borrowed,
+        ):
+            start = perf_counter()
+            selector.fit(fold.train, **beside)
+            seconds = perf_counter() - start
+        return {"features": selector.selected_.tolist(), "seconds": seconds + borrowed.seconds}
+
+
+@dataclass(frozen=True)
+class TrainingCell:
+    """Train a ranker on some features, choose its parameters, and test it.
+
+    Attributes
+    ----------
+    ranker : str
+    settings : dict
+        Parameters that are fixed.
+    grid : sequence of dict
+        Parameters to choose from, by the validation queries.
+    seed : int or None
+    features : tuple of int
+        Ascending.
+    tune, convention : str
+        How to choose.
+    measures : tuple of str
+        Of the test queries.
+    """
+
+    kind: ClassVar[str] = "Trainings"
+    ranker: str
+    settings: dict[str, Any]
+    grid: Sequence[dict[str, Any]]
+    seed: int | None
+    features: tuple[int, ...]
+    tune: str
+    convention: str
+    measures: tuple[str, ...]
+
+    def key(self, fold: str) -> Record:
+        """What the result depends on beside the data and what the head of the ledger says."""
+        return {
+            "fold": fold,
+            "ranker": self.ranker,
+            "parameters": self.settings,
+            "grid": list(self.grid),
+            "seed": self.seed,
+            "features": list(self.features),
+        }
+
+    def run(self, fold: StudyFold) -> Record:
+        """Parameters with the best validation value, first of equals, and the test values."""
+        columns = list(self.features)
+        train, vali = fold.train.take_features(columns), fold.vali.take_features(columns)
+        best: tuple[float, float, dict[str, Any], float, Any] | None = None
+        with _named(f"{fold.name}, {self.ranker} on {len(columns)} features"):
+            for point in self.grid:
+                start = perf_counter()
+                ranker = self._ranker(point).fit(train, eval_set=vali)
+                seconds = perf_counter() - start
+                values = self._values(vali, ranker, [self.tune])[self.tune]
+                if best is None or values.mean() > best[0]:
+                    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
+                    best = float(values.mean()), float(error), point, seconds, ranker
+            assert best is not None  # a grid has at least one point
+            validation, error, point, seconds, ranker = best
+            tested = self._values(fold.test.take_features(columns), ranker, self.measures)
+        return {
+            "parameters": point,
+            "validation": validation,
+            "validation_error": error,
+            "test": {measure: tested[measure].tolist() for measure in self.measures},
+            "seconds": seconds,
+        }
+
+    def _ranker(self, point: dict[str, Any]) -> Any:
+        own = self.settings | point
+        if self.seed is not None:
+            own["random_state"] = self.seed
+        return make_ranker(self.ranker, **own)
+
+    def _values(
+        self, data: RankingData, ranker: Any, measures: Sequence[str]
+    ) -> dict[str, np.ndarray]:
+        """Value of each query of the data, by measure."""
+        scores = ranker.predict(data)
+        return evaluate(
+            data.y, scores, data.qid, measures, self.convention, doc_ids=data.doc_ids
+        ).per_query
+
+
+def made_selector(name: str, k: int, parameters: dict[str, Any]) -> RankSelector:
+    """A selector; a ranker within it is given by name, as files can hold it."""
+    named = parameters.get("ranker")
+    own = parameters | ({"ranker": make_ranker(named)} if isinstance(named, str) else {})
+    return make_selector(name, k, **own)
+
+
+@contextmanager
+def _named(place: str) -> Iterator[None]:
+    """Say where in the study an error happened."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(f"{place}: {error}") from error

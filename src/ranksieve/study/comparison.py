@@ -1,0 +1,191 @@
+"""Who is better in a study, by how much, and whether the difference is real."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from ranksieve.data import DataError
+from ranksieve.stats import (
+    Interval,
+    NonInferiority,
+    WinTieLoss,
+    bootstrap_interval,
+    effect_size,
+    holm,
+    jaccard,
+    nogueira,
+    non_inferiority,
+    paired_t_test,
+    randomization_test,
+    relative_improvement,
+    unified_rank,
+    wilcoxon_test,
+    win_tie_loss,
+)
+from ranksieve.study.results import BASE, RANDOM, Outcomes, Run, StudyResult
+
+MARGIN = 0.01  # of all features' mean: what a selection may lose
+LEVEL = 0.95
+_DIGITS = 12  # means that differ in later ones differ by rounding alone
+
+
+@dataclass(frozen=True)
+class Versus:
+    """A selector beside another, with the same ranker, over the same test queries.
+
+    Attributes
+    ----------
+    selector, base, ranker, measure : str
+    difference : float
+        Mean over queries of selector minus base.
+    interval : Interval
+        Its bootstrap confidence interval.
+    p_value : float
+        Of the paired two-sided t-test.
+    adjusted : float
+        ``p_value`` by Holm's method, over all comparisons that were made together.
+    randomization_p, wilcoxon_p : float
+        Of Fisher's and Wilcoxon's tests, not adjusted.
+    effect : float
+        Mean difference in units of its standard deviation.
+    counts : WinTieLoss
+        Queries won, tied and lost.
+    improvement : float or None
+        Of the mean, in percent; None if the base has a mean of zero.
+    not_worse : NonInferiority or None
+        Whether the mean is not below that of the base by ``MARGIN`` of it or more.
+    """
+
+    selector: str
+    base: str
+    ranker: str
+    measure: str
+    difference: float
+    interval: Interval
+    p_value: float
+    adjusted: float
+    randomization_p: float
+    wilcoxon_p: float
+    effect: float
+    counts: WinTieLoss
+    improvement: float | None
+    not_worse: NonInferiority | None
+
+
+def compare_with(
+    result: StudyResult, base: str = BASE, measures: Sequence[str] | None = None
+) -> list[Versus]:
+    """Compare all selectors with one of them, ranker by ranker and measure by measure.
+
+    The p-values of the paired t-tests are adjusted for all of these comparisons together.
+
+    Parameters
+    ----------
+    result : StudyResult
+    base : str
+        Selector to compare with.
+    measures : sequence of str, optional
+        By default all of the study.
+    """
+    return list(_compared(result, base, tuple(result.measures if measures is None else measures)))
+
+
+@lru_cache(maxsize=8)  # several tables ask for the same
+def _compared(result: StudyResult, base: str, measures: tuple[str, ...]) -> tuple[Versus, ...]:
+    found = [
+        _versus(run, result.run(base, ranker), measure)
+        for measure in measures
+        for ranker in result.rankers
+        for run in result.of_ranker(ranker)
+        if run.selector != base
+    ]
+    if not found:
+        return ()
+    adjusted = holm([versus.p_value for versus in found]).tolist()
+    return tuple(replace(v, adjusted=p) for v, p in zip(found, adjusted, strict=True))
+
+
+def _versus(run: Run, base: Run, measure: str) -> Versus:
+    a, b = run.chosen.per_query(measure), base.chosen.per_query(measure)
+    test = paired_t_test(a, b)
+    return Versus(
+        run.selector,
+        base.selector,
+        run.ranker,
+        measure,
+        test.difference,
+        bootstrap_interval(a, b, LEVEL),
+        test.p_value,
+        test.p_value,
+        randomization_test(a, b).p_value,
+        wilcoxon_test(a, b).p_value,
+        effect_size(a, b),
+        win_tie_loss(a, b),
+        relative_improvement(a, b) if b.mean() > 0 else None,
+        non_inferiority(a, b, MARGIN) if b.mean() > 0 else None,
+    )
+
+
+def enough_features(result: StudyResult, selector: str, ranker: str, measure: str) -> int | None:
+    """Fewest features that are shown to lose less than ``MARGIN`` against all features.
+
+    Numbers of features are tested from the largest down, each at the full level, until one is
+    not shown to be as good: as the order is fixed beforehand, the level holds for all of them
+    together. None if already the largest fails.
+    """
+    b = result.run(BASE, ranker).chosen.per_query(measure)
+    enough = None
+    for k, tested in sorted(result.run(selector, ranker).by_k.items(), reverse=True):
+        a = tested.per_query(measure)
+        if b.mean() <= 0 or not non_inferiority(a, b, MARGIN).non_inferior:
+            return enough
+        enough = k
+    return enough
+
+
+@dataclass(frozen=True)
+class Stability:
+    """How much the selections of the folds agree.
+
+    Attributes
+    ----------
+    nogueira : Interval or None
+        None where always all features are selected.
+    jaccard : float
+    """
+
+    nogueira: Interval | None
+    jaccard: float
+
+
+def stability_of(tested: Outcomes, n_features: int) -> Stability | None:
+    """Stability of the selected features over folds, averaged over seeds; None with one fold."""
+    by_seed = [[outcome.features for outcome in seed] for seed in tested.outcomes]
+    if len(by_seed[0]) < 2:
+        return None
+    try:
+        found = np.array([nogueira(folds, n_features) for folds in by_seed])
+        index = Interval(*found.mean(axis=0).tolist())
+    except DataError:  # all features on all folds: there is nothing to be stable
+        index = None
+    return Stability(index, float(np.mean([jaccard(folds) for folds in by_seed])))
+
+
+def unified_ranks(result: StudyResult, ranker: str) -> dict[str, float]:
+    """FS-SCPR's one number per selector, over the measures of the study."""
+    runs = list(result.of_ranker(ranker))
+    table = [[run.chosen.mean(measure) for measure in result.measures] for run in runs]
+    ranks = unified_rank(np.round(table, _DIGITS)).tolist()
+    return dict(zip((run.selector for run in runs), ranks, strict=True))
+
+
+def share_of_random_below(result: StudyResult, run: Run, measure: str) -> float | None:
+    """Share of the random orders with a worse mean; None if there are none in the study."""
+    if run.selector == RANDOM or (RANDOM, run.ranker) not in result.runs:
+        return None
+    orders = result.run(RANDOM, run.ranker).chosen.values(measure).mean(axis=1)
+    return float(np.mean(np.round(orders, _DIGITS) < round(run.chosen.mean(measure), _DIGITS)))

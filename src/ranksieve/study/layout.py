@@ -1,0 +1,108 @@
+"""Which cells a plan has, for data with a number of features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+from ranksieve.rankers.registry import RANKERS
+from ranksieve.selectors.registry import METHODS
+from ranksieve.study.cells import Cell, SelectionCell, TrainingCell, made_selector
+from ranksieve.study.ledger import Record, key_of
+from ranksieve.study.plan import Candidate, Plan
+
+Results = Callable[[Record], Record]
+"""From what a cell's result depends on to the result."""
+
+C = TypeVar("C", bound=Cell)
+
+
+class Layout:
+    """Cells of a plan.
+
+    Parameters
+    ----------
+    plan : Plan
+    n_features : int
+        Of the data.
+    """
+
+    def __init__(self, plan: Plan, n_features: int) -> None:
+        self.plan = plan
+        self.n_features = n_features
+        self._sizes = plan.sizes(n_features)
+        self._selections: dict[str, SelectionCell] = {}
+        self._trained_with = {
+            name: (plan.settings(name, RANKERS), plan.grid(name, RANKERS)) for name in plan.rankers
+        }
+
+    def sizes_of(self, selector: str) -> list[int]:
+        """Numbers of features of a selector, ascending; only all for one that takes no number."""
+        takes_number = "n_features_to_select" in METHODS[selector].defaults
+        return self._sizes if takes_number else [self.n_features]
+
+    def selections(self) -> list[SelectionCell]:
+        """All selections on a fold, each once."""
+        cells = [
+            self._selection(candidate, k)
+            for selector in self.plan.selectors
+            for candidate in self.plan.candidates(selector)
+            for k in self.sizes_of(selector)
+            if k < self.n_features
+        ]
+        return _distinct(cells)
+
+    def trainings(self, fold: str, results: Results) -> list[TrainingCell]:
+        """All trainings on a fold, each once, given the results of the selections."""
+        cells = [
+            self.training(ranker, seed, self.features(fold, candidate, k, results)[0])
+            for ranker in self.plan.rankers
+            for selector in self.plan.selectors
+            for seed in self.plan.seeds_of(selector, ranker)
+            for candidate in self.candidates_of(selector, seed)
+            for k in self.sizes_of(selector)
+        ]
+        return _distinct(cells)
+
+    def candidates_of(self, selector: str, seed: int | None) -> Iterator[Candidate]:
+        """The selector with all parameters of its grid, for one seed."""
+        own = seed if METHODS[selector].is_seeded else None
+        return (c for c in self.plan.candidates(selector) if c.seed == own)
+
+    def features(
+        self, fold: str, candidate: Candidate, k: int, results: Results
+    ) -> tuple[tuple[int, ...], float]:
+        """Features in the order of choice, and the seconds of their selection."""
+        if k == self.n_features:  # nothing is left to choose
+            return tuple(range(k)), 0.0
+        record = results(self._selection(candidate, k).key(fold))
+        return tuple(record["features"][:k]), record["seconds"]
+
+    def training(self, ranker: str, seed: int | None, features: tuple[int, ...]) -> TrainingCell:
+        """Training of a ranker on some features, in any order."""
+        settings, grid = self._trained_with[ranker]
+        return TrainingCell(
+            ranker,
+            settings,
+            grid,
+            seed if RANKERS[ranker].is_seeded else None,
+            tuple(sorted(features)),
+            self.plan.tune,
+            self.plan.convention,
+            tuple(self.plan.measures),
+        )
+
+    def _selection(self, candidate: Candidate, k: int) -> SelectionCell:
+        """The selection whose first ``k`` features are those wanted."""
+        known = key_of({"candidate": candidate, "k": k})
+        if known not in self._selections:
+            name, parameters, seed = candidate
+            settings = self.plan.settings(name, METHODS)
+            if made_selector(name, k, settings | parameters).is_nested:
+                k = max(size for size in self._sizes if size < self.n_features)
+            self._selections[known] = SelectionCell(name, settings, parameters, seed, k)
+        return self._selections[known]
+
+
+def _distinct(cells: Iterable[C]) -> list[C]:
+    return list({key_of(cell.key("")): cell for cell in cells}.values())

@@ -1,0 +1,179 @@
+"""What a study runs: selectors, rankers, numbers of features, and how all is tuned and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, NamedTuple, get_args
+
+from sklearn.model_selection import ParameterGrid
+
+from ranksieve.data import DataError
+from ranksieve.metrics import get_convention, parse_measure
+from ranksieve.rankers.registry import RANKERS
+from ranksieve.registry import Method, Registry
+from ranksieve.selectors.registry import METHODS
+from ranksieve.study.protocols import SCALES
+from ranksieve.study.results import BASE, RANDOM
+
+Parameters = dict[str, Any]
+Rule = Literal["best", "one-se"]
+
+
+class Candidate(NamedTuple):
+    """A selector with parameters of its grid; ``seed`` is None if it draws no random numbers."""
+
+    selector: str
+    parameters: Parameters
+    seed: int | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to compare, and how.
+
+    Parameters
+    ----------
+    selectors : sequence of str
+        Names of methods; see ``ranksieve select --methods``.
+    rankers : sequence of str
+        Names of rankers; see ``ranksieve train --rankers``.
+    ks : sequence of int or "all"
+        Numbers of features. Those that the data does not have are left out.
+    measures : sequence of str
+        Of the test queries, such as ``"map"`` and ``"ndcg@10"``.
+    tune : str
+        The measure of the validation queries by which everything is chosen.
+    convention : str
+        Of the measures; see :mod:`ranksieve.metrics`.
+    scale : {"none", "min-max", "standard"}
+        What to do to features within each query beforehand: nothing, or as
+        :class:`~ranksieve.preprocessing.QueryMinMaxScaler` (the LETOR collections' way) or
+        :class:`~ranksieve.preprocessing.QueryStandardScaler` does. Trees hardly care, linear
+        rankers do.
+    seeds : int
+        How often methods run that draw random numbers.
+    seed : int
+        The first of these seeds; also that of protocols which deal queries out at random.
+    choose : {"best", "one-se"}
+        Number of features: that of the best validation value, the fewest of equals; or the
+        fewest within one standard error of it.
+    baselines : bool
+        Whether all features and a random order are part of the study in any case.
+    parameters : mapping of str to mapping
+        Method or ranker -> parameters that are not as by default.
+    grids : mapping of str to mapping
+        Method or ranker -> parameter -> values to choose from, in place of the usual grid.
+    """
+
+    selectors: Sequence[str] = ("greedy-rankrls", "gas-e", "fs-scpr", "fs-ed")
+    rankers: Sequence[str] = ("ranksvm", "lambdamart")
+    ks: Sequence[int | str] = (1, 2, 3, 5, 10, 20)
+    measures: Sequence[str] = ("map", "ndcg@10")
+    tune: str = "map"
+    convention: str = "standard"
+    scale: str = "none"
+    seeds: int = 5
+    seed: int = 0
+    choose: Rule = "best"
+    baselines: bool = True
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    grids: Mapping[str, Mapping[str, Sequence[Any]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        wanted = [*self.selectors, *((BASE, RANDOM) if self.baselines else ())]
+        self._set("selectors", tuple(dict.fromkeys(wanted)))
+        self._set("rankers", tuple(dict.fromkeys(self.rankers)))
+        self._set("ks", _checked_ks(self.ks))
+        self._set("measures", tuple(dict.fromkeys(_measure(name) for name in self.measures)))
+        self._set("tune", _measure(self.tune))
+        get_convention(self.convention)
+        for what in ("selectors", "rankers", "measures", "ks"):
+            if not getattr(self, what):
+                raise ValueError(f"a study needs {what}: there are none")
+        for name, known in (("choose", get_args(Rule)), ("scale", SCALES)):
+            if getattr(self, name) not in known:
+                raise ValueError(
+                    f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}"
+                )
+        if self.seeds < 1:
+            raise ValueError(f"seeds must be at least 1, got {self.seeds}")
+        self._check_methods()
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def _check_methods(self) -> None:
+        for names, registry in ((self.selectors, METHODS), (self.rankers, RANKERS)):
+            for name in names:
+                registry.check_parameters(name, self.parameters.get(name, {}))
+                registry.check_parameters(name, self.grids.get(name, {}))
+        for name in (*self.parameters, *self.grids):
+            if name not in (*self.selectors, *self.rankers):
+                raise ValueError(f"there are parameters for {name!r}, which is not in the study")
+        for name, grid in self.grids.items():
+            for parameter, values in grid.items():
+                if isinstance(values, str) or not isinstance(values, Sequence) or not values:
+                    raise ValueError(f"grid of {name}: {parameter} needs a list of values")
+
+    def sizes(self, n_features: int) -> list[int]:
+        """Numbers of features for data that has so many, ascending."""
+        sizes = {n_features if k == "all" else int(k) for k in self.ks}
+        kept = sorted(k for k in sizes if k <= n_features)
+        if not kept:
+            raise DataError(f"there are only {n_features} features: ask for fewer, or for all")
+        return kept
+
+    def seeds_of(self, selector: str, ranker: str) -> list[int | None]:
+        """Seeds of a selector with a ranker: several if one of them draws random numbers."""
+        if METHODS[selector].is_seeded or RANKERS[ranker].is_seeded:
+            return list(range(self.seed, self.seed + self.seeds))
+        return [None]
+
+    def candidates(self, selector: str) -> Iterator[Candidate]:
+        """The selector with all parameters of its grid, for all of its seeds."""
+        seeds = range(self.seed, self.seed + self.seeds)
+        for seed in seeds if METHODS[selector].is_seeded else [None]:
+            for point in self.grid(selector, METHODS):
+                yield Candidate(selector, point, seed)
+
+    def settings(self, name: str, registry: Registry) -> Parameters:
+        """Parameters of a method or ranker that are fixed."""
+        return dict(registry[name].preset) | dict(self.parameters.get(name, {}))
+
+    def grid(self, name: str, registry: Registry) -> list[Parameters]:
+        """Parameters of a method or ranker to choose from; one empty point if there are none."""
+        usual = self._usual_grid(registry[name], self.parameters.get(name, {}))
+        grid = self.grids.get(name, usual)
+        return list(ParameterGrid({key: list(values) for key, values in grid.items()}))
+
+    @staticmethod
+    def _usual_grid(method: Method, fixed: Mapping[str, Any]) -> Parameters:
+        return {key: values for key, values in method.grid.items() if key not in fixed}
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it, as TOML and JSON can hold it."""
+        return {name: _plain(value) for name, value in asdict(self).items()}
+
+
+def _measure(name: str) -> str:
+    """Name of a measure as it is printed; a ValueError if it is unknown or an error."""
+    measure = parse_measure(name)
+    if not measure.greater_is_better:
+        raise ValueError(f"{measure} is an error: studies need measures that are better if larger")
+    return str(measure)
+
+
+def _checked_ks(ks: Sequence[int | str]) -> tuple[int | str, ...]:
+    for k in ks:
+        if k != "all" and (not isinstance(k, int) or isinstance(k, bool) or k < 1):
+            raise ValueError(f"ks must be whole numbers from 1 on or 'all', got {k!r}")
+    return tuple(sorted(set(ks), key=lambda k: (isinstance(k, str), k)))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value

@@ -1,0 +1,207 @@
+"""Which queries of a study train, tune and test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ranksieve.data import DataError, RankingData
+from ranksieve.datasets import Collection
+from ranksieve.preprocessing import QueryMinMaxScaler, QueryStandardScaler
+from ranksieve.sharing import Memo
+from ranksieve.splits import Split, query_kfold, query_parts, six_trials
+
+SCALES = ("none", "min-max", "standard")
+_VALIDATION_PARTS = 5  # one of so many parts validates where a collection has no such files
+
+
+@dataclass(frozen=True, eq=False)
+class StudyFold:
+    """Queries to train on, to tune by and to test on.
+
+    Attributes
+    ----------
+    name : str
+    train, vali, test : RankingData
+    memo : Memo
+        Statistics of the fold that selectors share.
+    """
+
+    name: str
+    train: RankingData
+    vali: RankingData
+    test: RankingData
+    memo: Memo = field(default_factory=Memo)
+
+    def scaled(self, scale: str) -> StudyFold:
+        """The fold with features scaled within each query, which no other query has a part in."""
+        if scale == "none":
+            return self
+        scaler = QueryMinMaxScaler() if scale == "min-max" else QueryStandardScaler()
+        parts = (scaler.fit_transform(part) for part in (self.train, self.vali, self.test))
+        return StudyFold(self.name, *parts)
+
+    def check(self) -> None:
+        """Raise a DataError if something cannot be learned, tuned or tested."""
+        for role, part in (("train on", self.train), ("tune by", self.vali)):
+            if not _can_rank(part):
+                raise DataError(
+                    f"{self.name}: no query to {role} has documents of different relevance; use "
+                    "another protocol or seed"
+                )
+        if not np.any(self.test.y > 0):
+            raise DataError(
+                f"{self.name}: no query to test on has a relevant document; use another protocol "
+                "or seed"
+            )
+
+
+def _can_rank(data: RankingData) -> bool:
+    """Whether a query has documents with different labels."""
+    return bool(np.any(np.diff(data.y)[np.diff(data.query_codes) == 0]))
+
+
+@dataclass(frozen=True)
+class FoldSource:
+    """A fold that is not in memory yet."""
+
+    name: str
+    load: Callable[[], StudyFold]
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """A way to divide queries.
+
+    Parameters
+    ----------
+    name : {"letor", "kfold", "six-trials"}
+        The folds of a collection, as its files have them; parts of the queries in rotation, of
+        which one tests, one tunes and the others train; or all six ways to give three parts
+        these roles, as the GAS paper does.
+    n_splits : int
+        Parts of ``"kfold"``, at least 3.
+    seed : int
+        Of the protocols that deal queries out at random.
+
+    Examples
+    --------
+    >>> from ranksieve.study import Protocol
+    >>> Protocol.parse("kfold:10").n_splits
+    10
+    >>> print(Protocol("six-trials"))
+    six trials: three parts of the queries train, tune and test in all orders (seed 0)
+    """
+
+    name: str
+    n_splits: int = 5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.name not in _PROTOCOLS:
+            known = ", ".join(_PROTOCOLS)
+            raise ValueError(f"unknown protocol {self.name!r}; known are {known}")
+        if self.n_splits < 3:
+            raise ValueError(f"train, validation and test need 3 parts, got {self.n_splits}")
+
+    @classmethod
+    def parse(cls, text: str, seed: int = 0) -> Protocol:
+        """From a name, or ``kfold:N`` with a number of parts."""
+        name, colon, number = text.partition(":")
+        if not colon:
+            return cls(name, seed=seed)
+        if name != "kfold" or not number.isdecimal():
+            raise ValueError(f"protocol {text!r}: only kfold takes a number, such as kfold:10")
+        return cls(name, int(number), seed)
+
+    @property
+    def text(self) -> str:
+        """What :meth:`parse` takes."""
+        return f"{self.name}:{self.n_splits}" if self.name == "kfold" else self.name
+
+    def __str__(self) -> str:
+        if self.name == "letor":
+            return "the folds of the collection"
+        if self.name == "six-trials":
+            return (
+                "six trials: three parts of the queries train, tune and test in all orders "
+                f"(seed {self.seed})"
+            )
+        return (
+            f"{self.n_splits} folds over queries: one part tests, one tunes, the others train "
+            f"(seed {self.seed})"
+        )
+
+    def described(self, data: RankingData | Collection) -> str:
+        """In words, also what is done to data that has no queries to tune by."""
+        tunes = self.name != "letor" or all(fold.vali for fold in _collection(data).folds)
+        return str(self) + (
+            "" if tunes else f"; one in five training queries tunes (seed {self.seed})"
+        )
+
+    def folds(self, data: RankingData | Collection, **read_options: Any) -> list[FoldSource]:
+        """Folds of the data, each loaded when it is needed.
+
+        Parameters
+        ----------
+        data : RankingData or Collection
+        **read_options
+            For the files of a collection; see :func:`ranksieve.io.letor.read_letor`.
+        """
+        if self.name == "letor":
+            return _letor_folds(_collection(data), self.seed, read_options)
+        whole = data.read_all(**read_options) if isinstance(data, Collection) else data
+        if self.name == "six-trials":
+            return _split_folds(whole, six_trials(whole.n_queries, random_state=self.seed), "Trial")
+        splits = query_kfold(whole.n_queries, self.n_splits, random_state=self.seed)
+        return _split_folds(whole, splits, "Fold")
+
+
+_PROTOCOLS = ("letor", "kfold", "six-trials")
+
+
+def _collection(data: RankingData | Collection) -> Collection:
+    if not isinstance(data, Collection):
+        raise DataError(
+            "the protocol letor needs the directory of a collection with folds; for other data "
+            "use kfold or six-trials"
+        )
+    assert data.whole  # raises unless these are folds of one collection
+    return data
+
+
+def _split_folds(data: RankingData, splits: Sequence[Split], word: str) -> list[FoldSource]:
+    def loader(name: str, split: Split) -> Callable[[], StudyFold]:
+        return lambda: StudyFold(name, *split.apply(data))
+
+    names = [f"{word}{number}" for number in range(1, len(splits) + 1)]
+    return [
+        FoldSource(name, loader(name, split)) for name, split in zip(names, splits, strict=True)
+    ]
+
+
+def _letor_folds(
+    collection: Collection, seed: int, read_options: dict[str, Any]
+) -> list[FoldSource]:
+    def loader(place: int, name: str) -> Callable[[], StudyFold]:
+        def load() -> StudyFold:
+            train, vali, test = collection.read_fold(place, **read_options)
+            if vali is None:
+                train, vali = _part_to_tune_by(train, seed)
+            return StudyFold(name, train, vali, test)
+
+        return load
+
+    return [
+        FoldSource(fold.name, loader(place, fold.name))
+        for place, fold in enumerate(collection.folds)
+    ]
+
+
+def _part_to_tune_by(train: RankingData, seed: int) -> tuple[RankingData, RankingData]:
+    parts = query_parts(train.n_queries, _VALIDATION_PARTS, random_state=seed)
+    kept = np.sort(np.concatenate(parts[1:]))
+    return train.take_queries(kept), train.take_queries(parts[0])

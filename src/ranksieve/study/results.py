@@ -1,0 +1,223 @@
+"""What a study has found: per-query test values, selected features and times of every method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ranksieve.data import DataError
+
+BASE, RANDOM = "all", "random"
+"""Names of what everything is compared with: no selection, and a random order."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A ranker on the features of a selector: tuned on validation queries, tested on others.
+
+    Attributes
+    ----------
+    k : int
+        Number of features that was asked for.
+    features : tuple of int
+        Those selected, 0-based, in the order of choice; a method may find fewer than ``k``.
+    selector_parameters, ranker_parameters : mapping of str to value
+        What the validation queries chose of the grids.
+    validation : float
+        Their mean of the measure to tune by; larger is better.
+    validation_error : float
+        Its standard error over the validation queries.
+    per_query : mapping of str to array of shape (test queries,)
+        Measure -> test values.
+    selection_seconds, training_seconds : float
+        Of one selection and one training with these parameters, on one thread.
+    """
+
+    k: int
+    features: tuple[int, ...]
+    selector_parameters: Mapping[str, Any]
+    ranker_parameters: Mapping[str, Any]
+    validation: float
+    validation_error: float
+    per_query: Mapping[str, np.ndarray]
+    selection_seconds: float
+    training_seconds: float
+
+
+@dataclass(frozen=True)
+class FoldSummary:
+    """A fold of a study.
+
+    Attributes
+    ----------
+    name : str
+        Such as ``"Fold1"``.
+    n_train, n_vali : int
+        Queries to train on and to tune by.
+    query_ids : sequence
+        Test queries, in the order of the values.
+    """
+
+    name: str
+    n_train: int
+    n_vali: int
+    query_ids: Sequence[Any]
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """One outcome for each seed and fold.
+
+    Attributes
+    ----------
+    outcomes : sequence of sequences of Outcome
+        ``outcomes[seed][fold]``; one seed if nothing is random.
+    folds : sequence of FoldSummary
+    """
+
+    outcomes: Sequence[Sequence[Outcome]]
+    folds: Sequence[FoldSummary]
+
+    @property
+    def n_seeds(self) -> int:
+        """Number of seeds; 1 if nothing is random."""
+        return len(self.outcomes)
+
+    def values(self, measure: str) -> np.ndarray:
+        """Mean over the test queries of each fold, for each seed: shape (seeds, folds)."""
+        return self._table(lambda outcome: float(outcome.per_query[measure].mean()))
+
+    def on_folds(self, measure: str) -> np.ndarray:
+        """Mean over seeds, for each fold."""
+        return self.values(measure).mean(axis=0)
+
+    def mean(self, measure: str) -> float:
+        """Mean over folds and seeds: what papers print as the average."""
+        return float(self.values(measure).mean())
+
+    def spread(self, measure: str) -> float | None:
+        """Standard deviation over seeds of the mean over folds; None with one seed."""
+        if self.n_seeds < 2:
+            return None
+        return float(self.values(measure).mean(axis=1).std(ddof=1))
+
+    def per_query(self, measure: str) -> np.ndarray:
+        """Value of every test query of the study, averaged over seeds.
+
+        Queries in order of first appearance over the folds; one that is tested in several folds,
+        as in the six trials of GAS, has the mean of its values.
+        """
+        place: dict[Any, int] = {}
+        queries = [
+            place.setdefault(query, len(place)) for fold in self.folds for query in fold.query_ids
+        ]
+        values = np.mean(
+            [np.concatenate([o.per_query[measure] for o in seed]) for seed in self.outcomes], axis=0
+        )
+        return np.bincount(queries, values) / np.bincount(queries)
+
+    @property
+    def selections(self) -> list[tuple[int, ...]]:
+        """Selected features of each fold of the first seed, then of the next."""
+        return [outcome.features for seed in self.outcomes for outcome in seed]
+
+    @property
+    def n_features(self) -> float:
+        """Mean number of features."""
+        return float(self._table(lambda outcome: len(outcome.features)).mean())
+
+    @property
+    def selection_seconds(self) -> float:
+        """Mean over folds and seeds of one selection."""
+        return float(self._table(lambda outcome: outcome.selection_seconds).mean())
+
+    @property
+    def training_seconds(self) -> float:
+        """Mean over folds and seeds of one training."""
+        return float(self._table(lambda outcome: outcome.training_seconds).mean())
+
+    def _table(self, of: Callable[[Outcome], float]) -> np.ndarray:
+        return np.array([[of(outcome) for outcome in seed] for seed in self.outcomes])
+
+
+@dataclass(frozen=True)
+class Run:
+    """A selector with a ranker.
+
+    Attributes
+    ----------
+    selector, ranker : str
+    chosen : Outcomes
+        With the number of features that the validation queries of each fold chose.
+    by_k : mapping of int to Outcomes
+        With each number of features, ascending; all other parameters are tuned.
+    """
+
+    selector: str
+    ranker: str
+    chosen: Outcomes
+    by_k: Mapping[int, Outcomes]
+
+
+@dataclass(frozen=True, eq=False)
+class StudyResult:
+    """A study that has ended.
+
+    Attributes
+    ----------
+    title : str
+        What to call the data.
+    protocol : str
+        Which queries train, tune and test, in words.
+    convention : str
+    tune : str
+        The measure by which all was chosen on validation queries.
+    measures : sequence of str
+        Names of the measures of the test queries; larger is better.
+    folds : sequence of FoldSummary
+    feature_names : sequence of str
+    runs : mapping of (str, str) to Run
+        By selector and ranker, in the order of the plan.
+    """
+
+    title: str
+    protocol: str
+    convention: str
+    tune: str
+    measures: Sequence[str]
+    folds: Sequence[FoldSummary]
+    feature_names: Sequence[str]
+    runs: Mapping[tuple[str, str], Run]
+
+    @cached_property
+    def selectors(self) -> list[str]:
+        """Names of the selectors, in order."""
+        return list(dict.fromkeys(selector for selector, _ in self.runs))
+
+    @cached_property
+    def rankers(self) -> list[str]:
+        """Names of the rankers, in order."""
+        return list(dict.fromkeys(ranker for _, ranker in self.runs))
+
+    @property
+    def n_queries(self) -> int:
+        """Test queries, each counted once."""
+        return len({query for fold in self.folds for query in fold.query_ids})
+
+    def run(self, selector: str, ranker: str) -> Run:
+        """A selector with a ranker; a DataError that lists the known ones if it is not there."""
+        if (selector, ranker) not in self.runs:
+            raise DataError(
+                f"{selector!r} with {ranker!r} is not in the study; it has the selectors "
+                f"{', '.join(self.selectors)} and the rankers {', '.join(self.rankers)}"
+            )
+        return self.runs[selector, ranker]
+
+    def of_ranker(self, ranker: str) -> Iterator[Run]:
+        """All selectors with a ranker, in order."""
+        for selector in self.selectors:
+            yield self.run(selector, ranker)

@@ -1,0 +1,98 @@
+"""Run the cells of a fold side by side: on threads, or on the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from typing import Any
+
+from ranksieve.progress import listen
+from ranksieve.study.cells import Cell
+from ranksieve.study.ledger import Record
+from ranksieve.study.protocols import StudyFold
+from ranksieve.threads import limit_blas_threads, limit_threads, thread_count
+
+
+class LocalRunner:
+    """Cells on the threads of this process, each on one of them."""
+
+    @contextmanager
+    def on(self, fold: StudyFold) -> Iterator[_Started]:
+        """Get ready for cells of a fold; an interruption does not wait for those that run."""
+        pool = ThreadPoolExecutor(thread_count())
+        with limit_blas_threads(1):  # the cells are the parallel part
+            try:
+                yield _Started(lambda cell: pool.submit(_run, fold, cell), 2 * thread_count())
+            except BaseException as error:
+                is_interrupted = isinstance(error, KeyboardInterrupt)
+                pool.shutdown(wait=not is_interrupted, cancel_futures=True)
+                raise
+            pool.shutdown()
+
+
+class DaskRunner:
+    """Cells on the workers of a cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    """
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+
+    @contextmanager
+    def on(self, fold: StudyFold) -> Iterator[_Started]:
+        """Send a fold to the workers."""
+        there = self.client.scatter(fold, broadcast=True, hash=False)
+        # Twice as many as can run at a time, so that no worker waits for us.
+        most = 2 * sum(self.client.nthreads().values())
+        yield _Started(
+            lambda cell: self.client.submit(_run_on_worker, there, cell, pure=False), most
+        )
+
+
+class _Started:
+    """Something that takes cells and gives back futures, some of them at a time."""
+
+    def __init__(self, submit: Any, most: int) -> None:
+        self._submit = submit
+        self._most = max(1, most)
+
+    def results(self, cells: Iterable[Cell]) -> Iterator[tuple[Cell, Record]]:
+        """Cells with their results, as they are finished; drawn as there is room for them."""
+        waiting = iter(cells)
+        pending: dict[Any, Cell] = {}
+        try:
+            while True:
+                for cell in waiting:
+                    pending[self._submit(cell)] = cell
+                    if len(pending) >= self._most:
+                        break
+                if not pending:
+                    return
+                for future in _first_done(pending):
+                    yield pending.pop(future), future.result()
+        finally:
+            for future in pending:
+                future.cancel()
+
+
+def _first_done(pending: dict[Any, Cell]) -> list[Any]:
+    futures = list(pending)
+    if isinstance(futures[0], Future):
+        return list(wait(futures, return_when=FIRST_COMPLETED).done)
+    import distributed
+
+    return list(distributed.wait(futures, return_when=FIRST_COMPLETED).done)
+
+
+def _run(fold: StudyFold, cell: Cell) -> Record:
+    with limit_threads(1), listen(None):  # bars within a cell would only flicker
+        return cell.run(fold)
+
+
+def _run_on_worker(fold: StudyFold, cell: Cell) -> Record:
+    with limit_blas_threads(1):
+        return _run(fold, cell)

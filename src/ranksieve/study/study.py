@@ -1,0 +1,292 @@
+"""A study: plan, data, protocol and ledger brought together."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ranksieve._version import __version__
+from ranksieve.data import DataError, RankingData
+from ranksieve.datasets import Collection, open_collection
+from ranksieve.io import read_data
+from ranksieve.io.shards import Shards, open_shards
+from ranksieve.planted import load_demo
+from ranksieve.progress import track
+from ranksieve.selectors.checkpoint import fingerprint
+from ranksieve.study.assembly import assembled
+from ranksieve.study.cells import Cell
+from ranksieve.study.files import LEDGER, read_plan, write_plan
+from ranksieve.study.layout import Layout
+from ranksieve.study.ledger import Ledger, alone_in
+from ranksieve.study.plan import Plan
+from ranksieve.study.protocols import Protocol, StudyFold
+from ranksieve.study.results import FoldSummary, StudyResult
+from ranksieve.study.running import DaskRunner, LocalRunner
+
+
+class Study:
+    """Compare selectors with rankers over folds of the queries.
+
+    On each fold, features are selected and rankers trained on the training queries; the number
+    of features and all parameters with a grid are chosen by the validation queries; the test
+    queries are ranked with what was chosen.
+
+    Parameters
+    ----------
+    data : RankingData, Collection, opened shards, path, or several paths
+        A path is that of a file, of a collection or of shards. By default the embedded demo.
+    out : path, optional
+        Directory for the ledger of finished cells. A study whose directory is there goes on where
+        it was. By default nothing is kept.
+    protocol : str or Protocol
+        ``"letor"``, ``"kfold"``, ``"kfold:N"`` or ``"six-trials"``; ``"auto"`` takes the folds of
+        a collection that has them, else five over queries. See :class:`Protocol`.
+    title : str, optional
+        What to call the data in tables; by default its path.
+    read_options : dict, optional
+        For files, as :func:`ranksieve.io.letor.read_letor` has them.
+    **settings
+        As of :class:`Plan`: ``selectors``, ``rankers``, ``ks``, ``measures``, ``tune``, ...
+
+    Notes
+    -----
+    A cell is a selection, or the training of a ranker on a set of features. Each is run once and
+    written to the ledger, so that selectors which agree on a set share its training, a selector
+    whose choices are nested runs once for all numbers of features, and more selectors, rankers
+    or numbers of features can be added later. Cells run side by side, each on one thread. The
+    same plan and data give the same result, whatever the order in which cells are finished.
+
+    Data is read into memory, one fold at a time if its files are those of folds.
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.study import Study
+    >>> data, _ = make_ranking(60, random_state=0)
+    >>> study = Study(data, selectors=["gas-e"], rankers=["rankrls"], ks=[2, 5], seeds=2)
+    >>> result = study.run()
+    >>> result.selectors, result.measures
+    (['gas-e', 'all', 'random'], ['MAP', 'NDCG@10'])
+    >>> run = result.run("gas-e", "rankrls")
+    >>> [len(features) for features in run.by_k[2].selections]
+    [2, 2, 2, 2, 2]
+    """
+
+    def __init__(
+        self,
+        data: Any = None,
+        *,
+        out: str | os.PathLike[str] | None = None,
+        protocol: str | Protocol = "auto",
+        title: str | None = None,
+        read_options: dict[str, Any] | None = None,
+        **settings: Any,
+    ) -> None:
+        self.plan = Plan(**settings)
+        self._paths = _paths_of(data)
+        source, usual_title = _opened(data, read_options or {})
+        self.title = usual_title if title is None else title
+        self.protocol = _protocol_for(protocol, source, self.plan.seed)
+        self.protocol_in_words = self.protocol.described(source)
+        self.folds = self.protocol.folds(source, **(read_options or {}))
+        if out is None:
+            out = tempfile.mkdtemp(prefix="ranksieve-")
+            weakref.finalize(self, shutil.rmtree, out, ignore_errors=True)
+        self.directory = Path(out)
+
+    def run(self, client: Any = None) -> StudyResult:
+        """Run what is missing.
+
+        Parameters
+        ----------
+        client : distributed.Client, optional
+            Run cells on a Dask cluster instead of the threads of this process.
+
+        Returns
+        -------
+        StudyResult
+        """
+        self.directory = _made(self.directory)
+        ledger = Ledger(self.directory / LEDGER, self._head())
+        runner = LocalRunner() if client is None else DaskRunner(client)
+        with alone_in(self.directory) as is_alone:
+            # A second process begins at the other end; they meet in the middle.
+            in_turn: Callable[[Sequence[Cell]], Sequence[Cell]]
+            in_turn = list if is_alone else lambda cells: cells[::-1]
+            layouts = self._select(runner, ledger, in_turn)
+            # Now that all data is known to be that of the ledger.
+            write_plan(self.directory, self.plan, self._named())
+            self._train(runner, ledger, in_turn, layouts)
+        return _result(self.plan, ledger, self.title)
+
+    def _named(self) -> dict[str, Any]:
+        """What a plan file needs beside the plan."""
+        paths = {} if self._paths is None else {"data": self._paths}
+        return paths | {"title": self.title, "protocol": self.protocol.text}
+
+    def _head(self) -> dict[str, Any]:
+        """What all results depend on."""
+        return {
+            "ranksieve": __version__,
+            "protocol": self.protocol_in_words,
+            "measures": list(self.plan.measures),
+            "tune": self.plan.tune,
+            "convention": self.plan.convention,
+            "scale": self.plan.scale,
+        }
+
+    def _select(self, runner: Any, ledger: Ledger, in_turn: Any) -> list[Layout]:
+        """Run all selections; each fold is checked to be the one that is known."""
+        layouts = []
+        advance = None
+        for source in self.folds:
+            fold = source.load().scaled(self.plan.scale)
+            fold.check()
+            _remember(fold, ledger)
+            layouts.append(Layout(self.plan, fold.train.n_features))
+            cells = layouts[-1].selections()
+            advance = advance or track("Selections", len(self.folds) * len(cells))
+            _run_missing(runner, ledger, fold, in_turn(cells), advance)
+        return layouts
+
+    def _train(self, runner: Any, ledger: Ledger, in_turn: Any, layouts: list[Layout]) -> None:
+        cells = [
+            layout.trainings(source.name, ledger.__getitem__)
+            for source, layout in zip(self.folds, layouts, strict=True)
+        ]
+        advance = track("Trainings", sum(map(len, cells)))
+        for source, own in zip(self.folds, cells, strict=True):
+            if any(cell.key(source.name) not in ledger for cell in own):
+                fold = source.load().scaled(self.plan.scale)
+                _run_missing(runner, ledger, fold, in_turn(own), advance)
+            else:
+                advance(len(own))
+
+
+def load_study(directory: str | os.PathLike[str]) -> StudyResult:
+    """Results of a study that has ended, from its directory; the data is not needed.
+
+    Raises
+    ------
+    DataError
+        If there is no study, or cells of its plan are missing.
+    """
+    directory = Path(directory)
+    plan, title = read_plan(directory)
+    return _result(plan, Ledger(directory / LEDGER), title)
+
+
+def _result(plan: Plan, ledger: Ledger, title: str) -> StudyResult:
+    known = ledger.folds()
+    folds = [
+        FoldSummary(name, record["train"], record["vali"], record["test"])
+        for name, record in known.items()
+    ]
+    names = next(iter(known.values()))["features"]
+    runs = assembled(Layout(plan, len(names)), folds, ledger.__getitem__)
+    return StudyResult(
+        title=title,
+        protocol=ledger.head["protocol"],
+        convention=plan.convention,
+        tune=plan.tune,
+        measures=list(plan.measures),
+        folds=folds,
+        feature_names=names,
+        runs=runs,
+    )
+
+
+def _remember(fold: StudyFold, ledger: Ledger) -> None:
+    """Write down what a fold is; a DataError if it is known to be another."""
+    cell = {"fold": fold.name}
+    told = {
+        "fingerprint": fingerprint(fold.train, fold.vali, fold.test),
+        "train": fold.train.n_queries,
+        "vali": fold.vali.n_queries,
+        "test": [_plain(query) for query in fold.test.query_ids.tolist()],
+        "features": [str(name) for name in fold.train.feature_names],
+    }
+    ledger.add(cell, told)
+    if ledger[cell]["fingerprint"] != told["fingerprint"]:
+        raise DataError(
+            f"{ledger.path}:0: {fold.name} of this study had other data; name another directory"
+        )
+
+
+def _plain(query: Any) -> int | str:
+    return query if isinstance(query, int) else str(query)
+
+
+def _run_missing(
+    runner: LocalRunner | DaskRunner,
+    ledger: Ledger,
+    fold: StudyFold,
+    cells: Sequence[Cell],
+    advance: Callable[[int], None],
+) -> None:
+    def missing() -> Iterator[Cell]:
+        for cell in cells:
+            ledger.refresh()  # another process may have been here
+            if cell.key(fold.name) in ledger:
+                advance(1)
+            else:
+                yield cell
+
+    with runner.on(fold) as started:
+        for cell, result in started.results(missing()):
+            ledger.add(cell.key(fold.name), result)
+            advance(1)
+
+
+def _opened(data: Any, read_options: dict[str, Any]) -> tuple[RankingData | Collection, str]:
+    """Data, and what to call it."""
+    if data is None:
+        return load_demo()[0], "embedded demo"
+    if isinstance(data, RankingData):
+        return data, f"{data.n_queries:,} queries"
+    if isinstance(data, Shards):
+        return data.read(), f"{data.n_queries:,} queries"
+    if isinstance(data, Collection):
+        return data, data.name
+    paths = [Path(path) for path in _paths_of(data) or ()]
+    if not paths:
+        raise DataError(f"data must be a RankingData, shards, a collection or paths, not {data!r}")
+    title = paths[0].name + (f" and {len(paths) - 1} more files" if len(paths) > 1 else "")
+    if len(paths) == 1 and (paths[0] / "manifest.json").is_file():
+        with open_shards(paths[0]) as shards:
+            return shards.read(), title
+    if len(paths) == 1 and paths[0].is_dir():
+        return open_collection(paths[0]), title
+    return read_data(paths, **read_options), title
+
+
+def _paths_of(data: Any) -> list[str] | None:
+    """The files or the directory that the data is read from, if it is."""
+    named = data if isinstance(data, (list, tuple)) else [data]
+    if not all(isinstance(path, (str, os.PathLike)) for path in named):
+        return None
+    return [os.path.abspath(path) for path in named]
+
+
+def _protocol_for(
+    protocol: str | Protocol, source: RankingData | Collection, seed: int
+) -> Protocol:
+    if isinstance(protocol, Protocol):
+        return protocol
+    if protocol == "auto":
+        protocol = "letor" if isinstance(source, Collection) else "kfold"
+    return Protocol.parse(protocol, seed)
+
+
+def _made(directory: Path) -> Path:
+    """The directory, made if it is not there."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{directory}:0: cannot be made: {error.strerror}") from error
+    return directory
