@@ -1,0 +1,49 @@
+"""Measures of scores and of trained rankers as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group
+from rich.table import Table
+
+from ranksieve.tables.selection import with_parameters
+from ranksieve.tables.terminal import heading
+
+if TYPE_CHECKING:
+    from ranksieve.metrics import Evaluation
+
+
+def evaluation_table(result: Evaluation, per_query: bool) -> Table:
+    """Means of the measures, after the values of every query if they are wanted."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column(f"convention {result.convention}", overflow="fold")
+    for name in result.mean:
+        table.add_column(name, justify="right")
+    if per_query:
+        columns = zip(*result.per_query.values(), strict=True)
+        for query, values in zip(result.query_ids.tolist(), columns, strict=True):
+            table.add_row(str(query), *(f"{value:.4f}" for value in values))
+    label = f"mean of {len(result.query_ids):,} queries"
+    table.add_row(label, *(f"{value:.4f}" for value in result.mean.values()))
+    return table
+
+
+def training_table(
+    ranker: str,
+    n_features: int,
+    changed: Mapping[str, Any],
+    measured: Mapping[str, Mapping[str, float]],
+    convention: str,
+) -> Group:
+    """How well a trained ranker ranks each of some data; ``changed`` as in selection_table."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column(f"convention {convention}", overflow="fold")
+    for name in next(iter(measured.values())):
+        table.add_column(name, justify="right")
+    for place, values in measured.items():
+        table.add_row(place, *(f"{value:.4f}" for value in values.values()))
+    return Group(
+        heading(f"{with_parameters(ranker, changed)}, trained on {n_features:,} features"), table
+    )

@@ -1,0 +1,78 @@
+"""What was found in data, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from ranksieve.tables.terminal import heading
+
+if TYPE_CHECKING:
+    from ranksieve.inspection import Inspection
+
+
+def inspection_tables(title: str, found: Inspection, top: int) -> Group:
+    """What was found in the data, and its ``top`` best single features."""
+    facts = Table(show_header=False, box=None, pad_edge=False)
+    facts.add_column()
+    facts.add_column(overflow="fold")
+    for name, text in _facts(found):
+        facts.add_row(name, text)
+    if found.best_features is None:
+        return Group(heading(title), facts)
+    what = f"Best single features by {found.measure} ({found.convention}, ties averaged)"
+    return Group(heading(title), facts, Text(), heading(what), _best_features(found, top))
+
+
+def _best_features(found: Inspection, top: int) -> Table:
+    assert found.best_features is not None
+    table = Table(box=None, pad_edge=False)
+    table.add_column("feature", overflow="fold")
+    table.add_column("order")
+    table.add_column(found.measure, justify="right")
+    table.add_column("")
+    for feature in found.best_features[:top]:
+        bar = "#" * round(30 * min(1.0, feature.value))
+        table.add_row(feature.name, feature.direction, f"{feature.value:.4f}", bar)
+    return table
+
+
+def _facts(found: Inspection) -> Iterator[tuple[str, str]]:
+    """Lines of the first table: what it is, and in words how much of it there is."""
+    length = found.documents_per_query
+    total = found.n_rows
+    yield "rows", f"{total:,}"
+    yield "queries", f"{found.n_queries:,}"
+    yield "features", f"{found.n_features:,} ({found.density:.0%} of the values are not zero)"
+    shares = (f"{label:g}: {n:,} ({n / total:.1%})" for label, n in found.labels.items())
+    yield "labels", ", ".join(shares) if len(found.labels) <= 12 else f"{len(found.labels)} values"
+    yield (
+        "documents per query",
+        f"{length['min']:g} to {length['max']:g}, "
+        f"median {length['median']:g}, mean {length['mean']:.1f}",
+    )
+    yield "one-document queries", f"{found.n_single:,}"
+    without = found.n_without_relevant
+    yield "no relevant document", f"{without:,} queries ({without / found.n_queries:.1%})"
+    if found.n_missing:
+        yield "missing values", f"{found.n_missing:,}: features are not compared"
+    yield "constant features", _listing(found.constant)
+    if found.constant_in_queries is not None:
+        yield "constant in each query", _listing(found.constant_in_queries)
+    yield "duplicated features", _listing([" = ".join(group) for group in found.duplicates])
+    if found.near_duplicates is not None:
+        pairs = [f"{p.first} ~ {p.second} ({p.correlation:.4f})" for p in found.near_duplicates]
+        yield "nearly duplicated", _listing(pairs)
+    elif not found.n_missing:
+        yield "nearly duplicated", "not looked for: too many features"
+
+
+def _listing(items: list[str], most: int = 8) -> str:
+    if not items:
+        return "none"
+    more = f", and {len(items) - most} more" if len(items) > most else ""
+    return ", ".join(items[:most]) + more

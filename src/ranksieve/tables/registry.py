@@ -1,0 +1,20 @@
+"""Names of methods or rankers as a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from ranksieve.registry import Registry
+
+
+def registry_table(registry: Registry) -> Table:
+    """Names of methods or rankers and what they do."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column(registry.what, no_wrap=True)
+    table.add_column("what it goes by", overflow="fold")
+    for name, method in registry.items():
+        table.add_row(name, method.description)
+    return table

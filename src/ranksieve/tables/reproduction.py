@@ -1,0 +1,62 @@
+"""Published results beside ours, as tables on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from ranksieve.tables.reproduction_fs_ed import fs_ed_sheets
+from ranksieve.tables.reproduction_fs_scpr import fs_scpr_sheets
+from ranksieve.tables.reproduction_gas import gas_sheets
+from ranksieve.tables.reproduction_greedy import greedy_sheets
+from ranksieve.tables.reproduction_rankers import rankers_sheets
+from ranksieve.tables.sheets import Sheet
+from ranksieve.tables.terminal import to_terminal
+
+if TYPE_CHECKING:
+    from ranksieve.reproduction import (
+        FSEDReproduction,
+        FSSCPRReproduction,
+        GASReproduction,
+        GreedyReproduction,
+        RankersReproduction,
+    )
+
+
+def greedy_reproduction_tables(result: GreedyReproduction) -> Group:
+    """Published numbers and ours, side by side, and how many agree."""
+    return _stacked(greedy_sheets(result))
+
+
+def rankers_reproduction_tables(result: RankersReproduction) -> Group:
+    """Published results of rankers and ours, how far they are apart, and how ours were trained."""
+    return _stacked(rankers_sheets(result))
+
+
+def fs_scpr_reproduction_tables(result: FSSCPRReproduction) -> Group:
+    """Published results of FS-SCPR and others and ours, improvements and unified ranks."""
+    return _stacked(fs_scpr_sheets(result))
+
+
+def fs_ed_reproduction_tables(result: FSEDReproduction) -> Group:
+    """Published numbers of features and ours, and the curves that they come from."""
+    return _stacked(fs_ed_sheets(result))
+
+
+def gas_reproduction_tables(result: GASReproduction) -> Group:
+    """Curves of all measures, and what the paper says of its own."""
+    return _stacked(gas_sheets(result))
+
+
+def _stacked(sheets: Iterable[Sheet]) -> Group:
+    return Group(*_with_space(sheets))
+
+
+def _with_space(sheets: Iterable[Sheet]) -> Iterator[RenderableType]:
+    for number, sheet in enumerate(sheets):
+        if number:
+            yield Text()
+        yield to_terminal(sheet)

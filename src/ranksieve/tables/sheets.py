@@ -1,0 +1,184 @@
+"""A table as a value, whatever it is printed on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+_DIGITS = 12  # of values: what differs later is rounding
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A value and how it is printed.
+
+    Attributes
+    ----------
+    value : float, int, str or None
+        None, printed as ``-``, if there is none.
+    form : str
+        Format of a number, such as ``".4f"``.
+    is_best : bool
+        Whether to print it in bold.
+    mark : str
+        Signs that follow it; the notes of the sheet explain them.
+    rank : int or None
+        Printed in parentheses.
+
+    Examples
+    --------
+    >>> Cell(0.47761, ".4f", rank=1).text
+    '0.4776'
+    """
+
+    value: float | int | str | None
+    form: str = ""
+    is_best: bool = False
+    mark: str = ""
+    rank: int | None = None
+
+    @property
+    def text(self) -> str:
+        """The value alone, on one line."""
+        if self.value is None:
+            return "-"
+        if isinstance(self.value, str):
+            return " ".join(self.value.split())
+        return format(self.value, self.form)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a sheet.
+
+    Attributes
+    ----------
+    name : str
+        As in CSV; no two columns share one.
+    heading : str
+        What is printed above it; by default its name.
+    align : {"left", "right"}
+    is_name : bool
+        Whether it says what a row is about. Such columns come first, and are repeated where a
+        wide sheet is folded.
+    wraps : bool
+        Whether it holds text to break over lines.
+    group : str
+        Neighbors with the same one stay together where a wide sheet is folded.
+    only_csv : bool
+        Whether it is left out of all but CSV.
+    """
+
+    name: str
+    heading: str = ""
+    align: Literal["left", "right"] = "right"
+    is_name: bool = False
+    wraps: bool = False
+    group: str = ""
+    only_csv: bool = False
+
+    @property
+    def above(self) -> str:
+        """What is printed above the column."""
+        return self.heading or self.name
+
+
+Row = Sequence[Cell]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table with its caption and notes.
+
+    Attributes
+    ----------
+    name : str
+        Stem of its file: letters, digits, points and hyphens.
+    title : str
+        What it shows, in a few words.
+    setting : str
+        Where the numbers come from, in sentences.
+    columns : sequence of Column
+    groups : sequence of sequences of rows
+        A row has a cell for each column; a line or space separates groups.
+    notes : sequence of str
+        Printed below.
+    """
+
+    name: str
+    title: str
+    setting: str
+    columns: Sequence[Column]
+    groups: Sequence[Sequence[Row]]
+    notes: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", self.name):
+            raise ValueError(f"{self.name!r} is no name for files: use letters, digits, . and -")
+        names = [column.name for column in self.columns]
+        if len(set(names)) < len(names):
+            raise ValueError(f"sheet {self.name!r} has columns of the same name: {names}")
+        if [column.is_name for column in self.columns] != sorted(
+            (column.is_name for column in self.columns), reverse=True
+        ):
+            raise ValueError(f"sheet {self.name!r} must have its columns of names first")
+        for number, row in enumerate(self.rows):
+            if len(row) != len(names):
+                raise ValueError(
+                    f"row {number} (0-based) of sheet {self.name!r} has {len(row)} cells, but "
+                    f"there are {len(names)} columns"
+                )
+
+    @property
+    def caption(self) -> str:
+        """Title and setting."""
+        return f"{self.title}. {self.setting}".strip()
+
+    @property
+    def rows(self) -> Iterator[Row]:
+        """Rows of all groups."""
+        for group in self.groups:
+            yield from group
+
+    def printed(self) -> Sheet:
+        """The sheet without what is for CSV only; names like those above them are left out."""
+        kept = [place for place, column in enumerate(self.columns) if not column.only_csv]
+        columns = [self.columns[place] for place in kept]
+        n_names = sum(column.is_name for column in columns)
+        groups = [
+            _without_repeats([[row[place] for place in kept] for row in group], n_names)
+            for group in self.groups
+        ]
+        return Sheet(self.name, self.title, self.setting, columns, groups, self.notes)
+
+
+def _without_repeats(rows: Sequence[Row], n_names: int) -> list[Row]:
+    """Rows of a group with leading names, but never the last one, only where they change."""
+    shown: list[Row] = []
+    for place, row in enumerate(rows):
+        same = 0
+        while place and same < n_names - 1 and row[same] == rows[place - 1][same]:
+            same += 1
+        shown.append([Cell("")] * same + list(row[same:]))
+    return shown
+
+
+def compared(
+    values: Sequence[float | None], form: str = ".4f", with_ranks: bool = False
+) -> list[Cell]:
+    """Cells of values of which the largest are the best; ties share the better rank.
+
+    Examples
+    --------
+    >>> [cell.rank for cell in compared([0.5, 0.7, 0.5, 0.1, None], with_ranks=True)]
+    [2, 1, 2, 4, None]
+    """
+    rounded = [None if value is None else round(value, _DIGITS) for value in values]
+    present = [value for value in rounded if value is not None]
+    cells = []
+    for value, own in zip(values, rounded, strict=True):
+        rank = None if own is None else 1 + sum(other > own for other in present)
+        cells.append(Cell(value, form, rank == 1, "", rank if with_ranks else None))
+    return cells

@@ -1,0 +1,42 @@
+"""What all sheets of a study say: where their numbers come from."""
+
+from __future__ import annotations
+
+import re
+
+from ranksieve.data import DataError
+from ranksieve.study.results import StudyResult
+from ranksieve.tables.sheets import Column
+
+SELECTOR = Column("selector", align="left", is_name=True)
+
+
+def setting_of(result: StudyResult) -> str:
+    """Test queries, convention, tuning and protocol, in sentences."""
+    protocol = result.protocol.strip().rstrip(".")
+    return (
+        f"Measured on {result.n_queries:,} test queries, convention {result.convention}; all was "
+        f"tuned by {result.tune} on validation queries. Protocol: {protocol}."
+    )
+
+
+def stem(*words: str) -> str:
+    """Stem of a file from names of methods and measures, such as ``folds-ranksvm-ndcg10``."""
+    parts = (re.sub(r"[^A-Za-z0-9.-]+", "", word).strip(".-").lower() for word in words)
+    return "-".join(part for part in parts if part)
+
+
+def check_ranker(result: StudyResult, ranker: str) -> None:
+    """Raise a DataError that lists the known ones unless the study has this ranker."""
+    if ranker not in result.rankers:
+        raise DataError(
+            f"ranker {ranker!r} is not in the study; it has {', '.join(result.rankers)}"
+        )
+
+
+def check_measure(result: StudyResult, measure: str) -> None:
+    """Raise a DataError that lists the known ones unless the study has this measure."""
+    if measure not in result.measures:
+        raise DataError(
+            f"measure {measure!r} is not in the study; it has {', '.join(result.measures)}"
+        )
