@@ -1,30 +1,22 @@
-"""Figures, as Axes of matplotlib."""
+"""Validation measure along the paths of greedy RankRLS."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import log2
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import matplotlib as mpl
 import numpy as np
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ranksieve.io.files import replacing
 from ranksieve.metrics import parse_measure
+from ranksieve.plots.style import finish, legend_above, line_style, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ranksieve.selectors.greedy_rankrls_cv import GreedyRankRLSCV
 
-FORMATS = (".pdf", ".png", ".svg")
-_WIDTH, _HEIGHT = 3.5, 2.6  # inches: one column of a two-column page
-# Colors that differ to color-blind eyes (Okabe and Ito); dashes serve where there is no color.
-_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 2)))
 _MOST = 4  # curves that are easily told apart
 
 
@@ -74,60 +66,20 @@ def plot_path_scores(
     if unknown:
         raise ValueError(f"lam={unknown[0]:g} was not tried; tried were {_listed(tried)}")
     if ax is None:
-        ax = Figure(figsize=(_WIDTH, _HEIGHT), layout="constrained").subplots()
+        ax = new_axes()
     sizes = np.arange(1, selector.values_.shape[1] + 1)
     for place, lam in enumerate(shown):
-        ax.plot(
-            sizes,
-            selector.values_[tried.index(lam)],
-            color=_COLORS[place % len(_COLORS)],
-            linestyle=_DASHES[place % len(_DASHES)],
-            linewidth=1.2,
-            label=_label(lam),
-        )
+        style = line_style(place) | {"marker": None}  # hundreds of points, one beside another
+        values = selector.values_[tried.index(lam)]
+        ax.plot(sizes, values, linewidth=1.2, label=_label(lam), **style)
     k = len(selector.selected_)
     value = selector.values_[tried.index(selector.lam_), k - 1]
     chosen = f"chosen: {_label(selector.lam_)}"
     ax.scatter([k], [value], s=36, facecolors="none", edgecolors="black", zorder=3, label=chosen)
-    ax.set_xlabel("number of features")
-    ax.set_ylabel(_what(selector))
+    finish(ax, "number of features", _what(selector))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.spines[["top", "right"]].set_visible(False)
-    # Above the axes: curves of this kind leave no corner free.
-    ax.legend(
-        loc="lower center",
-        bbox_to_anchor=(0.5, 1.0),
-        ncols=3,
-        frameon=False,
-        fontsize="x-small",
-        handlelength=1.8,
-        columnspacing=1.0,
-    )
+    legend_above(ax, ncols=3)  # formulas are shorter than how they are written
     return ax
-
-
-def write_figure(ax: Axes, path: str | Path) -> None:
-    """Write the figure of some Axes to a file; its suffix says how (pdf, png or svg).
-
-    Text stays text in vector formats, and the same figure gives the same bytes.
-    """
-    path = Path(path)
-    check_format(path)
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    kind = path.suffix[1:].lower()
-    no_date = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind)
-    with (
-        mpl.rc_context({"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "ranksieve"}),
-        replacing(path) as temporary,
-    ):
-        figure.savefig(temporary, format=kind, dpi=300, metadata=no_date)
-
-
-def check_format(path: Path) -> None:
-    """Raise a ValueError unless the suffix is that of a format for figures."""
-    if path.suffix.lower() not in FORMATS:
-        raise ValueError(f"{path}: the name of a figure must end in {', '.join(FORMATS)}")
 
 
 def _spread(lams: list[float]) -> list[float]:
