@@ -6,21 +6,29 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from rich.console import Console
 
-from ranksieve import make_ranking, write_letor
+from ranksieve import make_ranking
 from ranksieve import reproduction as module
 from ranksieve.plots import plot_path_scores, write_figure
 from ranksieve.reproduction import GreedyReproduction, reproduce_greedy_rankrls
-from ranksieve.reproduction.greedy_rankrls import (
-    FIGURE_LAMS,
+from ranksieve.reproduction.collections import Facts
+from ranksieve.reproduction.greedy_rankrls import FIGURE_LAMS, METHODS, FoldResult
+from ranksieve.reproduction.published_greedy_rankrls import (
+    CHOICES,
     FULL,
     GREEDY,
-    PUBLISHED,
-    PUBLISHED_CHOICES,
-    FoldResult,
+    MEASURES,
+    ON_FOLDS,
+    RANKSVM,
 )
 from ranksieve.selectors import GreedyRankRLSCV
+from ranksieve.tables import greedy_reproduction_tables
 from tests.test_cli import runner
+from tests.test_reproduction_collections import write_collection
+
+PUBLISHED = {method: ON_FOLDS["MQ2008"][method] for method in METHODS}
+PUBLISHED_CHOICES = CHOICES["MQ2008"]
 
 
 @pytest.fixture
@@ -33,20 +41,21 @@ def reproduced(mq2008_dir):
     return reproduce_greedy_rankrls(mq2008_dir)
 
 
-def published():
+def published(collection="MQ2008"):
     """A result that is as published."""
     return GreedyReproduction(
+        Facts(collection, collection, "letor4", 784, 46),
         [
             FoldResult(
                 choice,
                 1.0,
                 {
-                    method: {measure: values[fold] for measure, values in measures.items()}
-                    for method, measures in PUBLISHED.items()
+                    method: {m: ON_FOLDS[collection][method][m][fold] for m in MEASURES}
+                    for method in METHODS
                 },
             )
-            for fold, choice in enumerate(PUBLISHED_CHOICES)
-        ]
+            for fold, choice in enumerate(CHOICES[collection])
+        ],
     )
 
 
@@ -79,20 +88,55 @@ def test_counting():
     folds = list(result.folds)
     folds[1] = replace(folds[1], values=values)
     folds[2] = replace(folds[2], choice=folds[2].choice._replace(features=(39, 25)))
-    result = GreedyReproduction(folds)
+    result = replace(result, folds=folds)
     assert (result.n_agreeing, result.n_same_features) == (39, 4)
     assert result.agreeing(GREEDY, "MAP") == [True, False, True, True, True]
 
 
-def test_the_published_averages():
+def test_features_beyond_the_printed_ones_are_not_compared():
+    result = published("MQ2007")
+    (first, *others) = result.folds
+    assert len(first.choice.features) == 10
+    longer = first.choice._replace(features=(*first.choice.features, 46))
+    assert replace(result, folds=[replace(first, choice=longer), *others]).n_same_features == 5
+    for wrong in (longer._replace(n_features=12), longer._replace(features=(39, 25))):
+        assert replace(result, folds=[replace(first, choice=wrong), *others]).n_same_features == 4
+
+
+@pytest.mark.parametrize(
+    ("collection", "averages"),
+    [
+        (
+            "MQ2007",
+            {
+                GREEDY: (0.4643, 0.3796, 0.4983, 0.4431),
+                FULL: (0.4650, 0.3804, 0.4987, 0.4435),
+                RANKSVM: (0.4645, 0.3833, 0.4966, 0.4439),
+            },
+        ),
+        (
+            "MQ2008",
+            {
+                GREEDY: (0.4720, 0.2467, 0.4840, 0.2251),
+                FULL: (0.4719, 0.2477, 0.4838, 0.2268),
+                RANKSVM: (0.4696, 0.2491, 0.4832, 0.2279),
+            },
+        ),
+    ],
+)
+def test_the_published_averages(collection, averages):
     # As the paper prints them; they are not among what is compared.
-    averages = {
-        GREEDY: (0.4720, 0.2467, 0.4840, 0.2251),
-        FULL: (0.4719, 0.2477, 0.4838, 0.2268),
-    }
     for method, expected in averages.items():
-        found = [np.mean(values) for values in PUBLISHED[method].values()]
+        found = [np.mean(ON_FOLDS[collection][method][measure]) for measure in MEASURES]
         np.testing.assert_allclose(found, expected, atol=5.1e-5)
+
+
+@pytest.mark.parametrize("collection", ["MQ2007", "MQ2008"])
+def test_published_choices_are_features(collection):
+    for choice in CHOICES[collection]:
+        assert len(set(choice.features)) == min(10, choice.n_features)
+        assert choice.features[0] == 39
+        assert set(choice.features) <= set(range(1, 47))
 
 
 class TestCommand:
@@ -100,7 +144,7 @@ class TestCommand:
     def result(self, monkeypatch):
         """What the command finds, without the work."""
         result = published()
-        monkeypatch.setattr(module, "reproduce_greedy_rankrls", lambda directory: result)
+        monkeypatch.setattr(module, "reproduce_greedy_rankrls", lambda *arguments: result)
         return result
 
     def test_the_tables(self, run, result):
@@ -128,33 +172,70 @@ class TestCommand:
         assert (found["agreeing"], found["numbers"], found["same_features"]) == (40, 40, 5)
         assert found["values"][GREEDY]["MAP"]["paper"] == list(PUBLISHED[GREEDY]["MAP"])
         assert found["values"][GREEDY]["MAP"]["ours"] == list(PUBLISHED[GREEDY]["MAP"])
-        assert found["choices"][3]["paper"] == {"lam": 64.0, "features": [39, 29, 25, 23]}
+        expected = {"lam": 64.0, "n_features": 4, "features": [39, 29, 25, 23]}
+        assert found["choices"][3]["paper"] == found["choices"][3]["ours"] == expected
 
-    def test_the_figure(self, run, reproduced, monkeypatch, tmp_path):
-        monkeypatch.setattr(module, "reproduce_greedy_rankrls", lambda directory: reproduced)
+    def test_the_figure(self, run, reproduced, monkeypatch, tmp_path, mq2008_dir):
+        monkeypatch.setattr(module, "reproduce_greedy_rankrls", lambda *arguments: reproduced)
         path = tmp_path / "figure.svg"
-        command = ["reproduce", "greedy-rankrls", "--data", "anywhere"]
+        command = ["reproduce", "greedy-rankrls", "--data", mq2008_dir]
         assert run(*command, "--figure", path, "--fold", 3)[0] == 0
         third = path.read_text()
         assert "number of features" in third
         run(*command, "--figure", path)
         assert path.read_text() != third
 
-    def test_errors(self, run, tmp_path):
+    def test_errors(self, run, tmp_path, mq2008_dir):
         command = ["reproduce", "greedy-rankrls", "--data", tmp_path]
-        assert "nothing to reproduce for 'gas'" in run("reproduce", "gas", "--data", tmp_path)[2]
+        unknown = run("reproduce", "letor", "--data", tmp_path)[2]
+        assert "nothing to reproduce for 'letor'; known are greedy-rankrls, fs-scpr, " in unknown
+        assert "fs-ed, gas, rankers" in unknown
         assert "must end in .pdf, .png, .svg" in run(*command, "--figure", "a.doc")[2]
         there = tmp_path / "none" / "a.pdf"
         assert "there is no directory" in run(*command, "--figure", there)[2]
         assert "no known layout" in run(*command)[2]
+        assert "--fold is that of the figure" in run(*command, "--fold", 2)[2]
+        command = ["reproduce", "greedy-rankrls", "--data", mq2008_dir, "--fold", 6]
+        figure = tmp_path / "a.pdf"
+        assert "--fold 6: the collection has fewer folds" in run(*command, "--figure", figure)[2]
+        for option, owners in (
+            ("--method", "fs-scpr or fs-ed"),
+            ("--out", "fs-scpr or fs-ed or gas"),
+            ("--ranker", "fs-ed or rankers"),
+        ):
+            errors = run("reproduce", "greedy-rankrls", "--data", tmp_path, option, "x")[2]
+            assert f"{option} is for reproduce {owners}: leave it out" in errors
 
-    def test_other_collections_are_refused(self, run, tmp_path):
-        for number in range(1, 6):
-            data, _ = make_ranking(3, random_state=number)
-            data = data._replace(qid=data.qid + 100 * number)
-            write_letor(data, tmp_path / f"S{number}.txt")
-        errors = run("reproduce", "greedy-rankrls", "--data", tmp_path)[2]
-        assert "not MQ2008, which has 15,211 rows, 784 queries and 46 features" in errors
+    def test_a_collection_that_is_not_known(self, run, tmp_path):
+        directory, figure = write_collection(tmp_path / "ours"), tmp_path / "paths.svg"
+        command = ["reproduce", "greedy-rankrls", "--data", directory]
+        status, output, errors = run(*command, "--figure", figure, "--fold", 5)
+        assert (status, errors) == (0, "")
+        assert "Greedy RankRLS on ours" in output
+        assert "convention letor4" in output
+        assert "all 7" in output
+        assert "Nothing is published about ours" in output
+        assert "paper " not in output.replace("paper and", "")
+        assert figure.exists()
+        found = json.loads(run(*command, "--json", "--convention", "standard")[1])
+        assert (found["convention"], found["known_as"], found["numbers"]) == ("standard", None, 0)
+        assert found["same_features"] is found["choices"][0]["paper"] is None
+        assert found["values"][GREEDY]["MAP"]["paper"] is None
+        assert 0.3 < np.mean(found["values"][GREEDY]["MAP"]["ours"]) < 1
+
+
+def test_mq2007_has_tables_of_its_own():
+    console = Console(width=80, highlight=False)
+    with console.capture() as capture:
+        console.print(greedy_reproduction_tables(published("MQ2007")))
+    lines = [line.split() for line in capture.get().splitlines()]
+    values = ["0.4859", "0.4571", "0.4655", "0.4423", "0.4709", "0.4643"]
+    assert ["MAP", "greedy", "paper", *values] in lines
+    values = ["0.4894", "0.4573", "0.4676", "0.4401", "0.4680", "0.4645"]
+    assert ["RankSVM", "paper", *values] in lines
+    text = " ".join(word for line in lines for word in line)
+    assert "1 paper 2^8 11 39 19 25 23 32 16 43" in text
+    assert "40 of 40 numbers agree to four digits" in text
 
 
 @pytest.fixture(scope="module")

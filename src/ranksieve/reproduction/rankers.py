@@ -1,4 +1,4 @@
-"""Rankers on MQ2008, beside the results that were published."""
+"""Rankers on all features, beside the results that were published."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sklearn.model_selection import ParameterGrid
 
-from ranksieve.data import RankingData
 from ranksieve.progress import listen, track
 from ranksieve.rankers.registry import RANKERS, make_ranker
-from ranksieve.reproduction.baselines import MEANS, ON_FOLDS
-from ranksieve.reproduction.mq2008 import CONVENTION, N_FOLDS, TIES, measured, read_mq2008
+from ranksieve.reproduction.collections import AtHand, Facts, open_at_hand
+from ranksieve.reproduction.numbers import TIES, Number, measured
+from ranksieve.reproduction.published_letor import MEANS, ON_FOLDS, SETTINGS
+from ranksieve.study import StudyFold
 
 if TYPE_CHECKING:
     from ranksieve.base import Ranker
@@ -23,7 +24,7 @@ FOUR_DIGITS = 0.00005  # nearer than this is the same number of four digits
 
 
 class Asked(NamedTuple):
-    """How near to the published numbers ours are asked to be; None asks for nothing."""
+    """How near to the numbers published for MQ2008 ours are asked to be; None asks for nothing."""
 
     mean: float | None
     folds: float | None = None
@@ -39,33 +40,29 @@ class Row:
     note : str
         The settings, for readers.
     settings : mapping
-        Parameters on all folds.
-    by_fold : mapping
-        Parameter -> its published value on each fold. If there are none, those of the registry's
-        grid are chosen by the MAP of the validation queries; without a grid, too, the validation
-        queries go to ``fit``.
+        Parameters on all folds. Others are as LETOR's runs had them, where that is published;
+        else those of the registry's grid are chosen by the MAP of the validation queries; without
+        a grid, too, the validation queries go to ``fit``.
     kept : str
         Attribute that says what ``fit`` has made of them.
+    chosen : str
+        For readers, what is chosen by LETOR's runs or else by validation.
     asked : Asked or None
     """
 
     note: str
     settings: Mapping[str, Any] = field(default_factory=dict)
-    by_fold: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     kept: str = ""
+    chosen: str = ""
     asked: Asked | None = None
 
 
-_STOPPING = {"measure": "map", "convention": CONVENTION}
+_STOPPING = {"measure": "map"}
 # So little data gains nothing from LightGBM's threads, which wait long for each other on a machine
 # that is busy. The trees are the same.
 _ONE_THREAD = {"num_threads": 1}
-_ADARANK = {
-    "n_rounds": 300,
-    "eval_measure": "map",
-    "patience": None,
-    "convention": CONVENTION,
-}
+_ADARANK = {"n_rounds": 300, "eval_measure": "map", "patience": None}
+_RANKBOOST = {"binning": "width", "n_rounds": 600, "patience": None, **_STOPPING}
 _LISTNET = {
     "solver": "sgd",
     "batch_queries": 8,
@@ -86,71 +83,35 @@ ROWS: Mapping[str, Row] = {
         "squared hinge; C of 10^-2 .. 10^2 / pairs by validation",
         asked=Asked(0.0002, None, ("MAP", "NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10")),
     ),
-    "ranksvm-struct": Row(
-        "hinge, solved exactly; LETOR's C",
-        by_fold={"C": (10.0, 2.0, 1.0, 0.2, 0.5)},
-        asked=Asked(0.001, 0.006),
-    ),
+    "ranksvm-struct": Row("hinge, solved exactly", chosen="C", asked=Asked(0.001, 0.006)),
     "rankboost": Row(
-        "LETOR's numbers of rounds; thresholds at equal distances",
-        {"binning": "width"},
-        {"n_rounds": (220, 11, 56, 58, 34)},
+        "thresholds at equal distances",
+        _RANKBOOST,
+        "best_round_",
+        chosen="numbers of rounds",
         asked=Asked(0.0002, 0.0004),
     ),
-    "adarank-map": Row("rounds by validation", _ADARANK, kept="best_round_", asked=Asked(0.006)),
+    "adarank-map": Row("rounds by validation", _ADARANK, "best_round_", asked=Asked(0.006)),
     "adarank-ndcg": Row(
-        "NDCG@10; rounds by validation", _ADARANK, kept="best_round_", asked=Asked(0.006)
+        "NDCG@10; rounds by validation", _ADARANK, "best_round_", asked=Asked(0.006)
     ),
     "listnet": Row(
-        "epochs by validation; rate and batch picked with test results in view",
+        "epochs by validation; rate and batch picked with test results on MQ2008 in view",
         _LISTNET,
-        kept="best_epoch_",
+        "best_epoch_",
         asked=Asked(0.006),
     ),
     "lambdamart": Row(
         "trees of the FS-ED paper, their number by NDCG@10 of validation",
         {"params": _ONE_THREAD},
-        kept="best_iteration_",
+        "best_iteration_",
     ),
-    "ranknet": Row("linear; iterations by validation", _STOPPING, kept="best_epoch_"),
-    "coordinate-ascent": Row(
-        "MAP; one of 5 ascents by validation",
-        {"measure": "map", "convention": CONVENTION},
-        kept="best_restart_",
-    ),
-    "listmle": Row("linear; iterations by validation", _STOPPING, kept="best_epoch_"),
-    "lambdarank": Row("linear; epochs by validation", _STOPPING, kept="best_epoch_"),
+    "ranknet": Row("linear; iterations by validation", _STOPPING, "best_epoch_"),
+    "coordinate-ascent": Row("MAP; one of 5 ascents by validation", _STOPPING, "best_restart_"),
+    "listmle": Row("linear; iterations by validation", _STOPPING, "best_epoch_"),
+    "lambdarank": Row("linear; epochs by validation", _STOPPING, "best_epoch_"),
 }
 """Rankers that are compared, those with published results first."""
-
-
-class Number(NamedTuple):
-    """A number of ours, the published one, and how near they are asked to be."""
-
-    ours: float
-    published: float | None
-    tolerance: float | None
-
-    @property
-    def difference(self) -> float | None:
-        """Ours minus the published one, if there is one."""
-        return None if self.published is None else self.ours - self.published
-
-    @property
-    def is_within(self) -> bool | None:
-        """Whether it is as near as asked; None if nothing is asked."""
-        if self.difference is None or self.tolerance is None:
-            return None
-        return abs(self.difference) <= self.tolerance
-
-    def as_dict(self) -> dict[str, Any]:
-        """All of it, for JSON."""
-        return {
-            "published": self.published,
-            "ours": self.ours,
-            "difference": self.difference,
-            "within": self.is_within,
-        }
 
 
 @dataclass(frozen=True)
@@ -171,31 +132,47 @@ class RankerResult:
 
 @dataclass(frozen=True)
 class RankersReproduction:
-    """Rankers on the five folds of MQ2008.
+    """Rankers on the folds of a collection.
 
     Attributes
     ----------
+    facts : Facts
     results : mapping of str to RankerResult
         By names of ``ROWS``.
     """
 
+    facts: Facts
     results: Mapping[str, RankerResult]
+
+    def asked(self, name: str) -> Asked | None:
+        """How near a ranker is asked to be; settings were found on MQ2008, and only there."""
+        return ROWS[name].asked if self.facts.known_as == "MQ2008" else None
+
+    def note(self, name: str) -> str:
+        """How a ranker was trained, for readers."""
+        row = ROWS[name]
+        if not row.chosen:
+            return row.note
+        is_published = name in SETTINGS.get(self.facts.known_as or "", {})
+        chosen = f"LETOR's {row.chosen}" if is_published else f"{row.chosen} by validation"
+        return f"{chosen}; {row.note}"
 
     def on_folds(self, name: str, measure: str) -> list[Number]:
         """A measure on each fold."""
         ours = self.results[name].values[measure]
-        published = ON_FOLDS.get(name, {}).get(measure) or (None,) * len(ours)
-        asked = ROWS[name].asked
+        published = ON_FOLDS.get(self.facts.known_as or "", {}).get(name, {}).get(measure)
+        asked = self.asked(name)
         tolerance = asked.folds if asked and measure in asked.measures else None
-        pairs = zip(ours, published, strict=True)
+        pairs = zip(ours, published or (None,) * len(ours), strict=True)
         return [Number(value, theirs, tolerance) for value, theirs in pairs]
 
     def mean(self, name: str, measure: str) -> Number:
         """Mean of a measure over the folds."""
         ours = self.results[name].values[measure]
-        asked = ROWS[name].asked
+        published = MEANS.get(self.facts.known_as or "", {}).get(name, {}).get(measure)
+        asked = self.asked(name)
         tolerance = asked.mean if asked and measure in asked.measures else None
-        return Number(sum(ours) / len(ours), MEANS.get(name, {}).get(measure), tolerance)
+        return Number(sum(ours) / len(ours), published, tolerance)
 
     def is_within(self, name: str) -> bool | None:
         """Whether all numbers of a ranker are as near as asked; None if nothing is asked."""
@@ -210,19 +187,18 @@ class RankersReproduction:
     def as_dict(self) -> dict[str, Any]:
         """All of it, for JSON."""
         return {
-            "collection": "MQ2008",
-            "convention": CONVENTION,
+            **self.facts.as_dict(),
             "ties": TIES,
             "rankers": {name: self._as_dict(name) for name in self.results},
         }
 
     def _as_dict(self, name: str) -> dict[str, Any]:
-        row = ROWS[name]
+        asked = self.asked(name)
         return {
-            "note": row.note,
-            "settings": dict(RANKERS[name].preset) | dict(row.settings),
+            "note": self.note(name),
+            "settings": dict(RANKERS[name].preset) | _settings(name, self.facts),
             "chosen": [dict(chosen) for chosen in self.results[name].chosen],
-            "asked": None if row.asked is None else row.asked._asdict(),
+            "asked": None if asked is None else asked._asdict(),
             "within": self.is_within(name),
             "values": {
                 measure: {
@@ -235,20 +211,25 @@ class RankersReproduction:
 
 
 def reproduce_rankers(
-    directory: str | os.PathLike[str], rankers: Iterable[str] | None = None
+    directory: str | os.PathLike[str],
+    rankers: Iterable[str] | None = None,
+    convention: str | None = None,
 ) -> RankersReproduction:
-    """Train rankers on the official folds of MQ2008, as those were whose results are published.
+    """Train rankers on the folds of a collection, as those were whose results are published.
 
-    Measures are those of LETOR 4.0, with equal scores in the order of the files. Whatever is
-    chosen is chosen by the MAP of the validation queries, but the number of LambdaMART's trees,
-    which LightGBM chooses by their NDCG@10.
+    Equal scores are in the order of the files. Whatever is chosen is chosen by the MAP of the
+    validation queries, but the number of LambdaMART's trees, which LightGBM chooses by their
+    NDCG@10.
 
     Parameters
     ----------
     directory : path
-        LETOR 4.0 MQ2008: ``S1.txt`` to ``S5.txt``, or ``Fold1`` to ``Fold5``.
+        A collection with folds, such as LETOR 4.0 MQ2008: ``S1.txt`` to ``S5.txt``, or ``Fold1``
+        to ``Fold5``.
     rankers : iterable of str, optional
         Some of ``ROWS``; by default all.
+    convention : str, optional
+        Of the measures; see :func:`ranksieve.reproduction.collections.open_at_hand`.
 
     Returns
     -------
@@ -257,33 +238,41 @@ def reproduce_rankers(
     Notes
     -----
     What is published leaves settings open. For ListNet, the learning rate, the size of batches and
-    that features are not standardized were picked when results on the test queries had been seen,
-    so that its agreement says only that such a result can be reached. RankBoost's thresholds at
-    equal distances are those with which the validation queries choose the published numbers of
-    rounds. AdaRank as published begins with feature 39 on every fold and finds little beyond it;
-    LETOR's runs must differ in a way that is not documented. So AdaRank-NDCG is not as near as
-    asked, and AdaRank-MAP only on average: its folds are up to 0.03 apart, in both directions.
+    that features are not standardized were picked when results on the test queries of MQ2008 had
+    been seen, so that its agreement says only that such a result can be reached. RankBoost's
+    thresholds at equal distances are those with which the validation queries of MQ2008 choose the
+    published numbers of rounds. AdaRank as published begins with feature 39 on every fold of it and
+    finds little beyond it; LETOR's runs must differ in a way that is not documented. So
+    AdaRank-NDCG is not as near as asked, and AdaRank-MAP only on average: its folds are up to 0.03
+    apart, in both directions.
 
     References
     ----------
     T. Qin, T.-Y. Liu. Introducing LETOR 4.0 datasets. arXiv:1306.2597, 2013.
     """
     names = _names(rankers)
-    advance = track("Rankers", N_FOLDS * len(names))
+    return run_rankers(open_at_hand(directory, convention), names)
+
+
+def run_rankers(at_hand: AtHand, names: Sequence[str]) -> RankersReproduction:
+    """As :func:`reproduce_rankers`, for a collection that is open."""
+    facts = at_hand.facts
+    advance = track("Rankers", at_hand.n_folds * len(names))
     values: dict[str, dict[str, list[float]]] = {
         name: {measure: [] for measure in MEASURES} for name in names
     }
     chosen: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
-    for fold, (train, vali, test) in enumerate(read_mq2008(directory)):
+    for place, fold in enumerate(at_hand.folds()):
         for name in names:
             with listen(None):  # bars within it would only flicker
-                ranker, choice = _fit(name, fold, train, vali)
-                found = measured(test, ranker.predict(test), MEASURES)
+                ranker, choice = _fit(name, place, fold, facts)
+                found = measured(fold.test, ranker.predict(fold.test), MEASURES, facts.convention)
             chosen[name].append(choice)
             for measure, value in found.items():
                 values[name][measure].append(value)
             advance(1)
-    return RankersReproduction({name: RankerResult(values[name], chosen[name]) for name in names})
+    results = {name: RankerResult(values[name], chosen[name]) for name in names}
+    return RankersReproduction(facts, results)
 
 
 def _names(rankers: Iterable[str] | None) -> list[str]:
@@ -296,26 +285,37 @@ def _names(rankers: Iterable[str] | None) -> list[str]:
     return [name for name in ROWS if name in wanted]
 
 
-def _fit(
-    name: str, fold: int, train: RankingData, vali: RankingData
-) -> tuple[Ranker, dict[str, Any]]:
+def _settings(name: str, facts: Facts) -> dict[str, Any]:
+    """Parameters on all folds; measures that choose something are as those of the results."""
+    takes_convention = "convention" in RANKERS[name].defaults
+    return dict(ROWS[name].settings) | (
+        {"convention": facts.convention} if takes_convention else {}
+    )
+
+
+def _fit(name: str, place: int, fold: StudyFold, facts: Facts) -> tuple[Ranker, dict[str, Any]]:
     """Train a ranker on a fold; also returns what it has of its own there."""
-    row = ROWS[name]
-    if row.by_fold:
-        own = {parameter: values[fold] for parameter, values in row.by_fold.items()}
-        return make_ranker(name, **row.settings, **own).fit(train), own
+    settings = _settings(name, facts)
+    published = SETTINGS.get(facts.known_as or "", {}).get(name)
+    if published:
+        own = {parameter: values[place] for parameter, values in published.items()}
+        return make_ranker(name, **settings | own).fit(fold.train), own
     if RANKERS[name].grid:
-        return _best_of_grid(name, train, vali)
-    ranker = make_ranker(name, **row.settings).fit(train, eval_set=vali)
-    return ranker, {row.kept.rstrip("_"): int(getattr(ranker, row.kept))}
+        return _best_of_grid(name, settings, fold, facts.convention)
+    ranker = make_ranker(name, **settings).fit(fold.train, eval_set=fold.vali)
+    kept = ROWS[name].kept
+    return ranker, {kept.rstrip("_"): int(getattr(ranker, kept))}
 
 
 def _best_of_grid(
-    name: str, train: RankingData, vali: RankingData
+    name: str, settings: Mapping[str, Any], fold: StudyFold, convention: str
 ) -> tuple[Ranker, dict[str, Any]]:
     """The ranker of the largest MAP on the validation queries, the first of equals."""
     choices = list(ParameterGrid(RANKERS[name].grid))
-    rankers = [make_ranker(name, **ROWS[name].settings, **choice).fit(train) for choice in choices]
-    reached = [measured(vali, ranker.predict(vali), ["MAP"])["MAP"] for ranker in rankers]
+    rankers = [make_ranker(name, **settings, **choice).fit(fold.train) for choice in choices]
+    reached = [
+        measured(fold.vali, ranker.predict(fold.vali), ["MAP"], convention)["MAP"]
+        for ranker in rankers
+    ]
     best = max(range(len(reached)), key=reached.__getitem__)
     return rankers[best], choices[best]

@@ -1,0 +1,143 @@
+"""Which collection is at hand, told by its numbers of rows, queries and features."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ranksieve.datasets import Collection, open_collection
+from ranksieve.metrics import get_convention
+from ranksieve.study import Protocol, StudyFold
+
+N_FOLDS = 5  # of the collections that papers use
+
+
+class Known(NamedTuple):
+    """A collection of papers; what is None may be anything."""
+
+    name: str
+    n_rows: int | None
+    n_queries: int | None
+    n_features: int
+    convention: str
+
+
+KNOWN = (
+    Known("MQ2007", 69_623, None, 46, "letor4"),  # papers print 1,700 queries
+    Known("MQ2008", 15_211, 784, 46, "letor4"),
+    Known("OHSUMED", 16_140, 106, 45, "letor3"),
+    Known("HP2004", 74_409, 75, 64, "letor3"),
+    Known("NP2004", 73_834, 75, 64, "letor3"),
+    Known("TD2004", None, 75, 44, "letor3"),  # .gov of the GAS paper
+)
+CONVENTION = "letor4"  # of collections that are not known
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What results say about their data.
+
+    Attributes
+    ----------
+    title : str
+        What to call the collection.
+    known_as : str or None
+        Its name in papers; None if it is in none of them.
+    convention : str
+        Of its measures.
+    n_queries, n_features : int
+    """
+
+    title: str
+    known_as: str | None
+    convention: str
+    n_queries: int
+    n_features: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """What JSON says first."""
+        return {
+            "collection": self.title,
+            "known_as": self.known_as,
+            "convention": self.convention,
+            "queries": self.n_queries,
+            "features": self.n_features,
+        }
+
+
+@dataclass(frozen=True)
+class AtHand:
+    """A collection on disk; made by :func:`open_at_hand`.
+
+    Attributes
+    ----------
+    collection : Collection
+    facts : Facts
+    """
+
+    collection: Collection
+    facts: Facts
+
+    @property
+    def n_folds(self) -> int:
+        """Folds of the collection."""
+        return len(self.collection.folds)
+
+    def folds(self) -> Iterator[StudyFold]:
+        """Folds in turn: data to train on, to tune by and to test on."""
+        for source in Protocol("letor").folds(self.collection):
+            fold = source.load()
+            fold.check()
+            yield fold
+
+
+def open_at_hand(directory: str | os.PathLike[str], convention: str | None = None) -> AtHand:
+    """Open a collection with folds and find out which it is; its first fold is read.
+
+    Parameters
+    ----------
+    directory : path
+        See :func:`ranksieve.datasets.open_collection` for the layouts.
+    convention : str, optional
+        Of the measures; by default that of the papers about the collection, and ``"letor4"`` for
+        one that is not known.
+    """
+    if convention is not None:
+        get_convention(convention)
+    collection = open_collection(directory)
+    fold = Protocol("letor").folds(collection)[0].load()
+    parts = (fold.train, fold.vali, fold.test)
+    sizes = (
+        sum(part.n_rows for part in parts),
+        sum(part.n_queries for part in parts),
+        fold.train.n_features,
+    )
+    known = recognized(*sizes) if len(collection.folds) == N_FOLDS else None
+    usual = CONVENTION if known is None else known.convention
+    return AtHand(
+        collection,
+        Facts(
+            title=collection.name if known is None else known.name,
+            known_as=None if known is None else known.name,
+            convention=usual if convention is None else convention,
+            n_queries=sizes[1],
+            n_features=sizes[2],
+        ),
+    )
+
+
+def recognized(n_rows: int, n_queries: int, n_features: int) -> Known | None:
+    """The collection with these numbers; None if it is not known.
+
+    Examples
+    --------
+    >>> recognized(15_211, 784, 46).name
+    'MQ2008'
+    """
+    for known in KNOWN:
+        pairs = zip((known.n_rows, known.n_queries), (n_rows, n_queries), strict=True)
+        if known.n_features == n_features and all(told in (None, own) for told, own in pairs):
+            return known
+    return None

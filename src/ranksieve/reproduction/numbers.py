@@ -1,0 +1,49 @@
+"""A number of ours beside a published one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from ranksieve.data import RankingData
+from ranksieve.metrics import evaluate
+
+TIES: Final = "stable"  # equal scores in the order of the files, as LETOR's programs have them
+
+
+class Number(NamedTuple):
+    """A number of ours, the published one, and how near they are asked to be."""
+
+    ours: float
+    published: float | None
+    tolerance: float | None = None
+
+    @property
+    def difference(self) -> float | None:
+        """Ours minus the published one, if there is one."""
+        return None if self.published is None else self.ours - self.published
+
+    @property
+    def is_within(self) -> bool | None:
+        """Whether it is as near as asked; None if nothing is asked."""
+        if self.difference is None or self.tolerance is None:
+            return None
+        return abs(self.difference) <= self.tolerance
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it, for JSON."""
+        return {
+            "published": self.published,
+            "ours": self.ours,
+            "difference": self.difference,
+            "within": self.is_within,
+        }
+
+
+def measured(
+    data: RankingData, scores: np.ndarray, measures: Sequence[str], convention: str
+) -> dict[str, float]:
+    """Means over queries, equal scores in the order of the files."""
+    return evaluate(data.y, scores, data.qid, measures, convention, ties=TIES).mean

@@ -1,0 +1,115 @@
+"""Which collection is at hand."""
+
+import pytest
+
+from ranksieve import make_ranking, write_letor
+from ranksieve.data import DataError
+from ranksieve.reproduction import published_fs_ed, published_letor
+from ranksieve.reproduction.collections import KNOWN, open_at_hand, recognized
+from ranksieve.reproduction.published_fs_scpr import MEANS
+from ranksieve.reproduction.published_greedy_rankrls import CHOICES, ON_FOLDS
+
+
+def write_collection(directory, n_queries=9):
+    """Write a planted collection of five parts, which no paper knows."""
+    directory.mkdir(exist_ok=True)
+    for number in range(1, 6):
+        data, _ = make_ranking(
+            n_queries, n_informative=3, n_redundant=1, n_noise=3, random_state=number
+        )
+        write_letor(data._replace(qid=data.qid + 100 * number), directory / f"S{number}.txt")
+    return directory
+
+
+@pytest.mark.parametrize(
+    ("sizes", "name", "convention"),
+    [
+        ((69_623, 1_692, 46), "MQ2007", "letor4"),
+        ((69_623, 1_700, 46), "MQ2007", "letor4"),
+        ((15_211, 784, 46), "MQ2008", "letor4"),
+        ((16_140, 106, 45), "OHSUMED", "letor3"),
+        ((74_409, 75, 64), "HP2004", "letor3"),
+        ((73_834, 75, 64), "NP2004", "letor3"),
+        ((74_170, 75, 44), "TD2004", "letor3"),
+    ],
+)
+def test_known_collections(sizes, name, convention):
+    known = recognized(*sizes)
+    assert (known.name, known.convention) == (name, convention)
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [(15_211, 783, 46), (15_210, 784, 46), (15_211, 784, 45), (74_146, 75, 64), (784, 15_211, 46)],
+)
+def test_others_are_not_known(sizes):
+    assert recognized(*sizes) is None
+
+
+def test_what_is_published_is_about_known_collections():
+    names = {known.name for known in KNOWN}
+    numbers = published_fs_ed.BEST_NUMBERS.values()
+    for published in (CHOICES, ON_FOLDS, MEANS, published_letor.SETTINGS, *numbers):
+        assert set(published) <= names
+
+
+def test_mq2008(mq2008_dir):
+    at_hand = open_at_hand(mq2008_dir)
+    facts = at_hand.facts
+    assert (facts.title, facts.known_as, facts.convention) == ("MQ2008", "MQ2008", "letor4")
+    assert (facts.n_queries, facts.n_features, at_hand.n_folds) == (784, 46, 5)
+    assert open_at_hand(mq2008_dir, "standard").facts.convention == "standard"
+
+
+class TestUnknown:
+    def test_its_name_is_that_of_its_directory(self, tmp_path):
+        at_hand = open_at_hand(write_collection(tmp_path / "ours"))
+        assert at_hand.facts.as_dict() == {
+            "collection": "ours",
+            "known_as": None,
+            "convention": "letor4",
+            "queries": 45,
+            "features": 7,
+        }
+
+    def test_a_name_alone_makes_nothing_known(self, tmp_path):
+        facts = open_at_hand(write_collection(tmp_path / "MQ2008")).facts
+        assert (facts.title, facts.known_as) == ("MQ2008", None)
+
+    def test_all_queries_are_tested_once(self, tmp_path):
+        folds = list(open_at_hand(write_collection(tmp_path)).folds())
+        tested = [query for fold in folds for query in fold.test.query_ids.tolist()]
+        assert len(tested) == len(set(tested)) == 45
+        for fold in folds:
+            roles = [set(part.query_ids.tolist()) for part in (fold.train, fold.vali, fold.test)]
+            assert sum(map(len, roles)) == len(set.union(*roles)) == 45
+
+    def test_other_numbers_of_folds(self, tmp_path):
+        data, _ = make_ranking(9, n_informative=1, n_redundant=0, n_noise=1, random_state=0)
+        for role in ("train", "test"):
+            write_letor(data, tmp_path / f"{role}.txt")
+        at_hand = open_at_hand(tmp_path)
+        (fold,) = at_hand.folds()
+        assert fold.vali.n_queries + fold.train.n_queries == 9  # a part of those to train on
+
+    def test_a_known_one_with_other_folds_is_not_known(self, mq2008_dir, tmp_path):
+        parts = [(mq2008_dir / f"S{number}.txt").read_text() for number in range(1, 6)]
+        for role, text in (("train", "".join(parts[:3])), ("vali", parts[3]), ("test", parts[4])):
+            (tmp_path / f"{role}.txt").write_text(text)
+        facts = open_at_hand(tmp_path).facts
+        assert (facts.n_queries, facts.n_features, facts.known_as) == (784, 46, None)
+
+
+def test_errors(tmp_path):
+    with pytest.raises(DataError, match="no known layout"):
+        open_at_hand(tmp_path)
+    with pytest.raises(ValueError, match="unknown convention 'letor5'"):
+        open_at_hand(tmp_path, "letor5")
+
+
+def test_folds_that_cannot_be_learned_from(tmp_path):
+    for number in range(1, 6):
+        text = f"1 qid:{number} 1:0.5\n1 qid:{number} 1:1\n"
+        (tmp_path / f"S{number}.txt").write_text(text)
+    with pytest.raises(DataError, match="no query to train on has documents of different"):
+        list(open_at_hand(tmp_path).folds())
