@@ -18,7 +18,7 @@ BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 
 USAGE = """usage: python3 dev.py COMMAND [ARGUMENTS]
 
-  demo                run ranksieve on its embedded data
+  demo [ARGS]         compare selectors on embedded data; results go to demo-study
   test [ARGS]         run the tests on all cores (ARGS go to pytest, which then uses one)
   check               lint, format, types and import contracts
   bench NAME [ARGS]   run a benchmark beside its peers; 'bench' alone lists them
@@ -67,7 +67,7 @@ def main() -> None:
     command, *rest = sys.argv[1:] or ["help"]
     if command == "demo":
         install("")
-        call("ranksieve", "inspect", "--demo", *rest)
+        call("ranksieve", "compare", "--out", "demo-study", *rest)
     elif command == "test":
         install("dev")
         drop_stale_kernels()

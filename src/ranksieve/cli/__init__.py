@@ -14,6 +14,7 @@ from ranksieve.cli.data_commands import convert, evaluate, inspect
 from ranksieve.cli.model_commands import predict, train
 from ranksieve.cli.reproduce_commands import reproduce
 from ranksieve.cli.selection_commands import select
+from ranksieve.cli.study_commands import compare, report
 
 app = typer.Typer(
     help="Find the few ranking features that matter.",
@@ -22,7 +23,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     no_args_is_help=True,
 )
-for _command in (inspect, select, train, predict, evaluate, convert, reproduce):
+for _command in (
+    compare, report, inspect, select, train, predict, evaluate, convert, reproduce
+):  # fmt: skip
     app.command()(_command)
 
 

@@ -48,11 +48,11 @@ def _parsed(settings: list[str]) -> dict[str, Any]:
             raise typer.BadParameter(f"--param needs NAME=VALUE, got {setting!r}")
         if name in parameters:
             raise typer.BadParameter(f"--param {name} is given twice")
-        parameters[name] = _value(value)
+        parameters[name] = parsed_value(value)
     return parameters
 
 
-def _value(text: str) -> Any:
+def parsed_value(text: str) -> Any:
     """What a text stands for in JSON (a number, true, null, a list); else the text itself."""
     import json
 

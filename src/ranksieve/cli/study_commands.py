@@ -1,0 +1,204 @@
+"""Commands that compare selectors."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ranksieve.cli.options import DaskAddress, DaskWorkers, NFeatures, ZeroBased
+
+if TYPE_CHECKING:
+    from ranksieve.study import Study, StudyResult
+
+
+def compare(
+    data: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="A collection's directory, whose folds are used; or files or shards, whose "
+            "queries are divided. Without it, the embedded demo."
+        ),
+    ] = None,
+    selectors: Annotated[
+        str | None,
+        typer.Option("--selectors", metavar="A,B,..", help="See select --methods."),
+    ] = None,
+    rankers: Annotated[
+        str | None, typer.Option("--rankers", metavar="A,B,..", help="See train --rankers.")
+    ] = None,
+    ks: Annotated[
+        str | None,
+        typer.Option("--ks", metavar="K,K,..", help="Numbers of features; all is one, too."),
+    ] = None,
+    measures: Annotated[
+        str | None,
+        typer.Option("--measures", metavar="M,M,..", help="Of the test queries: map,ndcg@10"),
+    ] = None,
+    tune: Annotated[
+        str | None,
+        typer.Option("--tune", metavar="M", help="Measure of the validation queries to choose by."),
+    ] = None,
+    convention: Annotated[
+        str | None, typer.Option("--convention", help="Of the measures; see evaluate --help.")
+    ] = None,
+    protocol: Annotated[
+        str | None,
+        typer.Option(
+            "--protocol", metavar="P", help="letor (folds of a collection), kfold:N or six-trials."
+        ),
+    ] = None,
+    scale: Annotated[
+        str | None,
+        typer.Option("--scale", help="Features within queries: none, min-max or standard."),
+    ] = None,
+    choose: Annotated[
+        str | None,
+        typer.Option(
+            "--choose", help="Number of features: best, or one-se for the fewest nearly as good."
+        ),
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option("--seeds", min=1, help="Runs of methods that draw random numbers."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", min=0, help="The first of these.")] = None,
+    no_baselines: Annotated[
+        bool, typer.Option("--no-baselines", help="Leave out all features and random orders.")
+    ] = False,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--param", metavar="METHOD.NAME=VALUE", help="A parameter; repeatable."),
+    ] = None,
+    grids: Annotated[
+        list[str] | None,
+        typer.Option("--grid", metavar="METHOD.NAME=V,V,..", help="Values to tune over."),
+    ] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option("--plan", metavar="FILE", help="TOML with these settings; options win."),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Ledger, tables and figures go there.")
+    ] = Path("study"),
+    no_figures: Annotated[bool, typer.Option("--no-figures", help="Write tables only.")] = False,
+    n_features: NFeatures = None,
+    zero_based: ZeroBased = False,
+    dask: DaskAddress = None,
+    workers: DaskWorkers = None,
+) -> None:
+    """Compare selectors with rankers over folds: who is better, by how much, and is it real.
+
+    All is chosen on validation queries and tested once. Finished work is kept in --out: the same
+    command again goes on where it was, and more selectors, rankers or numbers can be added.
+    """
+    given: dict[str, Any] = {
+        "selectors": selectors and selectors.split(","),
+        "rankers": rankers and rankers.split(","),
+        "ks": ks and [_size(text) for text in ks.split(",")],
+        "measures": measures and measures.split(","),
+        "tune": tune,
+        "convention": convention,
+        "protocol": protocol,
+        "scale": scale,
+        "choose": choose,
+        "seeds": seeds,
+        "seed": seed,
+        "baselines": False if no_baselines else None,
+    }
+    from ranksieve.study.files import read_settings
+
+    wanted = read_settings(plan) if plan is not None else {}
+    wanted |= {name: value for name, value in given.items() if value is not None}
+    _leave_out_others(wanted)
+    _add_parameters(wanted, settings or [], grids or [])
+    named = wanted.pop("data", None)
+    source = data or named
+    if source is None:
+        wanted.setdefault("scale", "min-max")  # the demo's features are as logged
+        wanted.setdefault("seeds", 3)  # and it should not take long
+    how = {"n_features": n_features, "zero_based": zero_based}
+    _compare(source, out, wanted, how, no_figures, dask, workers)
+
+
+def report(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Of a study: compare --out.")],
+) -> None:
+    """Write the tables and figures of a study again, and print the comparison."""
+    from ranksieve.report import show_report, write_report
+    from ranksieve.study import load_study
+
+    result = load_study(directory)
+    write_report(result, directory)
+    show_report(result, directory)
+
+
+def _compare(
+    source: Any,
+    out: Path,
+    wanted: dict[str, Any],
+    how: dict[str, Any],
+    no_figures: bool,
+    dask: str | None,
+    workers: int | None,
+) -> None:
+    from ranksieve.progress import progress_bar
+    from ranksieve.report import show_report, write_data_figures, write_report
+    from ranksieve.study import Study
+
+    with progress_bar(), ExitStack() as stack:
+        study = Study(source, out=out, read_options=how, **wanted)
+        client = None
+        if dask is not None or workers is not None:
+            from ranksieve.engine.dask import connect
+
+            client = stack.enter_context(connect(dask, workers))
+        result = _run(study, client)
+        if not no_figures:
+            write_data_figures(study, out)
+        write_report(result, out, figures=not no_figures)
+    show_report(result, out)
+
+
+def _run(study: Study, client: Any) -> StudyResult:
+    """Run; Ctrl-C ends the program at once, and says how to go on."""
+    try:
+        return study.run(client)
+    except KeyboardInterrupt:
+        sys.stderr.write(
+            f"\nstopped; what is finished is kept in {study.directory}\n"
+            "go on with the same command\n"
+        )
+        sys.stderr.flush()
+        os._exit(130)  # threads within a cell cannot be interrupted, and need not be waited for
+
+
+def _leave_out_others(wanted: dict[str, Any]) -> None:
+    """Drop what a plan file says about methods that options have left out."""
+    if "selectors" in wanted and "rankers" in wanted:
+        kept = {*wanted["selectors"], *wanted["rankers"], "all", "random"}
+        for what in ("parameters", "grids"):
+            wanted[what] = {k: v for k, v in wanted.get(what, {}).items() if k in kept}
+
+
+def _size(text: str) -> int | str:
+    return int(text) if text.isdecimal() else text
+
+
+def _add_parameters(wanted: dict[str, Any], settings: list[str], grids: list[str]) -> None:
+    """Add METHOD.NAME=VALUE to the parameters, and METHOD.NAME=V,V to the grids."""
+    from ranksieve.cli.settings import parsed_value
+
+    for what, texts in (("parameters", settings), ("grids", grids)):
+        own = wanted.setdefault(what, {})
+        for text in texts:
+            place, equals, value = text.partition("=")
+            method, dot, name = place.partition(".")
+            if not (equals and dot and method and name):
+                raise typer.BadParameter(f"{text!r} should be METHOD.NAME=VALUE")
+            values = [parsed_value(part) for part in value.split(",")]
+            own.setdefault(method, {})[name] = values if what == "grids" else parsed_value(value)

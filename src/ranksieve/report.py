@@ -1,0 +1,155 @@
+"""The tables and figures of a study, in its directory and on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ranksieve.data import DataError
+from ranksieve.io.records import write_text
+from ranksieve.plots import (
+    plot_class_densities,
+    plot_curves,
+    plot_importance,
+    plot_path_scores,
+    plot_quality_and_time,
+    plot_selection_frequency,
+    plot_similarity,
+    write_figure,
+)
+from ranksieve.selectors import FSED, GAS, GreedyRankRLSCV
+from ranksieve.sharing import sharing
+from ranksieve.study import Study, StudyResult
+from ranksieve.study.results import BASE, RANDOM
+from ranksieve.tables import (
+    Sheet,
+    comparison_sheet,
+    cost_sheet,
+    curves_sheet,
+    folds_sheet,
+    selected_sheet,
+    show,
+    stability_sheet,
+    statistics_sheet,
+    to_csv,
+    to_latex,
+    to_markdown,
+    to_terminal,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_FORMS = {".md": to_markdown, ".tex": to_latex, ".csv": to_csv}
+_FIGURE_SUFFIXES = (".svg", ".png")
+DATA_FIGURES = ("importance", "similarity", "densities", "validation")
+"""Stems of the figures that show the data, not the results."""
+
+
+def write_report(result: StudyResult, directory: Path, *, figures: bool = True) -> None:
+    """Write all tables (Markdown, LaTeX, CSV) and figures (SVG, PNG), and a page with them.
+
+    Parameters
+    ----------
+    result : StudyResult
+    directory : Path
+        ``tables/``, ``figures/`` and ``report.md`` are made in it, or replaced.
+    figures : bool
+        Whether to draw.
+    """
+    page = [f"# {result.title}"]
+    for ranker in result.rankers:
+        page.append(f"## {ranker}")
+        if figures:
+            page += [_drawn(ax, name, directory) for name, ax in _figures_of(result, ranker)]
+        page += [_written(sheet, directory) for sheet in _sheets_of(result, ranker)]
+    page.append("## All comparisons")
+    page += [_written(sheet, directory) for sheet in _statistics(result)]
+    of_data = [n for n in DATA_FIGURES if (directory / "figures" / f"{n}.svg").exists()]
+    if of_data:
+        page += ["## What the selectors saw on the first fold", *map(_shown, of_data)]
+    write_text("\n\n".join(page) + "\n", directory / "report.md")
+
+
+def write_data_figures(study: Study, directory: Path) -> None:
+    """Draw what the selectors saw: importance, similarity, densities, validation curves.
+
+    What cannot be computed of the data, such as densities of missing values, is left out.
+
+    Parameters
+    ----------
+    study : Study
+        Of its first fold the training queries are drawn, and the validation queries in the
+        curves; test queries are not looked at.
+    directory : Path
+        ``figures/`` is made in it, or its figures replaced.
+    """
+    fold = study.folds[0].load().scaled(study.plan.scale)
+    train, names = fold.train, fold.train.feature_names.tolist()
+    path = GreedyRankRLSCV(measure=study.plan.tune, convention=study.plan.convention)
+    drawings: dict[str, Callable[[], Axes]] = {
+        "importance": lambda: plot_importance(GAS(1).fit(train).importance_, names, label="MAP"),
+        "similarity": lambda: plot_similarity(GAS(1).fit(train).similarity_, names=names),
+        "densities": lambda: plot_class_densities(
+            FSED(1).fit(train, eval_set=fold.vali), train
+        ).flat[0],
+        "validation": lambda: plot_path_scores(path.fit(train, eval_set=fold.vali)),
+    }
+    for name in DATA_FIGURES:
+        with sharing(fold.memo), suppress(DataError):  # such as missing values
+            _drawn(drawings[name](), name, directory)
+
+
+def show_report(result: StudyResult, directory: Path) -> None:
+    """Print the comparison with every ranker, and where the rest is."""
+    for ranker in result.rankers:
+        show(to_terminal(comparison_sheet(result, ranker)))
+        show("")
+    show(f"Tables, figures and the ledger are in {directory}; read {directory / 'report.md'} first")
+
+
+def _sheets_of(result: StudyResult, ranker: str) -> Iterator[Sheet]:
+    yield comparison_sheet(result, ranker)
+    for measure in result.measures:
+        yield curves_sheet(result, ranker, measure)
+    for measure in result.measures:
+        yield folds_sheet(result, ranker, measure)
+    yield stability_sheet(result, ranker)
+    yield cost_sheet(result, ranker)
+    yield selected_sheet(result, ranker)
+
+
+def _statistics(result: StudyResult) -> Iterator[Sheet]:
+    for base in (BASE, RANDOM):
+        if base in result.selectors and len(result.selectors) > 1:
+            yield statistics_sheet(result, base)
+
+
+def _figures_of(result: StudyResult, ranker: str) -> Iterator[tuple[str, Axes]]:
+    for measure in result.measures:
+        stem = measure.lower().replace("@", "")
+        yield f"curves-{ranker}-{stem}", plot_curves(result, ranker, measure)
+    yield f"frequency-{ranker}", plot_selection_frequency(result, ranker)
+    yield f"quality-and-time-{ranker}", plot_quality_and_time(result, ranker)
+
+
+def _written(sheet: Sheet, directory: Path) -> str:
+    """Write a table in all forms, and return that of a page."""
+    (directory / "tables").mkdir(exist_ok=True)
+    for suffix, form in _FORMS.items():
+        write_text(form(sheet), directory / "tables" / f"{sheet.name}{suffix}")
+    return to_markdown(sheet)
+
+
+def _drawn(ax: Axes, name: str, directory: Path) -> str:
+    """Write a figure in all formats, and return what shows it on a page."""
+    (directory / "figures").mkdir(exist_ok=True)
+    for suffix in _FIGURE_SUFFIXES:
+        write_figure(ax, directory / "figures" / f"{name}{suffix}")
+    return _shown(name)
+
+
+def _shown(name: str) -> str:
+    return f"![{name}](figures/{name}.svg)"

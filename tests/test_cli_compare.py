@@ -1,0 +1,149 @@
+"""ranksieve compare and report, as a user runs them."""
+
+import csv
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from ranksieve import make_ranking, write_letor
+from ranksieve.cli import main
+from ranksieve.study import load_study
+
+SMALL = dict(n_informative=3, n_redundant=3, n_noise=4, docs_per_query=(3, 12))
+OPTIONS = ("--rankers", "rankrls", "--ks", "1,3", "--seeds", "2", "--grid", "rankrls.lam=0.1,10")
+
+
+def run(*arguments):
+    try:
+        main([str(argument) for argument in arguments])
+    except SystemExit as end:
+        if end.code:
+            raise
+
+
+@pytest.fixture(scope="module")
+def letor_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "queries.txt"
+    write_letor(make_ranking(40, **SMALL, random_state=5)[0], path)
+    return path
+
+
+def test_a_study_leaves_tables_figures_and_a_page(letor_file, tmp_path, capsys):
+    out = tmp_path / "study"
+    run("compare", letor_file, "--selectors", "gas-e,fs-ed", *OPTIONS, "--out", out)
+    told = capsys.readouterr().out
+    assert "Quality of selectors with rankrls on queries.txt" in told
+    assert "convention standard" in told
+    assert "5 folds over queries" in told
+    for selector in ("gas-e", "fs-ed", "all", "random"):
+        assert selector in told
+    assert max(map(len, told.splitlines())) <= 80
+    page = (out / "report.md").read_text()
+    for figure in (out / "figures").glob("*.svg"):
+        assert ET.parse(figure).getroot().tag.endswith("svg")
+        assert figure.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
+    named = {line.split("(figures/")[1][:-5] for line in page.splitlines() if "(figures/" in line}
+    assert named == {figure.stem for figure in (out / "figures").glob("*.svg")}
+    stems = {table.stem for table in (out / "tables").iterdir()}
+    assert {"comparison-rankrls", "folds-rankrls-map", "statistics-all"} <= stems
+    for stem in stems:
+        assert {p.suffix for p in (out / "tables").glob(f"{stem}.*")} == {".md", ".tex", ".csv"}
+    with (out / "tables" / "comparison-rankrls.csv").open() as file:
+        rows = {row["selector"]: row for row in csv.DictReader(file)}
+    result = load_study(out)
+    assert float(rows["gas-e"]["MAP"]) == result.run("gas-e", "rankrls").chosen.mean("MAP")
+
+
+def test_a_plan_file_does_the_same_as_options(letor_file, tmp_path, capsys):
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        f'data = "{letor_file}"\n'
+        'selectors = ["gas-e"]\nrankers = ["rankrls"]\nks = [1, "all"]\nseeds = 2\n'
+        'measures = ["ndcg@3"]\ntune = "ndcg@3"\nconvention = "letor4"\nchoose = "one-se"\n'
+        "[grids.rankrls]\nlam = [0.1, 10]\n[parameters.gas-e]\nc = 0.1\n"
+    )
+    run("compare", "--plan", plan, "--out", tmp_path / "a", "--no-figures")
+    run(
+        *("compare", letor_file, "--selectors", "gas-e", "--rankers", "rankrls", "--ks", "1,all"),
+        *("--measures", "ndcg@3", "--tune", "ndcg@3", "--convention", "letor4", "--seeds", "2"),
+        *("--choose", "one-se", "--grid", "rankrls.lam=0.1,10", "--param", "gas-e.c=0.1"),
+        *("--out", tmp_path / "b", "--no-figures"),
+    )
+    one, other = load_study(tmp_path / "a"), load_study(tmp_path / "b")
+    assert one.measures == ["NDCG@3"]
+    for key in one.runs:
+        assert one.runs[key].chosen.mean("NDCG@3") == other.runs[key].chosen.mean("NDCG@3")
+        assert one.runs[key].chosen.selections == other.runs[key].chosen.selections
+    assert not (tmp_path / "a" / "figures").exists()
+
+
+def test_report_writes_the_tables_again(letor_file, tmp_path, capsys):
+    out = tmp_path / "study"
+    run("compare", letor_file, "--selectors", "top", *OPTIONS, "--out", out, "--no-figures")
+    told = capsys.readouterr().out
+    table = out / "tables" / "comparison-rankrls.md"
+    before = table.read_text()
+    table.unlink()
+    run("report", out)
+    assert table.read_text() == before
+    assert told in capsys.readouterr().out
+    assert (out / "figures" / "curves-rankrls-map.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--selectors", "gas-x"], "error: unknown method 'gas-x'; known are gas-e, gas-l"),
+        (["--rankers", "svm"], "error: unknown ranker 'svm'; known are rankrls"),
+        (["--ks", "few"], "error: ks must be whole numbers from 1 on or 'all', got 'few'"),
+        (["--protocol", "loo"], "error: unknown protocol 'loo'; known are letor, kfold"),
+        (["--convention", "letor9"], "letor9"),
+        (["--protocol", "letor"], "error: the protocol letor needs the directory of a collection"),
+        (["--plan", "nowhere.toml"], "error: nowhere.toml:0: no such file"),
+        (["--out", "/sys/kernel/study"], "error: /sys/kernel/study:0: cannot be made"),
+    ],
+)
+def test_what_cannot_be_is_told_in_a_line(letor_file, options, message):
+    with pytest.raises(SystemExit) as end:
+        main(["compare", str(letor_file), *options])
+    assert message in str(end.value.code)
+
+
+def test_bad_plan_files_are_named(tmp_path):
+    plan = tmp_path / "plan.toml"
+    for text, message in (
+        ("selectors = [", "plan.toml:0: not TOML"),
+        ("selector = ['top']", "unknown setting 'selector'; known are data, title"),
+    ):
+        plan.write_text(text)
+        with pytest.raises(SystemExit, match=message):
+            main(["compare", "--plan", str(plan)])
+
+
+def test_parameters_need_a_method(letor_file, capsys):
+    with pytest.raises(SystemExit):
+        main(["compare", str(letor_file), "--param", "c=0.1"])
+    assert "'c=0.1' should be METHOD.NAME=VALUE" in capsys.readouterr().err
+
+
+def test_a_report_of_no_study_is_refused(tmp_path):
+    with pytest.raises(SystemExit, match=r"study.toml:0: no such file"):
+        main(["report", str(tmp_path)])
+
+
+def test_the_plan_of_a_study_can_be_run_again_and_changed(letor_file, tmp_path, capsys):
+    one = tmp_path / "one"
+    run(
+        *("compare", letor_file, "--selectors", "gas-e,top", *OPTIONS, "--protocol", "kfold:4"),
+        *("--grid", "gas-e.c=0.1,1", "--no-figures", "--out", one),
+    )
+    plan = one / "study.toml"
+    run("compare", "--plan", plan, "--no-figures", "--out", tmp_path / "again")
+    again = load_study(tmp_path / "again")
+    first = load_study(one)
+    assert len(again.folds) == 4
+    for key, expected in first.runs.items():
+        assert again.runs[key].chosen.selections == expected.chosen.selections
+    # An option wins, and what the file says of methods left out does not matter.
+    run("compare", "--plan", plan, "--selectors", "top", "--no-figures", "--out", tmp_path / "top")
+    assert load_study(tmp_path / "top").selectors == ["top", "all", "random"]
