@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from ranksieve.tables.markdown import to_markdown
     from ranksieve.tables.registry import registry_table
     from ranksieve.tables.reproduction import (
+        fs_scpr_reproduction_tables,
         greedy_reproduction_tables,
         rankers_reproduction_tables,
-        fs_scpr_reproduction_tables,
     )
     from ranksieve.tables.selection import selection_table
     from ranksieve.tables.sheets import Cell, Column, Sheet
