@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,8 @@ from ranksieve.plots import (
 )
 from ranksieve.selectors import FSED, GAS, GreedyRankRLSCV
 from ranksieve.sharing import sharing
-from ranksieve.study import Study, StudyResult
+from ranksieve.study import Study, StudyResult, enough_features
+from ranksieve.study.comparison import MARGIN
 from ranksieve.study.results import BASE, RANDOM
 from ranksieve.tables import (
     Sheet,
@@ -103,11 +105,46 @@ def write_data_figures(study: Study, directory: Path) -> None:
 
 
 def show_report(result: StudyResult, directory: Path) -> None:
-    """Print the comparison with every ranker, and where the rest is."""
-    for ranker in result.rankers:
-        show(to_terminal(comparison_sheet(result, ranker)))
+    """Print the comparison with every ranker, how few features are enough, and where the rest is.
+
+    Parameters
+    ----------
+    result : StudyResult
+    directory : Path
+        To be named.
+    """
+    sheets = [comparison_sheet(result, ranker) for ranker in result.rankers]
+    # What explains the marks is said once; what was found is said of each ranker.
+    shared = [
+        note
+        for note in sheets[0].notes
+        if "random orders" not in note and all(note in sheet.notes for sheet in sheets)
+    ]
+    for ranker, sheet in zip(result.rankers, sheets, strict=True):
+        own = [note for note in sheet.notes if note not in shared]
+        if (BASE, ranker) in result.runs:
+            own.append(_enough(result, ranker))
+        show(to_terminal(replace(sheet, notes=own)))
         show("")
+    for note in shared:
+        show(note)
+    show("")
     show(f"Tables, figures and the ledger are in {directory}; read {directory / 'report.md'} first")
+
+
+def _enough(result: StudyResult, ranker: str) -> str:
+    """Fewest features of each selector that are shown to lose less than 1 %."""
+    measure = result.tune if result.tune in result.measures else result.measures[0]
+    shown: list[str] = []
+    others: list[str] = []
+    for selector in result.selectors:
+        if selector not in (BASE, RANDOM):
+            k = enough_features(result, selector, ranker, measure)
+            (others if k is None else shown).append(selector if k is None else f"{selector} {k}")
+    told = f"enough features, shown to lose less than {MARGIN:.0%} of {measure}: "
+    if others:
+        shown.append(f"not shown for {', '.join(others)}")
+    return told + ("; ".join(shown) or "no selector to ask")
 
 
 def _sheets_of(result: StudyResult, ranker: str) -> Iterator[Sheet]:
