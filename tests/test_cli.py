@@ -13,6 +13,7 @@ from ranksieve import __version__, make_ranking, read_letor, read_parquet, write
 from ranksieve.cli import main
 from ranksieve.io.shards import open_shards
 from ranksieve.metrics import evaluate
+from ranksieve.preprocessing import QueryMinMaxScaler
 
 TEXT = """\
 #1:bm25
@@ -102,6 +103,17 @@ def test_convert_there_and_back(run, text_file, tmp_path):
         assert other.qid.tolist() == first.qid.tolist()
         assert other.doc_ids.tolist() == list("abcde")
         assert other.feature_names.tolist() == ["bm25", "clicks"]
+
+
+def test_convert_scales_within_queries(run, text_file, tmp_path):
+    scaled = tmp_path / "scaled.txt"
+    assert run("convert", text_file, scaled, "--scale", "min-max")[0] == 0
+    expected = QueryMinMaxScaler().fit_transform(read_letor(text_file))
+    np.testing.assert_array_equal(read_letor(scaled).X, expected.X)
+    told = run("convert", text_file, tmp_path / "x.txt", "--scale", "log")[2]
+    assert "scale must be one of none, min-max, standard, got 'log'" in told
+    refused = run("convert", text_file, tmp_path / "x", "--scale", "min-max")[2]
+    assert "convert that to shards" in refused
 
 
 def test_convert_joins_files_and_drops_zeros(run, tmp_path):

@@ -224,6 +224,27 @@ class QueryStandardScaler(_RankingDataMixin, _ArrayScaler):
     _standardize = True
 
 
+SCALES = ("none", "min-max", "standard")
+"""What :func:`scaled_within_queries` can do."""
+
+
+def scaled_within_queries(data: RankingData, scale: str) -> RankingData:
+    """Scale features within each query, by the name of the way to do it.
+
+    Parameters
+    ----------
+    data : RankingData
+    scale : {"none", "min-max", "standard"}
+        Not at all, as :class:`QueryMinMaxScaler` or as :class:`QueryStandardScaler` does.
+    """
+    if scale not in SCALES:
+        raise ValueError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")
+    if scale == "none":
+        return data
+    scaler = QueryMinMaxScaler() if scale == "min-max" else QueryStandardScaler()
+    return scaler.fit_transform(data)
+
+
 def _refuse_qid(qid: Any) -> None:
     if qid is not None:
         raise DataError("a RankingData brings its own query ids: leave qid out")

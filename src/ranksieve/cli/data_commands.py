@@ -74,6 +74,10 @@ def convert(
             help="Keep the features that select wrote here, in the order of the data.",
         ),
     ] = None,
+    scale: Annotated[
+        str,
+        typer.Option("--scale", help="Features within queries: none, min-max or standard."),
+    ] = "none",
     n_features: NFeatures = None,
     zero_based: ZeroBased = False,
     sparse: Annotated[
@@ -103,7 +107,9 @@ def convert(
     written: Source
     with progress_bar():
         if destination.suffix not in ("", ".shards"):
-            written = _write_file(sources, destination, kept, **text, **stored)
+            written = _write_file(sources, destination, kept, scale, **text, **stored)
+        elif scale != "none":
+            raise typer.BadParameter("--scale writes text or Parquet; convert that to shards")
         else:
             from ranksieve.io.shards import convert_to_shards, open_shards
 
@@ -122,11 +128,12 @@ def convert(
 
 
 def _write_file(
-    sources: list[Path], destination: Path, kept: Selection | None, **how: Any
+    sources: list[Path], destination: Path, kept: Selection | None, scale: str, **how: Any
 ) -> Source:
     from ranksieve.io import write_data
+    from ranksieve.preprocessing import scaled_within_queries
 
-    data = load(sources, **how)
+    data = scaled_within_queries(load(sources, **how), scale)
     if kept is not None:
         kept.check_fits(data.n_features, data.feature_names, sources[0])
         data = data.take_features(kept.columns)

@@ -15,7 +15,6 @@ from ranksieve.reproduction.fsmrank import run_fsmrank
 from ranksieve.reproduction.numbers import TIES, Number
 from ranksieve.reproduction.published_fs_scpr import ALL, MEANS, MEASURES, UNIFIED_RANKS
 from ranksieve.reproduction.rankers import run_rankers
-from ranksieve.selectors.registry import METHODS
 from ranksieve.stats import relative_improvement, unified_rank
 from ranksieve.study import Study, StudyResult
 
@@ -256,8 +255,6 @@ def _study(
 ) -> StudyResult:
     n_features = at_hand.facts.n_features
     steps = range(STEP, n_features, STEP) or range(1, n_features)
-    # C is the ranker's: that of the selector plays no part in what is selected.
-    penalties = {name: values for name, values in METHODS["fsmsvm"].grid.items() if name != "C"}
     return Study(
         at_hand.collection,
         out=out,
@@ -271,7 +268,6 @@ def _study(
         convention=at_hand.facts.convention,
         seeds=n_seeds,
         baselines=False,
-        grids={"fsmsvm": penalties} if "fsmsvm" in selectors else {},
     ).run()
 
 

@@ -10,10 +10,10 @@ from sklearn.model_selection import ParameterGrid
 
 from ranksieve.data import DataError
 from ranksieve.metrics import get_convention, parse_measure
+from ranksieve.preprocessing import SCALES
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.registry import Method, Registry
 from ranksieve.selectors.registry import METHODS
-from ranksieve.study.protocols import SCALES
 from ranksieve.study.results import BASE, RANDOM
 
 Parameters = dict[str, Any]

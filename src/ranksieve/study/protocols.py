@@ -10,11 +10,10 @@ import numpy as np
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.datasets import Collection
-from ranksieve.preprocessing import QueryMinMaxScaler, QueryStandardScaler
+from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.sharing import Memo
 from ranksieve.splits import Split, query_kfold, query_parts, six_trials
 
-SCALES = ("none", "min-max", "standard")
 _VALIDATION_PARTS = 5  # one of so many parts validates where a collection has no such files
 
 
@@ -38,11 +37,10 @@ class StudyFold:
 
     def scaled(self, scale: str) -> StudyFold:
         """The fold with features scaled within each query, which no other query has a part in."""
-        if scale == "none":
-            return self
-        scaler = QueryMinMaxScaler() if scale == "min-max" else QueryStandardScaler()
-        parts = (scaler.fit_transform(part) for part in (self.train, self.vali, self.test))
-        return StudyFold(self.name, *parts)
+        train, vali, test = (
+            scaled_within_queries(part, scale) for part in (self.train, self.vali, self.test)
+        )
+        return StudyFold(self.name, train, vali, test)
 
     def check(self) -> None:
         """Raise a DataError if something cannot be learned, tuned or tested."""
