@@ -453,3 +453,14 @@ def test_every_tie_pattern_of_four_documents():
         ):
             expected = oracles.averaged(naive, labels, list(scores), measure.cutoff, "standard")
             assert ours[measure.name] == pytest.approx(expected, rel=1e-12)
+
+
+def test_another_label_can_be_the_smallest_relevant_one():
+    y, scores, qid = [2, 1, 0, 2], [4.0, 3.0, 2.0, 1.0], [1, 1, 1, 1]
+    found = evaluate(y, scores, qid, ["map", "p@2", "ndcg@10"], "standard:2")
+    assert found.convention == "standard:2"
+    assert found.mean["MAP"] == pytest.approx((1 + 2 / 4) / 2)
+    assert found.mean["P@2"] == 0.5
+    assert found.mean["NDCG@10"] == evaluate(y, scores, qid, ["ndcg@10"]).mean["NDCG@10"]
+    with pytest.raises(ValueError, match="should be the smallest relevant label"):
+        evaluate(y, scores, qid, ["map"], "standard:high")

@@ -143,7 +143,7 @@ class TestOtherCollections:
 
         monkeypatch.setattr(gas, "Study", Study)
         for known_as, wanted, expected in (
-            ("OHSUMED", None, "mslr"),
+            ("OHSUMED", None, "standard:2"),
             ("OHSUMED", "letor3", "letor3"),
             (None, None, "standard"),
         ):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ranksieve.data import DataError
 from ranksieve.io.records import write_text
+from ranksieve.metrics import get_convention
 from ranksieve.plots import (
     plot_class_densities,
     plot_curves,
@@ -90,7 +91,8 @@ def write_data_figures(study: Study, directory: Path) -> None:
     """
     fold = study.folds[0].load().scaled(study.plan.scale)
     train, names = fold.train, fold.train.feature_names.tolist()
-    path = GreedyRankRLSCV(measure=study.plan.tune, convention=study.plan.convention)
+    convention = get_convention(study.plan.convention)
+    path = GreedyRankRLSCV(measure=study.plan.tune, convention=convention)
     drawings: dict[str, Callable[[], Axes]] = {
         "importance": lambda: plot_importance(GAS(1).fit(train).importance_, names, label="MAP"),
         "similarity": lambda: plot_similarity(GAS(1).fit(train).similarity_, names=names),

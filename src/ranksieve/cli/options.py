@@ -17,7 +17,7 @@ ConventionName = Annotated[
     typer.Option(
         "--convention",
         help="What to do where programs differ: standard, letor3, letor4, mslr, lightgbm, "
-        "xgboost, ranklib, trec, sklearn.",
+        "xgboost, ranklib, trec, sklearn; standard:2 if only labels from 2 on are relevant.",
     ),
 ]
 NFeatures = Annotated[

@@ -6,7 +6,7 @@ how its digits came about.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -94,10 +94,28 @@ CONVENTIONS: dict[str, Convention] = {
 
 
 def get_convention(convention: str | Convention) -> Convention:
-    """Look up a convention by name."""
+    """Look up a convention by name.
+
+    ``NAME:LABEL`` is the convention with another smallest label that counts as relevant.
+
+    Examples
+    --------
+    >>> from ranksieve.metrics import get_convention
+    >>> get_convention("standard:2").relevance
+    2.0
+    """
     if isinstance(convention, Convention):
         return convention
-    if convention not in CONVENTIONS:
+    name, colon, label = convention.partition(":")
+    if name not in CONVENTIONS:
         known = ", ".join(CONVENTIONS)
         raise ValueError(f"unknown convention {convention!r}; known are {known}")
-    return CONVENTIONS[convention]
+    if not colon:
+        return CONVENTIONS[name]
+    try:
+        relevance = float(label)
+    except ValueError:
+        raise ValueError(
+            f"convention {convention!r}: after the colon should be the smallest relevant label"
+        ) from None
+    return replace(CONVENTIONS[name], name=convention, relevance=relevance)

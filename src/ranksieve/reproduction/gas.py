@@ -17,7 +17,7 @@ KS = (*range(1, 11), 12, 15, 18, 20, 25, 30, 40, "all")
 N_SEEDS = 5
 CONVENTION = "standard"
 # The paper counts only the top grade of OHSUMED, 2, as relevant.
-CONVENTIONS = {"OHSUMED": "mslr"}
+CONVENTIONS = {"OHSUMED": "standard:2"}
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,8 @@ def reproduce_gas(
     out : path, optional
         Directory to keep the study in, which goes on where it was.
     convention : str, optional
-        Of the measures; by default ``"standard"``, but ``"mslr"`` for OHSUMED: there the paper
-        counts only the top grade as relevant. For MAP that is all that these conventions differ
-        by; NDCG@10 has LETOR's discount then.
+        Of the measures; by default ``"standard"``, but ``"standard:2"`` for OHSUMED: there the
+        paper counts only the top grade as relevant.
 
     Returns
     -------
