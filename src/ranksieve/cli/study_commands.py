@@ -6,14 +6,11 @@ import os
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from ranksieve.cli.options import DaskAddress, DaskWorkers, NFeatures, ZeroBased
-
-if TYPE_CHECKING:
-    from ranksieve.study import Study, StudyResult
 
 
 def compare(
@@ -150,31 +147,28 @@ def _compare(
     from ranksieve.report import show_report, write_data_figures, write_report
     from ranksieve.study import Study
 
-    with progress_bar(), ExitStack() as stack:
-        study = Study(source, out=out, read_options=how, **wanted)
-        client = None
-        if dask is not None or workers is not None:
-            from ranksieve.engine.dask import connect
+    try:
+        with progress_bar(), ExitStack() as stack:
+            study = Study(source, out=out, read_options=how, **wanted)
+            client = None
+            if dask is not None or workers is not None:
+                from ranksieve.engine.dask import connect
 
-            client = stack.enter_context(connect(dask, workers))
-        result = _run(study, client)
-        if not no_figures:
-            write_data_figures(study, out)
-        write_report(result, out, figures=not no_figures)
+                client = stack.enter_context(connect(dask, workers))
+            result = study.run(client)
+            if not no_figures:
+                write_data_figures(study, out)
+            write_report(result, out, figures=not no_figures)
+    except KeyboardInterrupt:
+        _say_how_to_go_on(out)
     show_report(result, out)
 
 
-def _run(study: Study, client: Any) -> StudyResult:
-    """Run; Ctrl-C ends the program at once, and says how to go on."""
-    try:
-        return study.run(client)
-    except KeyboardInterrupt:
-        sys.stderr.write(
-            f"\nstopped; what is finished is kept in {study.directory}\n"
-            "go on with the same command\n"
-        )
-        sys.stderr.flush()
-        os._exit(130)  # threads within a cell cannot be interrupted, and need not be waited for
+def _say_how_to_go_on(out: Path) -> NoReturn:
+    """End the program at once: threads within a cell cannot be interrupted, nor need they be."""
+    sys.stderr.write(f"\nstopped; what is finished is kept in {out}\ngo on with the same command\n")
+    sys.stderr.flush()
+    os._exit(130)
 
 
 def _leave_out_others(wanted: dict[str, Any]) -> None:
