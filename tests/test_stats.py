@@ -605,3 +605,18 @@ def test_settings_that_make_no_sense(call, message):
 def test_input_that_cannot_be_used(call, message):
     with pytest.raises(DataError, match=message):
         call()
+
+
+@given(
+    st.lists(st.integers(-3, 3), min_size=2, max_size=9).filter(any),
+    st.sampled_from(["two-sided", "greater", "less"]),
+)
+def test_wilcoxon_test_of_few_tied_differences_tries_all_signs(differences, alternative):
+    result = wilcoxon_test(differences, np.zeros(len(differences)), alternative)
+    sizes = np.abs([d for d in differences if d])
+    ranks = [np.mean(np.flatnonzero(np.sort(sizes) == size)) + 1 for size in sizes]
+    sums = [np.dot(signs, ranks) for signs in product([0, 1], repeat=len(ranks))]
+    observed = sum(r for r, d in zip(ranks, [d for d in differences if d], strict=True) if d > 0)
+    above, below = np.mean(np.array(sums) >= observed), np.mean(np.array(sums) <= observed)
+    expected = {"greater": above, "less": below, "two-sided": min(1, 2 * min(above, below))}
+    assert result.p_value == pytest.approx(expected[alternative])

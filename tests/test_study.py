@@ -223,7 +223,8 @@ def command(letor_file, out):
     return [
         *(sys.executable, "-m", "ranksieve", "compare", str(letor_file), "--out", str(out)),
         *("--selectors", "gas-e,fs-scpr", "--rankers", "rankrls,lambdamart", "--ks", "1,3,5"),
-        *("--seeds", "2", "--no-figures", "--param", "lambdamart.n_estimators=60"),
+        *("--grid", "gas-e.c=0,1", "--grid", "rankrls.lam=0.1,10", "--protocol", "kfold:3"),
+        *("--seeds", "2", "--no-figures", "--param", "lambdamart.n_estimators=20"),
     ]
 
 
@@ -244,7 +245,7 @@ def wait_for_lines(path, n, process):
 
 def test_killed_at_several_moments_it_ends_with_the_same_bits(letor_file, tmp_path, undisturbed):
     out = tmp_path / "killed"
-    for n_lines in (3, 60, 120):
+    for n_lines in (3, 40, 80):
         process = subprocess.Popen(command(letor_file, out), stdout=subprocess.DEVNULL)
         wait_for_lines(out / "ledger.jsonl", n_lines, process)
         process.send_signal(signal.SIGKILL)
@@ -258,7 +259,7 @@ def test_interrupted_it_says_how_to_go_on(letor_file, tmp_path, undisturbed):
     process = subprocess.Popen(
         command(letor_file, out), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    wait_for_lines(out / "ledger.jsonl", 50, process)
+    wait_for_lines(out / "ledger.jsonl", 40, process)
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=60)
     assert process.returncode == 130

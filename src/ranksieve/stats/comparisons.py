@@ -22,6 +22,9 @@ from ranksieve.stats.inputs import (
 )
 
 
+_FEW = 13  # differences whose signs are all tried, whatever ties there are
+
+
 class Comparison(NamedTuple):
     """Result of a test of ``a`` against ``b``.
 
@@ -176,8 +179,9 @@ def wilcoxon_test(a: Any, b: Any, alternative: Alternative = "two-sided") -> Com
 
     Notes
     -----
-    ``scipy.stats.wilcoxon`` without the zeros; it decides between the exact distribution (few
-    queries) and the normal one. Sizes that differ by rounding errors alone share their rank.
+    ``scipy.stats.wilcoxon`` without the zeros, which decides between the exact distribution (up to
+    50 differences without ties) and the normal one; up to 13, the distribution is exact with ties
+    too. Sizes that differ by rounding errors alone share their rank.
 
     References
     ----------
@@ -196,6 +200,8 @@ def wilcoxon_test(a: Any, b: Any, alternative: Alternative = "two-sided") -> Com
         return Comparison(mean, 1.0, 0.0, len(differences))
     step = NOISE * np.abs(differences).max()
     steps = np.round(differences[differences != 0] / step)
+    if len(steps) <= _FEW:
+        return Comparison(mean, *_exact_wilcoxon(steps, alternative), len(differences))
     result = stats.wilcoxon(steps, alternative=alternative)
     return Comparison(mean, float(result.pvalue), float(result.statistic), len(differences))
 
@@ -295,6 +301,21 @@ def win_tie_loss(a: Any, b: Any, tie: float = NOISE) -> WinTieLoss:
     wins = int(np.count_nonzero(first - second > tie))
     losses = int(np.count_nonzero(second - first > tie))
     return WinTieLoss(wins, len(first) - wins - losses, losses)
+
+
+def _exact_wilcoxon(differences: np.ndarray, alternative: Alternative) -> tuple[float, float]:
+    """P-value over all assignments of signs, and the statistic."""
+    ranks = np.round(2 * stats.rankdata(np.abs(differences))).astype(int)  # ties have half ranks
+    ways = np.ones(1)  # to have each sum of positive ranks
+    for rank in ranks:
+        ways = np.pad(ways, (0, rank)) + np.pad(ways, (rank, 0))
+    positive = int(ranks[differences > 0].sum())
+    at_least, at_most = ways[positive:].sum(), ways[: positive + 1].sum()
+    if alternative == "two-sided":
+        smaller = min(positive, ranks.sum() - positive) / 2
+        return float(min(1.0, 2 * min(at_least, at_most) / ways.sum())), float(smaller)
+    extreme = at_least if alternative == "greater" else at_most
+    return float(extreme / ways.sum()), positive / 2
 
 
 def _all_signed_sums(sizes: np.ndarray) -> np.ndarray:
