@@ -21,7 +21,6 @@ from ranksieve.stats.inputs import (
     t_p_value,
 )
 
-
 _FEW = 13  # differences whose signs are all tried, whatever ties there are
 
 
