@@ -392,7 +392,7 @@ def test_whatever_the_test_queries_are_the_choices_are_the_same(data):
 
 
 def test_shuffled_labels_give_significant_differences_no_more_often_than_the_level():
-    n_studies, level = 60, 0.05
+    n_studies, level = 40, 0.05
     found = 0
     for seed in range(n_studies):
         data, _ = make_ranking(
