@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group
 from rich.table import Table
 
-from ranksieve.tables.selection import with_parameters
+from ranksieve.registry import described
 from ranksieve.tables.terminal import heading
 
 if TYPE_CHECKING:
@@ -45,5 +45,5 @@ def training_table(
     for place, values in measured.items():
         table.add_row(place, *(f"{value:.4f}" for value in values.values()))
     return Group(
-        heading(f"{with_parameters(ranker, changed)}, trained on {n_features:,} features"), table
+        heading(f"{described(ranker, changed)}, trained on {n_features:,} features"), table
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group
 from rich.table import Table
 
+from ranksieve.registry import described
 from ranksieve.tables.terminal import heading
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 def selection_table(title: str, selection: Selection, changed: Mapping[str, Any]) -> Group:
     """The features selected, best first; ``changed`` are the parameters worth naming."""
-    what = with_parameters(selection.method, changed)
+    what = described(selection.method, changed)
     number = f"{len(selection.features):,} of {selection.n_features_in:,} features"
     table = Table(box=None, pad_edge=False)
     table.add_column("", justify="right")
@@ -37,9 +38,3 @@ def selection_table(title: str, selection: Selection, changed: Mapping[str, Any]
             cells.append(feature.reason)
         table.add_row(*cells)
     return Group(heading(f"{what}: {number} of {title}"), table)
-
-
-def with_parameters(method: str, changed: Mapping[str, Any]) -> str:
-    """A method with the parameters worth naming."""
-    named = ", ".join(f"{name}={value}" for name, value in changed.items())
-    return method + (f" ({named})" if named else "")
