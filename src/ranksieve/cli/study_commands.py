@@ -88,10 +88,11 @@ def compare(
     dask: DaskAddress = None,
     workers: DaskWorkers = None,
 ) -> None:
-    """Compare selectors with rankers over folds: who is better, by how much, and is it real.
+    """Compare selectors: who is better, and is it real.
 
-    All is chosen on validation queries and tested once. Finished work is kept in --out: the same
-    command again goes on where it was, and more selectors, rankers or numbers can be added.
+    Each selector is run with each ranker over folds of the queries; all is chosen on validation
+    queries and tested once. Finished work is kept in --out: the same command again goes on where
+    it was, and more selectors, rankers or numbers can be added.
     """
     given: dict[str, Any] = {
         "selectors": selectors and selectors.split(","),
@@ -125,7 +126,7 @@ def compare(
 def report(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="Of a study: compare --out.")],
 ) -> None:
-    """Write the tables and figures of a study again, and print the comparison."""
+    """Write the tables and figures of a study again."""
     from ranksieve.report import show_report, write_report
     from ranksieve.study import load_study
 
