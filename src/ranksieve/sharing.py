@@ -7,7 +7,7 @@ many of them on the same data makes that true only once::
     for selector in selectors:
         with sharing(memo) as borrowed:
             selector.fit(data)
-        print(f"would have taken {borrowed.seconds:.1f} s longer alone")
+        saved += borrowed.seconds  # what it would have taken alone
 """
 
 from __future__ import annotations

@@ -17,69 +17,78 @@ if TYPE_CHECKING:
     from ranksieve.study import StudyResult
 
 
+_What = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="greedy-rankrls, fs-scpr, fs-ed or gas: what the papers about these selectors "
+        "print; or rankers: what is published about rankers on all features.",
+    ),
+]
+_Data = Annotated[
+    Path,
+    typer.Option(
+        "--data",
+        metavar="DIR",
+        help="A collection with folds: S1.txt .. S5.txt or Fold1.. MQ2007, MQ2008, OHSUMED, "
+        "HP2004, NP2004 and TD2004 of LETOR are known by their sizes; others run, too.",
+    ),
+]
+_Ranker = Annotated[
+    list[str] | None,
+    typer.Option("--ranker", metavar="NAME", help="Of rankers, fs-ed: only this one; repeatable."),
+]
+_Method = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--method",
+        metavar="NAME",
+        help="Of fs-scpr: only this one; of fs-ed: fs-ed, fs-bfs (slow) or random; repeatable.",
+    ),
+]
+_Seeds = Annotated[
+    int | None,
+    typer.Option("--seeds", min=1, help="Of fs-scpr, fs-ed, gas: runs of what is random."),
+]
+_Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        help="Of fs-scpr, fs-ed, gas: keep what is computed, and go on from there.",
+    ),
+]
+_Convention = Annotated[
+    str | None,
+    typer.Option(
+        "--convention", help="Of the measures, if not that of the paper; see evaluate --help."
+    ),
+]
+_Figure = Annotated[
+    Path | None,
+    typer.Option(
+        "--figure",
+        metavar="FILE",
+        help="Of greedy-rankrls, fs-ed, gas: draw a measure against the number of features "
+        "(.pdf, .png, .svg).",
+    ),
+]
+_Fold = Annotated[
+    int | None,
+    typer.Option("--fold", min=1, help="Of greedy-rankrls: fold of the figure, by default 1."),
+]
+
+
 def reproduce(
-    what: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME",
-            help="greedy-rankrls, fs-scpr, fs-ed or gas: what the papers about these selectors "
-            "print; or rankers: what is published about rankers on all features.",
-        ),
-    ],
-    data: Annotated[
-        Path,
-        typer.Option(
-            "--data",
-            metavar="DIR",
-            help="A collection with folds: S1.txt .. S5.txt or Fold1.. MQ2007, MQ2008, OHSUMED, "
-            "HP2004, NP2004 and TD2004 of LETOR are known by their sizes; others run, too.",
-        ),
-    ],
-    ranker: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--ranker", metavar="NAME", help="Of rankers, fs-ed: only this one; repeatable."
-        ),
-    ] = None,
-    method: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--method",
-            metavar="NAME",
-            help="Of fs-scpr: only this one; of fs-ed: fs-ed, fs-bfs (slow) or random; repeatable.",
-        ),
-    ] = None,
-    seeds: Annotated[
-        int | None,
-        typer.Option("--seeds", min=1, help="Of fs-scpr, fs-ed, gas: runs of what is random."),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            metavar="DIR",
-            help="Of fs-scpr, fs-ed, gas: keep what is computed, and go on from there.",
-        ),
-    ] = None,
-    convention: Annotated[
-        str | None,
-        typer.Option(
-            "--convention", help="Of the measures, if not that of the paper; see evaluate --help."
-        ),
-    ] = None,
-    figure: Annotated[
-        Path | None,
-        typer.Option(
-            "--figure",
-            metavar="FILE",
-            help="Of greedy-rankrls, fs-ed, gas: draw a measure against the number of features "
-            "(.pdf, .png, .svg).",
-        ),
-    ] = None,
-    fold: Annotated[
-        int | None,
-        typer.Option("--fold", min=1, help="Of greedy-rankrls: fold of the figure, by default 1."),
-    ] = None,
+    what: _What,
+    data: _Data,
+    ranker: _Ranker = None,
+    method: _Method = None,
+    seeds: _Seeds = None,
+    out: _Out = None,
+    convention: _Convention = None,
+    figure: _Figure = None,
+    fold: _Fold = None,
     as_json: AsJson = False,
 ) -> None:
     """Make published results again, and print them beside those of the paper."""

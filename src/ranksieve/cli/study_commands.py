@@ -12,77 +12,96 @@ import typer
 
 from ranksieve.cli.options import DaskAddress, DaskWorkers, NFeatures, ZeroBased
 
+_Data = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        help="A collection's directory, whose folds are used; or files or shards, whose "
+        "queries are divided. Without it, the embedded demo."
+    ),
+]
+_Selectors = Annotated[
+    str | None,
+    typer.Option("--selectors", metavar="A,B,..", help="See select --methods."),
+]
+_Rankers = Annotated[
+    str | None, typer.Option("--rankers", metavar="A,B,..", help="See train --rankers.")
+]
+_Ks = Annotated[
+    str | None,
+    typer.Option("--ks", metavar="K,K,..", help="Numbers of features; all is one, too."),
+]
+_Measures = Annotated[
+    str | None,
+    typer.Option("--measures", metavar="M,M,..", help="Of the test queries: map,ndcg@10"),
+]
+_Tune = Annotated[
+    str | None,
+    typer.Option("--tune", metavar="M", help="Measure of the validation queries to choose by."),
+]
+_Convention = Annotated[
+    str | None, typer.Option("--convention", help="Of the measures; see evaluate --help.")
+]
+_Protocol = Annotated[
+    str | None,
+    typer.Option(
+        "--protocol", metavar="P", help="letor (folds of a collection), kfold:N or six-trials."
+    ),
+]
+_Scale = Annotated[
+    str | None,
+    typer.Option("--scale", help="Features within queries: none, min-max or standard."),
+]
+_Choose = Annotated[
+    str | None,
+    typer.Option(
+        "--choose", help="Number of features: best, or one-se for the fewest nearly as good."
+    ),
+]
+_Seeds = Annotated[
+    int | None,
+    typer.Option("--seeds", min=1, help="Runs of methods that draw random numbers."),
+]
+_Seed = Annotated[int | None, typer.Option("--seed", min=0, help="The first of these.")]
+_NoBaselines = Annotated[
+    bool, typer.Option("--no-baselines", help="Leave out all features and random orders.")
+]
+_Settings = Annotated[
+    list[str] | None,
+    typer.Option("--param", metavar="METHOD.NAME=VALUE", help="A parameter; repeatable."),
+]
+_Grids = Annotated[
+    list[str] | None,
+    typer.Option("--grid", metavar="METHOD.NAME=V,V,..", help="Values to tune over."),
+]
+_Plan = Annotated[
+    Path | None,
+    typer.Option("--plan", metavar="FILE", help="TOML with these settings; options win."),
+]
+_Out = Annotated[
+    Path, typer.Option("--out", metavar="DIR", help="Ledger, tables and figures go there.")
+]
+_NoFigures = Annotated[bool, typer.Option("--no-figures", help="Write tables only.")]
+
 
 def compare(
-    data: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            help="A collection's directory, whose folds are used; or files or shards, whose "
-            "queries are divided. Without it, the embedded demo."
-        ),
-    ] = None,
-    selectors: Annotated[
-        str | None,
-        typer.Option("--selectors", metavar="A,B,..", help="See select --methods."),
-    ] = None,
-    rankers: Annotated[
-        str | None, typer.Option("--rankers", metavar="A,B,..", help="See train --rankers.")
-    ] = None,
-    ks: Annotated[
-        str | None,
-        typer.Option("--ks", metavar="K,K,..", help="Numbers of features; all is one, too."),
-    ] = None,
-    measures: Annotated[
-        str | None,
-        typer.Option("--measures", metavar="M,M,..", help="Of the test queries: map,ndcg@10"),
-    ] = None,
-    tune: Annotated[
-        str | None,
-        typer.Option("--tune", metavar="M", help="Measure of the validation queries to choose by."),
-    ] = None,
-    convention: Annotated[
-        str | None, typer.Option("--convention", help="Of the measures; see evaluate --help.")
-    ] = None,
-    protocol: Annotated[
-        str | None,
-        typer.Option(
-            "--protocol", metavar="P", help="letor (folds of a collection), kfold:N or six-trials."
-        ),
-    ] = None,
-    scale: Annotated[
-        str | None,
-        typer.Option("--scale", help="Features within queries: none, min-max or standard."),
-    ] = None,
-    choose: Annotated[
-        str | None,
-        typer.Option(
-            "--choose", help="Number of features: best, or one-se for the fewest nearly as good."
-        ),
-    ] = None,
-    seeds: Annotated[
-        int | None,
-        typer.Option("--seeds", min=1, help="Runs of methods that draw random numbers."),
-    ] = None,
-    seed: Annotated[int | None, typer.Option("--seed", min=0, help="The first of these.")] = None,
-    no_baselines: Annotated[
-        bool, typer.Option("--no-baselines", help="Leave out all features and random orders.")
-    ] = False,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--param", metavar="METHOD.NAME=VALUE", help="A parameter; repeatable."),
-    ] = None,
-    grids: Annotated[
-        list[str] | None,
-        typer.Option("--grid", metavar="METHOD.NAME=V,V,..", help="Values to tune over."),
-    ] = None,
-    plan: Annotated[
-        Path | None,
-        typer.Option("--plan", metavar="FILE", help="TOML with these settings; options win."),
-    ] = None,
-    out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Ledger, tables and figures go there.")
-    ] = Path("study"),
-    no_figures: Annotated[bool, typer.Option("--no-figures", help="Write tables only.")] = False,
+    data: _Data = None,
+    selectors: _Selectors = None,
+    rankers: _Rankers = None,
+    ks: _Ks = None,
+    measures: _Measures = None,
+    tune: _Tune = None,
+    convention: _Convention = None,
+    protocol: _Protocol = None,
+    scale: _Scale = None,
+    choose: _Choose = None,
+    seeds: _Seeds = None,
+    seed: _Seed = None,
+    no_baselines: _NoBaselines = False,
+    settings: _Settings = None,
+    grids: _Grids = None,
+    plan: _Plan = None,
+    out: _Out = Path("study"),
+    no_figures: _NoFigures = False,
     n_features: NFeatures = None,
     zero_based: ZeroBased = False,
     dask: DaskAddress = None,
@@ -95,10 +114,10 @@ def compare(
     it was, and more selectors, rankers or numbers can be added.
     """
     given: dict[str, Any] = {
-        "selectors": selectors and selectors.split(","),
-        "rankers": rankers and rankers.split(","),
-        "ks": ks and [_size(text) for text in ks.split(",")],
-        "measures": measures and measures.split(","),
+        "selectors": selectors and _listed(selectors),
+        "rankers": rankers and _listed(rankers),
+        "ks": ks and [_size(text) for text in _listed(ks)],
+        "measures": measures and _listed(measures),
         "tune": tune,
         "convention": convention,
         "protocol": protocol,
@@ -178,6 +197,10 @@ def _leave_out_others(wanted: dict[str, Any]) -> None:
         kept = {*wanted["selectors"], *wanted["rankers"], "all", "random"}
         for what in ("parameters", "grids"):
             wanted[what] = {k: v for k, v in wanted.get(what, {}).items() if k in kept}
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",")]
 
 
 def _size(text: str) -> int | str:
