@@ -154,3 +154,20 @@ def test_the_plan_of_a_study_can_be_run_again_and_changed(letor_file, tmp_path, 
     # An option wins, and what the file says of methods left out does not matter.
     run("compare", "--plan", plan, "--selectors", "top", "--no-figures", "--out", tmp_path / "top")
     assert load_study(tmp_path / "top").selectors == ["top", "all", "random"]
+
+
+@pytest.mark.parametrize("selectors", ["random", " all , random "])
+def test_baselines_alone_have_a_report(letor_file, tmp_path, capsys, selectors):
+    out = tmp_path / "study"
+    run("compare", letor_file, "--selectors", selectors, *OPTIONS, "--out", out)
+    assert (out / "report.md").exists()
+    drawn = {figure.stem for figure in (out / "figures").glob("*.svg")}
+    assert "curves-rankrls-map" in drawn
+    assert "frequency-rankrls" not in drawn
+
+
+def test_all_features_alone_have_a_report(letor_file, tmp_path, capsys):
+    out = tmp_path / "study"
+    run("compare", letor_file, "--selectors", "all", "--no-baselines", *OPTIONS, "--out", out)
+    assert "no selector to ask" in capsys.readouterr().out
+    assert (out / "tables" / "comparison-rankrls.csv").exists()

@@ -608,6 +608,8 @@ def test_a_refused_run_leaves_the_plan_as_it_was(data, tmp_path):
 def test_data_of_no_known_kind_is_refused():
     with pytest.raises(DataError, match="data must be a RankingData, shards, a collection or path"):
         Study(42)
+    with pytest.raises(DataError, match=r"not ndarray; make one of .* RankingData\(X, y, qid\)"):
+        Study(np.ones((2, 2)))
 
 
 @pytest.mark.parametrize("name", [name for name in METHODS if not METHODS[name].draws])

@@ -167,10 +167,14 @@ def _statistics(result: StudyResult) -> Iterator[Sheet]:
 
 
 def _figures_of(result: StudyResult, ranker: str) -> Iterator[tuple[str, Axes]]:
+    selecting = set(result.selectors) - {BASE}
+    if not selecting:  # nothing to draw
+        return
     for measure in result.measures:
         stem = measure.lower().replace("@", "")
         yield f"curves-{ranker}-{stem}", plot_curves(result, ranker, measure)
-    yield f"frequency-{ranker}", plot_selection_frequency(result, ranker)
+    if selecting != {RANDOM}:
+        yield f"frequency-{ranker}", plot_selection_frequency(result, ranker)
     yield f"quality-and-time-{ranker}", plot_quality_and_time(result, ranker)
 
 

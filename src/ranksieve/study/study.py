@@ -255,7 +255,10 @@ def _opened(data: Any, read_options: dict[str, Any]) -> tuple[RankingData | Coll
         return data, data.name
     paths = [Path(path) for path in _paths_of(data) or ()]
     if not paths:
-        raise DataError(f"data must be a RankingData, shards, a collection or paths, not {data!r}")
+        raise DataError(
+            "data must be a RankingData, shards, a collection or paths, not "
+            f"{type(data).__name__}; make one of arrays and frames with RankingData(X, y, qid)"
+        )
     title = paths[0].name + (f" and {len(paths) - 1} more files" if len(paths) > 1 else "")
     if len(paths) == 1 and (paths[0] / "manifest.json").is_file():
         with open_shards(paths[0]) as shards:
