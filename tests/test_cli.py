@@ -5,10 +5,12 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import ranksieve
 from ranksieve import __version__, make_ranking, read_letor, read_parquet, write_letor
 from ranksieve.cli import main
 from ranksieve.io.shards import open_shards
@@ -261,7 +263,7 @@ def test_published_digits(run, mq2008_dir, tmp_path):
         ("1\n2\nnan\n4\n5\n", ":3: the score must be finite: 'nan'"),
         ("1\n2\n3 4\n", ":3: expected one score per line, found 2 words"),
         ("1\n2\n", ":2: 2 scores, but "),
-        ("", ":0: no scores"),
+        ("", ": no scores"),
     ],
 )
 def test_bad_scores(run, text_file, tmp_path, content, message):
@@ -279,7 +281,7 @@ BAD_FILES = {
     "out of order": ("1 qid:1 2:1 1:1\n", r":1: index 1 comes after a larger one"),
     "twice": ("1 qid:1 1:1 1:1\n", r":1: index 1 occurs twice"),
     "NUL": ("1 qid:1 1:1\n\0\n", r":2: NUL byte"),
-    "empty": ("", r":0: no rows"),
+    "empty": ("", r": no rows"),
 }
 
 
@@ -298,11 +300,9 @@ def test_other_bad_input(run, text_file, tmp_path):
     assert beyond[2].startswith(f"error: {text_file}:3: index 2 is beyond n_features=1")
     cut = tmp_path / "cut.gz"
     cut.write_bytes(b"\x1f\x8b\x08\x00")
-    assert run("inspect", cut)[2].startswith(f"error: {cut}:0: the compressed file is truncated")
-    assert run("inspect", tmp_path)[2].startswith(f"error: {tmp_path}:0: no known layout")
-    assert run("inspect", tmp_path / "none")[2].startswith(
-        f"error: {tmp_path}/none:0: no such file"
-    )
+    assert run("inspect", cut)[2].startswith(f"error: {cut}: the compressed file is truncated")
+    assert run("inspect", tmp_path)[2].startswith(f"error: {tmp_path}: no known layout")
+    assert run("inspect", tmp_path / "none")[2].startswith(f"error: {tmp_path}/none: no such file")
     assert "unknown measure 'ndgc'; known are" in run("inspect", text_file, "--measure", "ndgc")[2]
     assert "unknown convention 'x'" in run("inspect", text_file, "--convention", "x")[2]
     mixed = run("convert", text_file, tmp_path / "a.parquet", tmp_path / "b.txt")
@@ -363,3 +363,13 @@ def test_progress_bar_only_on_a_terminal(text_file, tmp_path):
     assert b"Reading" in os.read(master, 100_000)
     os.close(master)
     assert json.loads(shown.stdout)["n_rows"] == 100_000
+
+
+def test_errors_without_a_line_name_the_file_alone(run, text_file, tmp_path):
+    empty, scores = tmp_path / "empty.txt", tmp_path / "scores.txt"
+    empty.write_text("")
+    scores.write_text("")
+    assert run("inspect", empty)[2].startswith(f"error: {empty}: no rows")
+    assert run("evaluate", text_file, scores)[2].startswith(f"error: {scores}: no scores")
+    for source in sorted(Path(ranksieve.__file__).parent.rglob("*.py")):
+        assert "}:0: " not in source.read_text(), source

@@ -266,9 +266,9 @@ def test_held_out_data_have_the_features_of_the_data(run, planted, divided, tmp_
     assert run(*command, wide)[2].startswith(f"error: {wide}:1: index 13 is beyond n_features=12")
     other = folder / "other.parquet"
     write_parquet(planted.take_features(np.arange(11)), other)
-    assert "other.parquet:0: there are 11 features, but 12 in the" in run(*command, other)[2]
+    assert "other.parquet: there are 11 features, but 12 in the" in run(*command, other)[2]
     write_parquet(planted.take_features(np.arange(12)[::-1]), other)
-    assert "other.parquet:0: its features are not named as in" in run(*command, other)[2]
+    assert "other.parquet: its features are not named as in" in run(*command, other)[2]
 
 
 def test_the_list_of_methods(run):
@@ -304,7 +304,7 @@ def test_the_list_of_methods(run):
             "error: method 'gas-e' does not use held-out data: leave out --eval; "
             "methods that use them are fs-ed",
         ),
-        (["--out", "none/selected.json"], "none/selected.json:0: there is no directory none"),
+        (["--out", "none/selected.json"], "none/selected.json: there is no directory none"),
         (["data.txt"], "name a file, or use --demo"),
         (["--workers", "2"], "a cluster works on shards, not on the demo"),
     ],
@@ -398,18 +398,18 @@ def test_other_features_are_refused(run, stored, planted, selection, tmp_path, s
     write(planted.take_features(np.arange(11)), path)
     status, output, errors = run("convert", path, target, "--features", selection)
     assert (status, output) == (1, "")
-    assert errors.startswith(f"error: {path}:0: there are 11 features, but the selection was made")
+    assert errors.startswith(f"error: {path}: there are 11 features, but the selection was made")
     path = tmp_path / f"renamed.{source}"
     write(planted.take_features(np.arange(12)[::-1]), path)
     errors = run("convert", path, target, "--features", selection)[2]
-    assert errors.startswith(f"error: {path}:0: feature ")
+    assert errors.startswith(f"error: {path}: feature ")
     assert " in the selection" in errors
     assert not target.exists()
 
 
 def test_a_selection_that_cannot_be_read(run, stored, tmp_path):
     bad = tmp_path / "bad.json"
-    for content, message in (('{\n"a"', ":2: not JSON"), ("{}", ":0: 'n_features_in' is missing")):
+    for content, message in (('{\n"a"', ":2: not JSON"), ("{}", ": 'n_features_in' is missing")):
         bad.write_text(content)
         for destination in ("kept.txt", "kept.shards"):
             status, _, errors = run(

@@ -177,7 +177,7 @@ class TestErrors:
         model = tmp_path / "model.json"
         model.write_text("{}")
         error = self.refused(run, "predict", model, stored["other"])
-        assert f"{model}:0: not a model of ranksieve" in error
+        assert f"{model}: not a model of ranksieve" in error
 
     def test_other_features(self, run, stored, planted, tmp_path):
         model, chosen = tmp_path / "model.json", tmp_path / "selected.json"

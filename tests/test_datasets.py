@@ -226,7 +226,7 @@ def test_different_names_in_headers_are_an_error(tmp_path):
     write(tmp_path / "train.txt", "#1:bm25\n" + text(1))
     write(tmp_path / "test.txt", "#1:links\n" + text(2))
 
-    with pytest.raises(DataError, match=r"train\.txt:0: its feature names are not those"):
+    with pytest.raises(DataError, match=r"train\.txt: its feature names are not those"):
         open_collection(tmp_path).read_fold(0)
 
 
@@ -244,9 +244,9 @@ def test_a_query_in_two_files_is_an_error(tmp_path):
         ([], "no known layout; did not find any of Fold1/train.txt .* S1.txt.*Yahoo!.*Istella"),
         (["notes.txt", "full/notes.txt"], "no known layout"),
         (["S1.txt", "S2.txt", "S4.txt", "S5.txt"], "S3 of S1..S5 is missing"),
-        (["Fold1/train.txt"], "train.txt:0: there is no file to test on"),
-        (["Fold1/train.txt", "Fold1/test.txt", "Fold2/test.txt"], "Fold2:0: there is no train or"),
-        (["set1.train.txt", "set1.valid.txt"], "set1.train.txt:0: there is no file to test on"),
+        (["Fold1/train.txt"], "train.txt: there is no file to test on"),
+        (["Fold1/train.txt", "Fold1/test.txt", "Fold2/test.txt"], "Fold2: there is no train or"),
+        (["set1.train.txt", "set1.valid.txt"], "set1.train.txt: there is no file to test on"),
     ],
 )
 def test_unknown_and_incomplete_layouts(tmp_path, files, message):
@@ -263,7 +263,7 @@ def test_bad_paths_and_folds(tmp_path):
 
     with pytest.raises(DataError, match="no such directory"):
         open_collection(tmp_path / "nowhere")
-    with pytest.raises(DataError, match=r"train\.txt:0: is a file; read it with read_letor"):
+    with pytest.raises(DataError, match=r"train\.txt: is a file; read it with read_letor"):
         open_collection(tmp_path / "train.txt")
     with pytest.raises(DataError, match="has folds 0 to 0, got 1"):
         open_collection(tmp_path).read_fold(1)

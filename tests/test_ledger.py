@@ -118,7 +118,7 @@ def test_results_of_other_settings_are_refused(tmp_path):
 
 
 def test_a_missing_ledger_is_named(tmp_path):
-    with pytest.raises(DataError, match=r"ledger.jsonl:0: no such file"):
+    with pytest.raises(DataError, match=r"ledger.jsonl: no such file"):
         Ledger(tmp_path / "ledger.jsonl")
 
 
@@ -186,11 +186,11 @@ def test_only_one_is_alone(tmp_path):
 
 def test_a_directory_in_its_place_is_named(tmp_path):
     (tmp_path / "ledger.jsonl").mkdir()
-    with pytest.raises(DataError, match=r"ledger.jsonl:0: cannot be written"):
+    with pytest.raises(DataError, match=r"ledger.jsonl: cannot be written"):
         Ledger(tmp_path / "ledger.jsonl", HEAD)
 
 
 @pytest.mark.skipif(not os.path.isdir("/sys/kernel"), reason="there is no read-only file system")
 def test_a_read_only_directory_is_named():
-    with pytest.raises(DataError, match=r"/sys/kernel/ledger.jsonl:0: cannot be written"):
+    with pytest.raises(DataError, match=r"/sys/kernel/ledger.jsonl: cannot be written"):
         Ledger(Path("/sys/kernel/ledger.jsonl"), HEAD)

@@ -241,7 +241,7 @@ class TestDamage:
         assert load_model(path).C == 1.0
 
     def test_no_file(self, path):
-        with pytest.raises(DataError, match="model.json:0: no such file"):
+        with pytest.raises(DataError, match="model.json: no such file"):
             load_model(path)
 
     def test_cut_off(self, path, text):

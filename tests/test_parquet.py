@@ -49,7 +49,7 @@ def test_a_file_of_somebody_else(tmp_path):
     np.testing.assert_array_equal(data.X, [[1.5, 1], [np.nan, 2]])
     only = read_parquet(path, label="grade", qid="session", features=["n"], sparse=True)
     assert only.X.toarray().tolist() == [[1], [2]]
-    with pytest.raises(DataError, match=r"clicks.parquet:0: column 'url' holds .*features="):
+    with pytest.raises(DataError, match=r"clicks.parquet: column 'url' holds .*features="):
         read_parquet(path, label="grade", qid="session")
     with pytest.raises(DataError, match=r"there is no column 'label'; columns are session, url"):
         read_parquet(path)
@@ -58,15 +58,15 @@ def test_a_file_of_somebody_else(tmp_path):
 def test_errors(tmp_path):
     text = tmp_path / "text.parquet"
     text.write_text("not parquet")
-    with pytest.raises(DataError, match=r"text.parquet:0: .*[Pp]arquet"):
+    with pytest.raises(DataError, match=r"text.parquet: .*[Pp]arquet"):
         read_parquet(text)
-    with pytest.raises(DataError, match=":0: no such file"):
+    with pytest.raises(DataError, match=": no such file"):
         read_parquet(tmp_path / "none.parquet")
-    with pytest.raises(DataError, match=":0: .*directory"):
+    with pytest.raises(DataError, match=": .*directory"):
         read_parquet(tmp_path)
     empty = tmp_path / "empty.parquet"
     pd.DataFrame({"label": [], "qid": [], "f": []}, dtype=float).to_parquet(empty)
-    with pytest.raises(DataError, match=r"empty.parquet:0: no rows"):
+    with pytest.raises(DataError, match=r"empty.parquet: no rows"):
         read_parquet(empty)
 
 
@@ -77,7 +77,7 @@ def test_what_cannot_be_written_is_refused_and_nothing_is_lost(tmp_path):
     with pytest.raises(DataError, match="named 'label'"):
         write_parquet(clash, path)
     mixed = np.array([1, "a"], dtype=object)
-    with pytest.raises(DataError, match=r"data.parquet:0:"):
+    with pytest.raises(DataError, match=r"data.parquet:"):
         write_parquet(RankingData([[1.0], [2.0]], [0, 0], mixed), path)
     assert path.read_text() == "precious"
     assert os.listdir(tmp_path) == ["data.parquet"]

@@ -65,9 +65,9 @@ def test_an_error_leaves_the_old_file(tmp_path):
         write_selection(replace(SELECTION, parameters={"c": np.inf}), path)
     assert path.read_text() == "old"
     assert [file.name for file in tmp_path.iterdir()] == ["selected.json"]
-    with pytest.raises(DataError, match=":0: is a directory"):
+    with pytest.raises(DataError, match=": is a directory"):
         write_selection(SELECTION, tmp_path)
-    with pytest.raises(DataError, match=":0: there is no directory"):
+    with pytest.raises(DataError, match=": there is no directory"):
         write_selection(SELECTION, tmp_path / "none" / "selected.json")
 
 
@@ -76,7 +76,7 @@ def test_a_full_disk_is_told(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("pathlib.Path.write_text", fail)
-    with pytest.raises(DataError, match=r"s\.json:0: cannot be written: No space left on device"):
+    with pytest.raises(DataError, match=r"s\.json: cannot be written: No space left on device"):
         write_selection(SELECTION, tmp_path / "s.json")
     assert list(tmp_path.iterdir()) == []
 
@@ -85,10 +85,10 @@ BAD_TEXTS = {
     "not JSON": (b'{\n"method": 1,,\n}', r":2: not JSON: "),
     "cut": (b'{\n"method": "x"', r":2: not JSON: "),
     "empty": (b"", r":1: not JSON: "),
-    "binary": (b"\xff\xfe\x00", r":0: not JSON: .*utf-8"),
-    "deep": (b"[" * 100_000, r":0: not JSON: "),
-    "NaN": (b'{"score": NaN}', r":0: not JSON: NaN is not a number"),
-    "a list": (b"[]", r":0: not a selection"),
+    "binary": (b"\xff\xfe\x00", r": not JSON: .*utf-8"),
+    "deep": (b"[" * 100_000, r": not JSON: "),
+    "NaN": (b'{"score": NaN}', r": not JSON: NaN is not a number"),
+    "a list": (b"[]", r": not a selection"),
 }
 
 
@@ -102,9 +102,9 @@ def test_bad_texts(tmp_path, case):
 
 
 def test_files_that_cannot_be_read(tmp_path):
-    with pytest.raises(DataError, match=r"none\.json:0: no such file"):
+    with pytest.raises(DataError, match=r"none\.json: no such file"):
         read_selection(tmp_path / "none.json")
-    with pytest.raises(DataError, match=":0: is a directory"):
+    with pytest.raises(DataError, match=": is a directory"):
         read_selection(tmp_path)
 
 
@@ -150,7 +150,7 @@ def test_bad_shapes(tmp_path, case):
         record["features"][1] = changed(second, changes) if isinstance(changes, dict) else changes
     path = tmp_path / "bad.json"
     path.write_text(json.dumps(record))
-    with pytest.raises(DataError, match=r"bad\.json:0: " + message):
+    with pytest.raises(DataError, match=r"bad\.json: " + message):
         read_selection(path)
 
 
@@ -180,11 +180,9 @@ class TestWhetherItFits:
     def test_numbers(self):
         selection = selected(0, 2, n_features_in=4)
         selection.check_fits(4, None, "data.txt")
-        with pytest.raises(
-            DataError, match=r"^data\.txt:0: there are 3 features, but the .* 4; if"
-        ):
+        with pytest.raises(DataError, match=r"^data\.txt: there are 3 features, but the .* 4; if"):
             selection.check_fits(3, None, "data.txt")
-        with pytest.raises(DataError, match=r"^data\.txt:0: there are 5 features, .* from 4$"):
+        with pytest.raises(DataError, match=r"^data\.txt: there are 5 features, .* from 4$"):
             selection.check_fits(5, None, "data.txt")
 
     def test_names(self):
@@ -193,7 +191,7 @@ class TestWhetherItFits:
         selection.check_fits(3, ["1", "2", "3"], "data.txt")  # numbers are no names
         selection.check_fits(3, None, "data.txt")
         selected(0, 2, n_features_in=3).check_fits(3, ["a", "b", "c"], "data.txt")
-        with pytest.raises(DataError, match=r"^data\.txt:0: feature 3 is 'b', but 'c' in the sel"):
+        with pytest.raises(DataError, match=r"^data\.txt: feature 3 is 'b', but 'c' in the sel"):
             selection.check_fits(3, ["a", "c", "b"], "data.txt")
 
 
@@ -264,7 +262,7 @@ def test_conversion_refuses_other_features(named, named_file, tmp_path):
     def convert(selection, **how):
         convert_to_shards(named_file, tmp_path / "kept", features=selection, **how)
 
-    place = f"^{named_file}:0: "
+    place = f"^{named_file}: "
     with pytest.raises(DataError, match=place + "there are 6 features, but .* made from 7"):
         convert(selected(0, n_features_in=7))
     with pytest.raises(DataError, match=place + "there are 6 features, but .* made from 5"):

@@ -190,7 +190,7 @@ def open_collection(path: str | os.PathLike[str], *, subset: str | None = None) 
     path = Path(path)
     if not path.is_dir():
         what = "is a file; read it with read_letor" if path.exists() else "no such directory"
-        raise DataError(f"{path}:0: {what}")
+        raise DataError(f"{path}: {what}")
     layout, folds = _detect(path)
     if not folds:
         layout, folds = _detect(_inner_directory(path, subset))
@@ -198,7 +198,7 @@ def open_collection(path: str | os.PathLike[str], *, subset: str | None = None) 
         folds = [fold for fold in folds if fold.name.lower() == subset.lower()]
     if not folds:
         looked = f"a fold or directory {subset!r}" if subset else f"any of {_LOOKED_FOR}"
-        raise DataError(f"{path}:0: no known layout; did not find {looked}")
+        raise DataError(f"{path}: no known layout; did not find {looked}")
     return Collection(path.resolve().name, layout, folds)
 
 
@@ -209,7 +209,7 @@ def _inner_directory(path: Path, subset: str | None) -> Path:
     found = [below[name] for name in names if name in below and below[name].is_dir()]
     if len(found) > 1:
         choices = " or ".join(repr(directory.name) for directory in found)
-        raise DataError(f"{path}:0: holds several collections: pass subset={choices}")
+        raise DataError(f"{path}: holds several collections: pass subset={choices}")
     return found[0] if found else path
 
 
@@ -239,7 +239,7 @@ def _find_folds(entries: dict[str, Path]) -> list[FoldFiles]:
         directory = entries[f"fold{number}"]
         fold = _roles(_entries(directory), f"Fold{number}")
         if fold is None:
-            raise DataError(f"{directory}:0: there is no {' or '.join(_TRAIN)} file")
+            raise DataError(f"{directory}: there is no {' or '.join(_TRAIN)} file")
         folds.append(fold)
     return folds
 
@@ -249,7 +249,7 @@ def _find_parts(entries: dict[str, Path]) -> list[FoldFiles]:
     present = [file for file in files if file is not None]
     if 0 < len(present) < len(_PARTS):
         missing = _PARTS[files.index(None)]
-        raise DataError(f"{present[0].parent}:0: {missing.upper()} of S1..S5 is missing")
+        raise DataError(f"{present[0].parent}: {missing.upper()} of S1..S5 is missing")
     if not present:
         return []
     return [
@@ -294,7 +294,7 @@ def _roles(entries: dict[str, Path], name: str, prefix: str = "") -> FoldFiles |
     if train is None:
         return None
     if test is None:
-        raise DataError(f"{train}:0: there is no file to test on beside it")
+        raise DataError(f"{train}: there is no file to test on beside it")
     return FoldFiles(name, (train,), () if vali is None else (vali,), (test,))
 
 
@@ -334,7 +334,7 @@ def _aligned(data: RankingData, names: np.ndarray, path: Path) -> RankingData:
     """Give data the named features: columns of zeros for those that its file leaves out."""
     width = data.n_features
     if data.has_feature_names and np.any(data.feature_names != names[:width]):
-        raise DataError(f"{path}:0: its feature names are not those of the other files")
+        raise DataError(f"{path}: its feature names are not those of the other files")
     if data.is_sparse:
         matrix = (data.X.data, data.X.indices, data.X.indptr)
         X = sparse.csr_matrix(matrix, shape=(data.n_rows, len(names)))

@@ -40,7 +40,7 @@ def opened(
     if not are_shards(paths):
         if on_cluster:
             raise DataError(
-                f"{paths[0]}:0: a cluster works on shards; make them with: "
+                f"{paths[0]}: a cluster works on shards; make them with: "
                 f"ranksieve convert {paths[0]} {paths[0].stem}.shards"
             )
         yield load(paths, **how)
@@ -78,12 +78,12 @@ def held_out(path: Path, like: Source, verify: bool, **how: Any) -> Iterator[Sou
             source = load([path], n_features=like.n_features, **how)
         if source.n_features != like.n_features:
             raise DataError(
-                f"{path}:0: there are {source.n_features} features, but {like.n_features} in the "
+                f"{path}: there are {source.n_features} features, but {like.n_features} in the "
                 "training data"
             )
         both_named = source.has_feature_names and like.has_feature_names
         if both_named and (source.feature_names != like.feature_names).any():
-            raise DataError(f"{path}:0: its features are not named as in the training data")
+            raise DataError(f"{path}: its features are not named as in the training data")
         yield source
 
 

@@ -28,7 +28,7 @@ def read_data(paths: Sequence[Path], **how: Any) -> RankingData:
     if not parquet:
         return read_letor(paths, **how)
     if len(parquet) < len(paths):
-        raise DataError(f"{parquet[0]}:0: Parquet files and text files cannot be joined")
+        raise DataError(f"{parquet[0]}: Parquet files and text files cannot be joined")
     parts = [read_parquet(path) for path in parquet]
     return parts[0] if len(parts) == 1 else concatenate(parts)
 

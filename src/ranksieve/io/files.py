@@ -52,6 +52,11 @@ def _decompressed(file: IO[bytes], path: Path) -> Any:
     return file
 
 
+def place_of(path: Path, line: int) -> str:
+    """Where an error is: ``file:line``, or the file alone before its first line."""
+    return f"{path}:{line}" if line else str(path)
+
+
 def explain_os_error(error: Exception) -> str:
     """What went wrong with a file, in words."""
     if isinstance(error, IsADirectoryError):
@@ -82,9 +87,9 @@ def total_size(paths: list[Path]) -> int:
 def check_replaceable(path: Path) -> None:
     """Raise a DataError if no file can be put there: to know that before a long computation."""
     if os.path.isdir(path):
-        raise DataError(f"{path}:0: is a directory, not a file")
+        raise DataError(f"{path}: is a directory, not a file")
     if not os.path.isdir(path.parent):
-        raise DataError(f"{path}:0: there is no directory {path.parent}")
+        raise DataError(f"{path}: there is no directory {path.parent}")
 
 
 @contextmanager
@@ -97,7 +102,7 @@ def replacing(path: Path) -> Iterator[Path]:
     try:
         handle, name = tempfile.mkstemp(f"-{path.name}", ".", dir=path.parent)
     except OSError as error:
-        raise DataError(f"{path}:0: cannot be written: {error.strerror}") from error
+        raise DataError(f"{path}: cannot be written: {error.strerror}") from error
     os.close(handle)
     temporary = Path(name)
     try:

@@ -15,7 +15,7 @@ from scipy import sparse
 from ranksieve._kernels import text as kernel
 from ranksieve._kernels.decimal import powers_of_five
 from ranksieve.data import DataError
-from ranksieve.io.files import READ_ERRORS, explain_os_error, line_chunks, total_size
+from ranksieve.io.files import READ_ERRORS, explain_os_error, line_chunks, place_of, total_size
 from ranksieve.progress import track
 from ranksieve.threads import ordered_map
 
@@ -90,9 +90,11 @@ def read_blocks(paths: Iterable[Path], grammar: Grammar) -> Iterator[TextBlock]:
                 rows += block.labels.size
                 yield block
         except _LineError as bad:
-            raise DataError(f"{path}:{lines + bad.line}: {bad}") from bad.__cause__
+            raise DataError(f"{place_of(path, lines + bad.line)}: {bad}") from bad.__cause__
         if rows == 0:
-            raise DataError(f"{path}:{lines}: no rows: the file is empty or has only comments")
+            raise DataError(
+                f"{place_of(path, lines)}: no rows: the file is empty or has only comments"
+            )
 
 
 def _pieces(path: Path, advance: Callable[[int], None]) -> Iterator[bytes | Exception]:
@@ -228,7 +230,7 @@ def header_names(names: dict[int, str], n_features: int, source: Path) -> list[s
     seen: set[str] = set()
     for name in all_names:
         if name in seen:
-            raise DataError(f"{source}:0: the header names two features {name!r}")
+            raise DataError(f"{source}: the header names two features {name!r}")
         seen.add(name)
     return all_names
 

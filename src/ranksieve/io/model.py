@@ -65,13 +65,13 @@ def read_model(path: PathLike) -> SavedModel:
     Raises
     ------
     DataError
-        ``file:line: what is wrong``; line 0 if it is not a matter of one line.
+        ``file:line: what is wrong``, or ``file: what is wrong`` where there is no one line.
     """
     record = read_record(path)
     try:
         return _model(record)
     except DataError as error:
-        raise DataError(f"{path}:0: {error}") from None
+        raise DataError(f"{path}: {error}") from None
 
 
 def _model(record: Any) -> SavedModel:

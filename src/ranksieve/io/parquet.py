@@ -45,7 +45,7 @@ def write_parquet(data: RankingData, path: PathLike) -> None:
                 writer = writer or pq.ParquetWriter(temporary, table.schema)
                 writer.write_table(table)
         except pa.ArrowException as error:
-            raise DataError(f"{path}:0: {error}") from None
+            raise DataError(f"{path}: {error}") from None
         finally:
             if writer is not None:
                 writer.close()
@@ -148,9 +148,9 @@ def read_batches(
                 n_rows += batch.num_rows
                 advance(batch.num_rows)
     except (OSError, pa.ArrowException) as error:
-        raise DataError(f"{path}:0: {explain_os_error(error)}") from error
+        raise DataError(f"{path}: {explain_os_error(error)}") from error
     if not n_rows:
-        raise DataError(f"{path}:0: no rows")
+        raise DataError(f"{path}: no rows")
 
 
 def _rows_of_batch(n_features: int, batch_bytes: int | None) -> int:
@@ -172,13 +172,13 @@ def _feature_columns(
     for needed in (label, qid, *(features or ())):
         if needed not in schema.names:
             found = ", ".join(schema.names[:8]) + (" ..." if len(schema.names) > 8 else "")
-            raise DataError(f"{path}:0: there is no column {needed!r}; columns are {found}")
+            raise DataError(f"{path}: there is no column {needed!r}; columns are {found}")
     names = list(features or (n for n in schema.names if n not in (label, qid, doc_id)))
     for name in names:
         kind = schema.field(name).type
         if not (kinds.is_floating(kind) or kinds.is_integer(kind) or kinds.is_boolean(kind)):
             raise DataError(
-                f"{path}:0: column {name!r} holds {kind}, not numbers; "
+                f"{path}: column {name!r} holds {kind}, not numbers; "
                 "list the feature columns with features=[...]"
             )
     return names

@@ -22,9 +22,9 @@ def read_record(path: PathLike) -> Any:
     except json.JSONDecodeError as error:
         raise DataError(f"{path}:{error.lineno}: not JSON: {error.msg}") from None
     except READ_ERRORS as error:
-        raise DataError(f"{path}:0: {explain_os_error(error)}") from error
+        raise DataError(f"{path}: {explain_os_error(error)}") from error
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}:0: not JSON: {error}") from None
+        raise DataError(f"{path}: not JSON: {error}") from None
 
 
 def _refuse(constant: str) -> None:
@@ -37,7 +37,7 @@ def write_text(text: str, path: PathLike) -> None:
         try:
             temporary.write_text(text, encoding="utf-8")
         except OSError as error:
-            raise DataError(f"{path}:0: cannot be written: {error.strerror or error}") from error
+            raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 def get(record: dict[str, Any], key: str, kind: type, where: str = "") -> Any:

@@ -13,6 +13,7 @@ from ranksieve.io.files import (
     compressed_writer,
     explain_os_error,
     line_chunks,
+    place_of,
     replacing,
 )
 
@@ -34,9 +35,9 @@ def read_scores(path: str | os.PathLike[str]) -> np.ndarray:
                 if words:
                     scores.append(_score(words, f"{path}:{number}"))
     except READ_ERRORS as error:
-        raise DataError(f"{path}:{number}: {explain_os_error(error)}") from error
+        raise DataError(f"{place_of(path, number)}: {explain_os_error(error)}") from error
     if not scores:
-        raise DataError(f"{path}:{number}: no scores")
+        raise DataError(f"{place_of(path, number)}: no scores")
     return np.array(scores)
 
 
@@ -65,4 +66,4 @@ def write_scores(scores: np.ndarray, path: str | os.PathLike[str]) -> None:
             with compressed_writer(temporary) as stream:
                 stream.write(lines.encode())
         except OSError as error:
-            raise DataError(f"{path}:0: cannot be written: {error.strerror or error}") from error
+            raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error

@@ -91,7 +91,7 @@ class Selection:
         if n_features != self.n_features_in:
             zeros = "; if the others are zero, pass that as n_features"
             raise DataError(
-                f"{place}:0: there are {n_features} features, but the selection was made from "
+                f"{place}: there are {n_features} features, but the selection was made from "
                 f"{self.n_features_in}{zeros if n_features < self.n_features_in else ''}"
             )
         if names is None or not (self.has_feature_names and _say_more_than_numbers(names)):
@@ -99,7 +99,7 @@ class Selection:
         for feature in self.features:
             if names[feature.index] != feature.name:
                 raise DataError(
-                    f"{place}:0: feature {feature.index + 1} is {str(names[feature.index])!r}, "
+                    f"{place}: feature {feature.index + 1} is {str(names[feature.index])!r}, "
                     f"but {feature.name!r} in the selection"
                 )
 
@@ -151,7 +151,7 @@ def read_selection(path: PathLike) -> Selection:
     Raises
     ------
     DataError
-        ``file:line: what is wrong``; line 0 if it is not a matter of one line.
+        ``file:line: what is wrong``, or ``file: what is wrong`` where there is no one line.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def read_selection(path: PathLike) -> Selection:
     try:
         return selection_of(record)
     except DataError as error:
-        raise DataError(f"{path}:0: {error}") from None
+        raise DataError(f"{path}: {error}") from None
 
 
 def selection_of(record: Any) -> Selection:

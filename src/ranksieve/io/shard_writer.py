@@ -248,7 +248,7 @@ def convert_to_shards(
         raise DataError("no file to read")
     parquet = [path for path in files if is_parquet(path)]
     if parquet and len(parquet) < len(files):
-        raise DataError(f"{parquet[0]}:0: Parquet files and text files cannot be joined")
+        raise DataError(f"{parquet[0]}: Parquet files and text files cannot be joined")
     grammar = Grammar.make(n_features, dtype, sparse, zero_based)
     convert, place = (_convert_parquet, "row") if parquet else (_convert_text, "line")
     if features is not None and n_features is not None:
@@ -351,6 +351,6 @@ def _check_columns(
     found: list[str], expected: list[str], n_features: int | None, path: Path
 ) -> None:
     if n_features is not None and len(found) != n_features:
-        raise DataError(f"{path}:0: there are {len(found)} features, but n_features={n_features}")
+        raise DataError(f"{path}: there are {len(found)} features, but n_features={n_features}")
     if found != expected:
-        raise DataError(f"{path}:0: its features are not those of the files before it")
+        raise DataError(f"{path}: its features are not those of the files before it")

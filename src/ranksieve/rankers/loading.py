@@ -47,7 +47,7 @@ def load_model(path: str | os.PathLike[str]) -> Ranker:
     try:
         return _restored(model)
     except DataError as error:
-        raise DataError(f"{path}:0: {error}") from None
+        raise DataError(f"{path}: {error}") from None
 
 
 def _restored(model: SavedModel) -> Ranker:

@@ -63,7 +63,7 @@ class Checkpoint:
         try:
             lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
         except READ_ERRORS as error:
-            raise DataError(f"{path}:0: {explain_os_error(error)}") from error
+            raise DataError(f"{path}: {explain_os_error(error)}") from error
         if lines and not lines[-1].endswith(b"\n"):
             lines.pop()  # the program ended while it wrote this
             with path.open("r+b") as file:
@@ -97,7 +97,7 @@ class Checkpoint:
             with path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(record, allow_nan=False) + "\n")
         except OSError as error:
-            raise DataError(f"{path}:0: cannot be written: {error.strerror or error}") from error
+            raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 def _loaded(line: bytes) -> Any:

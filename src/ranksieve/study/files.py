@@ -27,15 +27,15 @@ def read_settings(path: Path) -> dict[str, Any]:
     try:
         settings = tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
-        raise DataError(f"{path}:0: not TOML: {error}") from None
+        raise DataError(f"{path}: not TOML: {error}") from None
     except UnicodeDecodeError:
-        raise DataError(f"{path}:0: not a text in UTF-8") from None
+        raise DataError(f"{path}: not a text in UTF-8") from None
     except READ_ERRORS as error:
-        raise DataError(f"{path}:0: {explain_os_error(error)}") from error
+        raise DataError(f"{path}: {explain_os_error(error)}") from error
     for name in settings:
         if name not in (*_PLAN_KEYS, *_OTHER_KEYS):
             known = ", ".join((*_OTHER_KEYS, *_PLAN_KEYS))
-            raise DataError(f"{path}:0: unknown setting {name!r}; known are {known}")
+            raise DataError(f"{path}: unknown setting {name!r}; known are {known}")
     return settings
 
 
@@ -52,7 +52,7 @@ def read_plan(directory: Path) -> tuple[Plan, str]:
     try:
         return Plan(**settings), others.get("title", directory.name)
     except (TypeError, ValueError) as error:
-        raise DataError(f"{path}:0: {error}") from None
+        raise DataError(f"{path}: {error}") from None
 
 
 def _toml(settings: Mapping[str, Any], prefix: str = "") -> str:

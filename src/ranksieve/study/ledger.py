@@ -49,7 +49,7 @@ class Ledger:
         self._read_bytes = 0
         self._read_lines = 0
         if head is None and not path.exists():
-            raise DataError(f"{path}:0: no such file")
+            raise DataError(f"{path}: no such file")
         if head is not None:
             first = {"format": FORMAT, "version": VERSION, **head}
             with self._opened() as file:
@@ -69,7 +69,7 @@ class Ledger:
             return self._results[key_of(cell)]
         except KeyError:
             raise DataError(
-                f"{self.path}:0: the study is not finished: go on with the command that began it"
+                f"{self.path}: the study is not finished: go on with the command that began it"
             ) from None
 
     def __len__(self) -> int:
@@ -94,7 +94,7 @@ class Ledger:
             with self.path.open("rb") as file:
                 self._take(file)
         except READ_ERRORS as error:
-            raise DataError(f"{self.path}:0: {explain_os_error(error)}") from error
+            raise DataError(f"{self.path}: {explain_os_error(error)}") from error
 
     @contextmanager
     def _opened(self) -> Iterator[IO[bytes]]:
@@ -102,7 +102,7 @@ class Ledger:
         try:
             handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         except OSError as error:
-            raise DataError(f"{self.path}:0: cannot be written: {error.strerror}") from error
+            raise DataError(f"{self.path}: cannot be written: {error.strerror}") from error
         with os.fdopen(handle, "r+b", buffering=0) as file:
             if fcntl is not None:
                 fcntl.flock(file, fcntl.LOCK_EX)
@@ -200,5 +200,5 @@ def _append(file: IO[bytes], record: Record, path: Path) -> None:
     except OSError as error:
         file.truncate(end)
         raise DataError(
-            f"{path}:0: cannot be written: {error.strerror}; what was finished before is kept"
+            f"{path}: cannot be written: {error.strerror}; what was finished before is kept"
         ) from error

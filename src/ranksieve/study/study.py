@@ -214,7 +214,7 @@ def _remember(fold: StudyFold, ledger: Ledger) -> None:
     ledger.add(cell, told)
     if ledger[cell]["fingerprint"] != told["fingerprint"]:
         raise DataError(
-            f"{ledger.path}:0: {fold.name} of this study had other data; name another directory"
+            f"{ledger.path}: {fold.name} of this study had other data; name another directory"
         )
 
 
@@ -291,5 +291,5 @@ def _made(directory: Path) -> Path:
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DataError(f"{directory}:0: cannot be made: {error.strerror}") from error
+        raise DataError(f"{directory}: cannot be made: {error.strerror}") from error
     return directory
