@@ -263,3 +263,16 @@ def test_some_features_of_shards_on_a_cluster(client, tmp_path):
     with open_shards(tmp_path / "shards", client=client) as shards:
         xx = centered_gram(shards.take_features([5, 0, 2])).xx
     np.testing.assert_allclose(xx, centered_gram(data.take_features([5, 0, 2])).xx)
+
+
+def test_workers_verify_what_they_read(client, data, tmp_path):
+    write_shards(data, tmp_path / "d", shard_bytes=50_000)
+    path = tmp_path / "d" / "000001.X.npy"
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 4
+    path.write_bytes(content)
+    damaged = pytest.raises(DataError, match=r"000001.X.npy: is damaged: its checksum is")
+    with open_shards(tmp_path / "d", client=client) as shards, damaged:
+        feature_importance(shards)
+    with open_shards(tmp_path / "d", client=client, verify=False) as shards:
+        assert feature_importance(shards).shape == (2, data.n_features)

@@ -6,6 +6,8 @@ import os
 import random
 import re
 import shutil
+import subprocess
+import sys
 import tracemalloc
 from itertools import pairwise
 
@@ -17,10 +19,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from ranksieve import DataError, RankingData, concatenate, read_letor, read_parquet, write_parquet
-from ranksieve.io import files, shard_store
+from ranksieve.io import files, shard_files, shard_store
+from ranksieve.io.records import checksum_of
 from ranksieve.io.shards import convert_to_shards, open_shards, write_shards
 from ranksieve.planted import PlantedRanking, draw_plan, make_ranking
 from ranksieve.progress import listen
+from ranksieve.statistics import feature_importance
 from tests.test_letor import assert_identical, ranking_data
 
 SIZES = [1, 50, 200, 10**6]
@@ -81,6 +85,9 @@ def replace_in_manifest(directory, **changes) -> None:
             del record[key]
         else:
             record[key] = value
+    if "manifest_checksum" not in changes:
+        del record["manifest_checksum"]
+        record["manifest_checksum"] = checksum_of(record)
     path.write_text(json.dumps(record))
 
 
@@ -637,7 +644,10 @@ def test_a_manifest_that_is_none(stored, content, message):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        (dict(version=2), "newer version of ranksieve: format 2, this one reads 1"),
+        (dict(version=3), "newer version of ranksieve: format 3, this one reads 2"),
+        (dict(version=0), "'version' is 0"),
+        (dict(manifest_checksum="sha256:0"), "its checksum is not that of its content"),
+        (dict(version=2, manifest_checksum=KeyError), "'manifest_checksum' is missing"),
         (dict(version="1"), "'version' should be a number, not '1'"),
         (dict(version=KeyError), "'version' is missing"),
         (dict(checksum="md5"), "'checksum' is 'md5', which this version does not know"),
@@ -734,10 +744,13 @@ def test_verifying_finds_every_flipped_bit(stored):
     ("role", "change"),
     [
         ("y", lambda a: a.astype(np.int64)),
+        ("y", lambda a: a.astype(">f8")),
+        ("y", lambda a: np.full_like(a, np.nan)),
         ("X", lambda a: np.asfortranarray(a)),
         ("X", lambda a: a.reshape(-1)),
         ("query_ptr", lambda a: np.array([0, a[-1] + 1, *a[2:]])),
         ("query_ptr", lambda a: a + 1),
+        ("query_ptr", lambda a: np.array([0, 0, *a[2:]])),
         ("query_ptr", lambda a: np.append(a[:-1], 2**40)),
         ("query_ids", lambda a: a.astype(np.float64)),
         ("doc_id_offsets", lambda a: np.append(a[:-1], 10**9)),
@@ -751,7 +764,8 @@ def test_arrays_of_the_right_size_but_wrong_content_are_refused(stored, role, ch
     size = path.stat().st_size
     np.save(path, change(np.load(path)))
     assert path.stat().st_size == size
-    with open_shards(directory) as shards, pytest.raises(DataError, match=f"{path.name}: is dam"):
+    damaged = pytest.raises(DataError, match=f"{path.name}: is damaged")
+    with open_shards(directory, verify=False) as shards, damaged:
         shards.read()
 
 
@@ -766,14 +780,127 @@ def test_nothing_is_unpickled(stored):
         opened.block(0)
 
 
-def test_damaged_csr_pointers_are_refused(tmp_path):
-    write_shards(make_ranking(3)[0], tmp_path / "d", sparse=True)
-    path = tmp_path / "d" / "000000.indptr.npy"
-    pointer = np.load(path)
-    pointer[-1] += 1
-    np.save(path, pointer)
-    with open_shards(tmp_path / "d") as shards, pytest.raises(DataError, match=r"data.npy: is dam"):
-        shards.block(0)
+CSR_DAMAGE = [
+    ("indices", 0, 2_000_000_000),
+    ("indices", -1, -1),
+    ("indices", 5, -(2**31)),
+    ("indices", 3, 20),  # as many features as there are
+    ("indices", 1, 0),  # twice in a row of the matrix
+    ("indptr", -1, 10**6),
+    ("indptr", 2, 2**31 - 1),
+    ("indptr", 3, -5),
+    ("query_ptr", 1, 10**9),
+    ("query_ptr", 1, -1),
+]
+
+USE_SHARDS = """
+import sys
+from ranksieve import DataError
+from ranksieve.io.shards import open_shards
+from ranksieve.selectors import GAS, GreedyRankRLS
+
+for selector in (GAS(2), GreedyRankRLS(2)):
+    for directory in sys.argv[1:]:
+        try:
+            with open_shards(directory, verify=False) as shards:
+                selector.fit(shards)
+        except DataError as error:
+            print(error)
+"""
+
+
+def test_no_damage_to_csr_shards_leads_out_of_their_arrays(tmp_path):
+    """Without verifying; in a process of its own, which a kernel astray would take down."""
+    directories = []
+    for number, (role, place, value) in enumerate(CSR_DAMAGE):
+        directories.append(tmp_path / str(number))
+        write_shards(make_ranking(9)[0], directories[-1], sparse=True)
+        path = directories[-1] / f"000000.{role}.npy"
+        array = np.load(path)
+        array[place] = value
+        np.save(path, array)
+    command = [sys.executable, "-c", USE_SHARDS, *map(str, directories)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    refusals = done.stdout.splitlines()
+    assert len(refusals) == 2 * len(CSR_DAMAGE)
+    for refusal, directory in zip(refusals, 2 * directories, strict=True):
+        assert re.match(rf"{directory}/000000\.\w+\.npy: is damaged: ", refusal)
+
+
+def read_after_flip(path, bit, directory) -> RankingData | None:
+    """What is read after a bit of a file was flipped; None if that is noticed."""
+    content = bytearray(path.read_bytes())
+    content[bit // 8] ^= 1 << bit % 8
+    before = path.read_bytes()
+    path.write_bytes(content)
+    try:
+        with open_shards(directory) as shards:
+            return shards.read()
+    except DataError:
+        return None
+    finally:
+        path.write_bytes(before)
+
+
+@pytest.mark.parametrize("as_csr", [False, True])
+def test_flipped_bits_are_noticed_by_default(tmp_path, as_csr):
+    data, _ = make_ranking(6, n_noise=2)
+    names = [f"name {n}" for n in range(data.n_features)]
+    documents = [f"d{row}" for row in range(data.n_rows)]
+    data = RankingData(data.X, data.y, data.qid, feature_names=names, doc_ids=documents)
+    write_shards(data, tmp_path / "d", sparse=as_csr, shard_bytes=2000)
+    data = read_back(tmp_path / "d")
+    rng = random.Random(1)
+    noticed = 0
+    for path in sorted((tmp_path / "d").iterdir()):
+        # The beginning, where headers are, and any place; of the manifest more.
+        size, n = path.stat().st_size * 8, 200 if path.name == "manifest.json" else 6
+        for bit in [rng.randrange(128 * 8), *(rng.randrange(size) for _ in range(n))]:
+            back = read_after_flip(path, bit, tmp_path / "d")
+            noticed += back is None
+            if back is not None:  # a blank of the manifest became another one
+                assert path.name == "manifest.json"
+                assert_identical(data, back)
+    assert noticed > 200
+
+
+def test_files_are_verified_once_when_they_are_first_read(stored, monkeypatch):
+    directory, _ = stored
+    seen = []
+    real = shard_files.checksum_in
+    monkeypatch.setattr(shard_files, "checksum_in", lambda c: seen.append(len(c)) or real(c))
+    with open_shards(directory) as shards:
+        assert seen == []
+        block = shards.block(0)
+        small = len(seen)
+        assert block.X.shape[1] == shards.n_features
+        assert len(seen) == small + 1  # X, when it was used
+        for _ in range(2):
+            feature_importance(shards)
+            feature_importance(shards.take_features([0, 1]))
+        assert len(seen) == 3 * shards.n_shards
+    with open_shards(directory, verify=False) as shards:
+        feature_importance(shards)
+    assert len(seen) == 3 * shards_in(directory)
+
+
+def shards_in(directory) -> int:
+    return len(list(directory.glob("*.y.npy")))
+
+
+def test_shards_of_the_first_format_are_read(stored):
+    """They have no checksum of the manifest, but those of the files."""
+    directory, data = stored
+    record = json.loads((directory / "manifest.json").read_text())
+    del record["manifest_checksum"]
+    (directory / "manifest.json").write_text(json.dumps(record | {"version": 1}))
+    assert_identical(data, read_back(directory))
+
+
+def test_verify_is_one_of_three(stored):
+    with pytest.raises(ValueError, match="verify must be True, False or 'first-read', not 'yes'"):
+        open_shards(stored[0], verify="yes")
 
 
 def test_there_are_no_other_shards(stored):

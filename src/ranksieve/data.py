@@ -27,7 +27,8 @@ class Block:
     Attributes
     ----------
     X : (rows, features) array or CSR matrix
-        float32 or float64; an array is in row order, and may be a view or a memory map.
+        float32 or float64; an array is in row order, and may be a view or a memory map. A function
+        may be given, which is called for it when it is first used.
     y : (rows,) float64 array
     query_ptr : (queries + 1,) int64 array
         Rows of query ``q`` of this block are ``query_ptr[q]:query_ptr[q + 1]``; starts at 0.
@@ -42,6 +43,16 @@ class Block:
     query_ptr: np.ndarray
     first_row: int = 0
     first_query: int = 0
+
+    def __post_init__(self) -> None:
+        if callable(self.X):
+            self.__dict__["_open"] = self.__dict__.pop("X")
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "X" or "_open" not in self.__dict__:
+            raise AttributeError(f"a block has no {name!r}")
+        X = self.__dict__["X"] = self.__dict__["_open"]()
+        return X
 
     @property
     def is_sparse(self) -> bool:

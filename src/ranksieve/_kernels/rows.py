@@ -1,4 +1,4 @@
-"""Rows of a matrix, moved without a second copy of it."""
+"""Rows of a matrix: moved without a second copy of it, or looked over."""
 
 import numpy as np
 from numba import njit
@@ -23,3 +23,19 @@ def permute_rows(matrix, order):
             row = order[row]
         matrix[row] = aside
         placed[row] = True
+
+
+@njit(nogil=True, cache=True)
+def first_bad_row(indptr, indices, n_columns):
+    """First row of a CSR matrix whose columns do not increase from 0 to n_columns - 1; or -1.
+
+    ``indptr`` must lead through ``indices`` in order.
+    """
+    for row in range(indptr.size - 1):
+        previous = np.int64(-1)
+        for entry in range(indptr[row], indptr[row + 1]):
+            column = np.int64(indices[entry])
+            if column <= previous or column >= n_columns:
+                return row
+            previous = column
+    return -1

@@ -37,7 +37,7 @@ def inspect(
     zero_based: ZeroBased = False,
     dask: DaskAddress = None,
     workers: DaskWorkers = None,
-    verify: Verify = False,
+    verify: Verify = None,
     as_json: AsJson = False,
 ) -> None:
     """Look at ranking data: size, labels, useless features and the best single ones."""

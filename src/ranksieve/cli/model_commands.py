@@ -67,7 +67,7 @@ def train(
     zero_based: ZeroBased = False,
     dask: DaskAddress = None,
     workers: DaskWorkers = None,
-    verify: Verify = False,
+    verify: Verify = None,
     rankers: Annotated[
         bool,
         typer.Option(

@@ -33,7 +33,14 @@ DaskAddress = Annotated[
 DaskWorkers = Annotated[
     int | None, typer.Option("--workers", min=1, help="Start a local Dask cluster of N processes.")
 ]
-Verify = Annotated[bool, typer.Option("--verify", help="Check the checksums of shards first.")]
+Verify = Annotated[
+    bool | None,
+    typer.Option(
+        "--verify/--no-verify",
+        help="Compare the checksums of all shards first, or of none; by default of each one when "
+        "it is first read.",
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--param", "--set", metavar="NAME=VALUE", help="A parameter; repeatable."),

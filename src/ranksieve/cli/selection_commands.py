@@ -72,7 +72,7 @@ def select(
     zero_based: ZeroBased = False,
     dask: DaskAddress = None,
     workers: DaskWorkers = None,
-    verify: Verify = False,
+    verify: Verify = None,
     as_json: AsJson = False,
     methods: Annotated[
         bool,

@@ -13,6 +13,7 @@ import typer
 if TYPE_CHECKING:
     from ranksieve.data import RankingData
     from ranksieve.engine import Source
+    from ranksieve.io.shards import Verify
 
 
 @contextmanager
@@ -21,7 +22,7 @@ def opened(
     demo: bool,
     dask: str | None,
     workers: int | None,
-    verify: bool,
+    verify: bool | None,
     **how: Any,
 ) -> Iterator[Source]:
     """Shards where they lie, on a cluster if one is named; other data, or the demo, in memory."""
@@ -53,7 +54,11 @@ def opened(
             from ranksieve.engine.dask import connect
 
             client = stack.enter_context(connect(dask, workers))
-        yield stack.enter_context(open_shards(paths[0], client=client, verify=verify))
+        yield stack.enter_context(open_shards(paths[0], client=client, verify=_when(verify)))
+
+
+def _when(verify: bool | None) -> Verify:
+    return "first-read" if verify is None else verify
 
 
 def title_of(paths: list[Path] | None) -> str:
@@ -64,7 +69,7 @@ def title_of(paths: list[Path] | None) -> str:
 
 
 @contextmanager
-def held_out(path: Path, like: Source, verify: bool, **how: Any) -> Iterator[Source]:
+def held_out(path: Path, like: Source, verify: bool | None, **how: Any) -> Iterator[Source]:
     """Data with the features of ``like``; shards are on the same cluster, if that is on one."""
     from ranksieve.data import DataError
     from ranksieve.io.shards import Shards, open_shards
@@ -73,7 +78,7 @@ def held_out(path: Path, like: Source, verify: bool, **how: Any) -> Iterator[Sou
         source: Source
         if are_shards([path]):
             client = like.client if isinstance(like, Shards) else None
-            source = stack.enter_context(open_shards(path, client=client, verify=verify))
+            source = stack.enter_context(open_shards(path, client=client, verify=_when(verify)))
         else:
             source = load([path], n_features=like.n_features, **how)
         if source.n_features != like.n_features:

@@ -20,6 +20,7 @@ import numpy as np
 from ranksieve.data import DataError
 from ranksieve.engine.base import Engine, Workers
 from ranksieve.engine.local import LocalWorkers
+from ranksieve.io.shard_files import Checks
 from ranksieve.io.shards import Shards, open_shards
 from ranksieve.threads import limit_threads
 
@@ -48,17 +49,22 @@ class DaskEngine(Engine):
         return DaskWorkers(self.shards, self.client, statistic, parameters)
 
 
+_checks: dict[tuple[str, str, bool], Checks] = {}  # of a worker: it opens shards again and again
+
+
 class Stored(NamedTuple):
     """Shards, as they are told to a worker."""
 
     path: str
     data_id: str
     columns: np.ndarray | None
+    checksums: bool
 
     @classmethod
     def of(cls, shards: Shards) -> Stored:
         """What to tell about opened shards."""
-        return cls(str(shards.path.resolve()), shards.data_id, shards.columns)
+        path, checksums = str(shards.path.resolve()), shards.checks.checksums
+        return cls(path, shards.data_id, shards.columns, checksums)
 
     def open_on_worker(self) -> Shards:
         """Open them there."""
@@ -73,6 +79,8 @@ class Stored(NamedTuple):
             ) from None
         if opened.data_id != self.data_id:
             raise DataError(f"worker {get_worker().address} sees other data in {self.path}")
+        key = (self.path, self.data_id, self.checksums)
+        opened.checks = _checks.setdefault(key, Checks(self.checksums))
         return opened if self.columns is None else opened.take_features(self.columns)
 
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from typing import Any
 
 from ranksieve.data import DataError
-from ranksieve.io.records import PathLike, get, get_texts, read_record, write_text
+from ranksieve.io.records import (
+    PathLike,
+    checksum_of,
+    get,
+    get_texts,
+    read_record,
+    write_text,
+)
 from ranksieve.io.selection import Selection, selection_of
 
 FORMAT = "ranksieve-model"
@@ -50,7 +56,7 @@ class SavedModel:
         selection = None if self.selection is None else self.selection.to_record()
         record = {"format": FORMAT, "version": VERSION} | vars(self) | {"selection": selection}
         lines = [f"{json.dumps(key)}: {_dumped(value)}" for key, value in record.items()]
-        lines.append(f'"checksum": "{_checksum(record)}"')
+        lines.append(f'"checksum": "{checksum_of(record)}"')
         return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
@@ -84,7 +90,7 @@ def _model(record: Any) -> SavedModel:
             f"written by a newer version of ranksieve: format {version}, this one reads {VERSION}"
         )
     checksum = get(record, "checksum", str)
-    if checksum != _checksum({key: value for key, value in record.items() if key != "checksum"}):
+    if checksum != checksum_of({key: value for key, value in record.items() if key != "checksum"}):
         raise DataError("the model is damaged: its checksum is not that of its content")
     n_features_in = get(record, "n_features_in", int)
     named, chosen = record.get("feature_names"), record.get("selection")
@@ -103,12 +109,6 @@ def _model(record: Any) -> SavedModel:
         learned=get(record, "learned", dict),
         ranksieve=get(record, "ranksieve", str),
     )
-
-
-def _checksum(record: dict[str, Any]) -> str:
-    """Of the content, whatever the order and spacing of the text."""
-    text = json.dumps(record, sort_keys=True, allow_nan=False)
-    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
 def _dumped(value: Any) -> str:

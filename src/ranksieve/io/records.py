@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -25,6 +26,15 @@ def read_record(path: PathLike) -> Any:
         raise DataError(f"{path}: {explain_os_error(error)}") from error
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path}: not JSON: {error}") from None
+
+
+def checksum_of(record: dict[str, Any]) -> str:
+    """Checksum of a record's content, whatever the order and spacing of its text."""
+    try:
+        text = json.dumps(record, sort_keys=True, allow_nan=False)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"it cannot have been written by ranksieve: {error}") from None
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
 def _refuse(constant: str) -> None:

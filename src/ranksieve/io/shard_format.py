@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import zlib
@@ -11,15 +12,15 @@ from dataclasses import asdict, dataclass
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
-from threading import Lock
 from typing import Any, Literal
 
 import numpy as np
 
 from ranksieve.data import DataError
+from ranksieve.io import records
 
 FORMAT = "ranksieve-shards"
-VERSION = 1
+VERSION = 2  # since 2, the manifest has a checksum of its own
 MANIFEST = "manifest.json"
 CHECKSUM = "crc32"
 
@@ -27,6 +28,13 @@ IdKind = Literal["int", "str"]
 
 _FILE_NAME = re.compile(r"[0-9]{6,}\.[A-Za-z_]+\.npy")
 _CHUNK = 2**20
+_LONGEST_HEADER = 1024
+# As numpy writes the arrays of shards, and nothing else: numpy's own reader takes any Python there.
+_HEADER = re.compile(
+    rb"\x93NUMPY\x01\x00(..)\{'descr': '([<|][fiu][1248])', 'fortran_order': False, "
+    rb"'shape': \(([0-9]{1,18}),(?: ([0-9]{1,18}))?\), \} *\n",
+    re.DOTALL,
+)
 _KINDS = {int: "a number", str: "a text", bool: "true or false", list: "a list", dict: "an object"}
 
 
@@ -65,8 +73,9 @@ class Manifest:
 
     def to_json(self) -> str:
         """Text for people and for :meth:`from_json`."""
-        head = {"format": FORMAT, "version": VERSION, "checksum": CHECKSUM}
-        return json.dumps(head | asdict(self), indent=1) + "\n"
+        record = {"format": FORMAT, "version": VERSION, "checksum": CHECKSUM} | asdict(self)
+        own = {"manifest_checksum": records.checksum_of(record)}
+        return json.dumps(record | own, indent=1) + "\n"
 
     @classmethod
     def from_json(cls, text: bytes) -> Manifest:
@@ -86,6 +95,7 @@ class Manifest:
             shards=shards,
         )
         manifest._check_shards()
+        _check_content(record)
         return manifest
 
     @property
@@ -128,8 +138,19 @@ def _read_head(text: bytes) -> dict[str, Any]:
         raise DataError(
             f"written by a newer version of ranksieve: format {version}, this one reads {VERSION}"
         )
+    if version < 1:
+        raise _damaged(f"'version' is {version}")
     _get_one_of(record, "checksum", CHECKSUM)
     return record
+
+
+def _check_content(record: dict[str, Any]) -> None:
+    """Compare the manifest's own checksum, which only those of version 1 may lack."""
+    if record["version"] == 1 and "manifest_checksum" not in record:
+        return
+    content = {key: value for key, value in record.items() if key != "manifest_checksum"}
+    if _get(record, "manifest_checksum", str) != records.checksum_of(content):
+        raise _damaged("its checksum is not that of its content; write the shards again")
 
 
 def _get(record: Any, key: str, kind: type) -> Any:
@@ -211,16 +232,30 @@ def write_through(path: Path, *contents: Any) -> None:
         raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
-_parsing = Lock()  # numpy parses headers as Python, which some versions cannot do in two threads
+def map_file(path: Path) -> np.ndarray:
+    """Map the bytes of a file for reading."""
+    try:
+        return np.memmap(path, mode="r")
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: is damaged: {error}") from error
+
+
+def array_in(content: np.ndarray, path: Path) -> np.ndarray:
+    """Array in the bytes of a ``.npy`` file; nothing but its header is read."""
+    header = _HEADER.match(content[:_LONGEST_HEADER].tobytes())
+    if header is None or header.end() != 10 + int.from_bytes(header[1], "little"):
+        raise DataError(f"{path}: is damaged: its header is not that of an array of shards")
+    dtype = np.dtype(header[2].decode())
+    shape = tuple(int(length) for length in header.groups()[2:] if length is not None)
+    values = content[header.end() :]
+    if math.prod(shape) * dtype.itemsize != len(values):
+        raise DataError(f"{path}: is damaged: it does not hold the {shape} values of its header")
+    return values.view(dtype).reshape(shape).view(np.ndarray)
 
 
 def map_array(path: Path) -> np.ndarray:
     """Map a ``.npy`` file for reading; nothing but its header is read."""
-    try:
-        with _parsing:
-            return np.lib.format.open_memmap(path, mode="r").view(np.ndarray)
-    except (OSError, ValueError, TypeError, SyntaxError, OverflowError) as error:
-        raise DataError(f"{path}: is damaged: {error}") from error
+    return array_in(map_file(path), path)
 
 
 def checksum_of(path: Path, advance: Callable[[int], None]) -> str:
@@ -231,6 +266,20 @@ def checksum_of(path: Path, advance: Callable[[int], None]) -> str:
             checksum = zlib.crc32(piece, checksum)
             advance(len(piece))
     return f"{checksum:08x}"
+
+
+def checksum_in(content: np.ndarray) -> str:
+    """Checksum of the bytes of a file."""
+    return f"{zlib.crc32(content):08x}"
+
+
+def check_checksum(path: Path, found: str, file: StoredFile) -> None:
+    """Raise a DataError if a file's checksum is not the one that was written."""
+    if found != file.checksum:
+        raise DataError(
+            f"{path}: is damaged: its checksum is {found}, but {file.checksum} was written; "
+            "write the shards again"
+        )
 
 
 # Ids

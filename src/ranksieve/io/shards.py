@@ -10,17 +10,18 @@ import os
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
 from ranksieve.data import Block, DataError, RankingData
 from ranksieve.io.files import explain_os_error
-from ranksieve.io.shard_files import ShardFiles
+from ranksieve.io.shard_files import Checks, ShardFiles
 from ranksieve.io.shard_format import (
     MANIFEST,
     Manifest,
+    check_checksum,
     checksum_of,
     is_file_name,
 )
@@ -32,7 +33,12 @@ __all__ = ["Shards", "convert_to_shards", "open_shards", "write_shards"]
 PathLike = str | os.PathLike[str]
 
 
-def open_shards(directory: PathLike, *, client: Any = None, verify: bool = False) -> Shards:
+Verify = bool | Literal["first-read"]
+
+
+def open_shards(
+    directory: PathLike, *, client: Any = None, verify: Verify = "first-read"
+) -> Shards:
     """Open a directory of shards, as :func:`write_shards` or :func:`convert_to_shards` made it.
 
     Takes milliseconds whatever the size: it is checked that all files are there and have their
@@ -44,8 +50,10 @@ def open_shards(directory: PathLike, *, client: Any = None, verify: bool = False
     client : distributed.Client, optional
         Dask cluster that works on the shards; its workers must see the directory under the same
         path.
-    verify : bool
-        Whether to read all files and compare their checksums; see :meth:`Shards.verify`.
+    verify : {"first-read", True, False}
+        When to compare checksums: of each file when it is first read, on the worker that reads it
+        if there is a cluster; of all files now, too (see :meth:`Shards.verify`); or never.
+        Whatever it is, no damage makes a method read beyond its arrays.
 
     Returns
     -------
@@ -69,10 +77,12 @@ def open_shards(directory: PathLike, *, client: Any = None, verify: bool = False
     (True, False)
     """
     path = Path(os.path.abspath(directory))
-    shards = Shards(path, _read_manifest(path), client)
+    if verify not in (True, False, "first-read"):
+        raise ValueError(f"verify must be True, False or 'first-read', not {verify!r}")
+    shards = Shards(path, _read_manifest(path), client, checks=Checks(bool(verify)))
     try:
         shards._check_sizes()
-        if verify:
+        if verify is True:
             shards.verify()
     except BaseException:
         shards.close()
@@ -116,6 +126,8 @@ class Shards:
         As given to :func:`open_shards`.
     columns : int array or None
         Features that :meth:`take_features` has kept, as 0-based indices; None for all.
+    checks : Checks
+        What was checked of the files.
     """
 
     def __init__(
@@ -124,10 +136,13 @@ class Shards:
         manifest: Manifest,
         client: Any = None,
         columns: np.ndarray | None = None,
+        *,
+        checks: Checks,
     ) -> None:
         self.path = path
         self.client = client
         self.columns = columns
+        self.checks = checks
         self._manifest: Manifest | None = manifest
         self._first_rows = [0, *np.cumsum([s.rows for s in manifest.shards]).tolist()]
         self._first_queries = [0, *np.cumsum([s.queries for s in manifest.shards]).tolist()]
@@ -202,17 +217,20 @@ class Shards:
         not mapped: if even that is too large, write shards of these features alone.
         """
         columns = np.arange(self._opened.n_features) if self.columns is None else self.columns
-        return Shards(self.path, self._opened, self.client, columns[np.asarray(features)])
+        kept = columns[np.asarray(features)]
+        return Shards(self.path, self._opened, self.client, kept, checks=self.checks)
 
     def block(self, number: int) -> Block:
         """Rows of a shard, counted from 0.
 
-        Feature values are mapped read-only and read when they are used; labels and pointers are
-        read now. The files stay open as long as the block is in use, even after :meth:`close`.
+        Feature values are mapped read-only, and read and checked when they are used; labels and
+        pointers are read now. The files stay open as long as the block is in use, even after
+        :meth:`close`.
         """
         files = self._files(number)
+        mapped = files.map_matrix()
         return Block(
-            self._matrix(files),
+            lambda: self._kept(mapped()),
             files.y,
             files.query_ptr,
             first_row=self._first_rows[number],
@@ -255,11 +273,7 @@ class Shards:
                 checksum = checksum_of(path, advance)
             except OSError as error:
                 raise DataError(f"{path}: {explain_os_error(error)}") from error
-            if checksum != file.checksum:
-                raise DataError(
-                    f"{path}: is damaged: its checksum is {checksum}, but {file.checksum} was "
-                    "written; write the shards again"
-                )
+            check_checksum(path, checksum, file)
 
     def close(self) -> None:
         """Let go of the shards."""
@@ -305,10 +319,13 @@ class Shards:
     def _files(self, number: int) -> ShardFiles:
         if not 0 <= number < self.n_shards:
             raise IndexError(f"there is no shard {number}: there are {self.n_shards}")
-        return ShardFiles(self.path, self._opened, number)
+        return ShardFiles(self.path, self._opened, number, self.checks)
 
     def _matrix(self, files: ShardFiles) -> Any:
-        return files.matrix if self.columns is None else files.matrix[:, self.columns]
+        return self._kept(files.matrix)
+
+    def _kept(self, matrix: Any) -> Any:
+        return matrix if self.columns is None else matrix[:, self.columns]
 
     def _all_files(self) -> list[ShardFiles]:
         return [self._files(number) for number in range(self.n_shards)]
