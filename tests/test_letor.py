@@ -4,7 +4,11 @@ import gzip
 import os
 import random
 import re
+import stat
 import struct
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import numpy as np
@@ -17,6 +21,9 @@ from scipy import sparse
 from ranksieve import DataError, RankingData, read_letor, write_letor
 from ranksieve._kernels.decimal import BAD, HARD, parse_number, powers_of_five
 from ranksieve.io import files
+from ranksieve.io.files import place_of
+from ranksieve.io.scores import read_scores
+from ranksieve.io.zstd import Xxh64
 from ranksieve.progress import listen
 from ranksieve.threads import limit_threads
 from tests import oracles
@@ -348,7 +355,7 @@ def test_the_first_error_is_reported_whatever_the_pieces(write, monkeypatch):
 @pytest.mark.parametrize("content", [b"", b"\n \n", b"# only a remark\n"])
 def test_files_without_rows(write, content):
     path = write(content)
-    with pytest.raises(DataError, match=rf"^{re.escape(str(path))}:\d+: no rows"):
+    with pytest.raises(DataError, match=rf"^{re.escape(str(path))}(:\d+)?: no rows"):
         read_letor(path)
 
 
@@ -357,11 +364,82 @@ def test_truncated_and_damaged_compression(write, suffix):
     text = b"".join(b"1 qid:%d 1:%f\n" % (n, random.random()) for n in range(50_000))
     packed = gzip.compress(text) if suffix == ".gz" else pa.compress(text, "zstd", asbytes=True)
     path = write(packed[: len(packed) // 2], "cut" + suffix)
-    with pytest.raises(DataError, match=r"^.*cut\.\w+:\d+: the compressed file is truncated"):
+    with pytest.raises(DataError, match=r"^.*cut\.\w+(:\d+)?: the compressed file is truncated"):
         read_letor(path)
     path = write(b"not compressed at all", "plain" + suffix)
     with pytest.raises(DataError, match=r"^.*plain\.\w+: the compressed file is damaged"):
         read_letor(path)
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_flipped_bits_of_written_files_are_noticed(tmp_path, suffix):
+    rng = random.Random(3)
+    X = np.array([[rng.random() for _ in range(5)] for _ in range(60)])
+    data = RankingData(X, np.arange(60) % 3, np.arange(60) // 6)
+    path = tmp_path / f"data.txt{suffix}"
+    write_letor(data, path)
+    content = path.read_bytes()
+    noticed = 0
+    for bit in [*range(20 * 8), *(rng.randrange(len(content) * 8) for _ in range(300))]:
+        damaged = bytearray(content)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        try:
+            back = read_letor(path)
+        except DataError:
+            noticed += 1
+        else:  # such as the time that gzip notes in its header, or zstd's room for later
+            assert_identical(data, back)
+    assert noticed > 300
+
+
+@given(st.lists(st.binary(max_size=100), max_size=8))
+@example([])
+@example([b"abc"])
+def test_the_hash_of_zstd(pieces):
+    """zstd's own reader, which compares checksums, is the oracle."""
+    content = b"".join(pieces)
+    hashed = Xxh64()
+    for piece in pieces:
+        hashed.update(piece)
+    frame = bytearray(pa.compress(content, "zstd", asbytes=True))
+    frame[4] |= 4
+    good = hashed.digest() % 2**32
+    for checksum in (good, good ^ 1):
+        whole = bytes(frame) + checksum.to_bytes(4, "little")
+        stream = pa.CompressedInputStream(pa.py_buffer(whole), "zstd")
+        if checksum == good:
+            assert stream.read() == content
+        else:
+            with pytest.raises(OSError, match="checksum"):
+                stream.read()
+
+
+def test_known_hashes():
+    for content, expected in ((b"", 0xEF46DB3751D8E999), (b"abc", 0x44BC2CF5AD770999)):
+        hashed = Xxh64()
+        hashed.update(content)
+        assert hashed.digest() == expected
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+def test_a_line_beyond_all_measure_is_refused(tmp_path, suffix, monkeypatch):
+    monkeypatch.setattr(files, "_CHUNK", 1000)
+    monkeypatch.setattr(files, "_LONGEST_LINE", 50_000)
+    path = tmp_path / f"data{suffix}"
+    for line in (b"#" * 60_000, b"1 qid:1 " + b" " * 60_000, b"9" * 60_000):
+        with files.compressed_writer(path) as file:
+            file.write(b"1 qid:1 1:2\n# remark\n" + line + b"\n")
+        with pytest.raises(
+            DataError, match=rf"data{suffix}:3: the line has more than 50,000 bytes"
+        ):
+            read_letor(path)
+        with files.compressed_writer(path) as file:
+            file.write(b"1\n2\n" + line)
+        with pytest.raises(
+            DataError, match=rf"data{suffix}:3: the line has more than 50,000 bytes"
+        ):
+            read_scores(path)
 
 
 def test_directory_and_missing_file(tmp_path):
@@ -437,7 +515,7 @@ def test_damaged_text_is_read_like_the_naive_reader_does_or_refused(
     chunk, files._CHUNK = files._CHUNK, size
     try:
         if isinstance(expected, oracles.LetorProblem):
-            with pytest.raises(DataError, match=re.escape(f"{path}:{expected.line}: ")):
+            with pytest.raises(DataError, match=re.escape(f"{place_of(path, expected.line)}: ")):
                 read_letor(path, n_features=50, sparse=sparse_)
         else:
             assert_equal_rows(read_letor(path, n_features=50, sparse=sparse_), expected)
@@ -557,3 +635,74 @@ def test_written_files_have_ordinary_permissions(tmp_path):
     reference = tmp_path / "reference"
     reference.touch()
     assert path.stat().st_mode == reference.stat().st_mode
+    path.chmod(0o600)
+    write_letor(RankingData([[2.0]], [0], [1]), path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_symbolic_links_are_followed(tmp_path):
+    data = RankingData([[1.0]], [0], [1])
+    (tmp_path / "there").mkdir()
+    target, link = tmp_path / "there" / "target.txt", tmp_path / "link.txt"
+    link.symlink_to(target)
+    for content in (None, "old"):  # a link to nothing makes the file
+        if content:
+            target.write_text(content)
+        write_letor(data, link)
+        assert link.is_symlink()
+        assert not target.is_symlink()
+        assert_identical(data, read_letor(target))
+    assert os.listdir(tmp_path / "there") == ["target.txt"]
+    link.unlink()
+    link.symlink_to(link)
+    with pytest.raises(DataError, match="link.txt: is a symbolic link that leads to itself"):
+        write_letor(data, link)
+    link.unlink()
+    link.symlink_to(tmp_path / "none" / "target.txt")
+    with pytest.raises(DataError, match="link.txt: there is no directory .*none"):
+        write_letor(data, link)
+
+
+def test_what_is_no_file_is_written_to_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        content = pool.submit(pipe.read_bytes)
+        write_letor(RankingData([[1.5]], [0], [1]), pipe)
+        assert content.result() == b"0 qid:1 1:1.5\n"
+    assert os.listdir(tmp_path) == ["pipe"]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+FILL_THE_DISK = """
+import resource, signal, sys
+import numpy as np
+from ranksieve import DataError, RankingData, write_letor, write_parquet
+from ranksieve.io.scores import write_scores
+from ranksieve.io.shards import write_shards
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+X = np.random.default_rng(0).random((2000, 9))
+data = RankingData(X, np.zeros(2000), np.arange(2000) // 10)
+resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+for write in (write_letor, write_parquet, write_shards, lambda d, p: write_scores(d.X[:, 0], p)):
+    for suffix in sys.argv[2:]:
+        try:
+            write(data, sys.argv[1] + "/data" + suffix)
+        except DataError as error:
+            print(error)
+"""
+
+
+def test_a_disk_that_is_full_is_an_error_of_the_file(tmp_path):
+    """Files of this process may not grow, which is as good as a full disk."""
+    suffixes = ["", ".gz", ".zst"]
+    command = [sys.executable, "-c", FILL_THE_DISK, str(tmp_path), *suffixes]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    refusals = done.stdout.splitlines()
+    assert len(refusals) == 12
+    assert all(
+        re.match(rf"{tmp_path}/\S*: cannot be written: .*File too large", r) for r in refusals
+    )
+    assert os.listdir(tmp_path) == []

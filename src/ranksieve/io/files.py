@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import os
+import stat
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -15,27 +16,40 @@ from typing import IO, Any
 from ranksieve.data import DataError
 
 _CHUNK = 2**20
+_LONGEST_LINE = 2**26
+
+
+class LongLineError(Exception):
+    """A line that would take too much memory: the one after those that were read."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"the line has more than {_LONGEST_LINE:,} bytes: not a file of lines, or damaged"
+        )
 
 
 def line_chunks(path: Path, advance: Callable[[int], None]) -> Iterator[bytes]:
     """Yield the decompressed text in pieces of about a megabyte, each of whole lines.
 
     The last line gets a newline if it has none. ``advance`` is told the bytes of the file
-    (before decompression) that each piece took.
+    (before decompression) that each piece took. A line beyond all measure is a LongLineError.
     """
     with path.open("rb") as file:
         stream = _decompressed(file, path)
         rest: list[bytes] = []
-        before = 0
+        n_rest = before = 0
         while piece := stream.read(_CHUNK):
             if not before:
                 piece = piece.removeprefix(codecs.BOM_UTF8)
             cut = piece.rfind(b"\n") + 1
             if cut:
                 yield b"".join([*rest, piece[:cut]])
-                rest = []
+                rest, n_rest = [], 0
             if cut < len(piece):
                 rest.append(piece[cut:])
+                n_rest += len(piece) - cut
+            if n_rest > _LONGEST_LINE:
+                raise LongLineError
             advance(file.tell() - before)
             before = file.tell()
         if rest:
@@ -72,7 +86,7 @@ def explain_os_error(error: Exception) -> str:
     return str(error)
 
 
-READ_ERRORS = (OSError, EOFError, zlib.error)
+READ_ERRORS = (OSError, EOFError, zlib.error, LongLineError)
 
 
 def total_size(paths: list[Path]) -> int:
@@ -86,33 +100,54 @@ def total_size(paths: list[Path]) -> int:
 
 def check_replaceable(path: Path) -> None:
     """Raise a DataError if no file can be put there: to know that before a long computation."""
-    if os.path.isdir(path):
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
         raise DataError(f"{path}: is a directory, not a file")
-    if not os.path.isdir(path.parent):
-        raise DataError(f"{path}: there is no directory {path.parent}")
+    if target.is_symlink():
+        raise DataError(f"{path}: is a symbolic link that leads to itself")
+    if not target.parent.is_dir():
+        raise DataError(f"{path}: there is no directory {target.parent}")
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Give a temporary path to write to, which takes the place of ``path`` on success.
 
-    An error or interruption leaves what was at ``path`` as it was.
+    An error or interruption leaves what was at ``path`` as it was; an OSError becomes a DataError.
+    A symbolic link stays, and the file that it leads to is replaced. What is no file, such as
+    ``/dev/stdout``, is never replaced, but written to.
     """
     check_replaceable(path)
     try:
-        handle, name = tempfile.mkstemp(f"-{path.name}", ".", dir=path.parent)
+        if path.exists() and not path.is_file():
+            yield path
+        else:
+            with _beside(Path(os.path.realpath(path)), path.name) as temporary:
+                yield temporary
     except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror}") from error
+        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+@contextmanager
+def _beside(target: Path, name: str) -> Iterator[Path]:
+    """Give a temporary file whose name ends in ``name``, and put it at the target on success."""
+    handle, temporary = tempfile.mkstemp(f"-{name}", ".", dir=target.parent)
     os.close(handle)
-    temporary = Path(name)
     try:
-        yield temporary
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)  # mkstemp made it private
-        os.replace(temporary, path)
+        yield Path(temporary)
+        os.chmod(temporary, _mode_at(target))  # mkstemp made it private
+        os.replace(temporary, target)
     finally:
-        temporary.unlink(missing_ok=True)
+        Path(temporary).unlink(missing_ok=True)
+
+
+def _mode_at(target: Path) -> int:
+    """Permissions of the file that is there, else those of a new one."""
+    if target.exists():
+        return stat.S_IMODE(target.stat().st_mode)
+    umask = os.umask(0)
+    os.umask(umask)
+    return 0o666 & ~umask
 
 
 @contextmanager
@@ -122,9 +157,9 @@ def compressed_writer(path: Path) -> Iterator[IO[bytes]]:
         with gzip.open(path, "wb", compresslevel=6) as stream:
             yield stream  # type: ignore[misc]
     elif path.suffix == ".zst":
-        import pyarrow
+        from ranksieve.io.zstd import zstd_writer
 
-        with pyarrow.CompressedOutputStream(str(path), "zstd") as stream:
+        with zstd_writer(path) as stream:
             yield stream
     else:
         with path.open("wb") as stream:

@@ -15,7 +15,14 @@ from scipy import sparse
 from ranksieve._kernels import text as kernel
 from ranksieve._kernels.decimal import powers_of_five
 from ranksieve.data import DataError
-from ranksieve.io.files import READ_ERRORS, explain_os_error, line_chunks, place_of, total_size
+from ranksieve.io.files import (
+    READ_ERRORS,
+    LongLineError,
+    explain_os_error,
+    line_chunks,
+    place_of,
+    total_size,
+)
 from ranksieve.progress import track
 from ranksieve.threads import ordered_map
 
@@ -107,7 +114,8 @@ def _pieces(path: Path, advance: Callable[[int], None]) -> Iterator[bytes | Exce
 
 def _parse_piece(piece: bytes | Exception, grammar: Grammar) -> TextBlock:
     if isinstance(piece, Exception):
-        raise _LineError(0, explain_os_error(piece)) from piece
+        # What stops a reader is told with the last line that it read.
+        raise _LineError(int(isinstance(piece, LongLineError)), explain_os_error(piece)) from piece
     text = np.frombuffer(piece, dtype=np.uint8)
     # The shortest row is "0 qid:0\n" and the shortest entry " 1:1". Memory that no row or entry
     # comes to use is never touched.

@@ -44,10 +44,7 @@ def _refuse(constant: str) -> None:
 def write_text(text: str, path: PathLike) -> None:
     """Write a file that takes the place of an older one only when all is written."""
     with replacing(Path(path)) as temporary:
-        try:
-            temporary.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
+        temporary.write_text(text, encoding="utf-8")
 
 
 def get(record: dict[str, Any], key: str, kind: type, where: str = "") -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from ranksieve.data import DataError
 from ranksieve.io.files import (
     READ_ERRORS,
+    LongLineError,
     compressed_writer,
     explain_os_error,
     line_chunks,
@@ -34,6 +35,8 @@ def read_scores(path: str | os.PathLike[str]) -> np.ndarray:
                 words = line.split()
                 if words:
                     scores.append(_score(words, f"{path}:{number}"))
+    except LongLineError as error:
+        raise DataError(f"{path}:{number + 1}: {error}") from None
     except READ_ERRORS as error:
         raise DataError(f"{place_of(path, number)}: {explain_os_error(error)}") from error
     if not scores:
@@ -61,9 +64,5 @@ def write_scores(scores: np.ndarray, path: str | os.PathLike[str]) -> None:
     """
     path = Path(path)
     lines = "".join(f"{score!r}\n" for score in np.asarray(scores, dtype=np.float64).tolist())
-    with replacing(path) as temporary:
-        try:
-            with compressed_writer(temporary) as stream:
-                stream.write(lines.encode())
-        except OSError as error:
-            raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
+    with replacing(path) as temporary, compressed_writer(temporary) as stream:
+        stream.write(lines.encode())

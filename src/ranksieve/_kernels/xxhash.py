@@ -1,0 +1,16 @@
+"""XXH64's inner loop."""
+
+import numpy as np
+from numba import njit
+
+_PRIME_1 = np.uint64(11400714785074694791)
+_PRIME_2 = np.uint64(14029467366897019727)
+
+
+@njit(nogil=True, cache=True)
+def mix(state, words):
+    """Mix 64-bit words, as many as a multiple of 4, into the four words of the state in place."""
+    for first in range(0, words.size, 4):
+        for lane in range(4):
+            mixed = state[lane] + words[first + lane] * _PRIME_2
+            state[lane] = ((mixed << np.uint64(31)) | (mixed >> np.uint64(33))) * _PRIME_1
