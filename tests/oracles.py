@@ -78,6 +78,7 @@ def _read_row(line: str, number: int, n_features: int | None, result: LetorRows)
     row: dict[int, float] = {}
     for word in words[2:]:
         index, colon, value = word.partition(":")
+        value = "nan" if value == "NULL" else value
         if not re.fullmatch("[0-9]+", index) or not colon or not NUMBER.fullmatch(value):
             raise LetorProblem(number)
         feature = int(index) - 1

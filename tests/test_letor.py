@@ -98,6 +98,22 @@ def test_missing_values_can_be_read(write):
         data.check_finite()
 
 
+def test_null_of_letor_3_is_a_missing_value(write, tmp_path):
+    path = write(b"1 qid:1 1:NULL 2:1 3:NULL\n0 qid:1 1:2 2:NULL#d\n")
+    nan = np.nan
+    for as_csr in (False, True):
+        data = read_letor(path, sparse=as_csr)
+        np.testing.assert_array_equal(as_rows(data), [[nan, 1, nan], [2, nan, 0]])
+        write_letor(data, tmp_path / "again.txt")
+        back = read_letor(tmp_path / "again.txt", sparse=as_csr)
+        np.testing.assert_array_equal(as_rows(back), as_rows(data))
+    for value in (b"NULLs", b"NUL", b"null", b"-NULL", b"NULL:1"):
+        with pytest.raises(DataError, match=f":1: the value is not a number: '{value.decode()}'"):
+            read_letor(write(b"1 qid:1 1:" + value + b"\n"))
+    with pytest.raises(DataError, match="the label is not a number: 'NULL'"):
+        read_letor(write(b"NULL qid:1 1:1\n"))
+
+
 def test_labels_may_be_real(write):
     data = read_letor(write(b"1.5 qid:1 1:1\n-2e-1 qid:1 1:1\n"))
     assert data.y.tolist() == [1.5, -0.2]
@@ -472,6 +488,7 @@ VALID = [
     b"1.5 qid:10",
     b"",
     b"1 qid:3 2:123456789012345678901234567890 3:nan 4:Inf",
+    b"0 qid:3 1:NULL 2:1 3:NULL#d",
 ]
 PIECES = [
     b"",

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+
+from ranksieve._kernels.rows import first_bad_row
 
 Matrix = np.ndarray | sparse.csr_matrix
 
@@ -101,6 +104,7 @@ class RankingData:
     row_order : int64 array of shape (rows,)
         ``row_order[i]`` is the input row that became row ``i``.
     feature_names : object array of shape (features,)
+        Made when it is asked for if they are numbers.
 
     Examples
     --------
@@ -118,8 +122,8 @@ class RankingData:
     qid: np.ndarray
     query_ptr: np.ndarray
     row_order: np.ndarray
-    feature_names: np.ndarray
     doc_ids: np.ndarray | None
+    _names: np.ndarray | None  # None if they are the features' numbers, of which there may be many
 
     def __init__(
         self,
@@ -133,7 +137,7 @@ class RankingData:
         matrix, columns = _as_matrix(X)
         n_rows, n_features = matrix.shape
         names = columns if feature_names is None else feature_names
-        self.feature_names = _as_names(names, n_features)
+        self._names = None if names is None else _as_names(names, n_features)
         labels = _as_labels(y, n_rows)
         ids = as_query_ids(qid, n_rows)
         documents = None if doc_ids is None else _as_column(doc_ids, "doc_ids", n_rows)
@@ -188,9 +192,14 @@ class RankingData:
         return sparse.issparse(self.X)
 
     @property
+    def feature_names(self) -> np.ndarray:
+        """Names of the features; object array of shape (features,)."""
+        return default_names(self.n_features) if self._names is None else self._names
+
+    @property
     def has_feature_names(self) -> bool:
         """Whether the names say more than the features' numbers."""
-        return bool(np.any(self.feature_names != _default_names(self.n_features)))
+        return self._names is not None
 
     @property
     def query_ids(self) -> np.ndarray:
@@ -227,7 +236,9 @@ class RankingData:
         features = _as_positions(features)
         if features.dtype.kind in "UO":
             features = self._feature_indices(features.tolist())
-        return self._replace(X=self.X[:, features], feature_names=self.feature_names[features])
+        columns = np.arange(self.n_features)[features]
+        names = numbers(columns) if self._names is None else self._names[columns]
+        return self._replace(X=take_columns(self.X, columns), feature_names=names)
 
     def take_queries(self, queries: Any) -> RankingData:
         """Keep some queries: 0-based positions (in the given order) or a boolean mask.
@@ -279,8 +290,11 @@ class RankingData:
 
     def _replace(self, **changes: Any) -> RankingData:
         """Copy with other parts, which must be consistent: nothing is checked or regrouped."""
+        names = changes.pop("feature_names", self._names)
+        if names is not None and are_numbers(names):
+            names = None
         copy = object.__new__(RankingData)
-        copy.__dict__.update(self.__dict__ | changes)
+        copy.__dict__.update(self.__dict__ | changes | {"_names": names})
         return copy
 
 
@@ -299,7 +313,7 @@ def concatenate(parts: Iterable[RankingData], *, merge: bool = False) -> Ranking
             raise DataError(
                 f"part 1 has {first.n_features} features but part {number} has {part.n_features}"
             )
-        if np.any(part.feature_names != first.feature_names):
+        if not same_names(part, first):
             raise DataError(f"part 1 and part {number} have different feature names")
     if not merge:
         _check_distinct_queries(parts)
@@ -307,16 +321,30 @@ def concatenate(parts: Iterable[RankingData], *, merge: bool = False) -> Ranking
     any_sparse = any(part.is_sparse for part in parts)
     documents = None
     if any(part.doc_ids is not None for part in parts):
-        documents = np.concatenate(
+        documents = join_ids(
             [np.full(p.n_rows, "", dtype=object) if p.doc_ids is None else p.doc_ids for p in parts]
         )
     return RankingData(
         sparse.vstack(matrices, format="csr") if any_sparse else np.concatenate(matrices),
         np.concatenate([part.y for part in parts]),
-        np.concatenate([part.qid for part in parts]),
-        feature_names=first.feature_names,
+        join_ids([part.qid for part in parts]),
+        feature_names=first._names,
         doc_ids=documents,
     )
+
+
+def same_names(a: RankingData, b: RankingData) -> bool:
+    """Whether two data sets with as many features name them alike."""
+    if a._names is None or b._names is None:
+        return a._names is b._names
+    return not np.any(a._names != b._names)
+
+
+def join_ids(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Join columns of ids; those of different kinds stay what they are: 1 is not "1"."""
+    if len({part.dtype.kind for part in parts}) > 1:
+        parts = [part.astype(object) for part in parts]
+    return np.concatenate(parts)
 
 
 def _check_distinct_queries(parts: list[RankingData]) -> None:
@@ -396,12 +424,25 @@ def _first_not_finite(X: Any) -> tuple[int, int, str] | None:
 
 
 def _as_column(values: Any, name: str, n_rows: int) -> np.ndarray:
-    column = np.asarray(values)
+    column = _as_array(values, name)
     if column.ndim != 1:
         raise DataError(f"{name} must have one entry per row, but its shape is {column.shape}")
     if len(column) != n_rows:
         raise DataError(f"{name} has {len(column)} entries but X has {n_rows} rows")
     return column
+
+
+def _as_array(values: Any, name: str) -> np.ndarray:
+    """Values as an array that holds them as they are: numpy would make 1 and "1" equal."""
+    try:
+        column = np.asarray(values)
+    except ValueError:
+        raise DataError(f"{name} must have one entry per row, but some are sequences") from None
+    if hasattr(values, "dtype") or column.ndim != 1 or column.tolist() == list(values):
+        return column
+    kept = np.empty(len(column), dtype=object)
+    kept[:] = values
+    return kept
 
 
 def _as_labels(y: Any, n_rows: int) -> np.ndarray:
@@ -419,7 +460,7 @@ def _as_labels(y: Any, n_rows: int) -> np.ndarray:
 def _as_matrix(X: Any) -> tuple[Any, list[str] | None]:
     """X as a float array or CSR matrix, and the names of its columns if it has any."""
     if sparse.issparse(X):
-        return sparse.csr_matrix(X, dtype=_float_type(X.dtype)), None
+        return _canonical(sparse.csr_matrix(X, dtype=_float_type(X.dtype))), None
     names = [str(column) for column in X.columns] if hasattr(X, "columns") else None
     array = np.asarray(X)
     if array.ndim != 2:
@@ -436,17 +477,62 @@ def _as_matrix(X: Any) -> tuple[Any, list[str] | None]:
         raise DataError(f"X must hold numbers only: {error}") from None
 
 
+def _canonical(X: Any) -> Any:
+    """Sort the features of each row and add up what is stored twice, on which kernels rely."""
+    if len(X.indptr) == X.shape[0] + 1 and _leads_through(X.indptr, X.indices):
+        if first_bad_row(X.indptr, X.indices, X.shape[1]) < 0:
+            X.has_canonical_format = True
+            return X
+    try:
+        X.check_format(full_check=True)
+    except ValueError as error:
+        raise DataError(f"X is not a valid sparse matrix: {error}") from None
+    X = X.copy()  # it may share its arrays with the input
+    X.has_canonical_format = X.has_sorted_indices = False
+    X.sum_duplicates()
+    return X
+
+
+def _leads_through(indptr: np.ndarray, indices: np.ndarray) -> bool:
+    return indptr[0] == 0 and indptr[-1] == len(indices) and bool(np.all(np.diff(indptr) >= 0))
+
+
+def take_columns(X: Any, columns: np.ndarray) -> Any:
+    """Columns of an array or CSR matrix, in the order given."""
+    return _canonical(X[:, columns]) if sparse.issparse(X) else X[:, columns]
+
+
 def _float_type(dtype: Any) -> Any:
     return dtype if dtype in (np.float32, np.float64) else np.float64
 
 
-def _default_names(n_features: int) -> np.ndarray:
-    return np.array([str(number) for number in range(1, n_features + 1)], dtype=object)
+def default_names(n_features: int) -> np.ndarray:
+    """Numbers of the features, which are their names if they have no others."""
+    return _few_names(n_features) if n_features <= _FEW else numbers(range(n_features))
 
 
-def _as_names(names: Any, n_features: int) -> np.ndarray:
-    if names is None:
-        return _default_names(n_features)
+_FEW = 2**16
+
+
+@lru_cache(maxsize=8)
+def _few_names(n_features: int) -> np.ndarray:
+    names = numbers(range(n_features))
+    names.flags.writeable = False
+    return names
+
+
+def numbers(features: Iterable[int]) -> np.ndarray:
+    """1-based numbers, as names, of 0-based features."""
+    return np.array([str(feature + 1) for feature in features], dtype=object)
+
+
+def are_numbers(names: Iterable[str]) -> bool:
+    """Whether names say no more than the features' numbers."""
+    return all(name == str(number) for number, name in enumerate(names, start=1))
+
+
+def _as_names(names: Any, n_features: int) -> np.ndarray | None:
+    """Names as an array, checked; None if they are numbers."""
     names = np.array([str(name) for name in names], dtype=object)
     if len(names) != n_features:
         raise DataError(f"there are {len(names)} feature names but {n_features} features")
@@ -455,4 +541,4 @@ def _as_names(names: Any, n_features: int) -> np.ndarray:
         if name in seen:
             raise DataError(f"two features are named {name!r}")
         seen.add(name)
-    return names
+    return None if are_numbers(names) else names

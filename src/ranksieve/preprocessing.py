@@ -81,10 +81,10 @@ class _RankingDataMixin:
                 f"X has {data.n_features} features, but {type(self).__name__} is expecting "
                 f"{n_features} features as input"
             )
-        names = getattr(self, "feature_names_in_", data.feature_names)
-        different = np.flatnonzero(names != data.feature_names)
-        if data.has_feature_names and different.size:
-            column = different[0]
+        names = getattr(self, "feature_names_in_", None)
+        if names is None or not data.has_feature_names:
+            return
+        for column in np.flatnonzero(names != data.feature_names)[:1]:
             raise DataError(
                 f"feature {column} was {names[column]!r} when fitted, "
                 f"now it is {data.feature_names[column]!r}"

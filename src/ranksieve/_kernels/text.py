@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from ranksieve._kernels.decimal import BAD, HARD, parse_number
+from ranksieve._kernels.decimal import BAD, HARD, OK, parse_number
 
 # Why a line is refused. The caller turns the code and the place into a message.
 NO_ERROR = 0
@@ -24,6 +24,7 @@ MAX_INDEX = 2**31 - 2  # the largest that fits into a 32-bit 0-based index
 _QID = np.frombuffer(b"qid:", dtype=np.uint8)
 _DOCID = np.frombuffer(b"docid", dtype=np.uint8)
 _INC = np.frombuffer(b" inc =", dtype=np.uint8)
+_NULL = np.frombuffer(b"NULL", dtype=np.uint8)  # LETOR 3's word for a missing value
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -166,6 +167,8 @@ def _parse_pairs(text, at, bounds, table, indices, values, n_entries, hard, n_ha
 
         start = at + 1
         status, value, at = parse_number(text, start, table)
+        if status == BAD and _starts_with(text, start, _NULL):
+            status, value, at = OK, np.nan, start + _NULL.size
         if status == BAD or not _ends_token(text[at]):
             return BAD_VALUE, start, n_entries, n_hard, previous
         if status == HARD:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix, issparse, vstack
 
-from ranksieve.data import DataError, RankingData
+from ranksieve.data import DataError, RankingData, join_ids
 from ranksieve.io.files import explain_os_error, replacing
 from ranksieve.progress import track
 
@@ -95,9 +95,9 @@ def read_parquet(
     return RankingData(
         vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts),
         np.concatenate([batch.labels for batch in batches]),
-        np.concatenate([batch.qid for batch in batches]),
+        join_ids([batch.qid for batch in batches]),
         feature_names=batches[0].feature_names,
-        doc_ids=np.concatenate(documents) if documents else None,
+        doc_ids=join_ids(documents) if documents else None,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ranksieve.data import DataError, RankingData
+from ranksieve.data import DataError, RankingData, are_numbers
 from ranksieve.io.records import PathLike, get, get_texts, read_record, write_text
 
 
@@ -94,7 +94,7 @@ class Selection:
                 f"{place}: there are {n_features} features, but the selection was made from "
                 f"{self.n_features_in}{zeros if n_features < self.n_features_in else ''}"
             )
-        if names is None or not (self.has_feature_names and _say_more_than_numbers(names)):
+        if names is None or not self.has_feature_names or are_numbers(names):
             return
         for feature in self.features:
             if names[feature.index] != feature.name:
@@ -127,17 +127,13 @@ class Selection:
         if isinstance(X, RankingData):
             if X.n_features != self.n_features_in:
                 return X
-            self.check_fits(X.n_features, X.feature_names, "data")
+            self.check_fits(X.n_features, X.feature_names if X.has_feature_names else None, "data")
             return X.take_features(self.columns)
         if np.ndim(X) != 2 or X.shape[1] != self.n_features_in:
             return X
         if hasattr(X, "iloc"):
             return X.iloc[:, self.columns]
         return X[:, self.columns.tolist()]
-
-
-def _say_more_than_numbers(names: Sequence[str] | np.ndarray) -> bool:
-    return any(name != str(number) for number, name in enumerate(names, start=1))
 
 
 def write_selection(selection: Selection, path: PathLike) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ranksieve.data import Block, RankingData, group_rows
+from ranksieve.data import Block, RankingData, group_rows, join_ids
 from ranksieve.io.shard_store import ShardStore
 
 
@@ -189,6 +189,4 @@ def _join_documents(
         np.full(len(y), "", dtype=object) if part is None else part
         for part, y in zip(documents, labels, strict=True)
     ]
-    if len({part.dtype for part in filled}) > 1:  # joined as they are, 1 could become "1.0"
-        filled = [part.astype(object) for part in filled]
-    return np.concatenate(filled)
+    return join_ids(filled)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ranksieve.data import DataError, RankingData
+from ranksieve.data import DataError, RankingData, are_numbers, same_names
 from ranksieve.io import is_parquet
 from ranksieve.io.letor_blocks import Grammar, are_integers, decode, header_names, read_blocks
 from ranksieve.io.parquet import read_batches
@@ -82,12 +82,12 @@ def write_shards(
     with replacing_directory(Path(directory), overwrite=overwrite) as temporary:
         store = ShardStore(temporary)
         filler = None
-        names = np.array([], dtype=object)
+        first = None
         for number, data in enumerate(pieces, start=1):
             if not isinstance(data, RankingData):
                 raise TypeError(f"expected a RankingData, got {type(data).__name__}")
             if filler is None:
-                names = data.feature_names
+                first = data.take_queries([])
                 filler = ShardFiller(
                     store,
                     shard_bytes=shard_bytes,
@@ -95,11 +95,12 @@ def write_shards(
                     is_sparse=data.is_sparse if sparse is None else sparse,
                     width=data.n_features,
                 )
-            _check_piece(data, number, names, filler.dtype if dtype is None else None)
+            _check_piece(data, number, first, filler.dtype if dtype is None else None)
             _add_piece(filler, data, number, shard_bytes)
-        if filler is None or not filler.places:
+        if first is None or filler is None or not filler.places:
             raise DataError(f"{directory}: there are no rows to write")
-        _finish(filler, store, names.tolist(), _settle_ids(list(filler.places)))
+        names = first.feature_names.tolist() if first.has_feature_names else None
+        _finish(filler, store, names, _settle_ids(list(filler.places)))
 
 
 def _float_type(dtype: Any) -> np.dtype[Any]:
@@ -109,13 +110,13 @@ def _float_type(dtype: Any) -> np.dtype[Any]:
 
 
 def _check_piece(
-    data: RankingData, number: int, names: np.ndarray, dtype: np.dtype[Any] | None
+    data: RankingData, number: int, first: RankingData, dtype: np.dtype[Any] | None
 ) -> None:
-    if data.n_features != len(names):
+    if data.n_features != first.n_features:
         raise DataError(
-            f"piece 1 has {len(names)} features but piece {number} has {data.n_features}"
+            f"piece 1 has {first.n_features} features but piece {number} has {data.n_features}"
         )
-    if np.any(data.feature_names != names):
+    if not same_names(data, first):
         raise DataError(f"piece 1 and piece {number} have different feature names")
     if dtype is not None and data.X.dtype != dtype:
         raise DataError(
@@ -169,12 +170,11 @@ def _finish(
     query_ids: np.ndarray | list[str],
 ) -> None:
     filler.flush()
-    default = [str(feature + 1) for feature in range(filler.width)]
     store.finish(
         n_features=filler.width,
         dtype=filler.dtype,
         sparse=filler.is_sparse,
-        feature_names=None if names == default else names,
+        feature_names=None if names is None or are_numbers(names) else names,
         query_ids=query_ids,
     )
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
-from ranksieve.data import Block, DataError, RankingData
+from ranksieve.data import Block, DataError, RankingData, default_names, numbers, take_columns
 from ranksieve.io.files import explain_os_error
 from ranksieve.io.shard_files import Checks, ShardFiles
 from ranksieve.io.shard_format import (
@@ -112,6 +112,11 @@ def _read_manifest(path: Path) -> Manifest:
         raise DataError(f"{path / MANIFEST}: {error}") from None
 
 
+def _kept_numbers(columns: np.ndarray) -> np.ndarray | None:
+    """Names of some features that have only numbers; None if they are the first ones."""
+    return None if np.array_equal(columns, np.arange(len(columns))) else numbers(columns)
+
+
 class Shards:
     """An opened directory of shards; made by :func:`open_shards`.
 
@@ -193,17 +198,21 @@ class Shards:
     @property
     def feature_names(self) -> np.ndarray:
         """Names of the features; object array of shape (features,)."""
-        names = self._opened.feature_names
-        if names is None:
-            names = [str(feature + 1) for feature in range(self._opened.n_features)]
-        named = np.array(names, dtype=object)
-        return named if self.columns is None else named[self.columns]
+        names = self._names
+        return default_names(self.n_features) if names is None else names
 
     @property
     def has_feature_names(self) -> bool:
         """Whether the names say more than the features' numbers."""
-        kept = self.columns is not None and np.any(self.columns != np.arange(len(self.columns)))
-        return self._opened.feature_names is not None or bool(kept)
+        return self._names is not None
+
+    @property
+    def _names(self) -> np.ndarray | None:
+        names = self._opened.feature_names
+        if names is None:
+            return None if self.columns is None else _kept_numbers(self.columns)
+        named = np.array(names, dtype=object)
+        return named if self.columns is None else named[self.columns]
 
     @property
     def query_ids(self) -> np.ndarray:
@@ -245,7 +254,7 @@ class Shards:
             X.copy() if self.is_sparse else np.array(X),
             files.y,
             np.repeat(files.query_ids, np.diff(files.query_ptr)),
-            feature_names=self.feature_names,
+            feature_names=self._names,
             doc_ids=files.doc_ids,
         )
 
@@ -258,7 +267,7 @@ class Shards:
             self._read_csr() if self.is_sparse else self._read_dense(),
             np.concatenate([files.y for files in shards]),
             np.repeat(self.query_ids, counts),
-            feature_names=self.feature_names,
+            feature_names=self._names,
             doc_ids=None if self._opened.doc_ids is None else np.concatenate(documents),
         )
 
@@ -325,7 +334,7 @@ class Shards:
         return self._kept(files.matrix)
 
     def _kept(self, matrix: Any) -> Any:
-        return matrix if self.columns is None else matrix[:, self.columns]
+        return matrix if self.columns is None else take_columns(matrix, self.columns)
 
     def _all_files(self) -> list[ShardFiles]:
         return [self._files(number) for number in range(self.n_shards)]
