@@ -171,10 +171,10 @@ def test_threads_do_not_change_a_bit():
 # The programs themselves
 
 
-def peer_data(seed, grades=3):
+def peer_data(seed, grades=3, longest=29):
     """Ties, one-document queries and queries without relevant documents."""
     rng = np.random.default_rng(seed)
-    lengths = np.concatenate([[1, 1, 2], rng.integers(1, 30, 40)])
+    lengths = np.concatenate([[1, 1, 2], rng.integers(1, longest + 1, 40)])
     n = lengths.sum()
     qid = np.repeat(np.arange(len(lengths)), lengths)
     labels = np.where(rng.random(n) < 0.6, 0, rng.integers(0, grades, n)).astype(float)
@@ -207,35 +207,53 @@ def test_lightgbm(seed):
         assert ours[name.upper()] == pytest.approx(value, rel=1e-10)
 
 
-def xgboost_values(labels, scores, lengths, metrics):
+def xgboost_values(labels, scores, lengths, metrics, **parameters):
     xgboost = pytest.importorskip("xgboost")
     matrix = xgboost.DMatrix(np.zeros((len(labels), 1)), label=labels)
     matrix.set_group(lengths)
     matrix.set_base_margin(scores)
-    parameters = {"objective": "rank:ndcg", "eval_metric": metrics, "base_score": 0.5}
-    booster = xgboost.train(parameters, matrix, num_boost_round=0)
+    usual = {"objective": "rank:ndcg", "eval_metric": metrics, "base_score": 0.5}
+    booster = xgboost.train(usual | parameters, matrix, num_boost_round=0)
     pairs = booster.eval(matrix).split("\t")[1:]
     return {name.removeprefix("eval-"): float(v) for name, v in (p.rsplit(":", 1) for p in pairs)}
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_xgboost_graded(seed):
-    labels, scores, qid, lengths = peer_data(seed)
-    names = ["ndcg", "ndcg@1", "ndcg@3", "ndcg@10", "ndcg@40", "ndcg@10-"]
-    theirs = xgboost_values(labels, scores, lengths, names)
+def assert_equals_xgboost(case, names, convention="xgboost", **parameters):
+    labels, scores, qid, lengths = case
+    theirs = xgboost_values(labels, scores, lengths, names, **parameters)
     for name in names:
-        ours = evaluate(labels, scores, qid, name, "xgboost").mean.popitem()[1]
-        assert ours == pytest.approx(theirs[name], rel=1e-6), name
+        ours = evaluate(labels, scores, qid, name.replace("pre", "p"), convention)
+        assert ours.mean.popitem()[1] == pytest.approx(theirs[name], rel=1e-6), name
 
 
+GRADED = ["ndcg", "ndcg-", "ndcg@1", "ndcg@3", "ndcg@10", "ndcg@32", "ndcg@100", "ndcg@10-"]
+BINARY = ["map", "map-", "map@1", "map@3", "map@40", "map@3-", "pre@1", "pre@3", "pre@10", "pre@50"]
+
+
+@pytest.mark.parametrize("longest", [29, 31, 33, 64, 200])  # it stops at 32 without a cutoff
 @pytest.mark.parametrize("seed", range(5))
-def test_xgboost_binary(seed):
-    labels, scores, qid, lengths = peer_data(seed, grades=2)
-    names = ["map", "map@1", "map@3", "map@40", "map@3-", "pre@1", "pre@3", "pre@10"]
-    theirs = xgboost_values(labels, scores, lengths, names)
-    for name in names:
-        ours = evaluate(labels, scores, qid, name.replace("pre", "p"), "xgboost").mean.popitem()[1]
-        assert ours == pytest.approx(theirs[name], rel=1e-6), name
+def test_xgboost(seed, longest):
+    assert_equals_xgboost(peer_data(seed, longest=longest), GRADED)
+    assert_equals_xgboost(peer_data(seed, grades=2, longest=longest), [*BINARY, "ndcg"])
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"lambdarank_pair_method": "topk", "lambdarank_num_pair_per_sample": 8},
+        {"lambdarank_pair_method": "mean"},
+        {"objective": "rank:pairwise"},
+        {"objective": "reg:squarederror"},
+    ],
+)
+def test_xgboost_measures_the_same_whatever_it_trains_for(parameters):
+    assert_equals_xgboost(peer_data(0, longest=100), GRADED, **parameters)
+
+
+def test_xgboost_with_linear_gains():
+    pytest.importorskip("xgboost", minversion="3.0", reason="XGBoost 2 ignores ndcg_exp_gain")
+    linear = dataclasses.replace(CONVENTIONS["xgboost"], gain="linear")
+    assert_equals_xgboost(peer_data(0, longest=100), GRADED, linear, ndcg_exp_gain=False)
 
 
 @pytest.mark.parametrize("seed", range(5))

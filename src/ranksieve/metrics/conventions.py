@@ -32,6 +32,8 @@ class Convention:
     ties : {"stable", "average", "document"}
         Order of equal scores: as in the input, expectation over all orders, or by descending
         document id.
+    longest : int or None
+        Ranks that count in NDCG and AP without a cutoff; None for the whole list.
     relevance : float
         Smallest label that counts as relevant in AP, P and RR.
     average_precision : {"relevant", "cutoff", "whole"}
@@ -51,6 +53,7 @@ class Convention:
     empty: float = 0.0
     short_list: Literal["truncate", "zero"] = "truncate"
     ties: Literal["stable", "average", "document"] = "stable"
+    longest: int | None = None
     relevance: float = 1.0
     average_precision: Literal["relevant", "cutoff", "whole"] = "relevant"
     precision: Literal["cutoff", "list", "zero"] = "cutoff"
@@ -84,7 +87,14 @@ CONVENTIONS: dict[str, Convention] = {
         _letor("mslr", relevance=2),
         Convention("lightgbm", empty=1, average_precision="cutoff", undefined=("P",)),
         Convention(
-            "xgboost", empty=1, average_precision="cutoff", precision="list", single_precision=True
+            # As of 3.2. Without a cutoff its measures look at 32 ranks, the default of a parameter
+            # of its objectives; what a user gives that parameter does not change them.
+            "xgboost",
+            empty=1,
+            longest=32,
+            average_precision="cutoff",
+            precision="list",
+            single_precision=True,
         ),
         Convention("ranklib", average_precision="whole", precision="list"),
         Convention("trec", gain="linear", ties="document", single_precision=True),

@@ -108,7 +108,7 @@ class NDCG(Measure):
     Parameters
     ----------
     cutoff : int, optional
-        k; by default the whole list.
+        k; by default the whole list, or what the convention has in its place.
     empty : float, optional
         Value of a query without relevant documents, if not the convention's. XGBoost's names
         that end in ``-``, such as ``ndcg@10-``, mean 0.
@@ -124,7 +124,7 @@ class NDCG(Measure):
     def _prepare(self, labels: _Labels, convention: Convention) -> Prepared:
         gains = convention.gains(labels.y)
         discounts = convention.discounts(labels.lengths.max())
-        cutoff = _NO_CUTOFF if self.cutoff is None else self.cutoff
+        cutoff = self.cutoff or convention.longest or _NO_CUTOFF
         ideal = np.empty(len(labels.lengths))
         over_queries(
             kernel.ideal_dcg, labels.query_ptr, gains, discounts, cutoff, labels.query_ptr, ideal
@@ -181,7 +181,7 @@ class MAP(_BinaryMeasure):
     Parameters
     ----------
     cutoff : int, optional
-        AP@k: the sum stops at k.
+        AP@k: the sum stops at k; by default at the end of the list, or where the convention stops.
     rel : float, optional
         Smallest relevant label, if not the convention's.
     empty : float, optional
@@ -194,7 +194,9 @@ class MAP(_BinaryMeasure):
     def _prepare(self, labels: _Labels, convention: Convention) -> Prepared:
         relevant = self._relevant(labels, convention)
         norm = labels.sums(relevant)
-        cutoff = None if convention.average_precision == "whole" else self.cutoff
+        cutoff = self.cutoff or convention.longest
+        if convention.average_precision == "whole":
+            cutoff = None
         if cutoff is not None and convention.average_precision == "cutoff":
             norm = np.minimum(norm, cutoff)
         empty = convention.empty if self.empty is None else self.empty
