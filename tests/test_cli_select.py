@@ -271,6 +271,13 @@ def test_held_out_data_have_the_features_of_the_data(run, planted, divided, tmp_
     assert "other.parquet: its features are not named as in" in run(*command, other)[2]
 
 
+def test_a_convention_with_a_label(run):
+    command = ["select", "--demo", "--method", "gas-e", "-k", 3, "--json", "--param"]
+    status, output, errors = run(*command, "convention=standard:2")
+    assert (status, errors) == (0, "")
+    assert json.loads(output)["parameters"]["convention"] == "standard:2"
+
+
 def test_the_list_of_methods(run):
     status, output, _ = run("select", "--methods")
     assert status == 0
@@ -289,6 +296,7 @@ def test_the_list_of_methods(run):
         (["--set", "c"], "--param needs NAME=VALUE, got 'c'"),
         (["--set", "c=1", "--set", "c=2"], "--param c is given twice"),
         (["--set", "c=-1"], "error: The 'c' parameter of GAS must be a float in the range [0.0"),
+        (["--param", "convention=x"], "error: The 'convention' parameter of GAS must be the name"),
         (["--set", "importance=mapp"], "error: unknown measure 'mapp'; known are"),
         (["-k", "0"], "error: The 'n_features_to_select' parameter of GAS must be an int"),
         (["-k", "many"], "error: The 'n_features_to_select' parameter of GAS must be an int"),

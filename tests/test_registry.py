@@ -5,7 +5,7 @@ import math
 import pytest
 from sklearn.model_selection import ParameterGrid
 
-from ranksieve import load_demo, rankers, selectors
+from ranksieve import load_demo, make_ranking, rankers, selectors
 from ranksieve.base import Ranker, RankSelector
 from ranksieve.metrics import NDCG
 from ranksieve.rankers.registry import RANKERS, make_ranker
@@ -169,3 +169,40 @@ class TestRecord:
         data, _ = load_demo()
         selector = make_selector("gas-e", 1, importance=NDCG(5)).fit(data)
         assert record_selection(selector, data, "gas-e", []).parameters["importance"] == "NDCG@5"
+
+
+WITH_CONVENTION = {
+    name: (method, make)
+    for registry, make in ((METHODS, make_selector), (RANKERS, make_ranker))
+    for name, method in registry.items()
+    if "convention" in method.defaults
+}
+
+
+@pytest.mark.parametrize("name", WITH_CONVENTION)
+class TestConventions:
+    """Whatever has a convention takes all that ``get_convention`` does."""
+
+    def test_names_with_a_label_are_taken(self, name):
+        method, make = WITH_CONVENTION[name]
+        data, _ = make_ranking(12, n_informative=2, n_redundant=0, n_noise=2, random_state=0)
+        train, held_out = data.take_queries(range(8)), data.take_queries(range(8, 12))
+        beside = {"eval_set": held_out} if method.uses_held_out_data else {}
+        own = {"measure": "map"} if "measure" in method.defaults else {}
+        made = make(name, **own, convention="standard:2")
+        if "n_features_to_select" in method.defaults:
+            made.set_params(n_features_to_select=2)
+        made.fit(train, **beside)
+
+    @pytest.mark.parametrize("wrong", ["nonsense", "standard:high", "standard:nan", 2, None])
+    def test_others_are_refused_with_a_list(self, name, wrong):
+        wrong_one = WITH_CONVENTION[name][1](name, convention=wrong)
+        with pytest.raises(
+            ValueError, match="standard, letor3, .*, and NAME:LABEL with"
+        ) as refused:
+            wrong_one._validate_params()
+        assert f"Got {wrong!r} instead" in str(refused.value)
+
+
+def test_many_have_a_convention():
+    assert len(WITH_CONVENTION) >= 30

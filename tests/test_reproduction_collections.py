@@ -1,8 +1,9 @@
 """Which collection is at hand."""
 
+import numpy as np
 import pytest
 
-from ranksieve import make_ranking, write_letor
+from ranksieve import RankingData, make_ranking, write_letor
 from ranksieve.data import DataError
 from ranksieve.reproduction import published_fs_ed, published_letor
 from ranksieve.reproduction.collections import KNOWN, open_at_hand, recognized
@@ -18,6 +19,21 @@ def write_collection(directory, n_queries=9):
             n_queries, n_informative=3, n_redundant=1, n_noise=3, random_state=number
         )
         write_letor(data._replace(qid=data.qid + 100 * number), directory / f"S{number}.txt")
+    return directory
+
+
+def write_like_ohsumed(directory, largest=1.0):
+    """Write random features and grades as many as OHSUMED has, which is how it is recognized."""
+    rng = np.random.default_rng(0)
+    lengths = np.full(106, 152) + (np.arange(106) < 28)
+    qid = np.repeat(np.arange(106), lengths)
+    X = rng.integers(0, 101, (len(qid), 45)) / 100
+    grades = np.digitize(X[:, 0] + rng.normal(0, 0.5, len(qid)), [1.0, 1.4]).astype(float)
+    directory.mkdir(exist_ok=True)
+    for number in range(1, 6):
+        rows = qid % 5 == number % 5
+        part = RankingData(X[rows] * largest, grades[rows], qid[rows])
+        write_letor(part, directory / f"S{number}.txt")
     return directory
 
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from ranksieve.reproduction import GASReproduction, reproduce_gas
+from ranksieve.reproduction import GASReproduction, gas, reproduce_gas
 from ranksieve.reproduction.collections import Facts
 from ranksieve.reproduction.gas import KS, MEASURES, RANKER, SELECTORS
 from ranksieve.study import results  # Outcomes is no class of tests
 from ranksieve.tables.reproduction import gas_reproduction_tables
 from tests.test_cli import runner
-from tests.test_reproduction_collections import write_collection
+from tests.test_reproduction_collections import write_collection, write_like_ohsumed
 
 FOLD = results.FoldSummary("Trial1", 2, 2, [1])
 NUMBERS = [k for k in KS if isinstance(k, int)]
@@ -129,26 +129,25 @@ class TestOtherCollections:
         roles = {(fold.n_train, fold.n_vali, len(fold.query_ids)) for fold in study.folds}
         assert roles == {(15, 15, 15)}
 
-    def test_only_the_top_grade_counts_on_ohsumed(self, directory, monkeypatch):
-        from ranksieve.reproduction import collections, gas
 
-        asked = []
+@pytest.fixture(scope="module")
+def like_ohsumed(tmp_path_factory):
+    return write_like_ohsumed(tmp_path_factory.mktemp("data") / "ours")
 
-        class Study:
-            def __init__(self, collection, **settings):
-                asked.append(settings)
 
-            def run(self):
-                return None
+class TestOHSUMED:
+    @pytest.fixture
+    def command(self, like_ohsumed, monkeypatch):
+        monkeypatch.setattr(gas, "KS", (1, 2))  # of which nothing here depends on the number
+        return ["reproduce", "gas", "--data", like_ohsumed, "--seeds", 1, "--json"]
 
-        monkeypatch.setattr(gas, "Study", Study)
-        for known_as, wanted, expected in (
-            ("OHSUMED", None, "standard:2"),
-            ("OHSUMED", "letor3", "letor3"),
-            (None, None, "standard"),
-        ):
-            known = collections.Known("OHSUMED", None, None, 7, "letor3") if known_as else None
-            monkeypatch.setattr(collections, "recognized", lambda *sizes, known=known: known)
-            facts = reproduce_gas(directory, convention=wanted).facts
-            assert facts.convention == asked[-1]["convention"] == expected
-            assert asked[-1]["parameters"]["gas-e"]["convention"] == expected
+    def test_only_the_top_grade_counts(self, capsys, command):
+        status, output, errors = runner(capsys)(*command)
+        assert (status, errors) == (0, "")
+        found = json.loads(output)
+        assert (found["known_as"], found["convention"]) == ("OHSUMED", "standard:2")
+        assert len(found["findings"]) == 4
+
+    def test_unless_another_convention_is_asked_for(self, capsys, command):
+        found = json.loads(runner(capsys)(*command, "--convention", "letor3")[1])
+        assert (found["known_as"], found["convention"]) == ("OHSUMED", "letor3")

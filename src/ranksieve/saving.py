@@ -11,7 +11,7 @@ from ranksieve._version import __version__
 from ranksieve.data import DataError
 from ranksieve.io.model import SavedModel
 from ranksieve.io.selection import Selection
-from ranksieve.metrics import CONVENTIONS, Convention, Measure
+from ranksieve.metrics import Convention, Measure, get_convention
 
 
 class Trained(Protocol):
@@ -56,14 +56,20 @@ def _plain(name: str, value: Any) -> Any:
         return {str(key): _plain(name, item) for key, item in value.items()}
     if isinstance(value, (np.ndarray, np.generic)):
         return _plain(name, value.tolist())
-    if isinstance(value, Measure) or (
-        isinstance(value, Convention) and CONVENTIONS.get(value.name) == value
-    ):
+    if isinstance(value, Measure) or (isinstance(value, Convention) and _is_named(value)):
         return value.name
     raise ValueError(
         f"parameter {name}={value!r} cannot be written to a file; give it a name or a number with "
         f"set_params({name}=...)"
     )
+
+
+def _is_named(convention: Convention) -> bool:
+    """Whether its name gives the same convention again."""
+    try:
+        return get_convention(convention.name) == convention
+    except ValueError:
+        return False
 
 
 def numbers(learned: Mapping[str, Any], key: str, *shape: int | None) -> np.ndarray:

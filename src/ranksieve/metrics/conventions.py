@@ -6,6 +6,7 @@ how its digits came about.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -68,6 +69,10 @@ class Convention:
             raise DataError(f"the gain 2^{labels.max():g} - 1 is too large; try convention='trec'")
         return labels if self.gain == "linear" else np.exp2(labels) - 1
 
+    def averages_ties(self, ties: Literal["stable", "average"] | None = None) -> bool:
+        """Whether equal scores count by the expectation over their orders, unless told so."""
+        return (ties or self.ties) == "average"
+
     def discounts(self, n_ranks: int) -> np.ndarray:
         """Discount of each rank from 1 to ``n_ranks``."""
         ranks = np.arange(1, n_ranks + 1, dtype=np.float64)
@@ -103,6 +108,11 @@ CONVENTIONS: dict[str, Convention] = {
 }
 
 
+def known_names() -> str:
+    """What :func:`get_convention` takes, in words."""
+    return f"{', '.join(CONVENTIONS)}, and NAME:LABEL with the smallest relevant label"
+
+
 def get_convention(convention: str | Convention) -> Convention:
     """Look up a convention by name.
 
@@ -118,14 +128,15 @@ def get_convention(convention: str | Convention) -> Convention:
         return convention
     name, colon, label = convention.partition(":")
     if name not in CONVENTIONS:
-        known = ", ".join(CONVENTIONS)
-        raise ValueError(f"unknown convention {convention!r}; known are {known}")
+        raise ValueError(f"unknown convention {convention!r}; known are {known_names()}")
     if not colon:
         return CONVENTIONS[name]
     try:
         relevance = float(label)
     except ValueError:
+        relevance = math.nan
+    if not math.isfinite(relevance):
         raise ValueError(
             f"convention {convention!r}: after the colon should be the smallest relevant label"
-        ) from None
+        )
     return replace(CONVENTIONS[name], name=convention, relevance=relevance)

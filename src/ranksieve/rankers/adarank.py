@@ -12,7 +12,8 @@ from ranksieve._kernels.boosting import feature_values
 from ranksieve.base import Ranker
 from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of
-from ranksieve.metrics import CONVENTIONS, Convention, Measure, parse_measure
+from ranksieve.metrics import Convention, Measure, parse_measure
+from ranksieve.metrics.constraints import A_CONVENTION
 from ranksieve.rankers.linear import LinearRanker
 from ranksieve.rankers.stages import Columns, Measured, Rounds, block_weights, first_of_best
 from ranksieve.statistics import chunks, locating
@@ -200,7 +201,7 @@ class AdaRank(LinearRanker):
         "reweighting": [StrOptions({"model", "multiply"})],
         "eval_measure": [str, Measure, None],
         "patience": [Interval(Integral, 1, None, closed="left"), None],
-        "convention": [StrOptions(set(CONVENTIONS)), Convention],
+        "convention": A_CONVENTION,
         "ties": [StrOptions({"average", "stable"})],
     }
 

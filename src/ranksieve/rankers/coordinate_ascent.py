@@ -14,7 +14,8 @@ from ranksieve._kernels.scoring import score_models
 from ranksieve.base import Ranker
 from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of
-from ranksieve.metrics import CONVENTIONS, Convention, Measure, parse_measure
+from ranksieve.metrics import Convention, Measure, parse_measure
+from ranksieve.metrics.constraints import A_CONVENTION
 from ranksieve.rankers.linear import LinearRanker
 from ranksieve.rankers.stages import ROUNDING, Columns, Measured, block_weights, first_of_best
 from ranksieve.statistics import chunks, locating
@@ -196,7 +197,7 @@ class CoordinateAscent(LinearRanker):
         "n_steps": [Interval(Integral, 1, 60, closed="both")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_passes": [Interval(Integral, 1, None, closed="left")],
-        "convention": [StrOptions(set(CONVENTIONS)), Convention],
+        "convention": A_CONVENTION,
         "ties": [StrOptions({"average", "stable"})],
         "random_state": ["random_state"],
     }

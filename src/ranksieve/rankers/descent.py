@@ -18,7 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 from ranksieve.base import Ranker
 from ranksieve.data import Block, DataError, RankingData
 from ranksieve.engine import LocalEngine, Source, Workers, engine_of
-from ranksieve.metrics import CONVENTIONS, Convention, Measure, parse_measure
+from ranksieve.metrics import Convention, Measure, parse_measure
+from ranksieve.metrics.constraints import A_CONVENTION
 from ranksieve.rankers.losses import LOSSES
 from ranksieve.rankers.networks import (
     ACTIVATIONS,
@@ -138,7 +139,7 @@ class GradientRanker(Ranker):
         "epochs": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "measure": [str, Measure],
-        "convention": [StrOptions(set(CONVENTIONS)), Convention],
+        "convention": A_CONVENTION,
         "patience": [Interval(Integral, 1, None, closed="left")],
         "standardize": ["boolean"],
         "random_state": ["random_state"],

@@ -22,7 +22,8 @@ from ranksieve._kernels.boosting import (
 from ranksieve.base import Ranker
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, Workers, engine_of
-from ranksieve.metrics import CONVENTIONS, Convention, Measure
+from ranksieve.metrics import Convention, Measure
+from ranksieve.metrics.constraints import A_CONVENTION
 from ranksieve.rankers.stages import ROUNDING, Rounds, block_weights, first_of_best
 from ranksieve.saving import numbers
 from ranksieve.statistics import chunks, locating
@@ -205,7 +206,7 @@ class RankBoost(Ranker):
         "directions": [StrOptions({"both", "descending"})],
         "measure": [str, Measure],
         "patience": [Interval(Integral, 1, None, closed="left"), None],
-        "convention": [StrOptions(set(CONVENTIONS)), Convention],
+        "convention": A_CONVENTION,
         "ties": [StrOptions({"average", "stable"})],
     }
 

@@ -12,7 +12,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ranksieve.data import DataError
 from ranksieve.engine import Source, Workers, engine_of
-from ranksieve.metrics import CONVENTIONS, Convention, Measure, parse_measure
+from ranksieve.metrics import Convention, Measure, parse_measure
+from ranksieve.metrics.constraints import A_CONVENTION
 from ranksieve.rankers.linear import LinearRanker
 from ranksieve.rankrls.ridge import RidgeRows, decompose
 from ranksieve.statistics import locating
@@ -138,7 +139,7 @@ class RankRLSCV(LinearRanker):
         **LinearRanker._parameter_constraints,
         "lams": ["array-like"],
         "measure": [str, Measure],
-        "convention": [StrOptions(set(CONVENTIONS)), Convention],
+        "convention": A_CONVENTION,
         "ties": [StrOptions({"average", "stable"})],
     }
 

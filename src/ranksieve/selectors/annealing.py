@@ -16,7 +16,8 @@ from ranksieve.base import RankSelector
 from ranksieve.data import Block, DataError
 from ranksieve.densities import Part
 from ranksieve.engine import Source, Workers, engine_of
-from ranksieve.metrics import CONVENTIONS, Convention, Measure, parse_measure
+from ranksieve.metrics import Convention, Measure, parse_measure
+from ranksieve.metrics.constraints import A_CONVENTION
 from ranksieve.progress import track
 from ranksieve.rankers.stages import ROUNDING
 from ranksieve.rankrls.model import Products, ridge
@@ -217,7 +218,7 @@ class SimulatedAnnealing(HeldOutSelector):
         "start_temperature": [Interval(Real, 0, None, closed="neither")],
         "end_temperature": [Interval(Real, 0, None, closed="neither")],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "convention": [StrOptions(set(CONVENTIONS)), Convention],
+        "convention": A_CONVENTION,
         "ties": [StrOptions({"average", "stable"})],
         "random_state": ["random_state"],
     }

@@ -15,7 +15,8 @@ from ranksieve._kernels.scoring import score_models
 from ranksieve.base import RankSelector
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source, engine_of
-from ranksieve.metrics import CONVENTIONS, Convention, Measure, parse_measure
+from ranksieve.metrics import Convention, Measure, parse_measure
+from ranksieve.metrics.constraints import A_CONVENTION
 from ranksieve.progress import track
 from ranksieve.selectors.best_first_ascent import Ascent, Node
 from ranksieve.selectors.best_first_search import BestFirstSearch, Promise
@@ -158,7 +159,7 @@ class FSBFS(RankSelector):
         "n_steps": [Interval(Integral, 1, 60, closed="both")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_changes": [Interval(Integral, 0, None, closed="left")],
-        "convention": [StrOptions(set(CONVENTIONS)), Convention],
+        "convention": A_CONVENTION,
         "ties": [StrOptions({"average", "stable"})],
     }
 

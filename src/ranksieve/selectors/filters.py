@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import RankSelector
 from ranksieve.engine import Source
-from ranksieve.metrics import CONVENTIONS, Convention, Measure
+from ranksieve.metrics import Convention, Measure
+from ranksieve.metrics.constraints import A_CONVENTION
 from ranksieve.selectors.greedy import Step
 from ranksieve.selectors.quality import Quality, feature_quality
 from ranksieve.similarity import METHODS, feature_similarity
@@ -28,7 +29,7 @@ class ImportanceFilter(RankSelector):
         **RankSelector._parameter_constraints,
         "importance": [str, Measure],
         "both_directions": ["boolean"],
-        "convention": [StrOptions(set(CONVENTIONS)), Convention],
+        "convention": A_CONVENTION,
         "ties": [StrOptions({"average", "stable"})],
     }
 

@@ -14,7 +14,8 @@ from ranksieve.engine import Source
 from ranksieve.margins.mean_loss import mean_loss
 from ranksieve.margins.penalties import Weighted
 from ranksieve.margins.sparse import SparseNewton
-from ranksieve.metrics import CONVENTIONS, Convention, Measure
+from ranksieve.metrics import Convention, Measure
+from ranksieve.metrics.constraints import A_CONVENTION
 from ranksieve.selectors.embedded import EmbeddedSelector
 from ranksieve.selectors.quality import feature_quality
 from ranksieve.similarity import METHODS, feature_similarity
@@ -126,7 +127,7 @@ class FSMRank(EmbeddedSelector):
         "importance": [str, Measure],
         "cost": [StrOptions({"inverse", "complement"})],
         "similarity": [StrOptions(set(METHODS)), callable],
-        "convention": [StrOptions(set(CONVENTIONS)), Convention],
+        "convention": A_CONVENTION,
         "ties": [StrOptions({"average", "stable"})],
     }
     _is_nested = True

@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ranksieve.base import RankSelector
 from ranksieve.data import RankingData
 from ranksieve.engine import Source, Workers, engine_of
-from ranksieve.metrics import CONVENTIONS, Convention, Measure, parse_measure
+from ranksieve.metrics import Convention, Measure, parse_measure
+from ranksieve.metrics.constraints import A_CONVENTION
 from ranksieve.rankrls.model import Model, Products, ReplayedModel, SampledModel
 from ranksieve.rankrls.residuals import (
     LeaveQueryOut,
@@ -153,7 +154,7 @@ class GreedyRankRLS(RankSelector):
         "max_features": [Interval(Integral, 1, None, closed="left"), None],
         "epsilon": [Interval(Real, 0, None, closed="left")],
         "nu": [Interval(Real, 0, 1, closed="both")],
-        "convention": [StrOptions(set(CONVENTIONS)), Convention],
+        "convention": A_CONVENTION,
         "ties": [StrOptions({"average", "stable"})],
         "random_state": ["random_state"],
     }

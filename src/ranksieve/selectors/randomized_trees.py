@@ -15,7 +15,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ranksieve.data import Block
 from ranksieve.densities import Part
 from ranksieve.engine import Source, Workers, engine_of
-from ranksieve.metrics import CONVENTIONS, Convention, Measure, parse_measure
+from ranksieve.metrics import Convention, Measure, parse_measure
+from ranksieve.metrics.constraints import A_CONVENTION
 from ranksieve.progress import track
 from ranksieve.rankers.lightgbm_data import as_known
 from ranksieve.rankers.stages import Measured, first_of_best
@@ -151,7 +152,7 @@ class RandomizedBoostedTrees(TreeSelector, HeldOutSelector):
         "elimination": [Interval(Real, 0, 1, closed="neither")],
         "measure": [str, Measure],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "convention": [StrOptions(set(CONVENTIONS)), Convention],
+        "convention": A_CONVENTION,
         "ties": [StrOptions({"average", "stable"})],
     }
 

@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ranksieve.base import Ranker, RankSelector, as_source
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source, in_memory
-from ranksieve.metrics import CONVENTIONS, Convention, Measure, parse_measure
+from ranksieve.metrics import Measure, parse_measure
+from ranksieve.metrics.constraints import A_CONVENTION
 from ranksieve.rankers import RankRLS, as_ranker
 from ranksieve.selectors.checkpoint import Checkpoint, fingerprint
 from ranksieve.selectors.choices import feature_indices
@@ -45,7 +46,7 @@ class WrapperSelector(HeldOutSelector):
         "exclude": ["array-like"],
         "groups": ["array-like", None],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "convention": [StrOptions(set(CONVENTIONS)), Convention],
+        "convention": A_CONVENTION,
         "ties": [StrOptions({"average", "stable"})],
         "checkpoint": "no_validation",
         "random_state": ["random_state"],

@@ -1,0 +1,30 @@
+"""What scikit-learn's check of parameters takes for a convention."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.utils._param_validation import StrOptions
+
+from ranksieve.metrics.conventions import CONVENTIONS, Convention, get_convention, known_names
+
+
+class _ConventionName(StrOptions):
+    """Whatever :func:`get_convention` understands."""
+
+    def __init__(self) -> None:
+        super().__init__(set(CONVENTIONS))
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Whether it is the name of a convention."""
+        try:
+            return isinstance(val, str) and bool(get_convention(val))
+        except ValueError:
+            return False
+
+    def __str__(self) -> str:
+        return f"the name of a convention ({known_names()})"
+
+
+A_CONVENTION = (_ConventionName(), Convention)
+"""For ``_parameter_constraints``."""
