@@ -44,6 +44,7 @@ class TestGrid:
             ("ndcg@3", "letor4", "average"),
             ("mean-ndcg", "letor4", "stable"),
             ("pairwise-error", "standard", "average"),
+            ("map", "standard", None),
         ],
     )
     def test_equals_fitting_every_model(self, parts, measure, convention, ties):
@@ -282,18 +283,22 @@ class TestFront:
 
 
 class TestMeasureModels:
-    @given(st.integers(0, 10_000), st.sampled_from(["stable", "average"]))
-    def test_equals_evaluate(self, seed, ties):
+    @given(
+        st.integers(0, 10_000),
+        st.sampled_from(["standard", "letor4"]),
+        st.sampled_from(["stable", "average", None]),
+    )
+    def test_equals_evaluate(self, seed, convention, ties):
         rng = np.random.default_rng(seed)
         n = int(rng.integers(1, 60))
         X = rng.integers(0, 3, (n, 4)).astype(float)  # with documents that are equal
         data = RankingData(X, rng.integers(0, 3, n), rng.integers(0, 6, n))
         features, coefs = np.array([0, 2, 3]), rng.integers(-2, 3, (3, 5)).astype(float)
         expected = [
-            evaluate(data.y, scores, data.qid, "ndcg@4", ties=ties).mean["NDCG@4"]
+            evaluate(data.y, scores, data.qid, "ndcg@4", convention, ties=ties).mean["NDCG@4"]
             for scores in (data.X[:, features] @ coefs).T
         ]
-        (found,) = measure_models(data, [(features, coefs)], "ndcg@4", ties=ties)
+        (found,) = measure_models(data, [(features, coefs)], "ndcg@4", convention, ties=ties)
         np.testing.assert_allclose(found.mean, expected, atol=1e-12)
 
     def test_wherever_the_data_lives(self, parts, everywhere):

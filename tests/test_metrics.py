@@ -147,7 +147,7 @@ def test_long_lists_are_sorted_stably(n):
     rng = np.random.default_rng(n)
     labels = rng.integers(0, 3, n).astype(float)
     scores = rng.integers(0, max(2, n // 3), n).astype(float)
-    result = evaluate(labels, scores, np.zeros(n), [NDCG(), MAP()])
+    result = evaluate(labels, scores, np.zeros(n), [NDCG(), MAP()], ties="stable")
     ranked = oracles.ranked(labels.tolist(), scores.tolist())
     assert result.mean["NDCG"] == pytest.approx(oracles.ndcg(ranked, None, "standard"), rel=1e-12)
     expected = oracles.average_precision(ranked, None, "standard")
@@ -326,9 +326,11 @@ def test_conventions_on_all_of_mq2008(mq2008_dir):
     data = read_letor([mq2008_dir / f"S{part}.txt" for part in range(1, 6)])
     no_short_rule = dataclasses.replace(CONVENTIONS["letor4"], short_list="truncate")
     linear = dataclasses.replace(CONVENTIONS["standard"], gain="linear")
-    expected = {"letor4": 0.162, "standard": 0.399, "lightgbm": 0.679}
-    for convention, value in [*expected.items(), (no_short_rule, 0.404), (linear, 0.405)]:
-        result = evaluate(data.y, data.X[:, 24], data.qid, NDCG(10), convention)
+    expected = {"letor4": 0.162, "ranklib": 0.399, "standard": 0.4, "lightgbm": 0.679}
+    expected |= {"trec": 0.407, "sklearn": 0.407}
+    for convention, value in [*expected.items(), (no_short_rule, 0.404), (linear, 0.407)]:
+        scores, documents = data.X[:, 24], data.doc_ids
+        result = evaluate(data.y, scores, data.qid, NDCG(10), convention, doc_ids=documents)
         assert round(result.mean["NDCG@10"], 3) == value
 
 
@@ -460,17 +462,40 @@ def test_scorer_with_metadata_routing():
         scorers["ndcg"](model, X, y)
 
 
+EVERY_MEASURE = [
+    *(NDCG(), NDCG(1), NDCG(2), NDCG(5), MAP(), MAP(1), MAP(2), MAP(5), P(1), P(2), P(5)),
+    *(MRR(), MRR(2), ERR(), ERR(3), MeanNDCG()),
+]
+
+
 def test_every_tie_pattern_of_four_documents():
     labels = [2.0, 0.0, 1.0, 0.0]
     for scores in itertools.product([0.0, 1.0, 2.0], repeat=4):
-        ours = evaluate(labels, scores, [1] * 4, [MRR(2), ERR(3), MAP(2)], ties="average").mean
-        for measure, naive in (
-            (MRR(2), oracles.reciprocal_rank),
-            (ERR(3), oracles.expected_reciprocal_rank),
-            (MAP(2), oracles.average_precision),
-        ):
-            expected = oracles.averaged(naive, labels, list(scores), measure.cutoff, "standard")
+        ours = evaluate(labels, scores, [1] * 4, EVERY_MEASURE, "standard").mean
+        for measure in EVERY_MEASURE:
+            expected = oracles.averaged(
+                MEASURES[measure.label], labels, list(scores), measure.cutoff, "standard"
+            )
             assert ours[measure.name] == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_order_of_the_file_counts_only_where_programs_count_it():
+    labels, qid = np.array([2.0, 1.0, 0.0, 0.0]), [1] * 4  # the relevant ones first
+    by_file, backwards = (
+        {
+            name: evaluate(order, [0.0] * 4, qid, NDCG(2), name).mean["NDCG@2"]
+            for name in CONVENTIONS
+            if name != "trec"
+        }
+        for order in (labels, labels[::-1])
+    )
+    average = oracles.averaged(oracles.ndcg, labels.tolist(), [0.0] * 4, 2, "standard")
+    for name, value in by_file.items():
+        if name in ("standard", "sklearn"):
+            assert value == pytest.approx(backwards[name])
+        else:
+            assert (value, backwards[name]) == (1, 0)
+    assert by_file["standard"] == pytest.approx(average)
 
 
 def test_another_label_can_be_the_smallest_relevant_one():

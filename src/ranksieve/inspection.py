@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ranksieve.engine import Source
+from ranksieve.file_order import FileOrder, file_order
 from ranksieve.metrics import Convention, get_convention, parse_measure
 from ranksieve.overview import MOST_FEATURES_TO_PAIR, Facts, overview
 from ranksieve.statistics import centered_gram, feature_importance
@@ -63,7 +64,10 @@ class Inspection:
         Other pairs whose correlation within queries is at least 0.99 in absolute value,
         strongest first.
     measure, convention : str
-        How ``best_features`` was measured.
+        How ``file_order`` and ``best_features`` were measured.
+    file_order : FileOrder
+        How well documents rank in the order of the data, beside all orders. Where that is better
+        than chance, a convention that keeps this order for equal scores flatters weak models.
     best_features : list of SingleFeature or None
         All features by quality, best first.
     """
@@ -83,6 +87,7 @@ class Inspection:
     near_duplicates: list[NearPair] | None
     measure: str
     convention: str
+    file_order: FileOrder
     best_features: list[SingleFeature] | None
 
 
@@ -129,6 +134,7 @@ def inspect(
         near_duplicates=_near_duplicates(source, facts) if few and comparable else None,
         measure=parse_measure(measure).name,
         convention=convention.name,
+        file_order=file_order(source, measure, convention),
         best_features=_by_quality(source, measure, convention) if comparable else None,
     )
 

@@ -11,7 +11,7 @@ import numpy as np
 from ranksieve._kernels.scoring import score_models
 from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
-from ranksieve.metrics import Convention, Measure, parse_measure
+from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.metrics.ranking import ColumnSums
 from ranksieve.statistics import chunks, locating
 
@@ -78,7 +78,7 @@ def measure_models(
     measure: str | Measure = "map",
     convention: str | Convention = "standard",
     *,
-    ties: Literal["stable", "average"] = "stable",
+    ties: Literal["stable", "average"] | None = None,
 ) -> list[ModelValues]:
     """How well linear models rank the documents of each query.
 
@@ -111,7 +111,7 @@ def measure_models(
     [1.0, 0.5]
     """
     found = []
-    parameters = parse_measure(measure), convention, ties == "average"
+    parameters = parse_measure(measure), convention, get_convention(convention).averages_ties(ties)
     with locating(source), engine_of(source).start(Validation, *parameters) as workers:
         for features, coefs in models:
             n, values, squares = workers.sum("sums", features, coefs)

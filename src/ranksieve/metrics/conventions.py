@@ -70,7 +70,7 @@ class Convention:
         return labels if self.gain == "linear" else np.exp2(labels) - 1
 
     def averages_ties(self, ties: Literal["stable", "average"] | None = None) -> bool:
-        """Whether equal scores count by the expectation over their orders, unless told so."""
+        """Whether to take the expectation over the orders of equal scores, unless told."""
         return (ties or self.ties) == "average"
 
     def discounts(self, n_ranks: int) -> np.ndarray:
@@ -86,7 +86,7 @@ def _letor(name: str, **choices: Any) -> Convention:
 CONVENTIONS: dict[str, Convention] = {
     convention.name: convention
     for convention in (
-        Convention("standard"),
+        Convention("standard", ties="average"),
         _letor("letor3", precision="zero"),
         _letor("letor4"),
         _letor("mslr", relevance=2),

@@ -59,10 +59,11 @@ def evaluate(
     measures : measure, name, or several of them
         Such as ``NDCG(10)`` or ``"ndcg@10"``.
     convention : str or Convention
-        One of ``CONVENTIONS``: what to do where programs differ.
+        One of ``CONVENTIONS``, or ``NAME:LABEL``: what to do where programs differ.
     ties : {"stable", "average"}, optional
         What to do with equal scores, if not what the convention does: keep the order of the
-        rows, or average over all orders of the tied documents.
+        rows, which in some collections tells about the labels, or average over all orders of the
+        tied documents (exactly, in closed form).
     doc_ids : array of shape (rows,), optional
         Needed by convention "trec", which orders equal scores by descending document id.
 

@@ -152,7 +152,7 @@ class HeldOut:
     ) -> None:
         self.block = block
         self.measure = measure.prepare(block.y, block.query_ptr, convention)
-        self.average_ties = get_convention(convention).ties == "average"
+        self.average_ties = get_convention(convention).averages_ties()
         self.activation = activation
 
     def sums(self, weights: Weights) -> tuple[int, float]:

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ranksieve.data import DataError
 from ranksieve.engine import Source, Workers, engine_of
-from ranksieve.metrics import Convention, Measure, parse_measure
+from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.metrics.constraints import A_CONVENTION
 from ranksieve.rankers.linear import LinearRanker
 from ranksieve.rankrls.ridge import RidgeRows, decompose
@@ -107,7 +107,7 @@ class RankRLSCV(LinearRanker):
     measure : "squared", str or Measure
         What is best: the smallest squared error, or the best value of a measure.
     convention, ties
-        Of a measure; see :mod:`ranksieve.metrics`.
+        Of a measure; see :func:`ranksieve.metrics.evaluate`.
     verbose : bool
         Whether to show progress on a terminal.
 
@@ -140,7 +140,7 @@ class RankRLSCV(LinearRanker):
         "lams": ["array-like"],
         "measure": [str, Measure],
         "convention": A_CONVENTION,
-        "ties": [StrOptions({"average", "stable"})],
+        "ties": [StrOptions({"average", "stable"}), None],
     }
 
     def __init__(
@@ -149,7 +149,7 @@ class RankRLSCV(LinearRanker):
         *,
         measure: str | Measure = "squared",
         convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] = "stable",
+        ties: Literal["average", "stable"] | None = None,
         verbose: bool = False,
     ) -> None:
         self.lams = lams
@@ -193,7 +193,7 @@ def leave_query_out(
     measure: str | Measure = "squared",
     convention: str | Convention = "standard",
     *,
-    ties: Literal["average", "stable"] = "stable",
+    ties: Literal["average", "stable"] | None = None,
     query_weights: np.ndarray | None = None,
 ) -> LeftOut:
     r"""Models of RankRLS for many lambdas, each judged on every query by a model without it.
@@ -206,7 +206,7 @@ def leave_query_out(
         The squared error :math:`\sum_{i \in Q} (\hat y_i - w_{-Q}^T \hat x_i)^2`, or a measure of
         the predictions.
     convention, ties
-        Of a measure.
+        Of a measure; see :func:`ranksieve.metrics.evaluate`.
     query_weights : array of shape (queries,), optional
 
     Notes
@@ -221,7 +221,7 @@ def leave_query_out(
         if isinstance(measure, str) and measure == "squared":
             n, sums, squares = workers.sum("errors", ridge)
         else:
-            how = parse_measure(measure), convention, ties == "average"
+            how = parse_measure(measure), convention, get_convention(convention).averages_ties(ties)
             n, sums, squares = workers.sum("measured", ridge, *how)
     if n < 2:
         raise DataError("leaving a query out needs two queries with two documents or more")

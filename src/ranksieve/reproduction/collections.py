@@ -62,6 +62,7 @@ class Facts:
             "collection": self.title,
             "known_as": self.known_as,
             "convention": self.convention,
+            "ties": get_convention(self.convention).ties,
             "queries": self.n_queries,
             "features": self.n_features,
         }

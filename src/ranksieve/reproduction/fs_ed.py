@@ -15,7 +15,7 @@ from ranksieve.stats import holm, paired_t_test
 from ranksieve.study import Outcomes, Run, Study, StudyResult
 
 MEASURE = "NDCG@10"
-CONVENTION = "standard"  # of RankLib, which the paper used
+CONVENTION = "ranklib"  # which the paper used
 KS = (*range(1, 11), 12, 15, 20, 25, 30, 40, "all")
 N_SEEDS = 5
 FS_ED, ALL = "fs-ed", "all"
@@ -182,7 +182,7 @@ def reproduce_fs_ed(
     out : path, optional
         Directory to keep the study in, which goes on where it was.
     convention : str, optional
-        Of the measures; by default ``"standard"``, whatever the collection.
+        Of the measures; by default ``"ranklib"``, whatever the collection.
 
     Returns
     -------

@@ -12,7 +12,7 @@ import numpy as np
 from ranksieve.data import DataError
 from ranksieve.reproduction.collections import AtHand, Facts, open_at_hand
 from ranksieve.reproduction.fsmrank import run_fsmrank
-from ranksieve.reproduction.numbers import TIES, Number
+from ranksieve.reproduction.numbers import Number
 from ranksieve.reproduction.published_fs_scpr import ALL, MEANS, MEASURES, UNIFIED_RANKS
 from ranksieve.reproduction.rankers import run_rankers
 from ranksieve.stats import relative_improvement, unified_rank
@@ -124,7 +124,6 @@ class FSSCPRReproduction:
         return {
             "method": "fs-scpr",
             **self.facts.as_dict(),
-            "ties": TIES,
             "ranker": RANKER,
             "methods": {name: self._as_dict(name) for name in self.results},
             "unified_ranks": {table: self._ranks_as_dict(table) for table in UNIFIED_RANKS},

@@ -9,7 +9,7 @@ from typing import Any
 
 from ranksieve.progress import listen, track
 from ranksieve.reproduction.collections import Facts, open_at_hand
-from ranksieve.reproduction.numbers import TIES, measured
+from ranksieve.reproduction.numbers import measured
 from ranksieve.reproduction.published_greedy_rankrls import (
     CHOICES,
     FULL,
@@ -115,7 +115,6 @@ class GreedyReproduction:
         return {
             "method": "greedy-rankrls",
             **self.facts.as_dict(),
-            "ties": TIES,
             "numbers": self.n_numbers,
             "agreeing": self.n_agreeing,
             "same_features": self.n_same_features,
@@ -149,8 +148,7 @@ def reproduce_greedy_rankrls(
     """Run greedy RankRLS, and RankRLS on all features, as the paper did on MQ2007 and MQ2008.
 
     On each fold, regularization from 2^-10 to 2^10 and the number of features from 1 on are those
-    of the largest MAP on the validation queries; then the test queries are ranked, with equal
-    scores in the order of the files.
+    of the largest MAP on the validation queries; then the test queries are ranked.
 
     Parameters
     ----------
@@ -180,7 +178,7 @@ def reproduce_greedy_rankrls(
 
 
 def _run_fold(fold: StudyFold, convention: str) -> FoldResult:
-    selector = GreedyRankRLSCV(measure="map", convention=convention, ties=TIES)
+    selector = GreedyRankRLSCV(measure="map", convention=convention)
     selector.fit(fold.train, eval_set=fold.vali)
     full = selector.at(fold.train.n_features)  # with all features, greedy RankRLS is RankRLS
     features = tuple(feature + 1 for feature in selector.selected_.tolist())

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ranksieve.data import RankingData
 from ranksieve.metrics import evaluate
-
-TIES: Final = "stable"  # equal scores in the order of the files, as LETOR's programs have them
 
 
 class Number(NamedTuple):
@@ -45,5 +43,6 @@ class Number(NamedTuple):
 def measured(
     data: RankingData, scores: np.ndarray, measures: Sequence[str], convention: str
 ) -> dict[str, float]:
-    """Means over queries, equal scores in the order of the files."""
-    return evaluate(data.y, scores, data.qid, measures, convention, ties=TIES).mean
+    """Means over queries."""
+    found = evaluate(data.y, scores, data.qid, measures, convention, doc_ids=data.doc_ids)
+    return found.mean

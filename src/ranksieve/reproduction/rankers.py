@@ -12,7 +12,7 @@ from sklearn.model_selection import ParameterGrid
 from ranksieve.progress import listen, track
 from ranksieve.rankers.registry import RANKERS, make_ranker
 from ranksieve.reproduction.collections import AtHand, Facts, open_at_hand
-from ranksieve.reproduction.numbers import TIES, Number, measured
+from ranksieve.reproduction.numbers import Number, measured
 from ranksieve.reproduction.published_letor import MEANS, ON_FOLDS, SETTINGS
 from ranksieve.study import StudyFold
 
@@ -188,7 +188,6 @@ class RankersReproduction:
         """All of it, for JSON."""
         return {
             **self.facts.as_dict(),
-            "ties": TIES,
             "rankers": {name: self._as_dict(name) for name in self.results},
         }
 
@@ -217,9 +216,8 @@ def reproduce_rankers(
 ) -> RankersReproduction:
     """Train rankers on the folds of a collection, as those were whose results are published.
 
-    Equal scores are in the order of the files. Whatever is chosen is chosen by the MAP of the
-    validation queries, but the number of LambdaMART's trees, which LightGBM chooses by their
-    NDCG@10.
+    Whatever is chosen is chosen by the MAP of the validation queries, but the number of
+    LambdaMART's trees, which LightGBM chooses by their NDCG@10.
 
     Parameters
     ----------

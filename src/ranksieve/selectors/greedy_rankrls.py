@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ranksieve.base import RankSelector
 from ranksieve.data import RankingData
 from ranksieve.engine import Source, Workers, engine_of
-from ranksieve.metrics import Convention, Measure, parse_measure
+from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.metrics.constraints import A_CONVENTION
 from ranksieve.rankrls.model import Model, Products, ReplayedModel, SampledModel
 from ranksieve.rankrls.residuals import (
@@ -318,7 +318,7 @@ class GreedyRankRLS(RankSelector):
         if self.criterion != "squared":
             self._is_low = False
             measure = parse_measure(self.criterion)
-            ties = self.ties == "average"
+            ties = get_convention(self.convention).averages_ties(self.ties)
             return MeasuredLeaveQueryOut, self.storage, measure, self.convention, ties
         self._is_low = self.memory == "low" or self.kappa is not None
         if self.memory == "auto" and self.kappa is None:

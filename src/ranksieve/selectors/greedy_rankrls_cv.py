@@ -61,8 +61,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
     criterion : "squared", str or Measure
         By which the paths are made; also V if there is no held-out data.
     convention, ties
-        Of all measures; see :func:`ranksieve.metrics.evaluate`. Equal scores keep the order of
-        the data by default, as in the programs that made the published numbers.
+        Of all measures; see :func:`ranksieve.metrics.evaluate`.
     search, fitting, include, exclude, kappa, memory, storage, rotate, epsilon, nu, random_state
         As of :class:`GreedyRankRLS`.
     verbose : bool
@@ -134,6 +133,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
             StrOptions(set(RULES)),
         ],
         "lams": ["array-like"],
+        "ties": [*GreedyRankRLS._parameter_constraints["ties"], None],
         "measure": [str, Measure],
         "mu": [Interval(Real, 0, None, closed="left")],
     }
@@ -159,7 +159,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         epsilon: float = 0.0,
         nu: float = 0.5,
         convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] = "stable",
+        ties: Literal["average", "stable"] | None = None,
         random_state: int | np.random.RandomState | None = 0,
         verbose: bool = False,
     ) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ranksieve.data import DataError
+from ranksieve.file_order import FileOrder, judged
 
 BASE, RANDOM = "all", "random"
 """Names of what everything is compared with: no selection, and a random order."""
@@ -60,12 +61,16 @@ class FoldSummary:
         Queries to train on and to tune by.
     query_ids : sequence
         Test queries, in the order of the values.
+    file_order : mapping of str to array of shape (2, test queries)
+        Measure -> test values in the order of the data, and by chance; empty if equal scores do
+        not keep that order.
     """
 
     name: str
     n_train: int
     n_vali: int
     query_ids: Sequence[Any]
+    file_order: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -111,14 +116,10 @@ class Outcomes:
         Queries in order of first appearance over the folds; one that is tested in several folds,
         as in the six trials of GAS, has the mean of its values.
         """
-        place: dict[Any, int] = {}
-        queries = [
-            place.setdefault(query, len(place)) for fold in self.folds for query in fold.query_ids
-        ]
         values = np.mean(
             [np.concatenate([o.per_query[measure] for o in seed]) for seed in self.outcomes], axis=0
         )
-        return np.bincount(queries, values) / np.bincount(queries)
+        return _by_query(self.folds, values)
 
     @property
     def selections(self) -> list[tuple[int, ...]]:
@@ -142,6 +143,13 @@ class Outcomes:
 
     def _table(self, of: Callable[[Outcome], float]) -> np.ndarray:
         return np.array([[of(outcome) for outcome in seed] for seed in self.outcomes])
+
+
+def _by_query(folds: Sequence[FoldSummary], values: np.ndarray) -> np.ndarray:
+    """Mean of each query's values, given those of all test queries of all folds."""
+    place: dict[Any, int] = {}
+    queries = [place.setdefault(query, len(place)) for fold in folds for query in fold.query_ids]
+    return np.bincount(queries, values) / np.bincount(queries)
 
 
 @dataclass(frozen=True)
@@ -207,6 +215,15 @@ class StudyResult:
     def n_queries(self) -> int:
         """Test queries, each counted once."""
         return len({query for fold in self.folds for query in fold.query_ids})
+
+    @cached_property
+    def leaks(self) -> dict[str, FileOrder]:
+        """Measures by which the order of the data ranks better than chance, if it breaks ties."""
+        judgments = {}
+        for measure in self.folds[0].file_order:
+            values = np.concatenate([fold.file_order[measure] for fold in self.folds], axis=1)
+            judgments[measure] = judged(*(_by_query(self.folds, row) for row in values))
+        return {name: order for name, order in judgments.items() if order.better_than_chance}
 
     def run(self, selector: str, ranker: str) -> Run:
         """A selector with a ranker; a DataError that lists the known ones if it is not there."""

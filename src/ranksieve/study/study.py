@@ -13,8 +13,10 @@ from typing import Any
 from ranksieve._version import __version__
 from ranksieve.data import DataError, RankingData
 from ranksieve.datasets import Collection, open_collection
+from ranksieve.file_order import order_values
 from ranksieve.io import read_data
 from ranksieve.io.shards import Shards, open_shards
+from ranksieve.metrics import get_convention, parse_measure
 from ranksieve.planted import load_demo
 from ranksieve.progress import track
 from ranksieve.selectors.checkpoint import fingerprint
@@ -147,7 +149,7 @@ class Study:
         for source in self.folds:
             fold = source.load().scaled(self.plan.scale)
             fold.check()
-            _remember(fold, ledger)
+            _remember(fold, ledger, self.plan)
             layouts.append(Layout(self.plan, fold.train.n_features))
             cells = layouts[-1].selections()
             advance = advance or track("Selections", len(self.folds) * len(cells))
@@ -184,7 +186,9 @@ def load_study(directory: str | os.PathLike[str]) -> StudyResult:
 def _result(plan: Plan, ledger: Ledger, title: str) -> StudyResult:
     known = ledger.folds()
     folds = [
-        FoldSummary(name, record["train"], record["vali"], record["test"])
+        FoldSummary(
+            name, record["train"], record["vali"], record["test"], record.get("file_order", {})
+        )
         for name, record in known.items()
     ]
     names = next(iter(known.values()))["features"]
@@ -201,7 +205,7 @@ def _result(plan: Plan, ledger: Ledger, title: str) -> StudyResult:
     )
 
 
-def _remember(fold: StudyFold, ledger: Ledger) -> None:
+def _remember(fold: StudyFold, ledger: Ledger, plan: Plan) -> None:
     """Write down what a fold is; a DataError if it is known to be another."""
     cell = {"fold": fold.name}
     told = {
@@ -210,12 +214,27 @@ def _remember(fold: StudyFold, ledger: Ledger) -> None:
         "vali": fold.vali.n_queries,
         "test": [_plain(query) for query in fold.test.query_ids.tolist()],
         "features": [str(name) for name in fold.train.feature_names],
+        "file_order": _file_order(fold.test, plan),
     }
     ledger.add(cell, told)
     if ledger[cell]["fingerprint"] != told["fingerprint"]:
         raise DataError(
             f"{ledger.path}: {fold.name} of this study had other data; name another directory"
         )
+
+
+def _file_order(data: RankingData, plan: Plan) -> dict[str, Any]:
+    """Measure -> values of each query in the order of the data, and by chance.
+
+    Empty unless the convention has equal scores in that order.
+    """
+    if get_convention(plan.convention).ties != "stable":
+        return {}
+    rows = data.y, data.query_ptr
+    return {
+        name: order_values(*rows, parse_measure(name), plan.convention).tolist()
+        for name in plan.measures
+    }
 
 
 def _plain(query: Any) -> int | str:

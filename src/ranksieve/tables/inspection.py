@@ -9,6 +9,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from ranksieve.metrics import CONVENTIONS
 from ranksieve.tables.terminal import heading
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def _facts(found: Inspection) -> Iterator[tuple[str, str]]:
     yield "one-document queries", f"{found.n_single:,}"
     without = found.n_without_relevant
     yield "no relevant document", f"{without:,} queries ({without / found.n_queries:.1%})"
+    yield "file order", _file_order(found)
     if found.n_missing:
         yield "missing values", f"{found.n_missing:,}: features are not compared"
     yield "constant features", _listing(found.constant)
@@ -69,6 +71,18 @@ def _facts(found: Inspection) -> Iterator[tuple[str, str]]:
         yield "nearly duplicated", _listing(pairs)
     elif not found.n_missing:
         yield "nearly duplicated", "not looked for: too many features"
+
+
+def _file_order(found: Inspection) -> str:
+    order = found.file_order
+    values = f"{found.measure} {order.value:.4f} against {order.by_chance:.4f} of random orders"
+    if not order.better_than_chance:
+        return f"ranks no better than chance: {values}"
+    flattering = [name for name, c in CONVENTIONS.items() if c.ties == "stable"]
+    return (
+        f"ranks better than chance: {values}. Conventions that break ties by file order "
+        f"({', '.join(flattering)}) flatter weak models on this data."
+    )
 
 
 def _listing(items: list[str], most: int = 8) -> str:

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ranksieve.metrics import get_convention
 from ranksieve.tables.sheets import Cell, Column, Row
 
 if TYPE_CHECKING:
     from ranksieve.reproduction.collections import Facts
     from ranksieve.reproduction.numbers import Number
 
+TIES = {
+    "stable": "equal scores in the order of the files",
+    "average": "averaged over the orders of equal scores",
+    "document": "equal scores by descending document id",
+}
 WHOSE = Column("whose", align="left", is_name=True)
 
 
@@ -18,8 +24,8 @@ def setting_of(facts: Facts, exception: str = "") -> str:
     """Queries, convention, tuning and protocol of results on folds, in sentences."""
     return (
         f"Measured on test queries ({facts.n_queries:,} queries in all), convention "
-        f"{facts.convention}, equal scores in the order of the files; all was tuned by MAP on "
-        f"validation queries{exception}. Protocol: the folds of the collection."
+        f"{facts.convention}, {TIES[get_convention(facts.convention).ties]}; all was tuned by "
+        f"MAP on validation queries{exception}. Protocol: the folds of the collection."
     )
 
 

@@ -16,7 +16,20 @@ def setting_of(result: StudyResult) -> str:
     protocol = result.protocol.strip().rstrip(".")
     return (
         f"Measured on {result.n_queries:,} test queries, convention {result.convention}; all was "
-        f"tuned by {result.tune} on validation queries. Protocol: {protocol}."
+        f"tuned by {result.tune} on validation queries. Protocol: {protocol}.{_leaks(result)}"
+    )
+
+
+def _leaks(result: StudyResult) -> str:
+    if not result.leaks:
+        return ""
+    values = [
+        f"{measure} {order.value:.3f} against {order.by_chance:.3f}"
+        for measure, order in result.leaks.items()
+    ]
+    return (
+        f" Ties are broken by file order, which ranks better than chance here "
+        f"({', '.join(values)}): weak models look better than they are."
     )
 
 
