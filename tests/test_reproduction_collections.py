@@ -84,6 +84,7 @@ class TestUnknown:
             "collection": "ours",
             "known_as": None,
             "convention": "letor4",
+            "ties": "stable",
             "queries": 45,
             "features": 7,
         }

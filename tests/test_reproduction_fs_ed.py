@@ -121,7 +121,7 @@ class TestOtherCollections:
         assert "on ours, paper and ours" in " ".join(output.split())
         status, output, _ = run(*command, "--json")
         found = json.loads(output)
-        assert (found["convention"], found["known_as"]) == ("standard", None)
+        assert (found["convention"], found["known_as"]) == ("ranklib", None)
         assert [best["ranker"] for best in found["best"]] == list(RANKERS)
         for best in found["best"]:
             curve = found["curves"][best["ranker"]]["fs-ed"]
@@ -150,7 +150,7 @@ class TestOtherCollections:
                 (vali, [outcome.validation]),
                 (test, [outcome.per_query[MEASURE].mean()]),
             ):
-                mean = evaluate(data.y, ranker.predict(data), data.qid, MEASURE, "standard").mean
+                mean = evaluate(data.y, ranker.predict(data), data.qid, MEASURE, "ranklib").mean
                 assert mean[MEASURE] == pytest.approx(values[0])
 
     def test_methods_on_request(self, directory):
