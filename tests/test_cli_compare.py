@@ -121,10 +121,27 @@ def test_bad_plan_files_are_named(tmp_path):
     for text, message in (
         ("selectors = [", "plan.toml: not TOML"),
         ("selector = ['top']", "unknown setting 'selector'; known are data, title"),
+        ('seeds = "3"', "plan.toml: seeds must be a whole number"),
+        ("seeds = 1.5", "plan.toml: seeds must be a whole number"),
+        ("seeds = 1" + "0" * 5000, "plan.toml: not TOML"),
+        ("parameters = [1]", "plan.toml: parameters must be a table"),
+        ("parameters.top = 3", "plan.toml: parameters of top must be a table"),
+        ("selectors = 5", "plan.toml: selectors must be a list, got 5"),
+        ("selectors = [2020-01-01]", "plan.toml: selectors: each must be a text"),
+        ("data = 3", "plan.toml: data must be a list, got 3"),
+        ("data = [3]", "plan.toml: data: each must be a text, got 3"),
+        ("title = []", "plan.toml: title must be a text"),
+        ("protocol = 5", "plan.toml: protocol must be a text, got 5"),
+        ("parameters.top.n = 2020-01-01", "parameters of top: n must be a finite number"),
+        ("parameters.top.n = nan", "parameters of top: n must be a finite number, .*got nan"),
+        ("ks = " + "[" * 5000, "plan.toml: not TOML"),
+        ("ks = " + "[" * 60 + "]" * 60, "plan.toml: ks must be whole numbers"),
+        ("a." * 3000 + "b = 1", "plan.toml: "),
     ):
         plan.write_text(text)
-        with pytest.raises(SystemExit, match=message):
-            main(["compare", "--plan", str(plan)])
+        for more in ([], ["--selectors", "top", "--rankers", "rankrls"]):
+            with pytest.raises(SystemExit, match=message):
+                main(["compare", "--plan", str(plan), *more, "--out", str(tmp_path / "s")])
 
 
 def test_parameters_need_a_method(letor_file, capsys):

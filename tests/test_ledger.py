@@ -1,180 +1,218 @@
-"""The ledger of a study: durable, resumed, shared by processes, and honest about damage."""
+"""The ledger of a study: what it takes, and what it refuses."""
 
+import copy
 import json
-import multiprocessing
-import os
-import subprocess
-import sys
-from pathlib import Path
+import math
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from ranksieve.data import DataError
+from ranksieve.io.record_log import checksum
 from ranksieve.study.ledger import Ledger, alone_in
 
-HEAD = {"ranksieve": "1.0", "tune": "MAP"}
+HEAD = {
+    "ranksieve": "1.0",
+    "protocol": "5 folds",
+    "measures": ["MAP", "NDCG@10"],
+    "tune": "MAP",
+    "convention": "standard",
+    "scale": "none",
+    "folds": ["Fold1"],
+}
+FOLD = {"fold": "Fold1"}
+FOLD_RESULT = {
+    "fingerprint": "0123",
+    "train": 3,
+    "vali": 1,
+    "test": [7, "q8"],
+    "features": ["1", "2", "3"],
+}
+SELECTION = {"fold": "Fold1", "selector": "gas-e", "parameters": {"c": 0.5}, "seed": None, "k": 2}
+SELECTION_RESULT = {"features": [2, 0], "seconds": 0.5}
+TRAINING = {
+    "fold": "Fold1",
+    "ranker": "rankrls",
+    "parameters": {},
+    "grid": [{"lam": 1.0}],
+    "seed": 0,
+    "features": [0, 2],
+}
+TRAINING_RESULT = {
+    "parameters": {"lam": 1.0},
+    "validation": 0.5,
+    "validation_error": 0.01,
+    "test": {"MAP": [0.5, 1.0], "NDCG@10": [0.0, 0.25]},
+    "seconds": 0.1,
+}
+CELLS = {
+    "fold": (FOLD, FOLD_RESULT),
+    "selection": (SELECTION, SELECTION_RESULT),
+    "training": (TRAINING, TRAINING_RESULT),
+}
 
 
-def cell(number):
-    return {"fold": "Fold1", "number": number}
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "ledger.jsonl"
 
 
-def test_what_was_added_is_there_again(tmp_path):
-    path = tmp_path / "ledger.jsonl"
-    ledger = Ledger(path, HEAD)
-    ledger.add(cell(1), {"value": 0.1 + 0.2})
-    ledger.add(cell(2), {"value": 1e-300})
+@pytest.fixture
+def ledger(path):
+    made = Ledger(path, HEAD)
+    for cell, result in CELLS.values():
+        made.add(cell, result)
+    return made
+
+
+def as_line(record):
+    """A line with a checksum that is right, whatever it holds."""
+    body = json.dumps(record).encode()[:-1]
+    return body + f', "checksum": "{checksum(body)}"}}\n'.encode()
+
+
+def rewritten(path, changed):
+    """Write records of a ledger, each with the right checksum."""
+    path.write_bytes(b"".join(map(as_line, changed)))
+
+
+def records(path):
+    found = [json.loads(line) for line in path.read_text().splitlines()]
+    return [{name: v for name, v in record.items() if name != "checksum"} for record in found]
+
+
+def test_what_was_added_is_there_again(ledger, path):
     again = Ledger(path, HEAD)
-    assert len(again) == 2
-    assert again[cell(1)] == {"value": 0.1 + 0.2}
-    assert again[{"number": 2, "fold": "Fold1"}] == {"value": 1e-300}  # order of keys is nothing
-    assert cell(3) not in again
+    assert again.folds() == {"Fold1": FOLD_RESULT}
+    assert again[SELECTION] == SELECTION_RESULT
+    assert again[dict(reversed(TRAINING.items()))] == TRAINING_RESULT
+    assert len(again) == 3
+    rewritten(path, records(path))  # which the tests below rely on
+    assert len(Ledger(path, HEAD)) == 3
 
 
-def test_the_first_result_of_a_cell_counts(tmp_path):
-    path = tmp_path / "ledger.jsonl"
-    one, other = Ledger(path, HEAD), Ledger(path, HEAD)
-    one.add(cell(1), {"seconds": 1.0})
-    other.add(cell(1), {"seconds": 2.0})
-    assert one[cell(1)] == other[cell(1)] == {"seconds": 1.0}
-    assert len(path.read_bytes().splitlines()) == 2
-
-
-def test_refresh_reads_what_others_wrote(tmp_path):
-    path = tmp_path / "ledger.jsonl"
-    one, other = Ledger(path, HEAD), Ledger(path, HEAD)
-    one.add(cell(1), {})
-    assert cell(1) not in other
-    other.refresh()
-    assert cell(1) in other
-
-
-@settings(max_examples=60, deadline=None)
-@given(cut=st.integers(min_value=0, max_value=400), added=st.integers(1, 4))
-def test_a_torn_end_loses_only_the_last_cell(tmp_path_factory, cut, added):
-    path = tmp_path_factory.mktemp("torn") / "ledger.jsonl"
-    ledger = Ledger(path, HEAD)
-    for number in range(added):
-        ledger.add(cell(number), {"values": [number] * 20})
-    whole = path.read_bytes()
-    lines = whole.splitlines(keepends=True)
-    kept = max(len(lines[0]), len(whole) - cut)  # at any byte after the first line
-    path.write_bytes(whole[:kept])
-    resumed = Ledger(path, HEAD)
-    known = [number for number in range(added) if cell(number) in resumed]
-    complete = whole[:kept].count(b"\n") - 1
-    assert known == list(range(complete))
-    for number in range(added):
-        resumed.add(cell(number), {"values": [number] * 20})
-    assert path.read_bytes() == whole
-
-
-def test_a_ledger_torn_in_its_first_line_begins_anew(tmp_path):
-    path = tmp_path / "ledger.jsonl"
-    path.write_bytes(b'{"format": "ranksieve-st')
-    ledger = Ledger(path, HEAD)
-    assert len(ledger) == 0
-    assert json.loads(path.read_text())["tune"] == "MAP"
-
-
-def test_a_damaged_line_is_named(tmp_path):
-    path = tmp_path / "ledger.jsonl"
-    ledger = Ledger(path, HEAD)
-    ledger.add(cell(1), {})
-    ledger.add(cell(2), {})
-    lines = path.read_text().splitlines()
-    path.write_text("\n".join([lines[0], lines[1][:-5] + "#", lines[2]]) + "\n")
-    with pytest.raises(DataError, match=r"ledger.jsonl:2: damaged; remove this line"):
-        Ledger(path, HEAD)
-    path.write_text("\n".join([lines[0], lines[2]]) + "\n")  # what the message says
-    assert cell(2) in Ledger(path, HEAD)
-
-
-def test_a_newer_ledger_is_left_alone(tmp_path):
-    path = tmp_path / "ledger.jsonl"
-    text = '{"format": "ranksieve-study", "version": 2, "ranksieve": "9.1"}\n'
-    path.write_text(text)
-    with pytest.raises(DataError, match=r"written by a newer ranksieve \(9.1\)"):
-        Ledger(path, HEAD)
-    assert path.read_text() == text
-
-
-def test_another_file_is_left_alone(tmp_path):
-    path = tmp_path / "ledger.jsonl"
-    path.write_text('{"my": "notes"}\n')
-    with pytest.raises(DataError, match="not the results of a study"):
-        Ledger(path, HEAD)
-    assert path.read_text() == '{"my": "notes"}\n'
-
-
-def test_results_of_other_settings_are_refused(tmp_path):
-    path = tmp_path / "ledger.jsonl"
-    Ledger(path, HEAD)
+def test_results_of_other_settings_are_refused(ledger, path):
     with pytest.raises(DataError, match="results with tune 'MAP', not 'NDCG@10'; name another"):
         Ledger(path, HEAD | {"tune": "NDCG@10"})
     assert Ledger(path).head["tune"] == "MAP"  # as it is
 
 
-def test_a_missing_ledger_is_named(tmp_path):
-    with pytest.raises(DataError, match=r"ledger.jsonl: no such file"):
-        Ledger(tmp_path / "ledger.jsonl")
+def test_a_ledger_without_its_folds_is_not_finished(path):
+    Ledger(path, HEAD)
+    with pytest.raises(DataError, match="not finished: go on with the command that began it"):
+        Ledger(path).folds()
 
 
-def _add_many(path, first, n):
-    ledger = Ledger(Path(path), HEAD)
-    for number in range(first, first + n):
-        ledger.add(cell(number), {"text": "x" * (number % 50) * 100})
+def test_a_ledger_without_checksums_is_refused(path):
+    path.write_text(json.dumps({"format": "ranksieve-study", "version": 1} | HEAD) + "\n")
+    with pytest.raises(DataError, match="an older ranksieve, .*; name another directory"):
+        Ledger(path, HEAD)
 
 
-def test_processes_at_the_same_time_do_not_mix_lines(tmp_path):
-    path = tmp_path / "ledger.jsonl"
-    spawn = multiprocessing.get_context("spawn")
-    # Half of the cells of each are also those of the next.
-    processes = [spawn.Process(target=_add_many, args=(path, 50 * p, 100)) for p in range(3)]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join(60)
-    assert [process.exitcode for process in processes] == [0, 0, 0]
-    ledger = Ledger(path, HEAD)
-    assert len(ledger) == 200
-    assert len(path.read_bytes().splitlines()) == 201
-    assert all(len(ledger[cell(n)]["text"]) == n % 50 * 100 for n in range(200))
+BAD_NUMBERS = [math.nan, math.inf, "0.5", None, [0.5], {}, True, 10**400]
+BAD_VALUES = {
+    ("fold", "train"): ["3", 0, -1, 2.5, None, True],
+    ("fold", "vali"): ["3", 0, -1, 2.5, None, True],
+    ("fold", "fingerprint"): [1, None, []],
+    ("fold", "test"): [[], [1.5], [None], "ab", {}, [[1]]],
+    ("fold", "features"): [[], [1], "ab", None, {}],
+    ("selection", "seconds"): [*BAD_NUMBERS, -1.0],
+    ("selection", "features"): [[], [0.5], ["0"], [1, 1], [-1], [3], [10**30], "01", {}, None],
+    ("training", "seconds"): [*BAD_NUMBERS, -1.0],
+    ("training", "validation"): BAD_NUMBERS,
+    ("training", "validation_error"): [*BAD_NUMBERS, -0.5],
+    ("training", "parameters"): [None, [], "lam", {"lam": math.nan}],
+    ("training", "test"): [None, [], {}, {"MAP": [0.5, 1.0]}, "MAP"],
+}
 
 
-_FILL = """
-import resource, signal, sys
-from pathlib import Path
-from ranksieve.study.ledger import Ledger
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
-ledger = Ledger(Path(sys.argv[1]), {"tune": "MAP"})
-try:
-    for number in range(100):
-        ledger.add({"number": number}, {"text": "x" * 300})
-except ValueError as error:
-    print(error)
-"""
+@pytest.mark.parametrize(("kind", "name"), BAD_VALUES)
+def test_values_that_cannot_be_are_refused_with_their_line(ledger, path, kind, name):
+    line = list(CELLS).index(kind) + 1
+    whole = records(path)
+    for value in BAD_VALUES[kind, name]:
+        changed = copy.deepcopy(whole)
+        changed[line]["result"][name] = value
+        rewritten(path, changed)
+        with pytest.raises(DataError, match=rf"ledger.jsonl:{line + 1}: damaged \("):
+            Ledger(path, HEAD)
+    changed = copy.deepcopy(whole)
+    del changed[line]["result"][name]
+    rewritten(path, changed)
+    with pytest.raises(DataError, match=rf"ledger.jsonl:{line + 1}: damaged \(it should have "):
+        Ledger(path, HEAD)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no limits on the size of files")
-def test_a_full_disk_loses_nothing(tmp_path):
-    path = tmp_path / "ledger.jsonl"
-    done = subprocess.run(
-        [sys.executable, "-c", _FILL, str(path)], capture_output=True, text=True, check=True
-    )
-    assert "cannot be written" in done.stdout
-    assert "what was finished before is kept" in done.stdout
-    whole = path.read_bytes()
-    assert whole.endswith(b"\n")
-    n_kept = whole.count(b"\n") - 1
-    assert n_kept > 5
-    ledger = Ledger(path, {"tune": "MAP"})
-    assert len(ledger) == n_kept
-    ledger.add({"number": 99}, {"text": "there is room again"})
-    assert len(Ledger(path)) == n_kept + 1
+def test_test_values_are_one_number_for_each_query(ledger, path):
+    whole = records(path)
+    for values in (
+        *([0.5], [0.5, 1.0, 0.5], [], [0.5, "1"], [0.5, None], [0.5, math.nan], [0.5, math.inf]),
+        *([0.5, -0.1], [0.5, 1.1], [0.5, True], [0.5, [1.0]], "ab", {"0": 1.0}, None, 0.5),
+    ):
+        changed = copy.deepcopy(whole)
+        changed[3]["result"]["test"]["NDCG@10"] = values
+        rewritten(path, changed)
+        with pytest.raises(DataError, match=r"ledger.jsonl:4: damaged .*NDCG@10"):
+            Ledger(path, HEAD)
+
+
+def test_infinity_as_a_number_is_refused(ledger, path):
+    body = path.read_bytes().splitlines()[3].replace(b"0.25", b"1e999")
+    body = body[: body.rfind(b', "checksum')]
+    line = body + f', "checksum": "{checksum(body)}"}}\n'.encode()
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:3]) + line)
+    with pytest.raises(DataError, match=r"ledger.jsonl:4: damaged .*NDCG@10"):
+        Ledger(path, HEAD)
+
+
+def test_cells_that_cannot_be_are_refused(ledger, path):
+    whole = records(path)
+    for cell in (
+        *(None, [], "Fold1", 3, {}, {"fold": 1}, {"fold": None}, {"cell": "Fold1"}),
+        *({"selector": "gas-e"}, {"fold": "Fold1", "selector": "gas-e"}),
+        *(SELECTION | {"k": "2"}, SELECTION | {"seed": "0"}, SELECTION | {"parameters": []}),
+        *(TRAINING | {"features": [3]}, TRAINING | {"features": []}, TRAINING | {"grid": {}}),
+        TRAINING | {"more": 1},
+    ):
+        changed = copy.deepcopy(whole)
+        changed[3]["cell"] = cell
+        rewritten(path, changed)
+        with pytest.raises(DataError, match=r"ledger.jsonl:4: damaged"):
+            Ledger(path, HEAD)
+
+
+@pytest.mark.parametrize("name", HEAD)
+def test_a_head_that_cannot_be_is_refused(ledger, path, name):
+    whole = records(path)
+    for value in (None, 1, [], {}, [1]):
+        changed = copy.deepcopy(whole)
+        changed[0][name] = value
+        rewritten(path, changed)
+        with pytest.raises(DataError, match=rf"ledger.jsonl:1: damaged .*{name}"):
+            Ledger(path)
+    changed = copy.deepcopy(whole)
+    del changed[0][name]
+    rewritten(path, changed)
+    with pytest.raises(DataError, match=r"ledger.jsonl:1: damaged \(it should have "):
+        Ledger(path)
+
+
+def test_a_fold_that_is_told_of_later_is_checked_too(ledger, path):
+    head, fold, *cells = records(path)
+    rewritten(path, [head, *cells, fold])
+    assert len(Ledger(path, HEAD)) == 3
+    fold["result"]["test"].append(9)
+    rewritten(path, [head, *cells, fold])
+    message = r"ledger.jsonl:4: .*ledger.jsonl:3 does not go with it: 2 values of MAP for 3 test"
+    with pytest.raises(DataError, match=message):
+        Ledger(path, HEAD)
+
+
+def test_measures_may_value_empty_queries_otherwise(path):
+    head = HEAD | {"measures": ["NDCG(empty=3)@10"]}
+    ledger = Ledger(path, head)
+    ledger.add(FOLD, FOLD_RESULT)
+    ledger.add(TRAINING, TRAINING_RESULT | {"test": {"NDCG(empty=3)@10": [3.0, 0.5]}})
+    assert len(Ledger(path, head)) == 2
 
 
 def test_only_one_is_alone(tmp_path):
@@ -182,15 +220,3 @@ def test_only_one_is_alone(tmp_path):
         assert (first, second) == (True, False)
     with alone_in(tmp_path) as third:
         assert third
-
-
-def test_a_directory_in_its_place_is_named(tmp_path):
-    (tmp_path / "ledger.jsonl").mkdir()
-    with pytest.raises(DataError, match=r"ledger.jsonl: cannot be written"):
-        Ledger(tmp_path / "ledger.jsonl", HEAD)
-
-
-@pytest.mark.skipif(not os.path.isdir("/sys/kernel"), reason="there is no read-only file system")
-def test_a_read_only_directory_is_named():
-    with pytest.raises(DataError, match=r"/sys/kernel/ledger.jsonl: cannot be written"):
-        Ledger(Path("/sys/kernel/ledger.jsonl"), HEAD)

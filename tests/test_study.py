@@ -15,11 +15,13 @@ from scipy import stats as scipy_stats
 from ranksieve import RankingData, make_ranking, write_letor
 from ranksieve._version import __version__
 from ranksieve.data import DataError
+from ranksieve.io.record_log import checksum
 from ranksieve.metrics import evaluate
 from ranksieve.rankers.registry import RANKERS, make_ranker
 from ranksieve.selectors.registry import METHODS, make_selector
 from ranksieve.splits import query_kfold
 from ranksieve.study import Plan, Protocol, Study, StudyFold, compare_with, load_study
+from ranksieve.study.files import read_plan, read_settings, write_plan
 from ranksieve.threads import limit_blas_threads, limit_threads
 
 SMALL = dict(n_informative=3, n_redundant=3, n_noise=4, docs_per_query=(3, 12))
@@ -194,10 +196,45 @@ def test_results_of_another_version_are_not_mixed_but_can_be_read(data, tmp_path
     plan = dict(selectors=["top"], ks=[2], **QUICK, out=tmp_path / "s")
     Study(data, **plan).run()
     ledger = tmp_path / "s" / "ledger.jsonl"
-    ledger.write_text(ledger.read_text().replace(f'"{__version__}"', '"0.0.7"', 1))
+    head, *cells = ledger.read_bytes().splitlines(keepends=True)
+    body = head.replace(f'"{__version__}"'.encode(), b'"0.0.7"').rpartition(b", ")[0]
+    changed = body + f', "checksum": "{checksum(body)}"}}\n'.encode()
+    ledger.write_bytes(b"".join([changed, *cells]))
     with pytest.raises(DataError, match=r"results with ranksieve '0\.0\.7', not"):
         Study(data, **plan).run()
     assert load_study(tmp_path / "s").selectors == ["top", "all", "random"]
+
+
+def test_a_plan_of_other_results_is_refused(data, tmp_path):
+    plan = dict(selectors=["top"], ks=[2], **QUICK)
+    Study(data, **plan, out=tmp_path / "a").run()
+    Study(data, **plan, out=tmp_path / "b", convention="letor4").run()
+    (tmp_path / "b" / "study.toml").replace(tmp_path / "a" / "study.toml")
+    message = "results with convention 'standard' cannot be those of the plan in study.toml"
+    with pytest.raises(DataError, match=message):
+        load_study(tmp_path / "a")
+
+
+@pytest.mark.parametrize("n_lines", [1, 2, 3])
+def test_a_study_that_has_hardly_begun_is_not_finished(data, tmp_path, n_lines):
+    Study(data, selectors=["top"], ks=[2], **QUICK, out=tmp_path / "s").run()
+    ledger = tmp_path / "s" / "ledger.jsonl"
+    lines = ledger.read_text().splitlines(keepends=True)
+    ledger.write_text("".join(lines[:n_lines]))
+    with pytest.raises(DataError, match="not finished: go on with the command that began it"):
+        load_study(tmp_path / "s")
+
+
+def test_a_fold_whose_line_was_lost_is_not_left_out(data, tmp_path):
+    plan = dict(selectors=["top"], ks=[2], **QUICK, out=tmp_path / "s")
+    whole = Study(data, **plan).run()
+    ledger = tmp_path / "s" / "ledger.jsonl"
+    lines = ledger.read_text().splitlines(keepends=True)
+    lost = next(line for line in lines if '"cell": {"fold": "Fold3"}' in line)
+    ledger.write_text("".join(line for line in lines if line != lost))
+    with pytest.raises(DataError, match="not finished"):
+        load_study(tmp_path / "s")
+    assert without_times(Study(data, **plan).run()) == without_times(whole)
 
 
 def test_an_unfinished_study_says_what_to_do(data, tmp_path):
@@ -419,6 +456,8 @@ def test_shuffled_labels_give_significant_differences_no_more_often_than_the_lev
 
 # Bad input.
 
+NESTED = json.loads("[" * 50 + "1" + "]" * 50)
+
 
 @pytest.mark.parametrize(
     ("settings", "message"),
@@ -433,7 +472,42 @@ def test_shuffled_labels_give_significant_differences_no_more_often_than_the_lev
         ({"ks": ["few"]}, "got 'few'"),
         ({"ks": []}, "a study needs ks"),
         ({"rankers": []}, "a study needs rankers"),
-        ({"seeds": 0}, "seeds must be at least 1"),
+        ({"seeds": 0}, "seeds must be a whole number from 1 to 10,000, got 0"),
+        ({"seeds": 1.5}, "seeds must be a whole number .*, got 1.5"),
+        ({"seeds": "3"}, "seeds must be a whole number .*, got '3'"),
+        ({"seeds": True}, "seeds must be a whole number .*, got True"),
+        ({"seeds": 10**12}, "seeds must be a whole number .*, got 1000000000000"),
+        ({"seeds": np.nan}, "seeds must be a whole number .*, got nan"),
+        ({"seed": -1}, "seed must be a whole number from 0 .*, got -1"),
+        ({"seed": 2**31}, "seed must be a whole number from 0 .*, got 2147483648"),
+        ({"seed": None}, "seed must be a whole number from 0 .*, got None"),
+        ({"selectors": 5}, "selectors must be a list, got 5"),
+        ({"selectors": "gas-e"}, "selectors must be a list, got 'gas-e'"),
+        ({"selectors": {"gas-e": 1}}, "selectors must be a list"),
+        ({"selectors": [1]}, "selectors: each must be a text, got 1"),
+        ({"rankers": None}, "rankers must be a list, got None"),
+        ({"rankers": [["ranksvm"]]}, "rankers: each must be a text"),
+        ({"measures": "map"}, "measures must be a list, got 'map'"),
+        ({"measures": [3]}, "measures: each must be a text, got 3"),
+        ({"tune": ["map"]}, "tune must be a text"),
+        ({"convention": 3}, "convention must be a text, got 3"),
+        ({"scale": None}, "scale must be a text, got None"),
+        ({"choose": ["best"]}, "choose must be a text"),
+        ({"baselines": 1}, "baselines must be true or false, got 1"),
+        ({"ks": 3}, "ks must be a list, got 3"),
+        ({"ks": "all"}, "ks must be a list, got 'all'"),
+        ({"ks": [True]}, "got True"),
+        ({"ks": [2.0]}, "got 2.0"),
+        ({"ks": [[1]]}, r"got \[1\]"),
+        ({"parameters": [1]}, r"parameters must be a table of names, got \[1\]"),
+        ({"parameters": {"gas-e": [1]}}, "parameters of gas-e must be a table"),
+        ({"parameters": {"gas-e": {"c": np.nan}}}, "of gas-e: c must be a finite number"),
+        ({"parameters": {"gas-e": {"c": object()}}}, "of gas-e: c must be a finite number"),
+        ({"parameters": {1: {}}}, "parameters must be a table of names"),
+        ({"parameters": {"gas-e": {"c": NESTED}}}, "of gas-e: c must be a finite number"),
+        ({"grids": "gas-e"}, "grids must be a table of names"),
+        ({"grids": {"gas-e": {"c": "ab"}}}, "grid of gas-e: c needs a list of values"),
+        ({"grids": {"gas-e": {"c": [np.inf]}}}, "grids of gas-e: c must be a finite number"),
         ({"choose": "first"}, "choose must be one of best, one-se"),
         ({"scale": "log"}, "scale must be one of none, min-max, standard"),
         ({"parameters": {"gas-e": {"d": 1}}}, "method 'gas-e' has no parameter 'd'"),
@@ -445,6 +519,40 @@ def test_shuffled_labels_give_significant_differences_no_more_often_than_the_lev
 def test_settings_that_cannot_be_are_named(settings, message):
     with pytest.raises(ValueError, match=message):
         Plan(**{"selectors": ["gas-e"], "rankers": ["ranksvm"]} | settings)
+
+
+def test_numbers_of_numpy_are_numbers():
+    plan = Plan(
+        ks=np.array([3, 1]),
+        seeds=np.int64(2),
+        parameters={"gas-e": {"c": np.float32(0.5)}},
+        grids={"ranksvm": {"C": np.array([1.0, 2.0])}},
+    )
+    assert plan.ks == (1, 3)
+    assert json.dumps(plan.as_dict())
+    assert plan.parameters == {"gas-e": {"c": 0.5}}
+
+
+def test_a_plan_of_any_settings_is_read_back(tmp_path):
+    texts = {"title": 'a "quote" \\ \u1f40 \U0001f600 \x7f \udc80', "protocol": "kfold:3"}
+    plan = Plan(
+        selectors=["sequential", "fs-scpr"],
+        rankers=["lambdamart"],
+        parameters={
+            "sequential": {"ranker": "ranksvm", "include": [], "groups": {}},
+            "lambdamart": {"early_stopping_rounds": None, "n_estimators": 10},
+        },
+        grids={"fs-scpr": {"rescale": ["none"]}, "lambdamart": {"random_state": [None, 3]}},
+        seeds=3,
+        choose="one-se",
+    )
+    write_plan(tmp_path, plan, texts)
+    assert read_plan(tmp_path) == (plan, texts["title"].replace("\udc80", "?"))
+    path = tmp_path / "study.toml"
+    path.write_text(path.read_text().replace("seeds = 3", "seeds = 2"))
+    with pytest.raises(DataError, match="study.toml: it is not as the study wrote it; run"):
+        read_plan(tmp_path)
+    assert read_settings(path)["seeds"] == 2  # a plan of its own
 
 
 def test_numbers_beyond_the_features_are_left_out(data):

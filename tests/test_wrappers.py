@@ -1,7 +1,9 @@
 """Selectors around a ranker: equal to slow versions, interrupted and resumed, groups and rules."""
 
 import itertools
+import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -17,6 +19,7 @@ from sklearn.feature_selection import RFECV
 from xgboost import XGBRanker
 
 from ranksieve import DataError, RankingData, limit_threads, make_ranking
+from ranksieve.io.record_log import checksum
 from ranksieve.metrics import evaluate
 from ranksieve.preprocessing import QueryStandardScaler
 from ranksieve.rankers import CoordinateAscent, LambdaMART, RankBoost, RankRLS, RankSVM
@@ -334,6 +337,48 @@ class TestBoth:
         path.write_text("something else\n")
         with pytest.raises(DataError, match="search.jsonl:1: not the results of a search"):
             kind(RankSVM(), 2, cv=3, checkpoint=path).fit(data)
+
+    def test_a_damaged_file_is_refused(self, kind, planted, tmp_path):
+        """Bits, digits, values and lists that changed, with or without the right checksum."""
+        data, _ = planted
+        path = tmp_path / "search.jsonl"
+        kind(RankSVM(), "best", cv=3, checkpoint=path).fit(data)
+        lines = path.read_bytes().splitlines(keepends=True)
+        rng = random.Random(0)
+
+        def refused(changed, message):
+            path.write_bytes(b"".join(changed))
+            with pytest.raises(DataError, match=message):
+                kind(RankSVM(), "best", cv=3, checkpoint=path).fit(data)
+
+        for _ in range(100):
+            number = rng.randrange(1, len(lines))
+            line = bytearray(lines[number])
+            line[rng.randrange(len(line) - 1)] ^= 1 << rng.randrange(8)
+            refused([*lines[:number], bytes(line), *lines[number + 1 :]], r"search.jsonl:\d+: dama")
+        cell, [*values] = (json.loads(lines[1])[name] for name in ("cell", "result"))
+        for cell_, result in (
+            *((cell, [*values[:-1], values[-1][:-1]]), (cell, values[:-1]), (cell, None)),
+            *((cell, [*values[:-1], ["1"] * len(values[-1])]), (cell, [None]), ("x", values)),
+            *((None, values), ([1.5], values), ([-9, 1], values), ([True], values)),
+            (cell, [*values[:-1], [float("nan")] * len(values[-1])]),
+        ):
+            body = json.dumps({"cell": cell_, "result": result}).encode()[:-1]
+            line = body + f', "checksum": "{checksum(body)}"}}\n'.encode()
+            refused([lines[0], line], r"search.jsonl:2: damaged")
+        changed = [[0.5 * v for v in part] for part in values]
+        body = json.dumps({"cell": cell, "result": changed}).encode()[:-1]
+        line = body + f', "checksum": "{checksum(body)}"}}\n'.encode()
+        refused([*lines, line], rf"search.jsonl:{len(lines) + 1}: an earlier line has another")
+        for line in (b"{}\n", b"null\n", b"[" * 10_000 + b"\n"):
+            refused([lines[0], line], r"search.jsonl:2: damaged")
+
+    def test_another_file_is_left_alone(self, kind, planted, tmp_path):
+        path = tmp_path / "notes.txt"
+        path.write_text("notes that do not end in a newline")
+        with pytest.raises(DataError, match="notes.txt:1: not the results of a search"):
+            kind(RankSVM(), 2, cv=3, checkpoint=path).fit(planted[0])
+        assert path.read_text() == "notes that do not end in a newline"
 
     def test_killed_and_resumed(self, kind, tmp_path):
         """A process that is killed in the middle of its search leaves a file to go on from."""

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from ranksieve.data import DataError, RankingData
-from ranksieve.io.files import READ_ERRORS, check_replaceable, explain_os_error
+from ranksieve.data import RankingData
+from ranksieve.io.files import check_replaceable
+from ranksieve.io.record_log import RecordLog
 from ranksieve.io.records import PathLike
-
-FORMAT = "ranksieve-results"
 
 Key = tuple[int, ...]
 
 
 class Checkpoint:
-    """Arrays by key, in memory and, if there is a path, in a file: one line of JSON for each.
+    """Arrays by key, in memory and, if there is a path, in a file.
 
-    A line is written as soon as its result is known. What a killed program has left of its last
-    line is dropped.
+    The key of some features has the values of all held-out queries. The key -1 - f followed by
+    some features has their importances on fold f, and the values of its held-out queries.
 
     Parameters
     ----------
@@ -32,15 +30,17 @@ class Checkpoint:
         A file that is there is read; one of another search is refused.
     search : mapping of str to str
         What the results depend on.
+    n_queries : sequence of int
+        Held-out queries of each fold.
     """
 
-    def __init__(self, path: PathLike | None, search: Mapping[str, str]) -> None:
-        self._path = None if path is None else Path(path)
+    def __init__(
+        self, path: PathLike | None, search: Mapping[str, str], n_queries: Sequence[int]
+    ) -> None:
         self._results: dict[Key, list[np.ndarray]] = {}
-        self._writing = Lock()
-        if self._path is not None:
-            check_replaceable(self._path)
-            self._read(self._path, {"format": FORMAT, "version": 1, **search})
+        self._log = None
+        if path is not None:
+            self._log = _SearchLog(Path(path), search, n_queries, self._results)
 
     def __contains__(self, key: Key) -> bool:
         return key in self._results
@@ -53,58 +53,51 @@ class Checkpoint:
 
     def add(self, key: Key, arrays: Iterable[np.ndarray]) -> None:
         """Remember a result, and write it down."""
-        self._results[key] = list(arrays)
-        if self._path is not None:
-            values = [array.tolist() for array in self._results[key]]
-            with self._writing:
-                self._append(self._path, {"key": key, "values": values})
-
-    def _read(self, path: Path, head: dict[str, Any]) -> None:
-        try:
-            lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
-        except READ_ERRORS as error:
-            raise DataError(f"{path}: {explain_os_error(error)}") from error
-        if lines and not lines[-1].endswith(b"\n"):
-            lines.pop()  # the program ended while it wrote this
-            with path.open("r+b") as file:
-                file.truncate(sum(map(len, lines)))
-        if not lines:
-            self._append(path, head)
-            return
-        self._check_head(path, _loaded(lines[0]), head)
-        for number, line in enumerate(lines[1:], start=2):
-            try:
-                record = json.loads(line)
-                arrays = [np.array(values, dtype=np.float64) for values in record["values"]]
-                self._results[tuple(record["key"])] = arrays
-            except (ValueError, TypeError, KeyError):
-                raise DataError(f"{path}:{number}: damaged; remove the file") from None
-
-    @staticmethod
-    def _check_head(path: Path, found: Any, head: dict[str, Any]) -> None:
-        if not isinstance(found, dict) or found.get("format") != FORMAT:
-            raise DataError(f"{path}:1: not the results of a search; name a file that is not there")
-        for name, value in head.items():
-            if found.get(name) != value:
-                raise DataError(
-                    f"{path}:1: these are results of a search with other {name}; remove the file "
-                    "or name another"
-                )
-
-    @staticmethod
-    def _append(path: Path, record: Any) -> None:
-        try:
-            with path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(record, allow_nan=False) + "\n")
-        except OSError as error:
-            raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
+        found = list(arrays)
+        if self._log is not None:
+            self._log.add(key, [array.tolist() for array in found])
+        self._results.setdefault(key, found)
 
 
-def _loaded(line: bytes) -> Any:
-    try:
-        return json.loads(line)
-    except ValueError:
-        return None
+class _SearchLog(RecordLog):
+    """The file of a checkpoint; what it holds goes to ``results``."""
+
+    FORMAT = "ranksieve-results"
+    VERSION = 2
+    WHAT = "the results of a search"
+    INSTEAD = "remove the file, or name another"
+
+    def __init__(
+        self,
+        path: Path,
+        search: Mapping[str, str],
+        n_queries: Sequence[int],
+        results: dict[Key, list[np.ndarray]],
+    ) -> None:
+        check_replaceable(path)
+        self._n_queries, self._arrays = n_queries, results
+        super().__init__(path, search)
+
+    def _checked(self, cell: Any, result: Any, where: str) -> None:
+        if type(cell) is not list or not all(type(number) is int for number in cell):
+            raise ValueError("a cell should be a list of whole numbers")
+        if type(result) is not list or not all(_is_array(values) for values in result):
+            raise ValueError("a result should be lists of numbers")
+        if [len(values) for values in result] != self._lengths(cell):
+            raise ValueError(f"there should be {self._lengths(cell)} values")
+        self._arrays[tuple(cell)] = [np.array(values, dtype=np.float64) for values in result]
+
+    def _lengths(self, cell: list[int]) -> list[int]:
+        if not cell or cell[0] >= 0:
+            return [sum(self._n_queries)]
+        fold = -1 - cell[0]
+        if fold >= len(self._n_queries):
+            raise ValueError(f"there is no fold {fold}")
+        return [len(cell) - 1, self._n_queries[fold]]
+
+
+def _is_array(values: Any) -> bool:
+    return type(values) is list and all(type(v) is float and isfinite(v) for v in values)
 
 
 def fingerprint(*sources: RankingData) -> str:

@@ -122,7 +122,8 @@ class WrapperSelector(HeldOutSelector):
                 "ranker": f"{type(ranker).__name__} {told}",
                 "measure": f"{measure.name}, {self.convention}, {self.ties}",
             } | self._told()
-        known = Checkpoint(self.checkpoint, search)
+        n_queries = [fold.test.n_queries for fold in folds]
+        known = Checkpoint(self.checkpoint, search, n_queries)
         ties = self.ties == "average"
         return HeldOut(ranker, folds, measure, self.convention, ties, known)
 

@@ -17,8 +17,8 @@ from ranksieve.rankers.registry import make_ranker
 from ranksieve.registry import described
 from ranksieve.selectors.registry import METHODS, make_selector
 from ranksieve.sharing import sharing
-from ranksieve.study.ledger import Record
 from ranksieve.study.protocols import StudyFold
+from ranksieve.study.records import Record
 
 
 class Cell(Protocol):

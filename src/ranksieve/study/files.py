@@ -11,68 +11,101 @@ from typing import Any
 
 from ranksieve.data import DataError
 from ranksieve.io.files import READ_ERRORS, explain_os_error
+from ranksieve.io.record_log import checksum
 from ranksieve.io.records import write_text
 from ranksieve.study.plan import Plan
+from ranksieve.study.settings import NULL, checked_settings
 
 LEDGER, PLAN = "ledger.jsonl", "study.toml"
 _PLAN_KEYS = tuple(field.name for field in fields(Plan))
 _OTHER_KEYS = ("data", "title", "protocol")
+_MARK = "# checksum: "  # so that `report` knows whether this is the plan that was run
 
 
 def read_settings(path: Path) -> dict[str, Any]:
     """Settings of a study from a TOML file; keys are those of :class:`Plan`, data and protocol.
 
-    A DataError says ``file:line: what is wrong``.
+    A DataError says which file, and what is wrong.
     """
-    try:
-        settings = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise DataError(f"{path}: not TOML: {error}") from None
-    except UnicodeDecodeError:
-        raise DataError(f"{path}: not a text in UTF-8") from None
-    except READ_ERRORS as error:
-        raise DataError(f"{path}: {explain_os_error(error)}") from error
-    for name in settings:
-        if name not in (*_PLAN_KEYS, *_OTHER_KEYS):
-            known = ", ".join((*_OTHER_KEYS, *_PLAN_KEYS))
-            raise DataError(f"{path}: unknown setting {name!r}; known are {known}")
-    return settings
+    return _settings(_text_of(path), path)
 
 
 def write_plan(directory: Path, plan: Plan, others: Mapping[str, Any]) -> None:
     """Write down what a study runs, and on what: data, title and protocol."""
-    write_text(_toml(dict(others) | plan.as_dict()), directory / PLAN)
+    text = _toml(dict(others) | plan.as_dict())
+    write_text(text + _MARK + checksum(text.encode()) + "\n", directory / PLAN)
 
 
 def read_plan(directory: Path) -> tuple[Plan, str]:
     """Plan and title of a study, as :func:`write_plan` has written them."""
     path = directory / PLAN
-    settings = read_settings(path)
+    whole = _text_of(path)
+    text, _, told = whole.rpartition(_MARK)
+    if told != checksum(text.encode()) + "\n":
+        raise DataError(
+            f"{path}: it is not as the study wrote it; run the study that it describes with: "
+            f"ranksieve compare --plan {path} --out {directory}"
+        )
+    settings = _settings(text, path)
     others = {name: settings.pop(name) for name in _OTHER_KEYS if name in settings}
     try:
         return Plan(**settings), others.get("title", directory.name)
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
+        raise DataError(f"{path}: {error}") from None
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_bytes().decode()
+    except UnicodeDecodeError:
+        raise DataError(f"{path}: not a text in UTF-8") from None
+    except READ_ERRORS as error:
+        raise DataError(f"{path}: {explain_os_error(error)}") from error
+
+
+def _settings(text: str, path: Path) -> dict[str, Any]:
+    try:
+        settings = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: not TOML: {error}") from None
+    for name in settings:
+        if name not in (*_PLAN_KEYS, *_OTHER_KEYS):
+            known = ", ".join((*_OTHER_KEYS, *_PLAN_KEYS))
+            raise DataError(f"{path}: unknown setting {name!r}; known are {known}")
+    try:
+        return checked_settings(settings)
+    except ValueError as error:
         raise DataError(f"{path}: {error}") from None
 
 
 def _toml(settings: Mapping[str, Any], prefix: str = "") -> str:
     """Text of TOML: plain values first, then a table for each mapping that has values."""
-    plain = [f"{_key(k)} = {_value(v)}" for k, v in settings.items() if not isinstance(v, Mapping)]
+    tables = {k: v for k, v in settings.items() if isinstance(v, Mapping) and v}
+    plain = [f"{_key(k)} = {_value(v)}" for k, v in settings.items() if k not in tables]
     lines = [f"[{prefix}]", *plain] if prefix and plain else plain
     text = "\n".join(lines) + "\n" if lines else ""
-    for name, value in settings.items():
-        if isinstance(value, Mapping) and value:
-            path = f"{prefix}.{_key(name)}" if prefix else _key(name)
-            text += ("\n" if text else "") + _toml(value, path)
+    for name, value in tables.items():
+        path = f"{prefix}.{_key(name)}" if prefix else _key(name)
+        text += ("\n" if text else "") + _toml(value, path)
     return text
 
 
 def _key(name: str) -> str:
     bare = name.replace("-", "").replace("_", "").isalnum() and name.isascii()
-    return name if bare else json.dumps(name)
+    return name if bare else _quoted(name)
 
 
 def _value(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(_value(item) for item in value) + "]"
-    return json.dumps(value)  # texts, numbers and truth values look the same in both
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_key(k)} = {_value(v)}" for k, v in value.items()) + "}"
+    if value is None:  # which TOML has not
+        return _quoted(NULL)
+    return _quoted(value) if isinstance(value, str) else json.dumps(value)
+
+
+def _quoted(text: str) -> str:
+    """A text in quotes, which TOML takes as JSON does but for two kinds of characters."""
+    readable = text.encode(errors="replace").decode()  # names of files can be any bytes
+    return json.dumps(readable, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
+from ranksieve.io.record_log import key_of
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.selectors.registry import METHODS
 from ranksieve.study.cells import Cell, SelectionCell, TrainingCell, made_selector
-from ranksieve.study.ledger import Record, key_of
 from ranksieve.study.plan import Candidate, Plan
+from ranksieve.study.records import Record
 
 Results = Callable[[Record], Record]
 """From what a cell's result depends on to the result."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
 
 from sklearn.model_selection import ParameterGrid
@@ -15,6 +15,7 @@ from ranksieve.rankers.registry import RANKERS
 from ranksieve.registry import Method, Registry
 from ranksieve.selectors.registry import METHODS
 from ranksieve.study.results import BASE, RANDOM
+from ranksieve.study.settings import checked_settings
 
 Parameters = dict[str, Any]
 Rule = Literal["best", "one-se"]
@@ -81,10 +82,12 @@ class Plan:
     grids: Mapping[str, Mapping[str, Sequence[Any]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        for name, value in checked_settings(vars(self)).items():
+            self._set(name, value)
         wanted = [*self.selectors, *((BASE, RANDOM) if self.baselines else ())]
         self._set("selectors", tuple(dict.fromkeys(wanted)))
         self._set("rankers", tuple(dict.fromkeys(self.rankers)))
-        self._set("ks", _checked_ks(self.ks))
+        self._set("ks", tuple(sorted(set(self.ks), key=lambda k: (isinstance(k, str), k))))
         self._set("measures", tuple(dict.fromkeys(_measure(name) for name in self.measures)))
         self._set("tune", _measure(self.tune))
         get_convention(self.convention)
@@ -96,8 +99,6 @@ class Plan:
                 raise ValueError(
                     f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}"
                 )
-        if self.seeds < 1:
-            raise ValueError(f"seeds must be at least 1, got {self.seeds}")
         self._check_methods()
 
     def _set(self, name: str, value: Any) -> None:
@@ -111,10 +112,6 @@ class Plan:
         for name in (*self.parameters, *self.grids):
             if name not in (*self.selectors, *self.rankers):
                 raise ValueError(f"there are parameters for {name!r}, which is not in the study")
-        for name, grid in self.grids.items():
-            for parameter, values in grid.items():
-                if isinstance(values, str) or not isinstance(values, Sequence) or not values:
-                    raise ValueError(f"grid of {name}: {parameter} needs a list of values")
 
     def sizes(self, n_features: int) -> list[int]:
         """Numbers of features for data that has so many, ascending."""
@@ -153,7 +150,8 @@ class Plan:
 
     def as_dict(self) -> dict[str, Any]:
         """All of it, as TOML and JSON can hold it."""
-        return {name: _plain(value) for name, value in asdict(self).items()}
+        listed = {name: list(v) for name, v in vars(self).items() if isinstance(v, tuple)}
+        return vars(self) | listed
 
 
 def _measure(name: str) -> str:
@@ -162,18 +160,3 @@ def _measure(name: str) -> str:
     if not measure.greater_is_better:
         raise ValueError(f"{measure} is an error: studies need measures that are better if larger")
     return str(measure)
-
-
-def _checked_ks(ks: Sequence[int | str]) -> tuple[int | str, ...]:
-    for k in ks:
-        if k != "all" and (not isinstance(k, int) or isinstance(k, bool) or k < 1):
-            raise ValueError(f"ks must be whole numbers from 1 on or 'all', got {k!r}")
-    return tuple(sorted(set(ks), key=lambda k: (isinstance(k, str), k)))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return value

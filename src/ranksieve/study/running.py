@@ -9,8 +9,8 @@ from typing import Any
 
 from ranksieve.progress import listen
 from ranksieve.study.cells import Cell
-from ranksieve.study.ledger import Record
 from ranksieve.study.protocols import StudyFold
+from ranksieve.study.records import Record
 from ranksieve.threads import limit_blas_threads, limit_threads, thread_count
 
 

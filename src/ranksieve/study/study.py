@@ -22,7 +22,7 @@ from ranksieve.progress import track
 from ranksieve.selectors.checkpoint import fingerprint
 from ranksieve.study.assembly import assembled
 from ranksieve.study.cells import Cell
-from ranksieve.study.files import LEDGER, read_plan, write_plan
+from ranksieve.study.files import LEDGER, PLAN, read_plan, write_plan
 from ranksieve.study.layout import Layout
 from ranksieve.study.ledger import Ledger, alone_in
 from ranksieve.study.plan import Plan
@@ -140,6 +140,7 @@ class Study:
             "tune": self.plan.tune,
             "convention": self.plan.convention,
             "scale": self.plan.scale,
+            "folds": [source.name for source in self.folds],
         }
 
     def _select(self, runner: Any, ledger: Ledger, in_turn: Any) -> list[Layout]:
@@ -180,7 +181,15 @@ def load_study(directory: str | os.PathLike[str]) -> StudyResult:
     """
     directory = Path(directory)
     plan, title = read_plan(directory)
-    return _result(plan, Ledger(directory / LEDGER), title)
+    ledger = Ledger(directory / LEDGER)
+    for name in ("measures", "tune", "convention", "scale"):
+        planned, found = plan.as_dict()[name], ledger.head[name]
+        if planned != found:
+            raise DataError(
+                f"{ledger.path}:1: results with {name} {found!r} cannot be those of the plan in "
+                f"{PLAN}, which has {planned!r}"
+            )
+    return _result(plan, ledger, title)
 
 
 def _result(plan: Plan, ledger: Ledger, title: str) -> StudyResult:
@@ -217,7 +226,7 @@ def _remember(fold: StudyFold, ledger: Ledger, plan: Plan) -> None:
         "file_order": _file_order(fold.test, plan),
     }
     ledger.add(cell, told)
-    if ledger[cell]["fingerprint"] != told["fingerprint"]:
+    if ledger[cell] != told:
         raise DataError(
             f"{ledger.path}: {fold.name} of this study had other data; name another directory"
         )
@@ -300,6 +309,8 @@ def _protocol_for(
 ) -> Protocol:
     if isinstance(protocol, Protocol):
         return protocol
+    if not isinstance(protocol, str):
+        raise ValueError(f"protocol must be a text or a Protocol, got {protocol!r:.60}")
     if protocol == "auto":
         protocol = "letor" if isinstance(source, Collection) else "kfold"
     return Protocol.parse(protocol, seed)

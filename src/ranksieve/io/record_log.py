@@ -1,0 +1,249 @@
+"""Results by what they are results of, in a file that survives whatever ends the program."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from threading import RLock
+from typing import IO, Any, ClassVar
+
+from ranksieve.data import DataError
+from ranksieve.io.files import READ_ERRORS, explain_os_error
+
+try:
+    import fcntl
+except ImportError:  # not on Windows: there, run one process at a time
+    fcntl = None  # type: ignore[assignment]
+
+
+class RecordLog:
+    """Results by cell, one line of JSON each, appended to a file; every line has a checksum.
+
+    A line is on the disk when :meth:`add` returns. Lines are written whole under a lock, so that
+    several processes can share a file; what a killed one has left of its last line is dropped.
+    A line that is damaged, or that says of a cell what an earlier line does not, is an error.
+
+    Subclasses say what a file is, and check what it holds.
+
+    Parameters
+    ----------
+    path : Path
+        A file that is there is read.
+    head : mapping, optional
+        What all results depend on, for the first line of a new file. Left out to read a file
+        without writing.
+    """
+
+    FORMAT: ClassVar[str]
+    VERSION: ClassVar[int]
+    WHAT: ClassVar[str]
+    """What the file holds, in words."""
+    INSTEAD: ClassVar[str]
+    """What to do if it holds something else."""
+
+    def __init__(self, path: Path, head: Mapping[str, Any] | None = None) -> None:
+        self.path = path
+        self.head: dict[str, Any] = {}
+        self._wanted = dict(head or {})
+        self._results: dict[str, tuple[str, Any]] = {}  # with the checksum of the line
+        self._read_bytes = 0
+        self._read_lines = 0
+        self._one_thread = RLock()
+        if head is None or path.exists():
+            self.refresh()  # a file of something else is never written to
+        if head is not None and not self.head:
+            first = {"format": self.FORMAT, "version": self.VERSION, **head}
+            with self._opened() as file:
+                if file.seek(0, os.SEEK_END) == 0:
+                    self._append(file, _line_of(first))
+            self.refresh()
+        if not self.head:
+            raise DataError(f"{path}:1: not {self.WHAT}; {self.INSTEAD}")
+
+    def __contains__(self, cell: Any) -> bool:
+        return key_of(cell) in self._results
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def get(self, cell: Any) -> Any:
+        """What was kept of the result; None if there is none."""
+        return self._results.get(key_of(cell), (None, None))[1]
+
+    def add(self, cell: Any, result: Any) -> None:
+        """Write a result down, unless another process has been quicker."""
+        with self._one_thread, self._opened() as file:
+            self._take(file)
+            if cell not in self:
+                try:
+                    line = _line_of({"cell": cell, "result": result})
+                    self._read_line(line, "it")  # what could not be read is not written
+                except ValueError as error:
+                    raise DataError(f"{self.path}: a result cannot be kept: {error}") from None
+                self._append(file, line)
+                self._take(file)
+
+    def refresh(self) -> None:
+        """Read what other processes have written."""
+        try:
+            with self._one_thread, self.path.open("rb") as file:
+                self._take(file)
+        except READ_ERRORS as error:
+            raise DataError(f"{self.path}: {explain_os_error(error)}") from error
+
+    def _differs(self, name: str, found: Any, wanted: Any) -> str:
+        """What to say of a file whose head has something else."""
+        return f"these are results with other {name}; {self.INSTEAD}"
+
+    def _check_head(self, head: dict[str, Any]) -> None:
+        """Raise a ValueError if the first line lacks something."""
+
+    def _checked(self, cell: Any, result: Any, where: str) -> Any:
+        """What to keep in memory of a result; a ValueError if it cannot be one of the cell."""
+        raise NotImplementedError
+
+    @contextmanager
+    def _opened(self) -> Iterator[IO[bytes]]:
+        """The file, to read and to append to, locked against other processes; its end is whole."""
+        with ExitStack() as stack:
+            try:
+                handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+                file = stack.enter_context(os.fdopen(handle, "r+b", buffering=0))
+                if fcntl is not None:
+                    fcntl.flock(file, fcntl.LOCK_EX)
+                start = f'{{"format": "{self.FORMAT}"'.encode()
+                if start.startswith(file.read(len(start))):  # or it is not ours to cut
+                    _drop_torn_line(file)
+            except OSError as error:
+                raise DataError(f"{self.path}: cannot be written: {error.strerror}") from error
+            yield file
+
+    def _take(self, file: IO[bytes]) -> None:
+        """Read the whole lines that have not been read yet."""
+        if file.seek(0, os.SEEK_END) < self._read_bytes:
+            raise DataError(f"{self.path}: another program has removed or shortened it")
+        file.seek(self._read_bytes)
+        text = file.read()
+        text = text[: text.rfind(b"\n") + 1]
+        for line in text.split(b"\n")[:-1]:
+            self._take_line(line)
+        self._read_bytes += len(text)
+
+    def _take_line(self, line: bytes) -> None:
+        where = f"{self.path}:{self._read_lines + 1}"
+        if self._read_lines == 0:
+            head = self._read_head(line, where)
+            for name, value in self._wanted.items():
+                if head.get(name) != value:
+                    raise DataError(f"{where}: {self._differs(name, head.get(name), value)}")
+            self.head = head
+        else:
+            try:
+                key, told, kept = self._read_line(line, where)
+            except (ValueError, RecursionError) as error:
+                raise DataError(
+                    f"{where}: damaged ({error}); remove this line, and its cell is computed again"
+                ) from None
+            if self._results.setdefault(key, (told, kept))[0] != told:
+                raise DataError(
+                    f"{where}: an earlier line has another result of this cell; remove the wrong "
+                    "one, or both, and it is computed again"
+                )
+        self._read_lines += 1
+
+    def _read_head(self, line: bytes, where: str) -> dict[str, Any]:
+        head = _parsed(line)
+        if not isinstance(head, dict) or head.get("format") != self.FORMAT:
+            raise DataError(f"{where}: not {self.WHAT}; {self.INSTEAD}")
+        version = head.get("version")
+        if version != self.VERSION:
+            is_older = isinstance(version, int) and version < self.VERSION
+            raise DataError(
+                f"{where}: written by {'an older' if is_older else 'a newer'} ranksieve, in format "
+                f"{version!r:.20} instead of {self.VERSION}; {self.INSTEAD}"
+            )
+        try:
+            _taken_checksum(line, head)
+            self._check_head(head)
+        except ValueError as error:
+            raise DataError(f"{where}: damaged ({error}); {self.INSTEAD}") from None
+        return head
+
+    def _read_line(self, line: bytes, where: str) -> tuple[str, str, Any]:
+        """Key of a cell, checksum of the line, and what to keep of the result."""
+        record = _parsed(line)
+        told = _taken_checksum(line, record)
+        if record.keys() != {"cell", "result"}:
+            raise ValueError("not a cell and its result")
+        kept = self._checked(record["cell"], record["result"], where)
+        return key_of(record["cell"]), told, kept
+
+    def _append(self, file: IO[bytes], line: bytes) -> None:
+        """Add a line and wait until it is on the disk; if it does not fit there, leave nothing."""
+        end = file.seek(0, os.SEEK_END)
+        line += b"\n"
+        try:
+            written = 0
+            while written < len(line):
+                written += file.write(line[written:])
+            os.fsync(file.fileno())
+        except OSError as error:
+            file.truncate(end)
+            raise DataError(
+                f"{self.path}: cannot be written: {error.strerror}; what was finished before is "
+                "kept"
+            ) from error
+
+
+def key_of(cell: Any) -> str:
+    """A cell as a text: the same for equal cells."""
+    return json.dumps(cell, sort_keys=True, allow_nan=False)
+
+
+def checksum(body: bytes) -> str:
+    """Sixteen hexadecimal digits that tell damage."""
+    return hashlib.blake2b(body, digest_size=8).hexdigest()
+
+
+def _line_of(record: Mapping[str, Any]) -> bytes:
+    """A record as JSON; its last value is the checksum of all before it."""
+    body = json.dumps(record, allow_nan=False).encode()[:-1]
+    return body + f', "checksum": "{checksum(body)}"}}'.encode()
+
+
+def _parsed(line: bytes) -> Any:
+    """What a line says; None if it is not JSON."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _taken_checksum(line: bytes, record: Any) -> str:
+    """Take the checksum out of a record; a ValueError unless it is that of the line."""
+    if not isinstance(record, dict) or "checksum" not in record:
+        raise ValueError("not a record with a checksum")
+    told = record.pop("checksum")
+    body, _, rest = line.rpartition(b', "checksum": ')
+    if told != checksum(body) or rest != f'"{told}"}}'.encode():
+        raise ValueError("its checksum is another")
+    return told
+
+
+def _drop_torn_line(file: IO[bytes]) -> None:
+    """Cut off what follows the last newline: its writer is gone, or there would be a lock."""
+    size = end = file.seek(0, os.SEEK_END)
+    while end > 0:
+        start = max(0, end - 2**16)
+        file.seek(start)
+        found = file.read(end - start).rfind(b"\n")
+        if found >= 0:
+            end = start + found + 1
+            break
+        end = start
+    if end < size:
+        file.truncate(end)

@@ -1,0 +1,158 @@
+"""What the lines of a study's ledger must look like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ranksieve.io.record_log import key_of
+
+Record = dict[str, Any]
+
+_HEAD = {
+    "format": str,
+    "version": int,
+    "ranksieve": str,
+    "protocol": str,
+    "measures": list,
+    "tune": str,
+    "convention": str,
+    "scale": str,
+    "folds": list,
+}
+_FOLD = {"fingerprint": str, "train": int, "vali": int, "test": list, "features": list}
+_SELECTION = {"features": list, "seconds": float}
+_TRAINING = {
+    "parameters": dict,
+    "validation": float,
+    "validation_error": float,
+    "test": dict,
+    "seconds": float,
+}
+_OF_FOLD = {"fold": str}
+_OF_SELECTION = {"fold": str, "selector": str, "parameters": dict, "seed": object, "k": int}
+_OF_TRAINING = {
+    "fold": str,
+    "ranker": str,
+    "parameters": dict,
+    "grid": list,
+    "seed": object,
+    "features": list,
+}
+_ROUNDING = 1e-9
+
+
+def check_head(head: Any) -> None:
+    """Raise a ValueError unless this can be the first line."""
+    _check_kinds(head, _HEAD)
+    for name in ("measures", "folds"):
+        if not head[name] or not all(type(text) is str for text in head[name]):
+            raise ValueError(f"{name!r} should be a list of texts")
+
+
+def check_record(cell: Any, result: Any, measures: list[str]) -> None:
+    """Raise a ValueError unless this can be a fold, or a cell with its result.
+
+    Parameters
+    ----------
+    cell, result : Any
+        As read.
+    measures : list of str
+        Those of the study.
+    """
+    if not isinstance(cell, dict):
+        raise ValueError("a cell should be an object")
+    if cell.keys() == _OF_FOLD.keys():
+        _check_kinds(cell, _OF_FOLD)
+        _check_fold(result)
+    elif "selector" in cell:
+        _check_kinds(cell, _OF_SELECTION)
+        _check_seed(cell["seed"])
+        _check_kinds(result, _SELECTION)
+        _check_features(result["features"])
+        _check_number(result, "seconds", 0.0)
+    else:
+        _check_kinds(cell, _OF_TRAINING)
+        _check_seed(cell["seed"])
+        _check_features(cell["features"])
+        _check_training(result, measures)
+
+
+def check_against_fold(cell: Record, result: Record, fold: Record) -> None:
+    """Raise a ValueError if a cell cannot be one of this fold; both have been checked alone."""
+    features = result["features"] if "selector" in cell else cell["features"]
+    if max(features) >= len(fold["features"]):
+        raise ValueError(f"feature {max(features)} of {len(fold['features'])}, counted from 0")
+    for measure, values in result.get("test", {}).items():
+        if len(values) != len(fold["test"]):
+            raise ValueError(
+                f"{len(values)} values of {measure} for {len(fold['test'])} test queries"
+            )
+
+
+def _check_fold(result: Any) -> None:
+    _check_kinds(result, _FOLD)
+    for role in ("train", "vali"):
+        if result[role] < 1:
+            raise ValueError(f"{role!r} should be a number of queries, not {result[role]}")
+    if not result["test"] or not all(type(query) in (int, str) for query in result["test"]):
+        raise ValueError("'test' should be a list of queries")
+    if not result["features"] or not all(type(name) is str for name in result["features"]):
+        raise ValueError("'features' should be a list of names")
+
+
+def _check_training(result: Any, measures: list[str]) -> None:
+    _check_kinds(result, _TRAINING)
+    key_of(result["parameters"])  # raises if there is a number that is none
+    _check_number(result, "seconds", 0.0)
+    _check_number(result, "validation")
+    _check_number(result, "validation_error", 0.0)
+    if result["test"].keys() != set(measures):
+        raise ValueError(f"'test' should have {', '.join(measures)}")
+    for measure, values in result["test"].items():
+        # The name of a measure may say that queries without relevant documents have another value.
+        low, high = (-_FAR, _FAR) if "empty" in measure else (-_ROUNDING, 1 + _ROUNDING)
+        if type(values) is not list or not all(_is_number(value, low, high) for value in values):
+            raise ValueError(f"'test' should have a list of values of {measure}")
+
+
+def _check_features(features: list[Any]) -> None:
+    if not features or not all(type(feature) is int and feature >= 0 for feature in features):
+        raise ValueError("'features' should be a list of whole numbers")
+    if len(set(features)) != len(features):
+        raise ValueError("'features' has one twice")
+
+
+def _check_seed(seed: Any) -> None:
+    if seed is not None and (type(seed) is not int or seed < 0):
+        raise ValueError(f"'seed' should be a whole number or null, not {seed!r:.40}")
+
+
+_FAR = 1.7e308
+
+
+def _check_number(record: Record, name: str, low: float = -_FAR) -> None:
+    if not _is_number(record[name], low, _FAR):
+        raise ValueError(f"{name!r} should be a number, not {record[name]!r:.40}")
+
+
+def _is_number(value: Any, low: float, high: float) -> bool:
+    return type(value) is float and low <= value <= high
+
+
+_WORDS = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    list: "a list",
+    dict: "an object",
+}
+
+
+def _check_kinds(record: Any, kinds: Mapping[str, type]) -> None:
+    """Raise a ValueError unless a record has these keys alone, each with a value of its kind."""
+    if not isinstance(record, dict) or record.keys() != kinds.keys():
+        raise ValueError(f"it should have {', '.join(kinds)}")
+    for name, kind in kinds.items():
+        if kind is not object and type(record[name]) is not kind:
+            raise ValueError(f"{name!r} should be {_WORDS[kind]}, not {record[name]!r:.40}")

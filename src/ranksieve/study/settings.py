@@ -1,0 +1,145 @@
+"""Settings of a plan by kind: what each may be, whether it comes from a file or from Python."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ranksieve.metrics import Measure
+
+NULL = "null"
+"""Text that stands for None as a parameter, as on the command line."""
+_MOST_SEEDS = 10_000
+_LARGEST_SEED = 2**31 - 1 - _MOST_SEEDS  # LightGBM takes no larger ones
+_DEEPEST = 8  # lists in lists that a parameter may be
+
+
+def checked_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings, each of its kind; a ValueError that names one that is not.
+
+    Names of methods, measures and parameters are not looked up.
+    """
+    return {name: _KINDS[name](name, value) for name, value in settings.items()}
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{name} must be a text, got {value!r:.60}")
+    return str(value)
+
+
+def _truth(name: str, value: Any) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be true or false, got {value!r:.60}")
+    return bool(value)
+
+
+def _whole(name: str, value: Any, low: int, high: int) -> int:
+    if not _is_whole(value) or not low <= value <= high:
+        raise ValueError(f"{name} must be a whole number from {low} to {high:,}, got {value!r:.60}")
+    return int(value)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _list(name: str, value: Any) -> list[Any]:
+    if isinstance(value, (str, bytes)) or not isinstance(value, (Sequence, np.ndarray)):
+        raise ValueError(f"{name} must be a list, got {value!r:.60}")
+    return list(value)
+
+
+def _texts(name: str, value: Any) -> list[str]:
+    return [_text(f"{name}: each", item) for item in _list(name, value)]
+
+
+def _measures(name: str, value: Any) -> list[Any]:
+    return [_measure(f"{name}: each", item) for item in _list(name, value)]
+
+
+def _measure(name: str, value: Any) -> Any:
+    is_measure = isinstance(value, type) and issubclass(value, Measure)
+    return value if is_measure or isinstance(value, Measure) else _text(name, value)
+
+
+def _ks(name: str, value: Any) -> list[int | str]:
+    return [_number_of_features(k) for k in _list(name, value)]
+
+
+def _number_of_features(k: Any) -> int | str:
+    if isinstance(k, str) and k == "all":
+        return k
+    if not _is_whole(k) or k < 1:
+        raise ValueError(f"ks must be whole numbers from 1 on or 'all', got {k!r:.60}")
+    return int(k)
+
+
+def _table(name: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise ValueError(f"{name} must be a table of names, got {value!r:.60}")
+    return dict(value)
+
+
+def _parameters(name: str, value: Any) -> dict[str, dict[str, Any]]:
+    return {
+        method: {
+            parameter: _plain(f"{name} of {method}: {parameter}", given, _DEEPEST)
+            for parameter, given in _table(f"{name} of {method}", own).items()
+        }
+        for method, own in _table(name, value).items()
+    }
+
+
+def _grids(name: str, value: Any) -> dict[str, dict[str, list[Any]]]:
+    found = _parameters(name, value)
+    for method, grid in found.items():
+        for parameter, values in grid.items():
+            if not isinstance(values, list) or not values:
+                raise ValueError(f"grid of {method}: {parameter} needs a list of values")
+    return found
+
+
+def _plain(name: str, value: Any, depth: int) -> Any:
+    """A value that JSON and TOML can hold."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if depth and isinstance(value, (list, tuple)):
+        return [_plain(name, item, depth - 1) for item in value]
+    if depth and isinstance(value, Mapping):
+        return {key: _plain(name, item, depth - 1) for key, item in _table(name, value).items()}
+    if value is None or isinstance(value, (str, int)):
+        return None if value == NULL else value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    raise ValueError(
+        f"{name} must be a finite number, a text, true or false, or a list of these, got "
+        f"{value!r:.60}"
+    )
+
+
+_KINDS: dict[str, Callable[[str, Any], Any]] = {
+    "selectors": _texts,
+    "rankers": _texts,
+    "ks": _ks,
+    "measures": _measures,
+    "tune": _measure,
+    "convention": _text,
+    "scale": _text,
+    "seeds": lambda name, value: _whole(name, value, 1, _MOST_SEEDS),
+    "seed": lambda name, value: _whole(name, value, 0, _LARGEST_SEED),
+    "choose": _text,
+    "baselines": _truth,
+    "parameters": _parameters,
+    "grids": _grids,
+    "title": _text,
+    "protocol": _text,
+    "data": lambda name, value: (
+        _text(name, value) if isinstance(value, str) else _texts(name, value)
+    ),
+}
