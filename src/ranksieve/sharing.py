@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import inspect
 import threading
-import time
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -24,6 +23,8 @@ from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
+
+from ranksieve.clock import work_seconds
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -39,7 +40,8 @@ class Borrowed:
     ----------
     seconds : float
         Time that statistics had taken which were there already, less the time that was spent on
-        waiting for them.
+        waiting for them; as of :func:`ranksieve.clock.work_seconds`. Below 0 if the wait was
+        longer, as that for kernels that the first to ask had to compile.
     """
 
     seconds: float = 0.0
@@ -87,11 +89,11 @@ class Memo:
             found = self._items.get(key)
             if found is None:
                 mine = self._items[key] = _Item(source, Future())
-        start = time.perf_counter()
+        start = work_seconds()
         if found is not None:
             value, seconds = found.answer.result()
             with self._lock:
-                borrowed.seconds += max(0.0, seconds - (time.perf_counter() - start))
+                borrowed.seconds += seconds - (work_seconds() - start)
             return value
         before = borrowed.seconds
         try:
@@ -103,7 +105,7 @@ class Memo:
             mine.answer.set_exception(error)
             raise
         # What it has borrowed itself belongs to its price.
-        seconds = time.perf_counter() - start + borrowed.seconds - before
+        seconds = work_seconds() - start + borrowed.seconds - before
         mine.answer.set_result((value, seconds))
         return value
 

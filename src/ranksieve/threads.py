@@ -98,6 +98,9 @@ def ordered_map(
     Items are drawn as results are taken, so that few of them exist at a time. A pool can be
     passed to be used again.
     """
+    if pool is None and thread_count() == 1:
+        yield from map(function, items)
+        return
     if pool is None:
         with ThreadPoolExecutor(thread_count()) as own:
             yield from ordered_map(function, items, own)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from time import perf_counter
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from ranksieve.base import RankSelector
+from ranksieve.clock import work_seconds
 from ranksieve.data import DataError, RankingData
 from ranksieve.metrics import evaluate
 from ranksieve.rankers.registry import make_ranker
@@ -73,10 +73,11 @@ class SelectionCell:
             _named(f"{fold.name}, {described(self.selector, self.parameters)}"),
             sharing(fold.memo) as borrowed,
         ):
-            start = perf_counter()
+            start = work_seconds()
             selector.fit(fold.train, **beside)
-            seconds = perf_counter() - start
-        return {"features": selector.selected_.tolist(), "seconds": seconds + borrowed.seconds}
+            seconds = work_seconds() - start
+        alone = max(0.0, seconds + borrowed.seconds)
+        return {"features": selector.selected_.tolist(), "seconds": alone}
 
 
 @dataclass(frozen=True)
@@ -127,9 +128,10 @@ class TrainingCell:
         best: tuple[float, float, dict[str, Any], float, Any] | None = None
         with _named(f"{fold.name}, {self.ranker} on {len(columns)} features"):
             for point in self.grid:
-                start = perf_counter()
-                ranker = self._ranker(point).fit(train, eval_set=vali)
-                seconds = perf_counter() - start
+                ranker = self._ranker(point)  # imports its module the first time
+                start = work_seconds()
+                ranker.fit(train, eval_set=vali)
+                seconds = work_seconds() - start
                 values = self._values(vali, ranker, [self.tune])[self.tune]
                 if best is None or values.mean() > best[0]:
                     error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0

@@ -35,7 +35,8 @@ class Outcome:
     per_query : mapping of str to array of shape (test queries,)
         Measure -> test values.
     selection_seconds, training_seconds : float
-        Of one selection and one training with these parameters, on one thread.
+        Of one selection and one training with these parameters, on one thread, without the time
+        that numba takes to compile kernels.
     """
 
     k: int

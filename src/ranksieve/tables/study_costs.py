@@ -41,8 +41,8 @@ def cost_sheet(result: StudyResult, ranker: str) -> Sheet:
             f"features: mean number over folds and seeds, of {len(result.feature_names):,}; "
             "fewest, most: of one fold.",
             "seconds: of one selection and one training with the chosen parameters, on one "
-            "thread, without tuning. training share: of the training time with all "
-            "features.",
+            "thread, without tuning and without compiling kernels. training share: of the training "
+            "time with all features.",
         ],
     )
 
