@@ -299,7 +299,7 @@ def test_errors_say_what_is_wrong(scaler_class):
         scaler.transform(data.take_features([0, 1]))
     with pytest.raises(ValueError, match="feature names should match"):
         scaler.transform(pd.DataFrame(X[:, :2], columns=list("ab")), qid=qid)
-    with pytest.raises(DataError, match="feature 0 was 'a' when fitted, now it is 'b'"):
+    with pytest.raises(DataError, match="feature 1 is 'b', but 'a' in training"):
         scaler.transform(data.take_features([1, 0, 2, 3, 4]))
 
 

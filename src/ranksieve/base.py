@@ -13,10 +13,12 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ranksieve.data import DataError, RankingData
-from ranksieve.engine import Source
+from ranksieve.engine import Source, in_memory
+from ranksieve.fitted import check_features, check_names, checked_rows, checked_scores
 from ranksieve.io.model import write_model
 from ranksieve.io.selection import PathLike, Selection
 from ranksieve.io.shards import Shards
+from ranksieve.magnitudes import sound_numbers
 from ranksieve.metrics import evaluate
 from ranksieve.progress import progress_bar
 from ranksieve.saving import model_of
@@ -138,7 +140,7 @@ class RankSelector(SelectorMixin, RankEstimator):
         self._validate_params()
         source = self._source(X, y, qid)
         k = self._number_to_select(source.n_features)
-        with progress_bar(bool(self.verbose)):
+        with progress_bar(bool(self.verbose)), sound_numbers(source, self):
             if self._uses_labels:
                 check_labels_differ(source)
             chosen = np.asarray(self._choose(source, k, **held_out), dtype=np.intp)
@@ -159,9 +161,13 @@ class RankSelector(SelectorMixin, RankEstimator):
         return k
 
     def transform(self, X: Any) -> Any:
-        """Keep the selected features, in their order in the data."""
-        if isinstance(X, RankingData):
+        """Keep the selected features, in their order in the data.
+
+        A RankingData becomes another one, and opened shards become shards of these features.
+        """
+        if isinstance(X, (RankingData, Shards)):
             check_is_fitted(self)
+            check_features(self, X)
             return X.take_features(self.support_)
         return super().transform(X)
 
@@ -170,11 +176,60 @@ class RankSelector(SelectorMixin, RankEstimator):
         return self.support_
 
 
-class Ranker(RankEstimator):
+class Predictor(RankEstimator):
+    """What all have in common that score documents: rankers, and selectors that are rankers, too.
+
+    A subclass implements :meth:`_scores`.
+    """
+
+    _allows_missing = False  # NaN in X
+
+    __metadata_request__score: ClassVar[dict[str, Any]] = {"qid": True}
+
+    @abstractmethod
+    def _scores(self, X: Any) -> np.ndarray:
+        """Scores of rows, an array or a CSR matrix with all features."""
+
+    def _rows(self, X: Any) -> Any:
+        """Rows as an array or a CSR matrix, which are of the features of the training data."""
+        return checked_rows(self, X, allow_missing=self._allows_missing)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Scores of documents, given all features; larger is better.
+
+        Those of a RankingData are in its row order. Shards are read one at a time.
+
+        Parameters
+        ----------
+        X : array, frame, sparse matrix, RankingData or opened shards
+        """
+        check_is_fitted(self)
+        if isinstance(X, Shards):
+            return np.concatenate([self.predict(X.read_shard(i)) for i in range(X.n_shards)])
+        return checked_scores(self._scores(self._rows(X)))
+
+    def score(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> float:
+        """Mean NDCG@10 over queries of the ranking by :meth:`predict`.
+
+        Parameters
+        ----------
+        X, y, qid
+            As in ``fit``.
+        sample_weight : array, optional
+            A weight for each query in the mean, or for each row, as in the ``fit`` of rankers.
+        """
+        data = in_memory(X) if isinstance(X, (RankingData, Shards)) else _with_queries(X, y, qid)
+        result = evaluate(data.y, self.predict(data), data.qid, ["ndcg@10"])
+        weights = _query_weights(sample_weight, data)
+        return float(np.average(result.per_query["NDCG@10"], weights=weights))
+
+
+class Ranker(Predictor):
     """Base of all rankers: scikit-learn estimators that score documents.
 
     A subclass declares its parameters and implements :meth:`_train` and :meth:`_scores`, and
-    :meth:`_learned` and :meth:`_relearn` for files.
+    :meth:`_learned` and :meth:`_relearn` for files. One that was saved with a selection takes all
+    features or those selected.
 
     Attributes
     ----------
@@ -187,10 +242,6 @@ class Ranker(RankEstimator):
 
     selection_: Selection
 
-    _allows_missing: ClassVar[bool] = False  # NaN in X
-
-    __metadata_request__score: ClassVar[dict[str, Any]] = {"qid": True}
-
     _parameter_constraints: ClassVar[dict[str, Any]] = {"verbose": ["boolean"]}
 
     @abstractmethod
@@ -198,10 +249,6 @@ class Ranker(RankEstimator):
         self, source: Source, validation: Source | None, query_weights: np.ndarray | None
     ) -> None:
         """Learn from a source; ``query_weights`` has one number per query, in order."""
-
-    @abstractmethod
-    def _scores(self, X: Any) -> np.ndarray:
-        """Scores of rows, an array or a CSR matrix with all features."""
 
     def _contributions(self, X: Any) -> np.ndarray:
         """SHAP value of each feature in each row's score."""
@@ -250,61 +297,19 @@ class Ranker(RankEstimator):
         """
         self._validate_params()
         source = self._source(X, y, qid)
-        validation = None if eval_set is None else as_source(eval_set, source.n_features)
+        validation = None if eval_set is None else as_source(eval_set, source)
         if hasattr(self, "selection_"):  # of an earlier fit
             del self.selection_
-        with progress_bar(bool(self.verbose)):
+        with progress_bar(bool(self.verbose)), sound_numbers(source, self):
             check_labels_differ(source)
             self._train(source, validation, _query_weights(sample_weight, source))
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Scores of documents; larger is better. Those of a RankingData are in its row order.
-
-        Shards are read one at a time. A ranker that was saved with a selection takes all features
-        or those selected.
-        """
-        check_is_fitted(self)
-        if isinstance(X, Shards):
-            return np.concatenate([self.predict(X.read_shard(i)) for i in range(X.n_shards)])
+    def _rows(self, X: Any) -> Any:
+        """As of all predictors; one that was saved with a selection takes all features, too."""
         if hasattr(self, "selection_"):
             X = self.selection_.applied_to(X)
-        if isinstance(X, RankingData):
-            if X.n_features != self.n_features_in_:
-                raise DataError(
-                    f"X has {X.n_features} features, but {type(self).__name__} is expecting "
-                    f"{self.n_features_in_} features as input"
-                )
-            self._check_names(X)
-            if not self._allows_missing:
-                X.check_finite()
-            return self._scores(X.X)
-        X = validate_data(
-            self,
-            X,
-            reset=False,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan" if self._allows_missing else True,
-        )
-        return self._scores(X)
-
-    def _check_names(self, data: RankingData) -> None:
-        """Raise a DataError if features have other names than in training."""
-        known = getattr(self, "feature_names_in_", None)
-        if known is None or not data.has_feature_names:
-            return
-        for place in np.flatnonzero(known != data.feature_names)[:1]:
-            raise DataError(
-                f"feature {place + 1} is {str(data.feature_names[place])!r}, but "
-                f"{str(known[place])!r} in training"
-            )
-
-    def score(self, X: Any, y: Any = None, qid: Any = None) -> float:
-        """Mean NDCG@10 of the ranking by :meth:`predict`."""
-        data = X if isinstance(X, RankingData) else RankingData(X, y, qid)
-        result = evaluate(data.y, self.predict(data), data.qid, ["ndcg@10"])
-        return float(result.mean["NDCG@10"])
+        return super()._rows(X)
 
     def save_model(self, path: PathLike, *, selection: Selection | None = None) -> None:
         """Write the trained ranker to a file, for :func:`ranksieve.rankers.load_model`.
@@ -320,6 +325,17 @@ class Ranker(RankEstimator):
         """
         check_is_fitted(self)
         write_model(model_of(self, selection or getattr(self, "selection_", None)), path)
+
+
+def _with_queries(X: Any, y: Any, qid: Any) -> RankingData:
+    """Rows to be scored in cross-validation, which passes query ids only if told to."""
+    if qid is None:
+        raise DataError(
+            "score needs qid, the query of each row; cross-validation and grid searches pass it on "
+            "after sklearn.set_config(enable_metadata_routing=True), as params={'qid': qid} or "
+            "fit(X, y, qid=qid)"
+        )
+    return RankingData(X, y, qid)
 
 
 def _query_weights(weights: Any, source: Source) -> np.ndarray | None:
@@ -344,14 +360,13 @@ def _query_weights(weights: Any, source: Source) -> np.ndarray | None:
     return per_query
 
 
-def as_source(eval_set: Any, n_features: int) -> Source:
-    """Held-out data as a source; a DataError unless it has so many features.
+def as_source(eval_set: Any, training: Source) -> Source:
+    """Held-out data as a source; a DataError unless it has the features of the training data.
 
     Parameters
     ----------
     eval_set : tuple (X, y, qid), RankingData or opened shards
-    n_features : int
-        Of the training data.
+    training : RankingData or opened shards
     """
     if isinstance(eval_set, (RankingData, Shards)):
         source: Source = eval_set
@@ -362,8 +377,10 @@ def as_source(eval_set: Any, n_features: int) -> Source:
             "eval_set must be a tuple (X, y, qid), a RankingData or opened shards; got "
             f"{type(eval_set).__name__}"
         )
-    if source.n_features != n_features:
+    if source.n_features != training.n_features:
         raise DataError(
-            f"eval_set has {source.n_features} features, but the training data has {n_features}"
+            f"eval_set has {source.n_features} features, but the training data has "
+            f"{training.n_features}"
         )
+    check_names(training.feature_names if training.has_feature_names else None, source)
     return source

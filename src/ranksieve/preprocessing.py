@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from ranksieve._kernels.scaling import scale_dense, scale_sparse
 from ranksieve.data import DataError, RankingData, as_query_ids
+from ranksieve.fitted import check_features
 from ranksieve.threads import over_queries
 
 
@@ -66,29 +67,13 @@ class _RankingDataMixin:
         if not isinstance(X, RankingData):
             return super().transform(X, qid=qid)  # type: ignore[misc]
         _refuse_qid(qid)
-        self._check_features(X)
+        check_features(self, X)
         X.check_finite()
         return X._replace(X=self._scale(X.X, X.query_ptr))  # type: ignore[attr-defined]
 
     def fit_transform(self, X: Any, y: Any = None, qid: Any = None) -> Any:
         """Fit, then transform the same rows."""
         return self.fit(X, y, qid=qid).transform(X, qid=qid)
-
-    def _check_features(self, data: RankingData) -> None:
-        n_features = getattr(self, "n_features_in_", data.n_features)
-        if data.n_features != n_features:
-            raise DataError(
-                f"X has {data.n_features} features, but {type(self).__name__} is expecting "
-                f"{n_features} features as input"
-            )
-        names = getattr(self, "feature_names_in_", None)
-        if names is None or not data.has_feature_names:
-            return
-        for column in np.flatnonzero(names != data.feature_names)[:1]:
-            raise DataError(
-                f"feature {column} was {names[column]!r} when fitted, "
-                f"now it is {data.feature_names[column]!r}"
-            )
 
 
 class _ArrayScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):

@@ -18,6 +18,8 @@ def linear_scores(X: Any, coef: np.ndarray) -> np.ndarray:
     """
     if sparse.issparse(X):
         return np.asarray(X @ coef)
+    if X.shape[1] != len(coef):  # the kernel does not look
+        raise ValueError(f"{X.shape[1]} features, but {len(coef)} weights")
     used = np.flatnonzero(coef)
     scores = np.empty((len(X), 1))
     score_models(np.ascontiguousarray(X), used, coef[used, None], scores)

@@ -114,6 +114,10 @@ def measure_models(
     parameters = parse_measure(measure), convention, get_convention(convention).averages_ties(ties)
     with locating(source), engine_of(source).start(Validation, *parameters) as workers:
         for features, coefs in models:
+            if not np.isin(features, np.arange(source.n_features)).all():  # kernels do not look
+                raise ValueError(
+                    f"models use features that are not in 0 to {source.n_features - 1}"
+                )
             n, values, squares = workers.sum("sums", features, coefs)
             mean = values / n
             spread = np.maximum(0.0, squares / n - mean**2)

@@ -9,12 +9,13 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from ranksieve._kernels.scoring import score_models
 from ranksieve.base import RankSelector
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source, engine_of
+from ranksieve.fitted import checked_rows
 from ranksieve.metrics import Convention, Measure, parse_measure
 from ranksieve.metrics.constraints import A_CONVENTION
 from ranksieve.progress import track
@@ -278,18 +279,7 @@ class FSBFS(RankSelector):
     def construct(self, X: Any) -> np.ndarray:
         """New features (rows, subsets) of an array, frame, sparse matrix or RankingData."""
         check_is_fitted(self)
-        if isinstance(X, RankingData):
-            if X.n_features != self.n_features_in_:
-                raise DataError(
-                    f"X has {X.n_features} features, but FSBFS is expecting "
-                    f"{self.n_features_in_} features as input"
-                )
-            X.check_finite()
-            values = X.X
-        else:
-            values = validate_data(
-                self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
-            )
+        values = checked_rows(self, X)
         members = np.array(sorted(f for subset in self.subsets_ for f in subset.features), int)
         coefs = np.zeros((len(members), len(self.subsets_)))
         for number, subset in enumerate(self.subsets_):

@@ -7,16 +7,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from ranksieve.base import RankSelector
-from ranksieve.data import DataError, RankingData
+from ranksieve.base import Predictor, RankSelector
 from ranksieve.scoring import linear_scores
 
 _DIGITS = 9  # to which weights are compared: equal features get equal ones but for rounding
 
 
-class EmbeddedSelector(RankSelector):
+class EmbeddedSelector(Predictor, RankSelector):
     """A selector that is a linear ranker, too: features are chosen by their weights.
 
     Attributes
@@ -43,21 +42,8 @@ class EmbeddedSelector(RankSelector):
     coef_: np.ndarray
     scores_: np.ndarray
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Scores of documents, given all features; larger is better."""
-        check_is_fitted(self)
-        if not isinstance(X, RankingData):
-            X = validate_data(
-                self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
-            )
-            return linear_scores(X, self.coef_)
-        if X.n_features != self.n_features_in_:
-            raise DataError(
-                f"X has {X.n_features} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input"
-            )
-        X.check_finite()
-        return linear_scores(X.X, self.coef_)
+    def _scores(self, X: Any) -> np.ndarray:
+        return linear_scores(X, self.coef_)
 
     def reasons(self) -> list[str]:
         """Weight of each selected feature."""

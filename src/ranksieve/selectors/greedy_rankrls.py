@@ -10,10 +10,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from ranksieve.base import RankSelector
-from ranksieve.data import RankingData
+from ranksieve.base import Predictor, RankSelector
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.metrics.constraints import A_CONVENTION
@@ -37,7 +36,7 @@ _RULES = ("best", "one_se")
 _BLOCK = 2**22  # bytes: asking a block costs as much as a pass over a tenth of that
 
 
-class GreedyRankRLS(RankSelector):
+class GreedyRankRLS(Predictor, RankSelector):
     r"""Greedy RankRLS: the feature whose model ranks left-out queries best, again and again.
 
     The model is least squares on pairs of documents of a query,
@@ -219,12 +218,7 @@ class GreedyRankRLS(RankSelector):
         smaller.support_ = np.isin(np.arange(self.n_features_in_), smaller.selected_)
         return smaller
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Scores of documents, given all features; larger is better."""
-        check_is_fitted(self)
-        if isinstance(X, RankingData):
-            return linear_scores(X.X, self.coef_)
-        X = validate_data(self, X, reset=False, accept_sparse="csr")
+    def _scores(self, X: Any) -> np.ndarray:
         return linear_scores(X, self.coef_)
 
     def reasons(self) -> list[str]:

@@ -306,7 +306,7 @@ def _checked(lams: Sequence[float]) -> list[float]:
 
 
 def _validation_source(eval_set: Any, source: Source) -> Source:
-    validation = as_source(eval_set, source.n_features)
+    validation = as_source(eval_set, source)
     try:
         check_labels_differ(validation)
     except DataError as error:

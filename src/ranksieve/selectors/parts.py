@@ -45,7 +45,7 @@ def hold_out(
         Seed of the choice of held-out queries.
     """
     if eval_set is not None:
-        return Part(source), Part(as_source(eval_set, source.n_features))
+        return Part(source), Part(as_source(eval_set, source))
     if source.n_queries < 2:
         raise DataError("a query is to be held out, but there is only one: pass an eval_set")
     n_held_out = min(max(1, round(fraction * source.n_queries)), source.n_queries - 1)

@@ -11,9 +11,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ranksieve.base import Ranker, RankSelector, as_source
+from ranksieve.base import Predictor, Ranker, RankSelector, as_source
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source, in_memory
 from ranksieve.metrics import Measure, parse_measure
@@ -27,10 +26,11 @@ from ranksieve.selectors.parts import HeldOutSelector
 RULES = ("best", "one_se", "tolerance")
 
 
-class WrapperSelector(HeldOutSelector):
+class WrapperSelector(Predictor, HeldOutSelector):
     """Base of selectors that train a ranker on subsets of the features.
 
-    A subclass declares the parameters that are checked here.
+    A subclass declares the parameters that are checked here. Predictions are those of
+    ``ranker_``, given all features.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -72,13 +72,11 @@ class WrapperSelector(HeldOutSelector):
             return False
         return self.groups is None and super().is_nested
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Scores of documents by ``ranker_``, given all features; larger is better."""
-        check_is_fitted(self)
-        if isinstance(X, RankingData):
-            return self.ranker_.predict(X.take_features(self.support_))
-        finite = "allow-nan" if self.ranker_._allows_missing else True
-        X = validate_data(self, X, reset=False, accept_sparse="csr", ensure_all_finite=finite)
+    @property
+    def _allows_missing(self) -> bool:  # type: ignore[override]
+        return self.ranker_._allows_missing
+
+    def _scores(self, X: Any) -> np.ndarray:
         return self.ranker_._scores(X[:, np.flatnonzero(self.support_)])
 
     def _ranker(self) -> Ranker:
@@ -91,7 +89,7 @@ class WrapperSelector(HeldOutSelector):
             data.check_finite()
         given = None
         if held_out.get("eval_set") is not None:
-            given = Fold(data, in_memory(as_source(held_out["eval_set"], data.n_features)))
+            given = Fold(data, in_memory(as_source(held_out["eval_set"], data)))
         chosen = self._search(data, given, ranker, k)
         kept = data.take_features(np.sort(chosen))
         if data.has_feature_names:

@@ -1,0 +1,79 @@
+"""Rows that come to an estimator after its training must be of the same features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import assert_all_finite, validate_data
+
+from ranksieve.data import DataError, RankingData
+
+SCALE_FIRST = (
+    "scale the features first, with ranksieve.preprocessing.QueryMinMaxScaler or "
+    "ranksieve convert --scale min-max"
+)
+
+
+def check_features(estimator: Any, data: Any) -> None:
+    """Raise a DataError unless data have as many features as in training, of the same names.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With ``n_features_in_``, and ``feature_names_in_`` if the features have names.
+    data : RankingData or opened shards
+    """
+    n_features = getattr(estimator, "n_features_in_", data.n_features)
+    if data.n_features != n_features:
+        raise DataError(
+            f"X has {data.n_features} features, but {type(estimator).__name__} is expecting "
+            f"{n_features} features as input"
+        )
+    check_names(getattr(estimator, "feature_names_in_", None), data)
+
+
+def check_names(known: np.ndarray | None, data: Any) -> None:
+    """Raise a DataError if features have other names than in training, where both have names."""
+    if known is None or not data.has_feature_names:
+        return
+    for place in np.flatnonzero(known != data.feature_names)[:1]:
+        raise DataError(
+            f"feature {place + 1} is {str(data.feature_names[place])!r}, but "
+            f"{str(known[place])!r} in training"
+        )
+
+
+def checked_rows(estimator: Any, X: Any, *, allow_missing: bool = False) -> Any:
+    """Rows as an array or a CSR matrix of the features that an estimator was trained on.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : array, frame, sparse matrix or RankingData
+        Anything but finite numbers of these features is refused.
+    allow_missing : bool
+        Whether NaN may be among them.
+    """
+    if isinstance(X, RankingData):
+        check_features(estimator, X)
+        if allow_missing:
+            assert_all_finite(X.X, allow_nan=True, input_name="X")
+        else:
+            X.check_finite()  # says where
+        return X.X
+    return validate_data(
+        estimator,
+        X,
+        reset=False,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        ensure_all_finite="allow-nan" if allow_missing else True,
+    )
+
+
+def checked_scores(scores: np.ndarray) -> np.ndarray:
+    """Scores of rows; a DataError if one is not finite, which ranks nothing."""
+    for row in np.flatnonzero(~np.isfinite(scores))[:1]:
+        raise DataError(f"the score of row {row} is {scores[row]}, not a number: {SCALE_FIRST}")
+    return scores

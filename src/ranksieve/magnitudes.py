@@ -1,0 +1,79 @@
+"""Features so large, or so small, that their products are no numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ranksieve.data import Block, DataError
+from ranksieve.engine import Source, engine_of
+from ranksieve.fitted import SCALE_FIRST
+
+_LARGE, _SMALL = 1e18, 1e-18  # beyond, squares or products of squares may overflow or vanish
+
+
+class Magnitudes:
+    """Statistic: the largest absolute value of each feature."""
+
+    title = "Magnitudes"
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+
+    def largest(self) -> np.ndarray:
+        """Array of shape (features,)."""
+        X = self.block.X
+        ends = (X.max(axis=0), X.min(axis=0))
+        high, low = (np.asarray(e.todense() if self.block.is_sparse else e).ravel() for e in ends)
+        return np.maximum(high, -low)
+
+
+def check_magnitudes(source: Source, what: str) -> None:
+    """Raise a DataError if a feature is so large or so small that ``what`` may be for that."""
+    with engine_of(source).start(Magnitudes) as workers:
+        largest = np.max(workers.collect("largest"), axis=0)
+    extreme = (largest > _LARGE) | ((largest > 0) & (largest < _SMALL))
+    for feature in np.flatnonzero(extreme)[:1]:
+        name, value = source.feature_names[feature], largest[feature]
+        raise DataError(
+            f"{what}: feature {str(name)!r} has values as {'large' if value > 1 else 'small'} as "
+            f"{value:.0e}; {SCALE_FIRST}"
+        )
+
+
+@contextmanager
+def sound_numbers(source: Source, estimator: Any) -> Iterator[None]:
+    """Refuse features in a ``with`` block whose size makes training fail, or learn no numbers.
+
+    Looking at all values takes a pass over the data, so they are looked at only after that.
+    """
+    try:
+        yield
+    except (ArithmeticError, np.linalg.LinAlgError, ValueError) as error:
+        if not isinstance(error, DataError) and _is_about_numbers(error):
+            check_magnitudes(source, f"the computation failed ({error})")
+        raise
+    learned = [value for name, value in vars(estimator).items() if name.endswith("_")]
+    if not _all_finite(learned):
+        check_magnitudes(source, "what was learned are not all numbers")
+
+
+def _is_about_numbers(error: Exception) -> bool:
+    """Whether a computation is to blame, not a parameter."""
+    told = str(error).lower()
+    return type(error) is not ValueError or any(word in told for word in ("inf", "nan"))
+
+
+def _all_finite(values: Iterable[Any]) -> bool:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            if not _all_finite(value):
+                return False
+        elif isinstance(value, (float, np.ndarray)):
+            numbers = np.asarray(value)
+            if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
+                return False
+    return True
