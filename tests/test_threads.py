@@ -1,11 +1,25 @@
 """Threads: the limit is local, results come in order, every query is visited once."""
 
+import multiprocessing
+import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from itertools import permutations
 
 import numpy as np
 import pytest
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from ranksieve.threads import limit_threads, ordered_map, over_queries, thread_count
+from ranksieve import make_ranking
+from ranksieve.selectors import GreedyRankRLS
+from ranksieve.threads import (
+    limit_blas_threads,
+    limit_openmp_threads,
+    limit_threads,
+    ordered_map,
+    over_queries,
+    thread_count,
+)
 
 
 def test_the_limit_is_restored():
@@ -68,3 +82,130 @@ def test_an_error_in_a_thread_is_raised():
 
     with limit_threads(2), pytest.raises(RuntimeError, match="in a thread"):
         over_queries(kernel, np.arange(0, 50_000, 2))
+
+
+def blas_threads() -> list[int]:
+    libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+    return [library.num_threads for library in libraries]
+
+
+def openmp_threads() -> list[int]:
+    libraries = ThreadpoolController().select(user_api="openmp").lib_controllers
+    return [library.num_threads for library in libraries]
+
+
+@pytest.fixture
+def blas_of_three():
+    """Libraries set to a number that no limit of these tests has."""
+    with threadpool_limits(3, user_api="blas"):
+        before = blas_threads()
+        assert before
+        assert set(before) == {3}
+        yield before
+
+
+class Blocks:
+    """Threads that enter and leave ``limit_blas_threads`` when they are told to."""
+
+    def __init__(self, *limits: int) -> None:
+        self.steps = [[threading.Event() for _ in range(4)] for _ in limits]
+        self.threads = [
+            threading.Thread(target=self._run, args=pair, daemon=True)
+            for pair in zip(limits, self.steps, strict=True)
+        ]
+        for thread in self.threads:
+            thread.start()
+
+    def _run(self, limit: int, steps: list[threading.Event]) -> None:
+        may_enter, entered, may_leave, left = steps
+        may_enter.wait()
+        with limit_blas_threads(limit):
+            entered.set()
+            may_leave.wait()
+        left.set()
+
+    def enter(self, place: int) -> None:
+        self.steps[place][0].set()
+        assert self.steps[place][1].wait(60)
+
+    def leave(self, place: int) -> None:
+        self.steps[place][2].set()
+        assert self.steps[place][3].wait(60)
+
+
+@pytest.mark.parametrize("leaving", list(permutations(range(3))))
+def test_overlapping_limits_of_blas_are_restored(blas_of_three, leaving):
+    limits = 1, 2, 1
+    blocks = Blocks(*limits)
+    open_ = []
+    for place in range(3):
+        blocks.enter(place)
+        open_.append(place)
+        assert set(blas_threads()) == {limits[place]}
+    for place in leaving:
+        blocks.leave(place)
+        open_.remove(place)
+        assert set(blas_threads()) == ({limits[open_[-1]]} if open_ else {3})
+    assert blas_threads() == blas_of_three
+
+
+def test_nested_limits_of_blas_are_restored_after_errors(blas_of_three):
+    with limit_blas_threads(1):
+        with pytest.raises(RuntimeError), limit_blas_threads(2):
+            raise RuntimeError
+        assert set(blas_threads()) == {1}
+        with limit_blas_threads(2):
+            assert set(blas_threads()) == {2}
+        assert set(blas_threads()) == {1}
+    assert blas_threads() == blas_of_three
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_a_forked_child_has_the_threads_of_blas_before_the_limit(blas_of_three):
+    with limit_blas_threads(1):
+        child = multiprocessing.get_context("fork").Process(target=_in_child)
+        child.start()
+        child.join()
+        assert set(blas_threads()) == {1}
+    assert child.exitcode == 0
+
+
+def _in_child() -> None:
+    assert set(blas_threads()) == {3}
+    with limit_blas_threads(1):
+        assert set(blas_threads()) == {1}
+    assert set(blas_threads()) == {3}
+
+
+def test_limits_of_openmp_are_those_of_a_thread():
+    before = openmp_threads()
+    barrier = threading.Barrier(2)
+    seen = {}
+
+    def limited(limit):
+        own = openmp_threads()
+        with limit_openmp_threads(limit):
+            barrier.wait(60)
+            seen[limit] = openmp_threads()
+            barrier.wait(60)
+        seen[-limit] = openmp_threads() == own
+
+    threads = [threading.Thread(target=limited, args=(limit,)) for limit in (1, 2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(seen[1]) == {1}
+    assert set(seen[2]) == {2}
+    assert seen[-1]
+    assert seen[-2]
+    assert openmp_threads() == before
+
+
+def test_fits_in_threads_leave_blas_as_it_was(blas_of_three):
+    data, _ = make_ranking(60, noise=0.1)
+    alone = GreedyRankRLS(3).fit(data).selected_.tolist()
+    with ThreadPoolExecutor(3) as pool:
+        fits = [pool.submit(GreedyRankRLS(3).fit, data) for _ in range(6)]
+        assert all(fit.result().selected_.tolist() == alone for fit in fits)
+    assert blas_threads() == blas_of_three

@@ -1,19 +1,21 @@
 """How many threads the library uses, and the one way in which it uses them.
 
 Kernels release Python's lock and work on a range of queries, so plain threads run them side by
-side: nothing process-wide is set, nested and concurrent calls are safe, and a forked child
-starts afresh.
+side. Nothing process-wide is set but the number of threads of BLAS, which is restored when the
+last of nested and concurrent calls ends; a forked child starts afresh.
 """
 
 from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
+from itertools import count
+from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -55,39 +57,88 @@ def limit_threads(n: int) -> Iterator[None]:
         _limit.reset(token)
 
 
+class _BlasLimits:
+    """Limits of the ``with`` blocks that are open in any thread; the last one is in force.
+
+    The libraries know one number of threads for the whole process, so that blocks which end in
+    another order than they began must not restore what they found.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._numbers = count()
+        self._open: dict[int, int] = {}  # number of the block -> limit, in the order of entry
+        self._before: list[int] = []  # of each library, when none was open
+
+    def enter(self, limit: int) -> int:
+        with self._lock:
+            libraries = _libraries("blas").lib_controllers
+            if not self._open:
+                self._before = [library.get_num_threads() for library in libraries]
+            _set_threads([limit] * len(libraries))
+            number = next(self._numbers)
+            self._open[number] = limit
+            return number
+
+    def leave(self, number: int) -> None:
+        with self._lock:
+            if self._open.pop(number, None) is None:  # of a process that forked this one
+                return
+            last = list(self._open.values())[-1:]
+            _set_threads(last * len(self._before) or self._before)
+
+    def start_afresh(self) -> None:
+        """In a forked child, which has none of the other threads."""
+        self._lock = Lock()
+        if self._open:
+            self._open.clear()
+            _set_threads(self._before)
+
+
+def _set_threads(numbers: Sequence[int]) -> None:
+    """Set the number of threads of each library of BLAS."""
+    for library, number in zip(_libraries("blas").lib_controllers, numbers, strict=True):
+        # threadpoolctl 3.8 lets only the first of several threads change it, and the last of them
+        # to leave then restores what the first has set; here all know of each other.
+        getattr(library, "_real_set_num_threads", library.set_num_threads)(number)
+
+
+_blas = _BlasLimits()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_blas.start_afresh)
+
+
 @contextmanager
 def limit_blas_threads(n: int) -> Iterator[None]:
     """Let matrix products use ``n`` threads inside a ``with`` block.
 
-    For small ones, threads cost more than they save.
+    For small ones, threads cost more than they save. This holds for the whole process: of blocks
+    that are open at a time, the last that was entered counts. Once none is open, all is as before.
     """
-    with _blas_libraries().limit(limits=n, user_api="blas"):
+    number = _blas.enter(n)
+    try:
         yield
+    finally:
+        _blas.leave(number)
 
 
 @contextmanager
 def limit_openmp_threads(n: int) -> Iterator[None]:
     """Let what scikit-learn computes in this thread use ``n`` threads inside a ``with`` block.
 
-    On small data its threads wait for each other, and the longer the busier the machine is.
+    On small data its threads wait for each other, and the longer the busier the machine is. OpenMP
+    keeps a number for each thread, so that other threads are not concerned.
     """
-    with _openmp_libraries().limit(limits=n, user_api="openmp"):
+    with _libraries("openmp").limit(limits=n):
         yield
 
 
 @cache
-def _blas_libraries() -> Any:
+def _libraries(user_api: str) -> Any:
+    """Controller of those that are loaded when they are first limited."""
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
-
-
-@cache
-def _openmp_libraries() -> Any:
-    """Looked up when scikit-learn, which brings one of them, is there."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
+    return ThreadpoolController().select(user_api=user_api)
 
 
 def ordered_map(
