@@ -74,7 +74,42 @@ class RankEstimator(BaseEstimator):
         return tags
 
 
-class RankSelector(SelectorMixin, RankEstimator):
+class _WholeDataMixin:
+    """Let a transformer of arrays take a RankingData or shards, too, and give the same back.
+
+    It is no TransformerMixin itself, so that ``set_output`` wraps the arrays that its neighbor
+    returns but leaves these alone.
+    """
+
+    def transform(self, X: Any) -> Any:
+        """Keep the selected features, in their order in the data.
+
+        A RankingData becomes another one, and opened shards become shards of these features.
+        """
+        if not isinstance(X, (RankingData, Shards)):
+            return super().transform(X)  # type: ignore[misc]
+        check_is_fitted(self)
+        check_features(self, X)
+        return self._kept_of_data(X)  # type: ignore[attr-defined]
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Fit, then transform the same rows."""
+        if not isinstance(X, (RankingData, Shards)):
+            return super().fit_transform(X, y, **fit_params)  # type: ignore[misc]
+        return self.fit(X, y, **fit_params).transform(X)  # type: ignore[attr-defined]
+
+
+class _ArraySelector(SelectorMixin):
+    """Transform arrays and frames, by a method of its own, which can be overridden."""
+
+    def transform(self, X: Any) -> Any:
+        return self._kept(X)
+
+    def _kept(self, X: Any) -> Any:
+        return super().transform(X)
+
+
+class RankSelector(_WholeDataMixin, _ArraySelector, RankEstimator):
     """Base of all selectors: scikit-learn transformers whose ``fit`` needs query ids.
 
     A subclass declares its parameters and implements :meth:`_choose`.
@@ -160,16 +195,9 @@ class RankSelector(SelectorMixin, RankEstimator):
             )
         return k
 
-    def transform(self, X: Any) -> Any:
-        """Keep the selected features, in their order in the data.
-
-        A RankingData becomes another one, and opened shards become shards of these features.
-        """
-        if isinstance(X, (RankingData, Shards)):
-            check_is_fitted(self)
-            check_features(self, X)
-            return X.take_features(self.support_)
-        return super().transform(X)
+    def _kept_of_data(self, data: Any) -> Any:
+        """What :meth:`transform` makes of a RankingData or of shards."""
+        return data.take_features(self.support_)
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)

@@ -67,6 +67,31 @@ class Split:
         )
 
 
+def row_splits(splits: Sequence[Split], qid: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Splits of queries as pairs of rows to train on and rows to test on.
+
+    That is what scikit-learn takes as ``cv``. It has no use for the queries to validate on: they
+    are in neither.
+
+    Parameters
+    ----------
+    splits : sequence of Split
+    qid : array of shape (rows,)
+        Query of each row; queries count in order of first appearance, as in a RankingData.
+
+    Examples
+    --------
+    >>> from ranksieve.splits import query_kfold, row_splits
+    >>> folds = query_kfold(3, 3, shuffle=False)
+    >>> [(train.tolist(), test.tolist()) for train, test in row_splits(folds, list("abaccb"))]
+    [([0, 2], [3, 4]), ([1, 5], [0, 2]), ([3, 4], [1, 5])]
+    """
+    ids = np.asarray(qid)
+    data = RankingData(np.empty((len(ids), 0)), np.zeros(len(ids)), ids)
+    parts = [split.apply(data) for split in splits]
+    return [(np.sort(train.row_order), np.sort(test.row_order)) for train, _, test in parts]
+
+
 def adjacent_parts(sizes: Sequence[int]) -> list[np.ndarray]:
     """Parts of the given numbers of queries, one after the other: files that were joined.
 

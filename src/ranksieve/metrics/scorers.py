@@ -14,7 +14,7 @@ class QueryScorer:
     """A scikit-learn scorer of one measure: ``scorer(estimator, X, y, qid=qid)``.
 
     Requests ``qid`` through metadata routing, so that ``cross_validate`` and ``GridSearchCV``
-    pass it on once routing is enabled.
+    pass it on once routing is enabled. Every query counts the same.
     """
 
     def __init__(self, measure: Measure, convention: Convention) -> None:

@@ -13,8 +13,8 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from ranksieve._kernels.scoring import score_models
 from ranksieve.base import RankSelector
-from ranksieve.data import DataError, RankingData
-from ranksieve.engine import Source, engine_of
+from ranksieve.data import DataError
+from ranksieve.engine import Source, engine_of, in_memory
 from ranksieve.fitted import checked_rows
 from ranksieve.metrics import Convention, Measure, parse_measure
 from ranksieve.metrics.constraints import A_CONVENTION
@@ -290,14 +290,14 @@ class FSBFS(RankSelector):
         score_models(values, members, coefs, new)
         return new
 
-    def transform(self, X: Any) -> Any:
-        """Keep the selected features, in their order in the data, or return the new ones."""
+    def _kept(self, X: Any) -> Any:
+        return super()._kept(X) if self.output == "members" else self.construct(X)
+
+    def _kept_of_data(self, data: Any) -> Any:
         if self.output == "members":
-            return super().transform(X)
-        new = self.construct(X)
-        if isinstance(X, RankingData):
-            return X._replace(X=new, feature_names=self.get_feature_names_out())
-        return new
+            return super()._kept_of_data(data)
+        rows = in_memory(data)
+        return rows._replace(X=self.construct(rows), feature_names=self.get_feature_names_out())
 
     def inverse_transform(self, X: Any) -> Any:
         """Put selected features back to where they were; new ones cannot be taken apart."""
