@@ -13,6 +13,7 @@ import pytest
 import ranksieve
 from ranksieve import __version__, make_ranking, read_letor, read_parquet, write_letor
 from ranksieve.cli import main
+from ranksieve.cli.sources import title_of
 from ranksieve.io.shards import open_shards
 from ranksieve.metrics import evaluate
 from ranksieve.preprocessing import QueryMinMaxScaler
@@ -373,3 +374,17 @@ def test_errors_without_a_line_name_the_file_alone(run, text_file, tmp_path):
     assert run("evaluate", text_file, scores)[2].startswith(f"error: {scores}: no scores")
     for source in sorted(Path(ranksieve.__file__).parent.rglob("*.py")):
         assert "}:0: " not in source.read_text(), source
+
+
+def test_one_of_anything_is_no_plural(run, tmp_path):
+    path, scores, model = (tmp_path / name for name in ("a.txt", "scores.txt", "model.json"))
+    path.write_text("1 qid:1 1:2\n0 qid:1 1:1\n")
+    scores.write_text("1\n2\n")
+    said = run("convert", path, tmp_path / "a.parquet")[1]
+    assert said == f"{tmp_path / 'a.parquet'}: 2 rows, 1 query, 1 feature\n"
+    assert "mean of 1 query " in run("evaluate", path, scores)[1]
+    assert "trained on 1 feature\n" in run("train", path, "--ranker", "rankrls", "--out", model)[1]
+    assert title_of([path, path]).endswith("a.txt and 1 more file")
+    (tmp_path / "b.txt").write_text("0 qid:2 1:2\n0 qid:2 1:1\n")
+    said = run("inspect", path, tmp_path / "b.txt")[1]
+    assert "1 query (50.0%)" in said

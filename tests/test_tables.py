@@ -244,6 +244,12 @@ class TestMarkdown:
         assert [token.type for token in tokens].count("bullet_list_open") == 1
 
 
+def no_formula(name):
+    """The name, quoted if it begins like a formula and is no number with a sign."""
+    begins = name.lstrip()[:1] in ("=", "+", "-", "@")
+    return f"'{name}" if begins and not re.fullmatch(r"[-+](1+\.?1*|\.1+)", name) else name
+
+
 class TestCsv:
     def test_read_back(self, sheet):
         assert list(csv.reader(StringIO(to_csv(sheet)))) == [
@@ -258,7 +264,7 @@ class TestCsv:
         rows = [[Cell(name), Cell(np.float64(value), ".1f")] for name, value in pairs]
         text = to_csv(Sheet("a", "", "", [SELECTOR, Column("MAP")], [rows]))
         _, *read = csv.reader(StringIO(text, newline=""))
-        assert [name for name, _ in read] == [name for name, _ in pairs]
+        assert [name for name, _ in read] == [no_formula(name) for name, _ in pairs]
         found = np.array([float(value) for _, value in read])
         np.testing.assert_array_equal(found, [value for _, value in pairs])
         assert np.signbit(found[found == 0]).tolist() == [
@@ -273,7 +279,9 @@ COMMANDS = {
     r"\textless{}": "<",
     r"\textgreater{}": ">",
     r"\textbar{}": "|",
+    r"\textasciigrave{}": "`",
     "-{}": "-",
+    "'{}": "'",
     **{"\\" + sign: sign for sign in "{}$&#_%"},
     **{f"{{{sign}}}": sign for sign in "[]*"},
 }
@@ -284,7 +292,7 @@ def as_printed(latex):
     """What LaTeX prints for escaped text; fails if a special character was left bare."""
 
     def plain(found):
-        assert found[1] is None or found[1] not in "\\~^<>|{}$&#_%[]*", (found[1], latex)
+        assert found[1] is None or found[1] not in "\\~^<>|`{}$&#_%[]*", (found[1], latex)
         return COMMANDS.get(found[0], found[0])
 
     return TOKEN.sub(plain, latex)
@@ -366,6 +374,7 @@ class TestLatex:
         # What follows the end of a row must not look like its argument, nor two hyphens a dash.
         assert not first.startswith(("[", "*"))
         assert "--" not in first
+        assert "''" not in first
 
     def test_every_special_character(self):
         ((_, (first, _)),) = latex_rows(to_latex(sheet_of([SPECIAL])))

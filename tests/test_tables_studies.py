@@ -582,6 +582,27 @@ class TestEverySheet:
                         assert type(cell.value)(text) == cell.value
 
 
+def test_one_of_anything_is_no_plural():
+    shifts = {"all": 0.0, "random": 0.3, "gas-e": 0.1}
+    small = dict(measures=["MAP"], n_folds=1, n_queries=2, names=("1",))
+    result = study(shifts, (), **small)
+    sheets = [
+        comparison_sheet(result, "ranksvm"),
+        curves_sheet(result, "ranksvm", "MAP"),
+        folds_sheet(result, "ranksvm", "MAP"),
+        cost_sheet(result, "ranksvm"),
+        selected_sheet(result, "ranksvm"),
+        stability_sheet(result, "ranksvm"),
+        statistics_sheet(study({"all": 0.0, "gas-e": 0.1}, (), **small)),
+    ]
+    for sheet in sheets:
+        for text in (sheet.caption, *sheet.notes):
+            if "unified rank" not in text:
+                assert not re.search(r"\b1 \w+s\b", text)
+    assert "NOT above the one random order by MAP: all, gas-e." in sheets[0].notes
+    assert "adjusted for the one comparison." in sheets[-1].notes[1]
+
+
 def test_unknown_names(result):
     for make in (comparison_sheet, cost_sheet, selected_sheet, stability_sheet):
         with pytest.raises(DataError, match="'listnet' is not in the study; it has ranksvm"):

@@ -41,6 +41,7 @@ from ranksieve.tables import (
     to_markdown,
     to_terminal,
 )
+from ranksieve.tables.markdown import escaped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,9 +63,9 @@ def write_report(result: StudyResult, directory: Path, *, figures: bool = True) 
     figures : bool
         Whether to draw.
     """
-    page = [f"# {result.title}"]
+    page = [f"# {escaped(result.title)}"]
     for ranker in result.rankers:
-        page.append(f"## {ranker}")
+        page.append(f"## {escaped(ranker)}")
         if figures:
             page += [_drawn(ax, name, directory) for name, ax in _figures_of(result, ranker)]
         page += [_written(sheet, directory) for sheet in _sheets_of(result, ranker)]
@@ -120,7 +121,7 @@ def show_report(result: StudyResult, directory: Path) -> None:
     shared = [
         note
         for note in sheets[0].notes
-        if "random orders" not in note and all(note in sheet.notes for sheet in sheets)
+        if "random order" not in note and all(note in sheet.notes for sheet in sheets)
     ]
     for ranker, sheet in zip(result.rankers, sheets, strict=True):
         own = [note for note in sheet.notes if note not in shared]

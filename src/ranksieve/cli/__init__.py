@@ -6,7 +6,8 @@ Only what ``--help`` needs is imported at the top; each command imports what it 
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from io import TextIOWrapper
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -15,6 +16,7 @@ from ranksieve.cli.model_commands import predict, train
 from ranksieve.cli.reproduce_commands import reproduce
 from ranksieve.cli.selection_commands import select
 from ranksieve.cli.study_commands import compare, report
+from ranksieve.text import printable
 
 app = typer.Typer(
     help="Find the few ranking features that matter.",
@@ -31,15 +33,22 @@ for _command in (
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; errors of the input are told without a traceback."""
+    if isinstance(sys.stdout, TextIOWrapper):  # names that its encoding lacks
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app(arguments, prog_name="ranksieve")
     except ValueError as error:  # bad data, or an unknown measure, convention or method
-        sys.exit(f"error: {error}")
+        _fail(str(error))
     except MemoryError as error:
-        sys.exit(f"error: not enough memory: {error}")
+        _fail(f"not enough memory: {error}")
     except BrokenPipeError:  # the reader of the output has seen enough
         sys.stderr.close()
         sys.exit(1)
+
+
+def _fail(message: str) -> NoReturn:
+    """End the program; only the first line of a message can look like one of ours."""
+    sys.exit("error: " + printable(message).replace("\n", "\n  "))
 
 
 def _show_version(wanted: bool) -> None:

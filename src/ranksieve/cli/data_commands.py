@@ -19,6 +19,7 @@ from ranksieve.cli.options import (
     ZeroBased,
 )
 from ranksieve.cli.sources import are_shards, files_of, load, opened, title_of
+from ranksieve.text import counted, on_one_line
 
 if TYPE_CHECKING:
     from ranksieve.engine import Source
@@ -122,8 +123,9 @@ def convert(
                 convert_to_shards(files_of(sources), destination, **how)
             written = open_shards(destination)
     typer.echo(
-        f"{destination}: {written.n_rows:,} rows, {written.n_queries:,} queries, "
-        f"{written.n_features:,} features"
+        f"{on_one_line(str(destination))}: {counted(written.n_rows, 'row')}, "
+        f"{counted(written.n_queries, 'query', 'queries')}, "
+        f"{counted(written.n_features, 'feature')}"
     )
 
 

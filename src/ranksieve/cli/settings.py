@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ranksieve.text import on_one_line
+
 if TYPE_CHECKING:
     from ranksieve.registry import Registry
 
@@ -47,7 +49,7 @@ def _parsed(settings: list[str]) -> dict[str, Any]:
         if not (name and equals):
             raise typer.BadParameter(f"--param needs NAME=VALUE, got {setting!r}")
         if name in parameters:
-            raise typer.BadParameter(f"--param {name} is given twice")
+            raise typer.BadParameter(f"--param {on_one_line(name)} is given twice")
         parameters[name] = parsed_value(value)
     return parameters
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ranksieve.text import counted
+
 if TYPE_CHECKING:
     from ranksieve.data import RankingData
     from ranksieve.engine import Source
@@ -65,7 +67,8 @@ def title_of(paths: list[Path] | None) -> str:
     """What to call the data in headings."""
     if not paths:
         return "embedded demo"
-    return str(paths[0]) + (f" and {len(paths) - 1} more files" if len(paths) > 1 else "")
+    others = f" and {counted(len(paths) - 1, 'more file')}" if len(paths) > 1 else ""
+    return str(paths[0]) + others
 
 
 @contextmanager

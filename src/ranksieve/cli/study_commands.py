@@ -11,6 +11,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from ranksieve.cli.options import DaskAddress, DaskWorkers, NFeatures, ZeroBased
+from ranksieve.text import on_one_line
 
 _Data = Annotated[
     list[Path] | None,
@@ -186,7 +187,10 @@ def _compare(
 
 def _say_how_to_go_on(out: Path) -> NoReturn:
     """End the program at once: threads within a cell cannot be interrupted, nor need they be."""
-    sys.stderr.write(f"\nstopped; what is finished is kept in {out}\ngo on with the same command\n")
+    kept = on_one_line(str(out))
+    sys.stderr.write(
+        f"\nstopped; what is finished is kept in {kept}\ngo on with the same command\n"
+    )
     sys.stderr.flush()
     os._exit(130)
 

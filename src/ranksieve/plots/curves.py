@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.ticker import NullFormatter
 
 from ranksieve.data import DataError
+from ranksieve.plots.names import drawn
 from ranksieve.plots.studies import ALL_FEATURES, base_of, measure_of, runs_of, style_of
 from ranksieve.plots.style import SMALL_SIZE, finish, legend_above, new_axes
 from ranksieve.stats import bootstrap_interval
@@ -95,7 +96,7 @@ def plot_curves(
     base = base_of(result, ranker)
     banded = _best(runs, name) if bands is None else _checked(bands, runs)
     if ax is None:
-        ax = new_axes(legend=["all features", *(run.selector for run in runs)])
+        ax = new_axes(legend=["all features", *(drawn(run.selector) for run in runs)])
     if base is not None:
         ax.axhline(base.mean(name), zorder=1.5, **ALL_FEATURES)
     for run in runs:
@@ -137,7 +138,7 @@ def _draw(ax: Axes, result: StudyResult, run: Run, measure: str) -> None:
         markersize=3.5,
         # Of many, some at even distances along the line, as a share of the diagonal.
         markevery=None if len(means) <= _MOST_MARKERS else 0.08,
-        label=run.selector,
+        label=drawn(run.selector),
         **style_of(result, run.selector),
     )
 

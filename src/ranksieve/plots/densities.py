@@ -12,7 +12,16 @@ from ranksieve.classes import grades_of, totals
 from ranksieve.data import DataError
 from ranksieve.densities import Bandwidth, ClassDensities, bandwidths_of
 from ranksieve.engine import Source, engine_of
-from ranksieve.plots.style import SMALL_SIZE, finish, legend_style, line_style, new_figure
+from ranksieve.plots.names import drawn
+from ranksieve.plots.style import (
+    LETTER,
+    SMALL_SIZE,
+    WIDTH,
+    finish,
+    legend_style,
+    line_style,
+    new_figure,
+)
 from ranksieve.statistics import locating
 
 if TYPE_CHECKING:
@@ -25,6 +34,7 @@ _POINTS_PER_BANDWIDTH = 4
 _N_POINTS = 200, 2000  # of a curve, at least and at most
 _MARGIN = 3.0  # bandwidths around the data
 _PANEL = 1.05  # inches: height
+_SHORTEST = 7  # letters of a name that are left, however narrow the panels are
 
 
 class _Curves(NamedTuple):
@@ -104,10 +114,13 @@ def plot_class_densities(
     if figure is None:
         figure = new_figure(0.5 + 2 * _PANEL, [_name(grade) for grade in grades])
     axes = figure.subplots(2, n_shown, squeeze=False)
+    longest = max(_SHORTEST, round(WIDTH / n_shown / LETTER))
     for ax, found in zip(axes.flat, curves, strict=True):
         _draw(ax, found, grades)
         finish(ax)
-        ax.set_title(str(source.feature_names[found.feature]), fontsize=SMALL_SIZE, pad=3)
+        ax.set_title(
+            drawn(str(source.feature_names[found.feature]), longest), fontsize=SMALL_SIZE, pad=3
+        )
         ax.set_yticks([])
         ax.spines["left"].set_visible(False)
         ax.xaxis.set_major_locator(MaxNLocator(3))

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ranksieve.data import DataError
+from ranksieve.plots.names import drawn
 
 
 def names_of(names: Sequence[str] | None, n_features: int) -> list[str]:
-    """Names of features, by default their numbers; a DataError if there are more or fewer."""
+    """Names of features to draw, by default numbers; a DataError if there are more or fewer."""
     if names is None:
         return [str(number) for number in range(1, n_features + 1)]
     if len(names) != n_features:
         raise DataError(f"there are {len(names)} names but {n_features} features")
-    return [str(name) for name in names]
+    return [drawn(str(name)) for name in names]
 
 
 def check_shown(n_shown: int | None) -> None:

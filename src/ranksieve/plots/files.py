@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import matplotlib as mpl
 
 from ranksieve.io.files import replacing
+from ranksieve.plots.names import any_script
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,6 +30,7 @@ def write_figure(ax: Axes, path: str | Path) -> None:
     with (
         mpl.rc_context({"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "ranksieve"}),
         replacing(path) as temporary,
+        any_script(),
     ):
         figure.savefig(temporary, format=kind, dpi=300, metadata=no_date)
 

@@ -9,9 +9,11 @@ import numpy as np
 
 from ranksieve.data import DataError
 from ranksieve.plots.features import check_shown
+from ranksieve.plots.names import drawn, width_of
 from ranksieve.plots.studies import runs_of
 from ranksieve.plots.style import COLOR_MAP, LETTER, finish, finish_color_bar, new_axes
 from ranksieve.study.results import RANDOM, Outcomes, Run, StudyResult
+from ranksieve.text import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,16 +82,16 @@ def plot_selection_frequency(
     order = np.argsort(-shares.mean(axis=0), kind="stable")
     taken = order[shares[:, order].any(axis=0)]
     shown = taken[:n_shown]
-    names = [str(result.feature_names[feature]) for feature in shown]
+    names = [drawn(str(result.feature_names[feature])) for feature in shown]
     if ax is None:
-        longest = max(len(name) for name in names)
+        longest = max(map(width_of, names))
         ax = new_axes(1.0 + _ROW * len(runs) + LETTER * longest)
     image = ax.imshow(
         shares[:, shown], cmap=COLOR_MAP, vmin=0, vmax=1, interpolation="nearest", aspect="auto"
     )
     finish(ax, _what(len(shown), len(taken)), "")
     ax.set_xticks(np.arange(len(names)), names, rotation=90)
-    ax.set_yticks(np.arange(len(runs)), [run.selector for run in runs])
+    ax.set_yticks(np.arange(len(runs)), [drawn(run.selector) for run in runs])
     ax.tick_params(length=0)
     _separate(ax, *shares[:, shown].shape)
     bar = ax.figure.colorbar(image, ax=ax, location="top", aspect=40, shrink=0.8)
@@ -122,7 +124,7 @@ def _is_seedless(runs: list[Run]) -> bool:
 def _what(n_shown: int, n_taken: int) -> str:
     if n_shown == n_taken:
         return "features, the most often selected first"
-    return f"the {n_shown} features selected most often, of {n_taken}"
+    return f"the {counted(n_shown, 'feature')} selected most often, of {n_taken:,}"
 
 
 def _separate(ax: Axes, n_rows: int, n_columns: int) -> None:

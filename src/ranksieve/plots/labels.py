@@ -10,10 +10,12 @@ from matplotlib.path import Path
 from matplotlib.transforms import Bbox
 from scipy.spatial.distance import cdist
 
+from ranksieve.plots.names import any_script, drawn
 from ranksieve.plots.style import GREY, SMALL_SIZE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from matplotlib.text import Annotation
     from matplotlib.transforms import BboxBase
 
@@ -104,6 +106,17 @@ def place_labels(
     """
     figure = ax.get_figure(root=True)
     assert figure is not None
+    with any_script():
+        _place(ax, figure, points, names, lines)
+
+
+def _place(
+    ax: Axes,
+    figure: Figure,
+    points: Sequence[tuple[float, float]],
+    names: Sequence[str],
+    lines: Sequence[float],
+) -> None:
     figure.draw_without_rendering()  # settles where the axes are
     centers = ax.transData.transform(points) * 72 / figure.dpi
     heights = [ax.transData.transform((points[0][0], y))[1] * 72 / figure.dpi for y in lines]
@@ -127,7 +140,7 @@ def _by_crowd(centers: np.ndarray) -> list[int]:
 def _label(ax: Axes, name: str, point: tuple[float, float]) -> Annotation:
     """A name on its point, with the line that may lead there."""
     label = ax.annotate(
-        name,
+        drawn(name),
         point,
         (0.0, 0.0),
         textcoords="offset points",

@@ -12,6 +12,7 @@ from scipy.spatial.distance import squareform
 
 from ranksieve.data import DataError
 from ranksieve.plots.features import names_of
+from ranksieve.plots.names import width_of
 from ranksieve.plots.style import COLOR_MAP, LETTER, WIDTH, finish, finish_color_bar, new_axes
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def plot_similarity(
         order, sizes = _by_cluster(values, clusters)
     named = [labels[feature] for feature in order] if len(order) <= _MOST_NAMED else []
     if ax is None:
-        ax = new_axes(WIDTH - 0.5 - LETTER * max(map(len, named), default=0))
+        ax = new_axes(WIDTH - 0.5 - LETTER * max(map(width_of, named), default=0))
     image = ax.imshow(
         values[np.ix_(order, order)],
         cmap=COLOR_MAP,

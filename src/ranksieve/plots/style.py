@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
 
+from ranksieve.plots.names import width_of
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colorbar import Colorbar
@@ -83,7 +85,7 @@ def legend_style(names: Sequence[str]) -> dict[str, Any]:
 
 def _legend_columns(names: Sequence[str]) -> int:
     """As many columns as fit into the figure."""
-    return 2 if any(len(name) > _LONGEST_OF_THREE for name in names) else 3
+    return 2 if any(width_of(name) > _LONGEST_OF_THREE for name in names) else 3
 
 
 def finish_color_bar(bar: Colorbar, label: str) -> None:

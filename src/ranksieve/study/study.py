@@ -29,6 +29,7 @@ from ranksieve.study.plan import Plan
 from ranksieve.study.protocols import Protocol, StudyFold
 from ranksieve.study.results import FoldSummary, StudyResult
 from ranksieve.study.running import DaskRunner, LocalRunner
+from ranksieve.text import counted
 
 
 class Study:
@@ -276,9 +277,9 @@ def _opened(data: Any, read_options: dict[str, Any]) -> tuple[RankingData | Coll
     if data is None:
         return load_demo()[0], "embedded demo"
     if isinstance(data, RankingData):
-        return data, f"{data.n_queries:,} queries"
+        return data, counted(data.n_queries, "query", "queries")
     if isinstance(data, Shards):
-        return data.read(), f"{data.n_queries:,} queries"
+        return data.read(), counted(data.n_queries, "query", "queries")
     if isinstance(data, Collection):
         return data, data.name
     paths = [Path(path) for path in _paths_of(data) or ()]
@@ -287,7 +288,8 @@ def _opened(data: Any, read_options: dict[str, Any]) -> tuple[RankingData | Coll
             "data must be a RankingData, shards, a collection or paths, not "
             f"{type(data).__name__}; make one of arrays and frames with RankingData(X, y, qid)"
         )
-    title = paths[0].name + (f" and {len(paths) - 1} more files" if len(paths) > 1 else "")
+    others = f" and {counted(len(paths) - 1, 'more file')}" if len(paths) > 1 else ""
+    title = paths[0].name + others
     if len(paths) == 1 and (paths[0] / "manifest.json").is_file():
         with open_shards(paths[0]) as shards:
             return shards.read(), title

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import csv
+import re
 from io import StringIO
 
 from ranksieve.tables.sheets import Cell, Sheet
+from ranksieve.text import printable
+
+# What spreadsheets take for the start of a formula (also in full width), and what is a number.
+_FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def to_csv(sheet: Sheet) -> str:
-    """Write the values of a sheet with all their digits, and nothing else.
+    r"""Write the values of a sheet with all their digits, and nothing else.
 
     Parameters
     ----------
@@ -19,7 +25,9 @@ def to_csv(sheet: Sheet) -> str:
     -------
     str
         A line of names and one for each row, of all groups; where there is no value, there is
-        nothing between the commas. Numbers read back are the same to the last bit.
+        nothing between the commas. Numbers read back are the same to the last bit. A name that
+        a spreadsheet would run as a formula has a ``'`` before it, and what cannot be printed is
+        escaped, as ``\x1b``; all other names are as they are.
 
     Examples
     --------
@@ -33,7 +41,7 @@ def to_csv(sheet: Sheet) -> str:
     """
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(column.name for column in sheet.columns)
+    writer.writerow(_safe(column.name) for column in sheet.columns)
     writer.writerows([_raw(cell) for cell in row] for row in sheet.rows)
     return text.getvalue()
 
@@ -41,5 +49,13 @@ def to_csv(sheet: Sheet) -> str:
 def _raw(cell: Cell) -> str:
     if cell.value is None:
         return ""
+    if isinstance(cell.value, str):
+        return _safe(cell.value)
     # The repr of a float of numpy names its type, too.
     return repr(float(cell.value)) if isinstance(cell.value, float) else str(cell.value)
+
+
+def _safe(text: str) -> str:
+    """A name that no spreadsheet takes for a formula."""
+    is_formula = _FORMULA.match(text) and not _NUMBER.fullmatch(text)
+    return ("'" if is_formula else "") + printable(text)

@@ -9,7 +9,8 @@ from rich.console import Group
 from rich.table import Table
 
 from ranksieve.registry import described
-from ranksieve.tables.terminal import heading
+from ranksieve.tables.terminal import PlainTable, heading
+from ranksieve.text import counted
 
 if TYPE_CHECKING:
     from ranksieve.metrics import Evaluation
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 def evaluation_table(result: Evaluation, per_query: bool) -> Table:
     """Means of the measures, after the values of every query if they are wanted."""
-    table = Table(box=None, pad_edge=False)
+    table = PlainTable()
     table.add_column(f"convention {result.convention}", overflow="fold")
     for name in result.mean:
         table.add_column(name, justify="right")
@@ -25,7 +26,7 @@ def evaluation_table(result: Evaluation, per_query: bool) -> Table:
         columns = zip(*result.per_query.values(), strict=True)
         for query, values in zip(result.query_ids.tolist(), columns, strict=True):
             table.add_row(str(query), *(f"{value:.4f}" for value in values))
-    label = f"mean of {len(result.query_ids):,} queries"
+    label = f"mean of {counted(len(result.query_ids), 'query', 'queries')}"
     table.add_row(label, *(f"{value:.4f}" for value in result.mean.values()))
     return table
 
@@ -38,12 +39,11 @@ def training_table(
     convention: str,
 ) -> Group:
     """How well a trained ranker ranks each of some data; ``changed`` as in selection_table."""
-    table = Table(box=None, pad_edge=False)
+    table = PlainTable()
     table.add_column(f"convention {convention}", overflow="fold")
     for name in next(iter(measured.values())):
         table.add_column(name, justify="right")
     for place, values in measured.items():
         table.add_row(place, *(f"{value:.4f}" for value in values.values()))
-    return Group(
-        heading(f"{described(ranker, changed)}, trained on {n_features:,} features"), table
-    )
+    trained_on = counted(n_features, "feature")
+    return Group(heading(f"{described(ranker, changed)}, trained on {trained_on}"), table)

@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ranksieve.metrics import CONVENTIONS
-from ranksieve.tables.terminal import heading
+from ranksieve.tables.terminal import PlainTable, heading
+from ranksieve.text import counted
 
 if TYPE_CHECKING:
     from ranksieve.inspection import Inspection
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def inspection_tables(title: str, found: Inspection, top: int) -> Group:
     """What was found in the data, and its ``top`` best single features."""
-    facts = Table(show_header=False, box=None, pad_edge=False)
+    facts = PlainTable(show_header=False)
     facts.add_column()
     facts.add_column(overflow="fold")
     for name, text in _facts(found):
@@ -31,7 +32,7 @@ def inspection_tables(title: str, found: Inspection, top: int) -> Group:
 
 def _best_features(found: Inspection, top: int) -> Table:
     assert found.best_features is not None
-    table = Table(box=None, pad_edge=False)
+    table = PlainTable()
     table.add_column("feature", overflow="fold")
     table.add_column("order")
     table.add_column(found.measure, justify="right")
@@ -58,7 +59,10 @@ def _facts(found: Inspection) -> Iterator[tuple[str, str]]:
     )
     yield "one-document queries", f"{found.n_single:,}"
     without = found.n_without_relevant
-    yield "no relevant document", f"{without:,} queries ({without / found.n_queries:.1%})"
+    yield (
+        "no relevant document",
+        f"{counted(without, 'query', 'queries')} ({without / found.n_queries:.1%})",
+    )
     yield "file order", _file_order(found)
     if found.n_missing:
         yield "missing values", f"{found.n_missing:,}: features are not compared"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ranksieve.tables.folding import fold
 from ranksieve.tables.sheets import Cell, Column, Row, Sheet
+from ranksieve.text import on_one_line
 
 _WIDTH = 88  # characters of small print across a page
 _TEXT_SHARE = 0.4  # of the line, for columns of text that wraps
@@ -17,6 +18,7 @@ _ESCAPED = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
+    "`": r"\textasciigrave{}",
     **{sign: "\\" + sign for sign in "{}$&#_%"},
     # At the start of a row they would be read as arguments of the command that ends the last one.
     **{sign: f"{{{sign}}}" for sign in "[]*"},
@@ -146,5 +148,5 @@ def _number(text: str) -> str:
 
 def _escaped(text: str) -> str:
     """The text such that all of it is printed as it is, and on one line."""
-    signs = "".join(_ESCAPED.get(sign, sign) for sign in " ".join(text.split()))
-    return re.sub("-(?=-)", "-{}", signs)  # two hyphens would become a dash
+    signs = "".join(_ESCAPED.get(sign, sign) for sign in on_one_line(text))
+    return re.sub("([-'])(?=\\1)", r"\1{}", signs)  # two would become a dash, or a closing quote

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from ranksieve.tables.sheets import Cell, Sheet
+from ranksieve.text import on_one_line
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>~|$&#!])")
 _LIST = re.compile(r"^[-+=]|(?<=^\d)[.)]")  # would begin another list, or a heading
@@ -42,16 +43,16 @@ def to_markdown(sheet: Sheet) -> str:
 def _lines(sheet: Sheet) -> Iterator[str]:
     columns = [column for column in sheet.columns if not column.only_csv]
     kept = [place for place, column in enumerate(sheet.columns) if not column.only_csv]
-    yield f"**{_escaped(sheet.title)}.** {_escaped(sheet.setting)}".rstrip()
+    yield f"**{escaped(sheet.title)}.** {escaped(sheet.setting)}".rstrip()
     yield ""
-    yield _line(_escaped(column.above) for column in columns)
+    yield _line(escaped(column.above) for column in columns)
     yield _line(":---" if column.align == "left" else "---:" for column in columns)
     for row in sheet.rows:
         yield _line(_written(row[place]) for place in kept)
     if sheet.notes:
         yield ""
     for note in sheet.notes:
-        text = _escaped(note)
+        text = escaped(note)
         yield "- " + _LIST.sub(r"\\\g<0>", text)
 
 
@@ -60,11 +61,11 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def _written(cell: Cell) -> str:
-    text = _escaped(cell.text)
+    text = escaped(cell.text)
     rank = "" if cell.rank is None else f" ({cell.rank})"
-    return (f"**{text}**" if cell.is_best else text) + rank + _escaped(cell.mark)
+    return (f"**{text}**" if cell.is_best else text) + rank + escaped(cell.mark)
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """The text such that all of it is shown as it is, and on one line."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    return _SPECIAL.sub(r"\\\1", on_one_line(text))

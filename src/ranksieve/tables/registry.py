@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+from ranksieve.tables.terminal import PlainTable
+
 if TYPE_CHECKING:
     from ranksieve.registry import Registry
 
 
 def registry_table(registry: Registry) -> Table:
     """Names of methods or rankers and what they do."""
-    table = Table(box=None, pad_edge=False)
+    table = PlainTable()
     table.add_column(registry.what, no_wrap=True)
     table.add_column("what it goes by", overflow="fold")
     for name, method in registry.items():

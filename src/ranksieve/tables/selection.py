@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group
-from rich.table import Table
 
 from ranksieve.registry import described
-from ranksieve.tables.terminal import heading
+from ranksieve.tables.terminal import PlainTable, heading
 
 if TYPE_CHECKING:
     from ranksieve.io.selection import Selection
@@ -19,7 +18,7 @@ def selection_table(title: str, selection: Selection, changed: Mapping[str, Any]
     """The features selected, best first; ``changed`` are the parameters worth naming."""
     what = described(selection.method, changed)
     number = f"{len(selection.features):,} of {selection.n_features_in:,} features"
-    table = Table(box=None, pad_edge=False)
+    table = PlainTable()
     table.add_column("", justify="right")
     table.add_column("feature", overflow="fold")
     scores = [abs(feature.score) for feature in selection.features if feature.score is not None]

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ranksieve.text import on_one_line
+
 _DIGITS = 12  # of values: what differs later is rounding
 
 
@@ -45,7 +47,7 @@ class Cell:
         if self.value is None:
             return "-"
         if isinstance(self.value, str):
-            return " ".join(self.value.split())
+            return on_one_line(self.value)
         return format(self.value, self.form)
 
 

@@ -22,6 +22,7 @@ from ranksieve.tables.study_captions import (
     setting_of,
     stem,
 )
+from ranksieve.text import every
 
 
 def comparison_sheet(
@@ -181,8 +182,8 @@ def _comparison_notes(
     if has_base:
         yield (
             f"+: significantly better than all features, -: significantly worse, by a paired "
-            f"t-test over queries at the level of {1 - LEVEL:.0%} after Holm's adjustment for all "
-            f"{len(comparisons)} comparisons of the study."
+            f"t-test over queries at the level of {1 - LEVEL:.0%} after Holm's adjustment for "
+            f"{every(len(comparisons), 'comparison')} of the study."
         )
         yield (
             f"=: shown to lose less than {MARGIN:.0%} of the mean of all features, by a test of "
@@ -204,11 +205,11 @@ def _beside_random(result: StudyResult, runs: Sequence[Run], measure: str) -> st
     if (RANDOM, ranker) not in result.runs:
         return f"{measure} is not compared with random orders: {RANDOM!r} is not in the study."
     n_orders = result.run(RANDOM, ranker).chosen.n_seeds
-    orders = f"all {n_orders} random orders" if n_orders > 1 else "the one random order"
+    orders = every(n_orders, "random order")
     shares = {run.selector: share_of_random_below(result, run, measure) for run in runs}
     others = {name: share for name, share in shares.items() if share is not None}
     behind = [
-        f"{name} (above {round(share * n_orders)} of them)"
+        f"{name} (above {round(share * n_orders)} of them)" if n_orders > 1 else name
         for name, share in others.items()
         if share < 1
     ]

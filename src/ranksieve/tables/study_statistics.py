@@ -9,6 +9,7 @@ from ranksieve.study.comparison import LEVEL, MARGIN, Versus, compare_with
 from ranksieve.study.results import BASE, StudyResult
 from ranksieve.tables.sheets import Cell, Column, Row, Sheet
 from ranksieve.tables.study_captions import check_ranker, setting_of, stem
+from ranksieve.text import every
 
 
 def statistics_sheet(
@@ -115,9 +116,9 @@ def _notes(base: str, n_comparisons: int) -> Iterator[str]:
         f"bootstrap interval; change: in percent of {base!r}."
     )
     yield (
-        "p: paired two-sided t-test over queries; Holm: adjusted for all "
-        f"{n_comparisons} comparisons. effect: difference in its standard deviations; won, tied, "
-        "lost: queries."
+        "p: paired two-sided t-test over queries; Holm: adjusted for "
+        f"{every(n_comparisons, 'comparison')}. effect: difference in its standard deviations; "
+        "won, tied, lost: queries."
     )
     yield (
         f"not worse: whether the selector is shown to lose less than {MARGIN:.0%}; bound: largest "

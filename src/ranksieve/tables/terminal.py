@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -11,18 +12,47 @@ from rich.text import Text
 
 from ranksieve.tables.folding import GAP, fold
 from ranksieve.tables.sheets import Cell, Column, Sheet
+from ranksieve.text import on_one_line
 
 _TEXT_WIDTH = 20  # least for a column of text that wraps
 
 
 def show(table: RenderableType) -> None:
     """Print on standard output; names are shown as they are, whatever marks they contain."""
-    Console(highlight=False, markup=False, emoji=False).print(table)
+    shown = plain(table) if isinstance(table, str) else table
+    Console(highlight=False, markup=False, emoji=False).print(shown)
+
+
+def plain(text: str, **options: Any) -> Text:
+    """Text of one line without marks, colors or control characters, whatever is in it.
+
+    All that is printed passes here; ``options`` are those of rich.
+    """
+    return Text(on_one_line(text), **options)
 
 
 def heading(text: str) -> Text:
     """What is printed above a table."""
-    return Text(text, style="bold", no_wrap=True, overflow="fold")
+    return plain(text, style="bold", no_wrap=True, overflow="fold")
+
+
+class PlainTable(Table):
+    """A table without lines whose texts are :func:`plain`."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(box=None, pad_edge=False, **options)
+
+    def add_column(self, header: RenderableType = "", *others: Any, **options: Any) -> None:
+        """Add a column with a header."""
+        super().add_column(_plain(header), *others, **options)
+
+    def add_row(self, *cells: RenderableType | None, **options: Any) -> None:
+        """Add a row, with a text for each column."""
+        super().add_row(*map(_plain, cells), **options)
+
+
+def _plain(cell: Any) -> Any:
+    return plain(cell) if isinstance(cell, str) else cell
 
 
 def to_terminal(sheet: Sheet) -> RenderableType:
@@ -71,9 +101,9 @@ class _OnTerminal:
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[RenderableType]:
         sheet = self.sheet
-        yield Text(sheet.title, style="bold", overflow="fold")
+        yield plain(sheet.title, style="bold", overflow="fold")
         if sheet.setting:
-            yield Text(sheet.setting, overflow="fold")
+            yield plain(sheet.setting, overflow="fold")
         cells = [[row[place] for row in sheet.rows] for place in range(len(sheet.columns))]
         layouts = list(map(_Layout, sheet.columns, cells))
         _shorten_names(layouts, options.max_width)
@@ -84,7 +114,7 @@ class _OnTerminal:
         if sheet.notes:
             yield Text()
         for note in sheet.notes:
-            yield Text(note, overflow="fold")
+            yield plain(note, overflow="fold")
 
 
 class _Layout:
@@ -95,7 +125,9 @@ class _Layout:
         self.value = max((cell_len(cell.text) for cell in cells), default=0)
         self.rank = max((len(_rank(cell)) for cell in cells), default=0)
         self.mark = max((cell_len(cell.mark) for cell in cells), default=0)
-        self.width = max(self.value + self.rank + self.mark, *map(cell_len, column.above.split()))
+        self.width = max(
+            self.value + self.rank + self.mark, *map(cell_len, on_one_line(column.above).split())
+        )
         if column.wraps:
             self.width = min(self.width, _TEXT_WIDTH)
 
@@ -125,10 +157,10 @@ def _shorten_names(layouts: Sequence[_Layout], width: int) -> None:
 
 
 def _table(sheet: Sheet, layouts: Sequence[_Layout], block: Sequence[int]) -> Table:
-    table = Table(box=None, pad_edge=False)
+    table = PlainTable()
     for place in block:
         column, width = sheet.columns[place], layouts[place].width
-        header = Text(column.above, justify=column.align)
+        header = plain(column.above, justify=column.align)
         table.add_column(header, width=None if column.wraps else width, overflow="fold")
     for number, group in enumerate(sheet.groups):
         if number:

@@ -1,0 +1,54 @@
+"""Names in figures, whatever they are made of."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unicodedata import east_asian_width
+
+from ranksieve.text import on_one_line
+
+LONGEST = 24
+"""Letters of a name that leave room for the figure, which has a fixed width."""
+_NO_GLYPH = ("Glyph .* missing from", "Matplotlib currently does not support .* natively")
+
+
+def drawn(name: str, longest: int = LONGEST) -> str:
+    r"""A name as matplotlib draws it: without formulas, on one line, its middle left out if long.
+
+    Examples
+    --------
+    >>> print(drawn("$5 or $6"), drawn("abc\x1b"), drawn("one_two_three_four", 11))
+    \$5 or \$6 abc\x1b one_...four
+    """
+    return _shortened(on_one_line(name), longest).replace("$", r"\$")
+
+
+def width_of(name: str) -> int:
+    """How many letters wide a drawn name is; some scripts have letters of twice the width."""
+    seen = name.replace(r"\$", "$")
+    return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in seen)
+
+
+def _shortened(name: str, longest: int) -> str:
+    if width_of(name) <= longest:
+        return name
+    half = (longest - 3) // 2
+    return f"{_start(name, half)}...{_start(name[::-1], half)[::-1]}"
+
+
+def _start(name: str, longest: int) -> str:
+    """As many letters as have room."""
+    while width_of(name) > longest:
+        name = name[: max(len(name) - (width_of(name) - longest + 1) // 2, 0)]
+    return name
+
+
+@contextmanager
+def any_script() -> Iterator[None]:
+    """Draw what the font lacks as boxes, without a word: a viewer of SVG has other fonts."""
+    with warnings.catch_warnings():
+        for message in _NO_GLYPH:
+            warnings.filterwarnings("ignore", message)
+        yield

@@ -1,0 +1,56 @@
+"""Names and numbers in the middle of text, whatever names are made of.
+
+Names come from files: features, queries, folds, and the files themselves. Shown as they are, they
+could move the cursor, turn the direction of writing or end a line. Each output escapes what else
+is special to it.
+"""
+
+from __future__ import annotations
+
+
+def printable(text: str) -> str:
+    r"""The text with all that cannot be seen as in Python's notation; lines stay lines.
+
+    Examples
+    --------
+    >>> print(printable("a\x1b[31mred"), printable("\u202ecba"))
+    a\x1b[31mred \u202ecba
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        sign if sign.isprintable() or sign == "\n" else ascii(sign)[1:-1] for sign in text
+    )
+
+
+def on_one_line(text: str) -> str:
+    r"""The text as :func:`printable`, with one space for all white space in a row.
+
+    Examples
+    --------
+    >>> on_one_line(" two\n lines\t")
+    'two lines'
+    """
+    return printable(" ".join(text.split()))
+
+
+def counted(number: int, what: str, several: str = "") -> str:
+    """A number of things; ``several`` is their plural if that is not ``what`` with an s.
+
+    Examples
+    --------
+    >>> counted(1, "query", "queries"), counted(1200, "query", "queries"), counted(0, "row")
+    ('1 query', '1,200 queries', '0 rows')
+    """
+    return f"{number:,} {what if number == 1 else several or what + 's'}"
+
+
+def every(number: int, what: str) -> str:
+    """All of a number of things.
+
+    Examples
+    --------
+    >>> every(1, "random order"), every(20, "random order")
+    ('the one random order', 'all 20 random orders')
+    """
+    return f"the one {what}" if number == 1 else f"all {counted(number, what)}"

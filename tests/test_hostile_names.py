@@ -1,0 +1,354 @@
+"""Names that are formulas, commands, marks or too long, in all that is printed or written."""
+
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+from markdown_it import MarkdownIt
+
+from ranksieve import RankingData, make_ranking
+from ranksieve.cli import main
+from ranksieve.io import write_data
+from ranksieve.plots import (
+    plot_class_densities,
+    plot_curves,
+    plot_importance,
+    plot_quality_and_time,
+    plot_selection_frequency,
+    plot_similarity,
+    write_figure,
+)
+from ranksieve.selectors import FSED
+from ranksieve.study import load_study
+from ranksieve.study.results import FoldSummary, Outcome, Outcomes, Run, StudyResult
+from ranksieve.tables import (
+    Cell,
+    Column,
+    Sheet,
+    show,
+    to_csv,
+    to_latex,
+    to_markdown,
+    to_terminal,
+)
+
+NAMES = [
+    "$x$",
+    "$\\frac{$",
+    "\\alpha^{2}~",
+    "a\x1b[31mred\x1b[0m",
+    "\x1b]0;title\x07\x9b2J",
+    "two\nlines\r\ttab",
+    "nul\0byte",
+    "=cmd|' /C calc'!A0",
+    "+1",
+    "-x--y",
+    "@sum(1)",
+    "\t=1+1",
+    "[red]x[/red][/]",
+    "<script>alert(1)</script>",
+    "a|b\\|c",
+    "`b` ''c'' *d* _e_",
+    "% & _ # {} ![i](u)",
+    "\u202egnp.exe \u2066x",
+    "\U0001f600 \u5b57\u5b57 \u05d0\u0628",
+    "",
+]
+LONG = "W" * 300
+# The surrogate stands for a byte of a file's name that is no text.
+TITLE = "$d$ \x1b[31m[b]\u202e\n|<b>_\U0001f600\x7f\udcff"
+
+
+def ranking(names, n_queries=30):
+    """Data whose features, queries and documents have odd names."""
+    made = make_ranking(
+        n_queries, n_informative=4, n_redundant=4, n_noise=len(names) - 8, docs_per_query=(4, 8)
+    )[0]
+    queries = {query: f"{NAMES[i % len(NAMES)]}{i}" for i, query in enumerate(made.query_ids)}
+    qid = np.array([queries[query] for query in made.qid.tolist()], dtype=object)
+    doc_ids = [f"{NAMES[row % len(NAMES)]}{row}" for row in range(made.n_rows)]
+    return RankingData(made.X, made.y, qid, feature_names=names, doc_ids=doc_ids)
+
+
+def run(*arguments):
+    """Status, output and errors of a command."""
+    out, errors, status = StringIO(), StringIO(), 0
+    with redirect_stdout(out), redirect_stderr(errors):
+        try:
+            main([str(argument) for argument in arguments])
+        except SystemExit as end:
+            status = end.code or 0
+            if isinstance(status, str):
+                print(status, file=errors)
+                status = 1
+    return status, out.getvalue(), errors.getvalue()
+
+
+def assert_tame(text):
+    """There is nothing that a terminal obeys or that hides what is there."""
+    odd = {sign for sign in text.replace("\n", "") if not sign.isprintable()}
+    assert not odd
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return tmp_path_factory.mktemp("hostile")
+
+
+@pytest.fixture(scope="module")
+def told(place):
+    """What every command says about such data."""
+    data = place / "data.parquet"
+    write_data(ranking(NAMES), data)
+    shards, out = place / f"{TITLE}.shards", place / TITLE
+    return {
+        "inspect": run("inspect", data, "--top", len(NAMES)),
+        "inspect --json": run("inspect", data, "--json"),
+        "select": run("select", data, "-k", len(NAMES), "--out", place / "chosen.json"),
+        "select --json": run("select", data, "-k", len(NAMES), "--json"),
+        "convert": run("convert", data, shards),
+        "train": run("train", shards, "--ranker", "rankrls", "--out", place / "model.json"),
+        "predict": run("predict", place / "model.json", data, "--out", place / "scores.txt"),
+        "evaluate": run("evaluate", data, place / "scores.txt", "--per-query"),
+        "compare": run(
+            *("compare", shards, "--out", out, "--selectors", "gas-e", "--rankers", "rankrls"),
+            *("--ks", "5,all", "--protocol", "kfold:3", "--seeds", "1"),
+        ),
+        "report": run("report", out),
+    }
+
+
+@pytest.fixture(scope="module")
+def study(told, place):
+    return place / TITLE
+
+
+COMMANDS = [
+    *("inspect", "inspect --json", "select", "select --json", "convert"),
+    *("train", "predict", "evaluate", "compare", "report"),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_end_well_and_their_output_is_tame(told, command):
+    status, out, errors = told[command]
+    assert (status, errors) == (0, "")
+    assert_tame(out)
+
+
+def test_names_are_shown_on_the_terminal(told):
+    for command in ("inspect", "select"):
+        shown = told[command][1]
+        for name in (
+            "$x$",
+            "a\\x1b[31mred\\x1b[0m",
+            "[red]x[/red][/]",
+            "nul\\x00byte",
+            "\\u202egnp",
+        ):
+            assert name in shown, command
+    assert "[b]\\u202e |<b>_" in told["compare"][1]
+    assert "=cmd|' /C calc'!A07" in told["evaluate"][1]
+
+
+def test_json_has_names_as_they_are(told, place):
+    chosen = json.loads(told["select --json"][1])
+    assert {feature["name"] for feature in chosen["features"]} == set(NAMES)
+    assert json.loads((place / "chosen.json").read_text()) == chosen
+
+
+def test_a_study_is_read_again(study):
+    result = load_study(study)
+    assert result.title == f"{TITLE[:-1]}\\udcff.shards"
+    assert list(result.feature_names) == NAMES
+
+
+def test_csv_has_no_formulas(study):
+    tables = sorted((study / "tables").glob("*.csv"))
+    assert tables
+    for table in tables:
+        assert_tame(table.read_text(encoding="utf-8"))
+        with table.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file))
+        assert len({len(row) for row in rows}) == 1
+        for cell in (cell for row in rows for cell in row):
+            assert not cell.startswith(tuple("=+-@\t\r")) or np.isfinite(float(cell))
+
+
+def test_latex_is_balanced_and_escaped(study):
+    tables = sorted((study / "tables").glob("*.tex"))
+    assert tables
+    for table in tables:
+        text = table.read_text(encoding="utf-8")
+        assert_tame(text)
+        bare = re.sub(r"\\[\\{}$&#_%]", "", text)
+        assert bare.count("{") == bare.count("}")
+        assert bare.count("$") % 2 == 0
+        assert all("%" not in line for line in bare.splitlines()[1:])
+    chosen = (study / "tables" / "selected-rankrls.tex").read_text(encoding="utf-8")
+    assert r"\$x\$" in chosen
+    assert r"\textbackslash{}alpha\textasciicircum{}\{2\}\textasciitilde{}" in chosen
+    assert r"a\textbackslash{}x1b{[}31mred" in chosen
+
+
+def test_markdown_has_the_cells_that_its_heading_has(study):
+    for page in [study / "report.md", *sorted((study / "tables").glob("*.md"))]:
+        text = page.read_text(encoding="utf-8")
+        assert_tame(text)
+        tokens = MarkdownIt("commonmark").enable("table").parse(text)
+        inner = [child for token in tokens for child in token.children or ()]
+        assert not [token for token in (*tokens, *inner) if token.type.startswith("html")]
+        assert all("figures/" in token.attrs["src"] for token in inner if token.type == "image")
+        for table in text.split("\n\n"):
+            rows = [line for line in table.splitlines() if line.startswith("|")]
+            assert len({len(re.findall(r"(?<!\\)(?:\\\\)*\|", row)) for row in rows}) <= 1
+    title = MarkdownIt().render((study / "report.md").read_text(encoding="utf-8")).splitlines()[0]
+    assert title == "<h1>$d$ \\x1b[31m[b]\\u202e |&lt;b&gt;_\U0001f600\\x7f\\udcff.shards</h1>"
+
+
+def texts_of(svg):
+    """All text in an SVG, which must be XML."""
+    root = ET.parse(svg).getroot()
+    return ["".join(node.itertext()) for node in root.iter() if node.tag.endswith("text")]
+
+
+def test_figures_show_names_as_they_are(study):
+    for stem in ("frequency-rankrls", "importance", "similarity"):
+        found = texts_of(study / "figures" / f"{stem}.svg")
+        for name in ("$x$", "$\\frac{$", "a\\x1b[31mred\\x1b[0m", "<script>al...)</script>"):
+            assert name in found, stem
+    for figure in (study / "figures").glob("*.svg"):
+        for text in texts_of(figure):
+            assert_tame(text.replace("\xa0", " "))  # matplotlib's own, in formulas
+    assert len(list((study / "figures").glob("*.png"))) == 8
+
+
+SEVERE = [
+    LONG,
+    "\u5b57" * 300,
+    "\x1b" * 300,
+    "$" * 299,
+    "\\",
+    "$\\$$",
+    "_",
+    "\udcff",
+    "\ufffe",
+    " ",
+]
+
+
+def test_figures_of_any_name(tmp_path):
+    """No warning, which would be an error here, and no figure without room for data."""
+    data = ranking(SEVERE, 10)
+    names = data.feature_names.tolist()
+    selector = FSED(2).fit(data)
+    similar = np.eye(len(names))
+    result = study_of(names)
+    figures = {
+        "importance": plot_importance(np.arange(len(names)), names),
+        "similarity": plot_similarity(similar, names=names),
+        "densities": plot_class_densities(selector, data, 3).flat[0],
+        "frequency": plot_selection_frequency(result, "ranker"),
+        "curves": plot_curves(result, "ranker"),
+        "times": plot_quality_and_time(result, "ranker"),
+    }
+    for stem, ax in figures.items():
+        for suffix in (".svg", ".png"):
+            write_figure(ax, tmp_path / f"{stem}{suffix}")
+        assert texts_of(tmp_path / f"{stem}.svg")
+        assert ax.get_position().width > 0.15, stem
+        assert ax.get_position().height > 0.15, stem
+
+
+def study_of(names):
+    """A study whose selectors have odd names, too."""
+    fold = FoldSummary("=fold", n_train=6, n_vali=2, query_ids=[1, 2, 3])
+    everything = tuple(range(len(names)))
+    values = {"MAP": np.array([0.2, 0.4, 0.9])}
+    outcome = Outcome(len(names), everything, {}, {}, 0.5, 0.1, values, 0.1, 0.2)
+    tested = Outcomes([[outcome]], [fold])
+    selectors = [name for name in names if not name.startswith("_")]  # matplotlib hides these
+    runs = {(name, "ranker"): Run(name, "ranker", tested, {1: tested}) for name in selectors}
+    return StudyResult(TITLE, "one", "standard", "MAP", ["MAP"], [fold], names, runs)
+
+
+@pytest.mark.parametrize("names", [NAMES, SEVERE])
+def test_sheets_of_any_name(names, capsys):
+    columns = [
+        Column("selector", is_name=True),
+        *(Column(f"{name}{i}") for i, name in enumerate(names)),
+    ]
+    values = [[Cell(name), *(Cell(-0.5, ".4f") for _ in names)] for name in names]
+    sheet = Sheet("a", names[0], names[1], columns, [values], [f"1. {name}" for name in names])
+    show(to_terminal(sheet))
+    for text in (capsys.readouterr().out, to_markdown(sheet), to_latex(sheet), to_csv(sheet)):
+        assert_tame(text)
+        text.encode("utf-8")
+    rows = list(csv.reader(StringIO(to_csv(sheet), newline="")))
+    assert {len(row) for row in rows} == {len(columns)}
+    texts = [*rows[0], *(row[0] for row in rows)]
+    assert not [text for text in texts if re.match(r"[=@\t\r]|[-+](?!\d+$)", text)]
+    assert {value for row in rows[1:] for value in row[1:]} == {"-0.5"}
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("=1+1", "'=1+1"),
+        (" \n=1+1", "' \n=1+1"),
+        ("\uff1d1+1", "'\uff1d1+1"),
+        ("-x", "'-x"),
+        ("\r=1", "'\\r=1"),
+        ("--", "'--"),
+        ("-1.5e-3", "-1.5e-3"),
+        ("+.5", "+.5"),
+        ("-inf", "'-inf"),
+        ("'x", "'x"),
+        ("a=b", "a=b"),
+    ],
+)
+def test_only_formulas_are_marked(name, written):
+    text = to_csv(Sheet("a", "", "", [Column("selector"), Column("x")], [[[Cell(name), Cell(1)]]]))
+    assert list(csv.reader(StringIO(text, newline="")))[1] == [written, "1"]
+
+
+def test_errors_are_tame(place):
+    missing = place / "no\x1b[31m\nerror: such.txt"
+    status, out, errors = run("inspect", missing)
+    assert (status, out) == (1, "")
+    assert_tame(errors)
+    assert errors.startswith(f"error: {place}/no\\x1b[31m\n  error: such.txt: no such file")
+    damaged = ranking([*NAMES[3:12], "y"], 10)
+    damaged.X[0, 0] = np.nan
+    write_data(damaged, place / "damaged.parquet")
+    status, _, errors = run("select", place / "damaged.parquet")
+    assert (status, errors.count("\n")) == (1, 1)
+    assert "a\\x1b[31mred" in errors
+    assert_tame(errors)
+
+
+def test_names_of_files_that_are_no_text(place):
+    """Their bytes reach Python as surrogates, which no encoding can write."""
+    path = os.fsencode(place) + b"/\xff\x1b.txt"
+    Path(os.fsdecode(path)).write_text("x\n")
+    command = [sys.executable, "-m", "ranksieve", "inspect", path]
+    done = subprocess.run(command, capture_output=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"error: " + os.fsencode(place) + b"/\\udcff\\x1b.txt:1: ")
+
+
+def test_a_terminal_of_few_letters(told, place):
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "ranksieve", "inspect", place / "data.parquet", "--top", "20"]
+    done = subprocess.run(command, capture_output=True, env=environment)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"\\U0001f600" in done.stdout
