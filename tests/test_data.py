@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from ranksieve import DataError, RankingData, concatenate
+from ranksieve import DataError, RankingData, concatenate, make_ranking
+from ranksieve.selectors import GAS, GreedyRankRLS, RankFilter
 from tests import oracles
 
 X = np.arange(12.0).reshape(6, 2)
@@ -55,6 +56,34 @@ def test_query_ids_of_any_type(qid):
     assert data.qid[0] == np.asarray(qid)[0]
 
 
+@pytest.mark.parametrize(
+    "ids",
+    [
+        [1, "1"],
+        ["1", 1, 1.5],
+        [b"a", "a"],
+        ["a", "a\0"],  # numpy cuts it off
+        [2**53, 2**53 + 1, 0.5],
+        [2**63, 2**63 + 1, -1],
+        [True, "True"],
+    ],
+)
+def test_ids_that_numpy_would_make_equal_stay_apart(ids):
+    rows = np.zeros((len(ids), 1))
+    data = RankingData(rows, np.zeros(len(ids)), ids, doc_ids=ids)
+    assert data.n_queries == len(ids)
+    assert data.qid.tolist() == data.doc_ids.tolist() == ids
+    parts = [RankingData([[1.0]], [0], [query], doc_ids=[query]) for query in ids]
+    joined = concatenate(parts)
+    assert joined.n_queries == len(ids)
+    assert joined.qid.tolist() == joined.doc_ids.tolist() == ids
+
+
+def test_columns_that_are_named_alike_are_refused():
+    with pytest.raises(DataError, match="two features are named '1'"):
+        RankingData(pd.DataFrame([[1.0, 2.0]], columns=[1, "1"]), [0], [1])
+
+
 def test_grouped_input_is_not_copied():
     data = RankingData(X, np.zeros(6), [3, 3, 1, 1, 1, 2])
     assert np.shares_memory(data.X, X)
@@ -90,6 +119,48 @@ def test_sparse_matrices_become_csr(kind):
     data = RankingData(kind(X), Y, QID)
     assert isinstance(data.X, sparse.csr_matrix)
     np.testing.assert_array_equal(data.X.toarray(), RankingData(X, Y, QID).X)
+
+
+def test_entries_stored_twice_are_added_up_and_the_input_is_left_alone():
+    arrays = ([1.0, 2, 3, 4, 5], [1, 0, 1, 2, 2], [0, 3, 5])
+    matrix = sparse.csr_matrix(arrays, shape=(2, 3))
+    data = RankingData(matrix, [0, 1], [1, 1])
+    assert data.X.indices.tolist() == [0, 1, 2]
+    assert data.X.data.tolist() == [2, 4, 9]
+    assert data.X.has_canonical_format
+    assert matrix.indices.tolist() == arrays[1]
+    matrix.has_canonical_format = True  # which is not true
+    assert RankingData(matrix, [0, 1], [1, 1]).X.data.tolist() == [2, 4, 9]
+    taken = data.take_features([2, 0])
+    assert taken.X.toarray().tolist() == [[0, 2], [9, 0]]
+    assert taken.X.has_canonical_format
+    assert taken.X.indices.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(("array", "value"), [("indices", 7), ("indices", -1), ("indptr", 9)])
+def test_sparse_matrices_that_lead_out_of_their_arrays_are_refused(array, value):
+    matrix = sparse.csr_matrix(X)
+    getattr(matrix, array)[2] = value
+    with pytest.raises(DataError, match="not a valid sparse matrix"):
+        RankingData(matrix, Y, QID)
+
+
+def forms_of(matrix):
+    """The same numbers, stored in other ways."""
+    read_only = matrix.copy()
+    read_only.flags.writeable = False
+    wide = np.repeat(np.repeat(matrix, 2, axis=0), 3, axis=1)
+    swapped = matrix.astype(matrix.dtype.newbyteorder())
+    return [read_only, np.asfortranarray(matrix), wide[::2, ::3], matrix[::-1][::-1], swapped]
+
+
+def test_any_layout_gives_the_same_features():
+    planted, _ = make_ranking(40, n_noise=3, random_state=2)
+    selectors = [GAS(4), GreedyRankRLS(4), RankFilter(4)]
+    expected = [selector.fit(planted).selected_.tolist() for selector in selectors]
+    for form in forms_of(planted.X):
+        data = RankingData(form, planted.y, planted.qid)
+        assert [selector.fit(data).selected_.tolist() for selector in selectors] == expected
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import stat
 import struct
 import subprocess
 import sys
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
@@ -18,11 +19,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from ranksieve import DataError, RankingData, read_letor, write_letor
+from ranksieve import DataError, RankingData, concatenate, read_letor, write_letor
 from ranksieve._kernels.decimal import BAD, HARD, parse_number, powers_of_five
 from ranksieve.io import files
 from ranksieve.io.files import place_of
 from ranksieve.io.scores import read_scores
+from ranksieve.io.shards import convert_to_shards, open_shards
 from ranksieve.io.zstd import Xxh64
 from ranksieve.progress import listen
 from ranksieve.threads import limit_threads
@@ -436,6 +438,53 @@ def test_known_hashes():
         hashed = Xxh64()
         hashed.update(content)
         assert hashed.digest() == expected
+
+
+@pytest.mark.parametrize("index", [2_000_000_000, 10_000_000])
+def test_memory_stays_in_proportion_to_the_text(write, tmp_path, index):
+    path = write(b"0 qid:1 1:1 %d:2\n1 qid:1 2:1\n" % index)
+    message = f"index {index} is out of proportion to the 3[0-9] bytes .* n_features={index}$"
+    header = write(b"#%d:name\n1 qid:1 2:1\n" % index, "header.txt")
+    read_letor(path, sparse=True, n_features=index)  # compiles what is compiled
+    tracemalloc.start()
+    try:
+        for file in (path, header):
+            with pytest.raises(DataError, match=rf"{file}: index {index} is out of proportion"):
+                read_letor(file, sparse=True)
+        with pytest.raises(DataError, match=message):
+            convert_to_shards(path, tmp_path / "d", sparse=True)
+        data = read_letor(path, sparse=True, n_features=index)
+        convert_to_shards(path, tmp_path / "d", sparse=True, n_features=index)
+        with open_shards(tmp_path / "d") as shards:
+            assert_same_entries(shards.read(), data)
+            assert_same_entries(concatenate([data]), data)
+        assert (data.n_features, data.has_feature_names) == (index, False)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 2e6
+
+
+def assert_same_entries(a: RankingData, b: RankingData) -> None:
+    assert a.X.shape == b.X.shape
+    assert a.X.indices.tolist() == b.X.indices.tolist()
+
+
+@pytest.mark.parametrize("header", [b"", b"0 qid:7 1:1 1048576:1\n"])
+def test_a_small_text_makes_no_large_array(write, tmp_path, header):
+    rows = b"".join(b"0 qid:%d 1:1\n" % n for n in range(50))
+    path = write(header + rows + b"0 qid:7 1:1 1048576:1\n" * (not header))
+    message = "index 1048576 makes an array of [0-9]+ MB from [0-9]+ bytes of text; .*sparse=True"
+    for size in (30, 2**20):
+        chunk, files._CHUNK = files._CHUNK, size
+        try:
+            for read in (read_letor, lambda path: convert_to_shards(path, tmp_path / "d")):
+                with pytest.raises(DataError, match=f"{path}: {message}; .* n_features=1048576"):
+                    read(path)
+        finally:
+            files._CHUNK = chunk
+    assert read_letor(path, sparse=True).X.shape == (51, 1048576)
+    assert read_letor(write(b"0 qid:1 1048576:1\n")).X.shape == (1, 1048576)
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])

@@ -77,8 +77,8 @@ class RankingData:
     """Query-document feature vectors with graded labels, grouped by query.
 
     Rows of one query need not be adjacent in the input. They are grouped: queries in order of
-    first appearance, rows in their order within a query. Input that is grouped already is not
-    copied.
+    first appearance, rows in their order within a query. Input that is grouped already, and in row
+    order if it is an array, is not copied.
 
     Parameters
     ----------
@@ -472,17 +472,18 @@ def _as_matrix(X: Any) -> tuple[Any, list[str] | None]:
             array = X.to_numpy(dtype=np.float64, na_value=np.nan)
         if array.dtype.kind not in "fiubO":
             raise TypeError(f"it has {array.dtype}")
-        return array.astype(_float_type(array.dtype), copy=False), names
+        # In row order, for which kernels are compiled: other orders are slow, too.
+        return np.ascontiguousarray(array, dtype=_float_type(array.dtype)), names
     except (TypeError, ValueError) as error:
         raise DataError(f"X must hold numbers only: {error}") from None
 
 
 def _canonical(X: Any) -> Any:
     """Sort the features of each row and add up what is stored twice, on which kernels rely."""
-    if len(X.indptr) == X.shape[0] + 1 and _leads_through(X.indptr, X.indices):
-        if first_bad_row(X.indptr, X.indices, X.shape[1]) < 0:
-            X.has_canonical_format = True
-            return X
+    is_safe = len(X.indptr) == X.shape[0] + 1 and _leads_through(X.indptr, X.indices)
+    if is_safe and first_bad_row(X.indptr, X.indices, X.shape[1]) < 0:
+        X.has_canonical_format = True
+        return X
     try:
         X.check_format(full_check=True)
     except ValueError as error:
@@ -499,7 +500,8 @@ def _leads_through(indptr: np.ndarray, indices: np.ndarray) -> bool:
 
 def take_columns(X: Any, columns: np.ndarray) -> Any:
     """Columns of an array or CSR matrix, in the order given."""
-    return _canonical(X[:, columns]) if sparse.issparse(X) else X[:, columns]
+    # An array of X[:, columns] would be in the order of columns.
+    return _canonical(X[:, columns]) if sparse.issparse(X) else np.take(X, columns, axis=1)
 
 
 def _float_type(dtype: Any) -> Any:

@@ -30,6 +30,11 @@ _FEATURE_NAME = re.compile(r"#\s*([0-9]{1,10}):(.*)")
 _PLAIN_INTEGER = re.compile(rb"0|-?[1-9][0-9]{0,17}")
 _MAX_DENSE_INDEX = 2**20
 
+# What any text may ask for, and what for each of its bytes, unless n_features says that it is
+# meant: bytes of an array, and features of a CSR matrix, for each of which methods need some bytes.
+_DENSE_BYTES, _DENSE_PER_BYTE = 2**26, 256
+_SPARSE_FEATURES, _SPARSE_PER_BYTE = 2**20, 64
+
 
 @dataclass(frozen=True)
 class Grammar:
@@ -55,6 +60,23 @@ class Grammar:
         if self.n_features is not None:
             return self.n_features - 1 + self.first_index
         return kernel.MAX_INDEX if self.sparse else _MAX_DENSE_INDEX
+
+    def check_size(self, n_rows: int, width: int, text_bytes: int) -> None:
+        """Raise a DataError if a matrix is out of proportion to the text that it comes from."""
+        if self.n_features is not None:
+            return
+        index = width - 1 + self.first_index
+        said = f"; if that is meant, say it with n_features={width}"
+        if self.sparse and width > max(_SPARSE_FEATURES, _SPARSE_PER_BYTE * text_bytes):
+            raise DataError(
+                f"index {index} is out of proportion to the {text_bytes:,} bytes of text{said}"
+            )
+        size = n_rows * width * self.dtype.itemsize
+        if not self.sparse and size > max(_DENSE_BYTES, _DENSE_PER_BYTE * text_bytes):
+            raise DataError(
+                f"index {index} makes an array of {size / 1e6:,.0f} MB from {text_bytes:,} bytes "
+                f"of text; read with sparse=True{said}"
+            )
 
 
 @dataclass
@@ -84,7 +106,9 @@ class _LineError(Exception):
 def read_blocks(paths: Iterable[Path], grammar: Grammar) -> Iterator[TextBlock]:
     """Parse files piece by piece; the pieces in flight are bounded by the number of threads."""
     paths = list(paths)
-    advance = track("Reading", total_size(paths))
+    file_bytes = total_size(paths)
+    advance = track("Reading", file_bytes)
+    all_rows = all_bytes = width = 0
     for path in paths:
         lines = rows = 0
         try:
@@ -95,9 +119,15 @@ def read_blocks(paths: Iterable[Path], grammar: Grammar) -> Iterator[TextBlock]:
                 block.run_lines += lines
                 lines += block.n_lines
                 rows += block.labels.size
+                all_rows += block.labels.size
+                all_bytes += block.n_bytes
+                width = max(width, block.matrix.shape[1], max(block.names, default=-1) + 1)
+                grammar.check_size(all_rows, width, max(all_bytes, file_bytes))
                 yield block
         except _LineError as bad:
             raise DataError(f"{place_of(path, lines + bad.line)}: {bad}") from bad.__cause__
+        except DataError as error:
+            raise DataError(f"{path}: {error}") from None
         if rows == 0:
             raise DataError(
                 f"{place_of(path, lines)}: no rows: the file is empty or has only comments"
@@ -144,7 +174,7 @@ def _parse_piece(piece: bytes | Exception, grammar: Grammar) -> TextBlock:
             labels[-1 - slot] = number
     runs = runs[:n_runs]
     return TextBlock(
-        matrix=_matrix(row_ptr, indices, values, width, grammar),
+        matrix=_matrix(row_ptr, indices, values, width, len(piece), grammar),
         labels=labels,
         run_ids=[piece[start:end] for start, end in runs[:, 1:3].tolist()],
         run_lengths=np.diff(runs[:, 0], append=n_rows),
@@ -193,12 +223,18 @@ def _explain(error: int, token: str, grammar: Grammar) -> str:
 
 
 def _matrix(
-    row_ptr: np.ndarray, indices: np.ndarray, values: np.ndarray, width: int, grammar: Grammar
+    row_ptr: np.ndarray,
+    indices: np.ndarray,
+    values: np.ndarray,
+    width: int,
+    n_bytes: int,
+    grammar: Grammar,
 ) -> Any:
     if grammar.sparse:
         used = slice(row_ptr[-1])
         parts = (values[used].astype(grammar.dtype), indices[used].copy(), row_ptr.copy())
         return sparse.csr_matrix(parts, shape=(row_ptr.size - 1, width))
+    grammar.check_size(row_ptr.size - 1, width, n_bytes)
     dense = np.zeros((row_ptr.size - 1, width), dtype=grammar.dtype)
     kernel.fill_dense(row_ptr, indices, values, dense)
     return dense

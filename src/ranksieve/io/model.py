@@ -11,6 +11,7 @@ from ranksieve.io.records import (
     PathLike,
     checksum_of,
     get,
+    get_count,
     get_texts,
     read_record,
     write_text,
@@ -92,7 +93,7 @@ def _model(record: Any) -> SavedModel:
     checksum = get(record, "checksum", str)
     if checksum != checksum_of({key: value for key, value in record.items() if key != "checksum"}):
         raise DataError("the model is damaged: its checksum is not that of its content")
-    n_features_in = get(record, "n_features_in", int)
+    n_features_in = get_count(record, "n_features_in")
     named, chosen = record.get("feature_names"), record.get("selection")
     names = None if named is None else get_texts(record, "feature_names")
     if names is not None and len(names) != n_features_in:

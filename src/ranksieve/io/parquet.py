@@ -13,6 +13,7 @@ from scipy.sparse import csr_matrix, issparse, vstack
 
 from ranksieve.data import DataError, RankingData, join_ids
 from ranksieve.io.files import explain_os_error, replacing
+from ranksieve.io.records import checksum_of
 from ranksieve.progress import track
 
 PathLike = str | os.PathLike[str]
@@ -26,7 +27,7 @@ def write_parquet(data: RankingData, path: PathLike) -> None:
 
     Columns are ``label``, ``qid``, ``doc_id`` if there are document ids, and one per feature,
     named like it. The file is replaced only when all is written; a sparse matrix is turned into
-    columns a group of rows at a time.
+    columns a group of rows at a time. Pages and the names and types of columns have checksums.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -34,21 +35,32 @@ def write_parquet(data: RankingData, path: PathLike) -> None:
     for reserved in ("label", "qid", "doc_id"):
         if reserved in data.feature_names:
             raise DataError(f"a feature is named {reserved!r}, like a column that Parquet needs")
-    # Without this note a reader could not tell default names and sparse storage from others.
-    note = {"version": 1, "sparse": data.is_sparse}
     writer = None
     with replacing(Path(path)) as temporary:
         try:
             for start in range(0, max(data.n_rows, 1), _ROWS_PER_GROUP):
                 columns = _columns(data, slice(start, start + _ROWS_PER_GROUP))
-                table = pa.table(columns, metadata={_METADATA_KEY: json.dumps(note)})
-                writer = writer or pq.ParquetWriter(temporary, table.schema)
+                table = pa.table(columns)
+                if writer is None:
+                    schema = table.schema.with_metadata(_note(table.schema, data))
+                    writer = pq.ParquetWriter(temporary, schema, write_page_checksum=True)
                 writer.write_table(table)
         except pa.ArrowException as error:
             raise DataError(f"{path}: {error}") from None
         finally:
             if writer is not None:
                 writer.close()
+
+
+def _note(schema: Any, data: RankingData) -> dict[bytes, str]:
+    """What a reader could not tell otherwise: sparse storage, and damage outside of pages."""
+    checksum = _schema_checksum(schema, data.n_rows)
+    return {_METADATA_KEY: json.dumps({"version": 1, "sparse": data.is_sparse, "schema": checksum})}
+
+
+def _schema_checksum(schema: Any, n_rows: int) -> str:
+    columns = [[field.name, str(field.type)] for field in schema]
+    return checksum_of({"columns": columns, "rows": n_rows})
 
 
 def _columns(data: RankingData, rows: slice) -> dict[str, Any]:
@@ -131,11 +143,11 @@ def read_batches(
     n_rows = 0
     try:
         # Buffering ahead would hold the whole file.
-        with pq.ParquetFile(path, pre_buffer=False) as file:
+        with pq.ParquetFile(path, pre_buffer=False, page_checksum_verification=True) as file:
             schema = file.schema_arrow
+            note = _read_note(schema, file.metadata.num_rows, path)
             names = _feature_columns(schema, label, qid, doc_id, features, path)
             documents = [doc_id] if doc_id in schema.names else []
-            note = json.loads((schema.metadata or {}).get(_METADATA_KEY, b"{}"))
             as_csr = note.get("sparse", False) if sparse is None else sparse
             advance = track("Reading", file.metadata.num_rows)
             rows = _rows_of_batch(len(names), batch_bytes)
@@ -147,10 +159,24 @@ def read_batches(
                 )
                 n_rows += batch.num_rows
                 advance(batch.num_rows)
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         raise DataError(f"{path}: {explain_os_error(error)}") from error
     if not n_rows:
         raise DataError(f"{path}: no rows")
+
+
+def _read_note(schema: Any, n_rows: int, path: PathLike) -> dict[str, Any]:
+    """What :func:`write_parquet` has noted, checked; nothing for files of others."""
+    text = (schema.metadata or {}).get(_METADATA_KEY, b"{}")
+    try:
+        note = json.loads(text)
+    except (ValueError, RecursionError):
+        note = None
+    if not isinstance(note, dict) or type(note.get("sparse", False)) is not bool:
+        raise DataError(f"{path}: is damaged: ranksieve's note in it cannot be read")
+    if note.get("schema", "") not in ("", _schema_checksum(schema, n_rows)):
+        raise DataError(f"{path}: is damaged: its columns are not those that were written")
+    return note
 
 
 def _rows_of_batch(n_features: int, batch_bytes: int | None) -> int:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from ranksieve.data import DataError
 from ranksieve.io.files import READ_ERRORS, explain_os_error, replacing
 
 PathLike = str | os.PathLike[str]
+
+_DEPTH = 100
+_TOO_DEEP = "it has too many lists or objects in each other"
+_LONGEST_INTEGER = 300  # characters; a float holds any such number
 
 _KINDS = {int: "a number", str: "a text", list: "a list", dict: "an object"}
 
@@ -19,26 +25,59 @@ _KINDS = {int: "a number", str: "a text", list: "a list", dict: "an object"}
 def read_record(path: PathLike) -> Any:
     """Read JSON; a DataError says ``file:line: what is wrong``."""
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse)
+        return parse_record(Path(path).read_bytes())
     except json.JSONDecodeError as error:
         raise DataError(f"{path}:{error.lineno}: not JSON: {error.msg}") from None
     except READ_ERRORS as error:
         raise DataError(f"{path}: {explain_os_error(error)}") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise DataError(f"{path}: not JSON: {error}") from None
+
+
+def parse_record(text: bytes) -> Any:
+    """Parse JSON in UTF-8; a ValueError says what is wrong.
+
+    Numbers must be finite, integers short, and no more than a hundred lists or objects
+    may lie in each other: what reads or writes a record can rely on that.
+    """
+    try:
+        record = json.loads(
+            text.decode(), parse_constant=_refuse, parse_float=_finite, parse_int=_integer
+        )
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    level = [record]
+    for _ in range(_DEPTH):
+        level = [part for node in level if isinstance(node, (dict, list)) for part in _parts(node)]
+        if not level:
+            return record
+    raise ValueError(_TOO_DEEP)
+
+
+def _parts(node: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return node.values() if isinstance(node, dict) else node
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _refuse(text)
+
+
+def _integer(text: str) -> int:
+    return int(text) if len(text) < _LONGEST_INTEGER else _refuse(text)
 
 
 def checksum_of(record: dict[str, Any]) -> str:
     """Checksum of a record's content, whatever the order and spacing of its text."""
     try:
         text = json.dumps(record, sort_keys=True, allow_nan=False)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise DataError(f"it cannot have been written by ranksieve: {error}") from None
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is not a number that JSON knows")
+def _refuse(number: str) -> NoReturn:
+    raise ValueError(f"{number:.40} is not a number that ranksieve writes")
 
 
 def write_text(text: str, path: PathLike) -> None:
@@ -55,6 +94,14 @@ def get(record: dict[str, Any], key: str, kind: type, where: str = "") -> Any:
     if type(value) is not kind:  # true is an int for isinstance
         raise DataError(f"{where}{key!r} should be {_KINDS[kind]}, not {value!r:.40}")
     return value
+
+
+def get_count(record: dict[str, Any], key: str) -> int:
+    """A number of things, as large as an index can be."""
+    count = get(record, key, int)
+    if not 0 <= count < 2**63:
+        raise DataError(f"{key!r} is {count!r:.40}")
+    return count
 
 
 def get_texts(record: dict[str, Any], key: str) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from ranksieve.data import DataError, RankingData, are_numbers
-from ranksieve.io.records import PathLike, get, get_texts, read_record, write_text
+from ranksieve.io.records import PathLike, get, get_count, get_texts, read_record, write_text
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def selection_of(record: Any) -> Selection:
     """Check a record, as JSON holds it; a DataError says what is wrong."""
     if not isinstance(record, dict):
         raise DataError("not a selection: it should be an object with the features selected")
-    n_features_in = get(record, "n_features_in", int)
+    n_features_in = get_count(record, "n_features_in")
     features = [
         _feature(entry, place, n_features_in)
         for place, entry in enumerate(get(record, "features", list), start=1)

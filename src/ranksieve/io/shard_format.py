@@ -127,8 +127,8 @@ def _damaged(message: str) -> DataError:
 
 def _read_head(text: bytes) -> dict[str, Any]:
     try:
-        record = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        record = records.parse_record(text)
+    except ValueError as error:
         raise _damaged(f"it is not JSON ({error})") from None
     found = record.get("format") if isinstance(record, dict) else None
     if found != FORMAT:
