@@ -173,6 +173,53 @@ def test_the_plan_of_a_study_can_be_run_again_and_changed(letor_file, tmp_path, 
     assert load_study(tmp_path / "top").selectors == ["top", "all", "random"]
 
 
+@pytest.mark.parametrize(
+    ("selectors", "seen"),
+    [
+        ("fs-ed,top", {"importance", "densities"}),
+        ("gas-l", {"importance", "similarity"}),
+        ("greedy-rankrls", {"validation"}),
+        ("ig", set()),
+    ],
+)
+def test_a_report_shows_what_its_own_selectors_saw(letor_file, tmp_path, capsys, selectors, seen):
+    out = tmp_path / "study"
+    data_figures = {"importance", "similarity", "densities", "validation"}
+    (out / "figures").mkdir(parents=True)
+    for name in data_figures:  # of an earlier plan
+        (out / "figures" / f"{name}.svg").write_text("old")
+    run("compare", letor_file, "--selectors", selectors, *OPTIONS, "--out", out)
+    shown = (out / "report.md").read_text().partition("## What the selectors saw")[2]
+    assert {name for name in data_figures if f"(figures/{name}.svg)" in shown} == seen
+    for name in data_figures:
+        is_old = (out / "figures" / f"{name}.svg").read_text() == "old"
+        assert is_old == (name not in seen)
+    run("report", out)
+    assert (out / "report.md").read_text().partition("## What the selectors saw")[2] == shown
+
+
+def test_one_of_a_thing_is_told_as_one(letor_file, tmp_path, capsys):
+    out = tmp_path / "study"
+    only = ("--measures", "map", "--no-figures", "--out", out)
+    run("compare", letor_file, "--selectors", "random", *OPTIONS, *only)
+    told = " ".join(capsys.readouterr().out.split())
+    assert "unified rank: of FS-SCPR, over 1 measure, which" in told
+    assert "adjustment for the one comparison of the study" in told
+    page = (out / "report.md").read_text()
+    assert "Holm: adjusted for the one comparison." in page
+
+
+def test_the_fold_of_plain_files_is_not_named_as_a_selector(tmp_path, capsys):
+    for name, seed in (("train.txt", 1), ("vali.txt", 2), ("test.txt", 3)):
+        write_letor(make_ranking(15, **SMALL, random_state=seed)[0], tmp_path / name)
+    out = tmp_path / "study"
+    run("compare", tmp_path, "--selectors", "top", *OPTIONS, "--no-figures", "--out", out)
+    with (out / "tables" / "folds-rankrls-map.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["selector", "Fold1", "average"]
+    assert [row["selector"] for row in rows] == ["top", "all", "random"]
+
+
 @pytest.mark.parametrize("selectors", ["random", " all , random "])
 def test_baselines_alone_have_a_report(letor_file, tmp_path, capsys, selectors):
     out = tmp_path / "study"

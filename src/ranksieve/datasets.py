@@ -269,7 +269,7 @@ def _find_sets(entries: dict[str, Path]) -> list[FoldFiles]:
 
 
 def _find_single(entries: dict[str, Path]) -> list[FoldFiles]:
-    fold = _roles(entries, "all")
+    fold = _roles(entries, "Fold1")
     return [] if fold is None else [fold]
 
 

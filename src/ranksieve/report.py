@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ranksieve.data import DataError
 from ranksieve.io.records import write_text
-from ranksieve.metrics import get_convention
+from ranksieve.metrics import get_convention, parse_measure
 from ranksieve.plots import (
     plot_class_densities,
     plot_curves,
@@ -21,9 +21,12 @@ from ranksieve.plots import (
     plot_similarity,
     write_figure,
 )
-from ranksieve.selectors import FSED, GAS, GreedyRankRLSCV
+from ranksieve.selectors import FSED, GreedyRankRLS, GreedyRankRLSCV
+from ranksieve.selectors.filters import ImportanceFilter, SimilarityFilter
+from ranksieve.selectors.registry import METHODS
 from ranksieve.sharing import sharing
 from ranksieve.study import Study, StudyResult, enough_features
+from ranksieve.study.cells import made_selector
 from ranksieve.study.comparison import MARGIN
 from ranksieve.study.results import BASE, RANDOM
 from ranksieve.tables import (
@@ -48,8 +51,13 @@ if TYPE_CHECKING:
 
 _FORMS = {".md": to_markdown, ".tex": to_latex, ".csv": to_csv}
 _FIGURE_SUFFIXES = (".svg", ".png")
-DATA_FIGURES = ("importance", "similarity", "densities", "validation")
-"""Stems of the figures that show the data, not the results."""
+DATA_FIGURES: dict[str, tuple[type, ...]] = {
+    "importance": (ImportanceFilter,),
+    "similarity": (SimilarityFilter,),
+    "densities": (FSED,),
+    "validation": (GreedyRankRLS, GreedyRankRLSCV),
+}
+"""Stems of the figures that show the data, not the results; and which selectors look at that."""
 
 
 def write_report(result: StudyResult, directory: Path, *, figures: bool = True) -> None:
@@ -71,7 +79,8 @@ def write_report(result: StudyResult, directory: Path, *, figures: bool = True) 
         page += [_written(sheet, directory) for sheet in _sheets_of(result, ranker)]
     page.append("## All comparisons")
     page += [_written(sheet, directory) for sheet in _statistics(result)]
-    of_data = [n for n in DATA_FIGURES if (directory / "figures" / f"{n}.svg").exists()]
+    seen = _seen_by(result.selectors)
+    of_data = [name for name in seen if (directory / "figures" / f"{name}.svg").exists()]
     if of_data:
         page += ["## What the selectors saw on the first fold", *map(_shown, of_data)]
     write_text("\n\n".join(page) + "\n", directory / "report.md")
@@ -80,7 +89,8 @@ def write_report(result: StudyResult, directory: Path, *, figures: bool = True) 
 def write_data_figures(study: Study, directory: Path) -> None:
     """Draw what the selectors saw: importance, similarity, densities, validation curves.
 
-    What cannot be computed of the data, such as densities of missing values, is left out.
+    Each figure is that of the first selector of the plan which looks at such a thing. What cannot
+    be computed of the data, such as densities of missing values, is left out.
 
     Parameters
     ----------
@@ -94,17 +104,36 @@ def write_data_figures(study: Study, directory: Path) -> None:
     train, names = fold.train, fold.train.feature_names.tolist()
     convention = get_convention(study.plan.convention)
     path = GreedyRankRLSCV(measure=study.plan.tune, convention=convention)
-    drawings: dict[str, Callable[[], Axes]] = {
-        "importance": lambda: plot_importance(GAS(1).fit(train).importance_, names, label="MAP"),
-        "similarity": lambda: plot_similarity(GAS(1).fit(train).similarity_, names=names),
-        "densities": lambda: plot_class_densities(
-            FSED(1).fit(train, eval_set=fold.vali), train
-        ).flat[0],
-        "validation": lambda: plot_path_scores(path.fit(train, eval_set=fold.vali)),
+
+    def fitted(selector: str) -> Any:
+        made = made_selector(selector, 1, study.plan.settings(selector, METHODS))
+        beside = {"eval_set": fold.vali} if METHODS[selector].uses_held_out_data else {}
+        return made.fit(train, **beside)
+
+    def importance(selector: str) -> Axes:
+        found = fitted(selector)
+        is_loss = found.importance == "loss"
+        label = "inverse loss" if is_loss else str(parse_measure(found.importance))
+        return plot_importance(found.importance_, names, label=label)
+
+    drawings: dict[str, Callable[[str], Axes]] = {
+        "importance": importance,
+        "similarity": lambda selector: plot_similarity(fitted(selector).similarity_, names=names),
+        "densities": lambda selector: plot_class_densities(fitted(selector), train).flat[0],
+        "validation": lambda _: plot_path_scores(path.fit(train, eval_set=fold.vali)),
     }
-    for name in DATA_FIGURES:
+    for name, selector in _seen_by(study.plan.selectors).items():
         with sharing(fold.memo), suppress(DataError):  # such as missing values
-            _drawn(drawings[name](), name, directory)
+            _drawn(drawings[name](selector), name, directory)
+
+
+def _seen_by(selectors: Sequence[str]) -> dict[str, str]:
+    """Stems of figures of the data, with the first of the selectors that looks at such a thing."""
+    found = {
+        figure: next((s for s in selectors if issubclass(METHODS[s].kind, kinds)), None)
+        for figure, kinds in DATA_FIGURES.items()
+    }
+    return {figure: selector for figure, selector in found.items() if selector is not None}
 
 
 def show_report(result: StudyResult, directory: Path) -> None:

@@ -19,6 +19,7 @@ from ranksieve.selectors.registry import METHODS, make_selector
 from ranksieve.sharing import sharing
 from ranksieve.study.protocols import StudyFold
 from ranksieve.study.records import Record
+from ranksieve.text import counted
 
 
 class Cell(Protocol):
@@ -126,7 +127,7 @@ class TrainingCell:
         columns = list(self.features)
         train, vali = fold.train.take_features(columns), fold.vali.take_features(columns)
         best: tuple[float, float, dict[str, Any], float, Any] | None = None
-        with _named(f"{fold.name}, {self.ranker} on {len(columns)} features"):
+        with _named(f"{fold.name}, {self.ranker} on {counted(len(columns), 'feature')}"):
             for point in self.grid:
                 ranker = self._ranker(point)  # imports its module the first time
                 start = work_seconds()

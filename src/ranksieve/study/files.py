@@ -107,5 +107,7 @@ def _value(value: Any) -> str:
 
 def _quoted(text: str) -> str:
     """A text in quotes, which TOML takes as JSON does but for two kinds of characters."""
-    readable = text.encode("utf-8", "backslashreplace").decode("utf-8")  # names of files can be any bytes
+    readable = text.encode("utf-8", "backslashreplace").decode(
+        "utf-8"
+    )  # names of files can be any bytes
     return json.dumps(readable, ensure_ascii=False).replace("\x7f", "\\u007f")

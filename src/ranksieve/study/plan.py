@@ -16,6 +16,7 @@ from ranksieve.registry import Method, Registry
 from ranksieve.selectors.registry import METHODS
 from ranksieve.study.results import BASE, RANDOM
 from ranksieve.study.settings import checked_settings
+from ranksieve.text import counted
 
 Parameters = dict[str, Any]
 Rule = Literal["best", "one-se"]
@@ -118,7 +119,7 @@ class Plan:
         sizes = {n_features if k == "all" else int(k) for k in self.ks}
         kept = sorted(k for k in sizes if k <= n_features)
         if not kept:
-            raise DataError(f"there are only {n_features} features: ask for fewer, or for all")
+            raise DataError(f"only {counted(n_features, 'feature')}: ask for fewer, or for all")
         return kept
 
     def seeds_of(self, selector: str, ranker: str) -> list[int | None]:

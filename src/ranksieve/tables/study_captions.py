@@ -7,6 +7,7 @@ import re
 from ranksieve.data import DataError
 from ranksieve.study.results import StudyResult
 from ranksieve.tables.sheets import Column
+from ranksieve.text import counted
 
 SELECTOR = Column("selector", align="left", is_name=True)
 
@@ -15,8 +16,9 @@ def setting_of(result: StudyResult) -> str:
     """Test queries, convention, tuning and protocol, in sentences."""
     protocol = result.protocol.strip().rstrip(".")
     return (
-        f"Measured on {result.n_queries:,} test queries, convention {result.convention}; all was "
-        f"tuned by {result.tune} on validation queries. Protocol: {protocol}.{_leaks(result)}"
+        f"Measured on {counted(result.n_queries, 'test query', 'test queries')}, convention "
+        f"{result.convention}; all was tuned by {result.tune} on validation queries. Protocol: "
+        f"{protocol}.{_leaks(result)}"
     )
 
 

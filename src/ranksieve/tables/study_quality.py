@@ -22,7 +22,7 @@ from ranksieve.tables.study_captions import (
     setting_of,
     stem,
 )
-from ranksieve.text import every
+from ranksieve.text import counted, every
 
 
 def comparison_sheet(
@@ -194,8 +194,8 @@ def _comparison_notes(
     if with_spread:
         yield "sd: standard deviation over seeds of the mean over folds; - if nothing is random."
     yield (
-        f"features: mean number. unified rank: of FS-SCPR, over {len(result.measures)} measures, "
-        f"which is also the best possible value."
+        f"features: mean number. unified rank: of FS-SCPR, over "
+        f"{counted(len(result.measures), 'measure')}, which is also the best possible value."
     )
 
 
