@@ -8,7 +8,8 @@ import pytest
 
 from ranksieve import make_ranking, write_letor
 from ranksieve.cli import main
-from ranksieve.study import load_study
+from ranksieve.report import write_data_figures, write_report
+from ranksieve.study import Study, load_study
 
 SMALL = dict(n_informative=3, n_redundant=3, n_noise=4, docs_per_query=(3, 12))
 OPTIONS = ("--rankers", "rankrls", "--ks", "1,3", "--seeds", "2", "--grid", "rankrls.lam=0.1,10")
@@ -176,26 +177,28 @@ def test_the_plan_of_a_study_can_be_run_again_and_changed(letor_file, tmp_path, 
 @pytest.mark.parametrize(
     ("selectors", "seen"),
     [
-        ("fs-ed,top", {"importance", "densities"}),
-        ("gas-l", {"importance", "similarity"}),
-        ("greedy-rankrls", {"validation"}),
-        ("ig", set()),
+        (["fs-ed", "top"], {"importance", "densities"}),
+        (["gas-l"], {"importance", "similarity"}),
+        (["greedy-rankrls"], {"validation"}),
+        (["ig"], set()),
     ],
 )
-def test_a_report_shows_what_its_own_selectors_saw(letor_file, tmp_path, capsys, selectors, seen):
+def test_figures_of_the_data_are_those_of_the_plan(letor_file, tmp_path, selectors, seen):
+    write_data_figures(Study(letor_file, selectors=selectors), tmp_path)
+    assert {figure.stem for figure in tmp_path.glob("figures/*.svg")} == seen
+
+
+def test_a_report_shows_what_its_own_selectors_saw(letor_file, tmp_path, capsys):
     out = tmp_path / "study"
-    data_figures = {"importance", "similarity", "densities", "validation"}
-    (out / "figures").mkdir(parents=True)
-    for name in data_figures:  # of an earlier plan
+    run("compare", letor_file, "--selectors", "top", *OPTIONS, "--no-figures", "--out", out)
+    (out / "figures").mkdir()
+    for name in ("importance", "similarity", "densities", "validation"):  # of earlier plans
         (out / "figures" / f"{name}.svg").write_text("old")
-    run("compare", letor_file, "--selectors", selectors, *OPTIONS, "--out", out)
+    write_report(load_study(out), out, figures=False)
     shown = (out / "report.md").read_text().partition("## What the selectors saw")[2]
-    assert {name for name in data_figures if f"(figures/{name}.svg)" in shown} == seen
-    for name in data_figures:
-        is_old = (out / "figures" / f"{name}.svg").read_text() == "old"
-        assert is_old == (name not in seen)
-    run("report", out)
-    assert (out / "report.md").read_text().partition("## What the selectors saw")[2] == shown
+    assert [line for line in shown.splitlines() if "svg" in line] == [
+        "![importance](figures/importance.svg)"
+    ]
 
 
 def test_one_of_a_thing_is_told_as_one(letor_file, tmp_path, capsys):
