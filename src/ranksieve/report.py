@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranksieve.data import DataError
+from ranksieve.io.files import make_directory
 from ranksieve.io.records import write_text
 from ranksieve.metrics import get_convention, parse_measure
 from ranksieve.plots import (
@@ -210,17 +211,17 @@ def _figures_of(result: StudyResult, ranker: str) -> Iterator[tuple[str, Axes]]:
 
 def _written(sheet: Sheet, directory: Path) -> str:
     """Write a table in all forms, and return that of a page."""
-    (directory / "tables").mkdir(exist_ok=True)
+    tables = make_directory(directory / "tables")
     for suffix, form in _FORMS.items():
-        write_text(form(sheet), directory / "tables" / f"{sheet.name}{suffix}")
+        write_text(form(sheet), tables / f"{sheet.name}{suffix}")
     return to_markdown(sheet)
 
 
 def _drawn(ax: Axes, name: str, directory: Path) -> str:
     """Write a figure in all formats, and return what shows it on a page."""
-    (directory / "figures").mkdir(exist_ok=True)
+    figures = make_directory(directory / "figures")
     for suffix in _FIGURE_SUFFIXES:
-        write_figure(ax, directory / "figures" / f"{name}{suffix}")
+        write_figure(ax, figures / f"{name}{suffix}")
     return _shown(name)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import gzip
 import os
 import stat
@@ -15,8 +16,17 @@ from typing import IO, Any
 
 from ranksieve.data import DataError
 
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
+
 _CHUNK = 2**20
 _LONGEST_LINE = 2**26
+_TEMPORARY = ".ranksieve-temporary-"  # how names of temporary files begin
+_OF_WRITING = {
+    errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM,
+}  # fmt: skip
 
 
 class LongLineError(Exception):
@@ -98,6 +108,15 @@ def total_size(paths: list[Path]) -> int:
     return total
 
 
+def make_directory(directory: Path) -> Path:
+    """Make a directory unless it is there, and return it."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{directory}: cannot be made: {error.strerror}") from error
+    return directory
+
+
 def check_replaceable(path: Path) -> None:
     """Raise a DataError if no file can be put there: to know that before a long computation."""
     target = Path(os.path.realpath(path))
@@ -113,9 +132,11 @@ def check_replaceable(path: Path) -> None:
 def replacing(path: Path) -> Iterator[Path]:
     """Give a temporary path to write to, which takes the place of ``path`` on success.
 
-    An error or interruption leaves what was at ``path`` as it was; an OSError becomes a DataError.
+    An error or interruption leaves what was at ``path`` as it was; what keeps it from being written
+    becomes a DataError.
     A symbolic link stays, and the file that it leads to is replaced. What is no file, such as
-    ``/dev/stdout``, is never replaced, but written to.
+    ``/dev/stdout``, is never replaced, but written to. What programs that were killed have left in
+    the directory is removed.
     """
     check_replaceable(path)
     try:
@@ -125,20 +146,56 @@ def replacing(path: Path) -> Iterator[Path]:
             with _beside(Path(os.path.realpath(path)), path.name) as temporary:
                 yield temporary
     except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
+        if error.errno not in _OF_WRITING:
+            raise
+        raise DataError(f"{path}: cannot be written: {os.strerror(error.errno)}") from error
 
 
 @contextmanager
 def _beside(target: Path, name: str) -> Iterator[Path]:
-    """Give a temporary file whose name ends in ``name``, and put it at the target on success."""
-    handle, temporary = tempfile.mkstemp(f"-{name}", ".", dir=target.parent)
-    os.close(handle)
-    try:
-        yield Path(temporary)
+    """Give a temporary file whose name ends like ``name``, and put it at the target on success."""
+    _remove_leftovers(target.parent)
+    with _locked_temporary(target.parent, name) as temporary:
+        yield temporary
         os.chmod(temporary, _mode_at(target))  # mkstemp made it private
         os.replace(temporary, target)
+
+
+@contextmanager
+def _locked_temporary(directory: Path, name: str) -> Iterator[Path]:
+    """A new file, gone at the end; locked, so that others do not take it for a leftover."""
+    while True:
+        # The end of the name tells how to compress; a long one would become too long.
+        handle, temporary = tempfile.mkstemp(f"-{name[-40:]}", _TEMPORARY, dir=directory)
+        if fcntl is None:
+            os.close(handle)  # Windows replaces no file that is open
+            break
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if os.path.exists(temporary):  # nobody took it for a leftover before it was locked
+            break
+        os.close(handle)
+    try:
+        yield Path(temporary)
     finally:
         Path(temporary).unlink(missing_ok=True)
+        if fcntl is not None:
+            os.close(handle)
+
+
+def _remove_leftovers(directory: Path) -> None:
+    """Remove temporary files of ours that nobody holds: their programs have been killed."""
+    if fcntl is None:
+        return
+    for path in directory.glob(f"{_TEMPORARY}*"):
+        with suppress(OSError):  # it is held, it is not ours, or it is gone meanwhile
+            handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if stat.S_ISREG(os.fstat(handle).st_mode):
+                    path.unlink()
+            finally:
+                os.close(handle)
 
 
 def _mode_at(target: Path) -> int:

@@ -15,6 +15,7 @@ from ranksieve.data import DataError, RankingData
 from ranksieve.datasets import Collection, open_collection
 from ranksieve.file_order import order_values
 from ranksieve.io import read_data
+from ranksieve.io.files import make_directory
 from ranksieve.io.shards import Shards, open_shards
 from ranksieve.metrics import get_convention, parse_measure
 from ranksieve.planted import load_demo
@@ -114,7 +115,7 @@ class Study:
         -------
         StudyResult
         """
-        self.directory = _made(self.directory)
+        make_directory(self.directory)
         ledger = Ledger(self.directory / LEDGER, self._head())
         runner = LocalRunner() if client is None else DaskRunner(client)
         with alone_in(self.directory) as is_alone:
@@ -316,12 +317,3 @@ def _protocol_for(
     if protocol == "auto":
         protocol = "letor" if isinstance(source, Collection) else "kfold"
     return Protocol.parse(protocol, seed)
-
-
-def _made(directory: Path) -> Path:
-    """The directory, made if it is not there."""
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"{directory}: cannot be made: {error.strerror}") from error
-    return directory
