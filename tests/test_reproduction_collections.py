@@ -77,12 +77,33 @@ def test_mq2008(mq2008_dir):
     assert open_at_hand(mq2008_dir, "standard").facts.convention == "standard"
 
 
+class TestNormalized:
+    """Published numbers are about normalized files, which have the same size as others."""
+
+    def test_values_between_0_and_1(self, tmp_path):
+        facts = open_at_hand(write_like_ohsumed(tmp_path)).facts
+        assert (facts.title, facts.known_as, facts.unnormalized) == ("OHSUMED", "OHSUMED", None)
+        assert facts.warning is None
+
+    @pytest.mark.parametrize("largest", [1.01, 12, -1])
+    def test_others(self, tmp_path, largest):
+        facts = open_at_hand(write_like_ohsumed(tmp_path, largest)).facts
+        assert (facts.title, facts.known_as) == ("OHSUMED (not normalized)", None)
+        assert (facts.unnormalized, facts.convention) == ("OHSUMED", "letor3")
+        assert facts.warning.startswith("This collection has the size of OHSUMED, but values that")
+
+    def test_unknown_collections_may_have_any_values(self, tmp_path):
+        facts = open_at_hand(write_collection(tmp_path)).facts
+        assert (facts.unnormalized, facts.warning) == (None, None)
+
+
 class TestUnknown:
     def test_its_name_is_that_of_its_directory(self, tmp_path):
         at_hand = open_at_hand(write_collection(tmp_path / "ours"))
         assert at_hand.facts.as_dict() == {
             "collection": "ours",
             "known_as": None,
+            "unnormalized": None,
             "convention": "letor4",
             "ties": "stable",
             "queries": 45,

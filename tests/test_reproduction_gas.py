@@ -148,6 +148,16 @@ class TestOHSUMED:
         assert (found["known_as"], found["convention"]) == ("OHSUMED", "standard:2")
         assert len(found["findings"]) == 4
 
+    def test_published_findings_are_about_normalized_files(self, capsys, command, tmp_path):
+        command[3] = write_like_ohsumed(tmp_path, largest=12.0)
+        run = runner(capsys)
+        found = json.loads(run(*command, "--out", tmp_path / "study")[1])
+        assert (found["known_as"], found["unnormalized"]) == (None, "OHSUMED")
+        assert (found["convention"], found["findings"]) == ("standard:2", [])
+        text = " ".join(run(*command[:-1], "--out", tmp_path / "study")[1].split())
+        assert text.startswith("This collection has the size of OHSUMED, but values that are")
+        assert "Nothing is published about OHSUMED (not normalized)" in text
+
     def test_unless_another_convention_is_asked_for(self, capsys, command):
         found = json.loads(runner(capsys)(*command, "--convention", "letor3")[1])
         assert (found["known_as"], found["convention"]) == ("OHSUMED", "letor3")

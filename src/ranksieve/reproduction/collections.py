@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from ranksieve.data import RankingData
 from ranksieve.datasets import Collection, open_collection
 from ranksieve.metrics import get_convention
 from ranksieve.study import Protocol, StudyFold
@@ -48,6 +49,9 @@ class Facts:
     convention : str
         Of its measures.
     n_queries, n_features : int
+    unnormalized : str or None
+        The collection of papers that it has the size of, but not the values: papers take files
+        that are normalized within queries to 0 to 1. None if there is no such collection.
     """
 
     title: str
@@ -55,12 +59,26 @@ class Facts:
     convention: str
     n_queries: int
     n_features: int
+    unnormalized: str | None = None
+
+    @property
+    def warning(self) -> str | None:
+        """What to know before numbers are compared; None if there is nothing."""
+        if self.unnormalized is None:
+            return None
+        return (
+            f"This collection has the size of {self.unnormalized}, but values that are missing or "
+            "outside 0 to 1. Published numbers are about files that were normalized within "
+            "queries (LETOR's QueryLevelNorm), and are not set beside ours. Use those files, or "
+            "make such ones with ranksieve convert --scale min-max."
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """What JSON says first."""
         return {
             "collection": self.title,
             "known_as": self.known_as,
+            "unnormalized": self.unnormalized,
             "convention": self.convention,
             "ties": get_convention(self.convention).ties,
             "queries": self.n_queries,
@@ -116,17 +134,24 @@ def open_at_hand(directory: str | os.PathLike[str], convention: str | None = Non
         fold.train.n_features,
     )
     known = recognized(*sizes) if len(collection.folds) == N_FOLDS else None
-    usual = CONVENTION if known is None else known.convention
-    return AtHand(
-        collection,
-        Facts(
-            title=collection.name if known is None else known.name,
-            known_as=None if known is None else known.name,
-            convention=usual if convention is None else convention,
-            n_queries=sizes[1],
-            n_features=sizes[2],
-        ),
+    facts = Facts(
+        title=collection.name,
+        known_as=None,
+        convention=convention or (CONVENTION if known is None else known.convention),
+        n_queries=sizes[1],
+        n_features=sizes[2],
     )
+    if known is not None and all(map(_is_normalized, parts)):
+        facts = replace(facts, title=known.name, known_as=known.name)
+    elif known is not None:
+        facts = replace(facts, title=f"{known.name} (not normalized)", unnormalized=known.name)
+    return AtHand(collection, facts)
+
+
+def _is_normalized(data: RankingData) -> bool:
+    """Whether all values are between 0 and 1; NaN is not."""
+    values = data.X.data if data.is_sparse else data.X
+    return bool(values.size == 0 or (values.min() >= 0 and values.max() <= 1))
 
 
 def recognized(n_rows: int, n_queries: int, n_features: int) -> Known | None:

@@ -91,7 +91,7 @@ def reproduce_gas(
     """
     at_hand = open_at_hand(directory, convention)
     facts = at_hand.facts
-    usual = CONVENTIONS.get(facts.known_as or "", CONVENTION)
+    usual = CONVENTIONS.get(facts.known_as or facts.unnormalized or "", CONVENTION)
     facts = Facts(**vars(facts) | {"convention": usual if convention is None else convention})
     study = Study(
         at_hand.collection,

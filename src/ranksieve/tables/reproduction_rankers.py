@@ -56,9 +56,7 @@ def _settings(result: RankersReproduction) -> Sheet:
     verdicts = [result.is_within(name) for name in result.results]
     asked = [verdict for verdict in verdicts if verdict is not None]
     notes = ["For rankrls and ranksvm, all other published measures are asked to be as near."]
-    notes.append(
-        f"{sum(asked)} of {len(asked)} rankers with published results are as near as asked"
-    )
+    notes.append(f"As near as asked: {sum(asked)} of {len(asked)} with published results")
     return Sheet(
         "rankers-settings",
         f"How rankers were trained on {result.facts.title}",
