@@ -1,6 +1,9 @@
 """Fixtures for all tests."""
 
 import os
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -28,12 +31,43 @@ def mq2008_dir() -> Path:
     return root / "MQ2008"
 
 
+# Runs until its input ends: if the tests are killed, too.
+_CLUSTER = """
+import sys
+from ranksieve.engine.dask import connect
+with connect(n_workers=2) as client:
+    print(client.scheduler.address, flush=True)
+    sys.stdin.read()
+"""
+
+
 @pytest.fixture(scope="session")
-def client():
-    """Client of a local Dask cluster of two worker processes."""
-    connection = connect(n_workers=2)
-    yield connection
-    connection.close()
+def scheduler():
+    """Address of a Dask cluster of two workers, all of it in other processes than the tests.
+
+    Its event loop draws from ``random`` when it likes, and Hypothesis takes that for an error of
+    the test that it runs at this moment.
+    """
+    with subprocess.Popen(
+        [sys.executable, "-c", _CLUSTER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as cluster:
+        yield cluster.stdout.readline().strip()
+        cluster.stdin.close()
+
+
+@pytest.fixture
+def client(scheduler):
+    """Client of the cluster for one test: it has an event loop, too."""
+    with connect(scheduler, timeout=120) as connection:
+        yield connection
+
+
+@pytest.fixture(autouse=True)
+def _no_event_loop(request):
+    """No test that has not asked for it shares its process with an event loop of Dask."""
+    if not {"client", "scheduler"} & set(request.fixturenames):
+        loops = [thread for thread in threading.enumerate() if thread.name == "IO loop"]
+        assert not loops, "a test before this one has left a client or cluster of Dask open"
 
 
 @pytest.fixture(params=["memory", "shards", "dask"])

@@ -17,6 +17,8 @@ from ranksieve.io.shards import Shards, open_shards, write_shards
 from ranksieve.rankers import LambdaMART
 from ranksieve.rankers.lightgbm_dask import best_number_of_trees
 
+pytestmark = pytest.mark.usefixtures("client")
+
 
 @pytest.fixture(autouse=True)
 def one_thread():
@@ -29,6 +31,13 @@ def one_thread():
 def parts():
     data, _ = make_ranking(300, docs_per_query=(1, 25), noise=0.5, random_state=4)
     return data.take_queries(range(200)), data.take_queries(range(200, 300))
+
+
+@pytest.fixture(scope="module")
+def client(scheduler):
+    """One for all tests here, which share shards; none of them uses Hypothesis."""
+    with connect(scheduler, timeout=120) as connection:
+        yield connection
 
 
 @pytest.fixture(scope="module")

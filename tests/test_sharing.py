@@ -336,30 +336,53 @@ class TestContext:
         assert len(memo.costs) == 1
 
 
+class Clock:
+    """Time that passes when it is told to; ``read`` is called by whoever asks for it."""
+
+    def __init__(self):
+        self.now = 0.0
+        self.read = lambda: None
+
+    def __call__(self):
+        now = self.now
+        self.read()
+        return now
+
+    def wait(self, seconds):
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    made = Clock()
+    monkeypatch.setattr(time, "perf_counter", made)
+    return made
+
+
 class TestSeconds:
-    def test_what_was_there_is_saved(self):
-        function, _ = counted(lambda value: time.sleep(value))
+    def test_what_was_there_is_saved(self, clock):
+        function, _ = counted(clock.wait)
         source, memo = Source(), Memo()
         with sharing(memo) as first:
-            function(source, 0.05)
+            function(source, 0.5)
         [(name, seconds)] = memo.costs
         assert name.startswith("tests.test_sharing.counted.")
-        assert 0.05 <= seconds < 5
+        assert seconds == 0.5
         assert first.seconds == 0
         with sharing(memo) as second:
-            function(source, 0.05)
-            function(source, 0.05)
-        assert seconds < second.seconds <= 2 * seconds
+            function(source, 0.5)
+            function(source, 0.5)
+        assert second.seconds == 1.0
 
-    def test_time_that_was_waited_is_not_saved(self):
+    def test_time_that_was_waited_is_not_saved(self, clock):
         begun, asked = threading.Event(), threading.Event()
         source, memo = Source(), Memo()
 
         def work(value):
+            clock.wait(0.25)
             begun.set()
-            time.sleep(0.1)
             asked.wait()
-            time.sleep(0.1)
+            clock.wait(0.5)
 
         function, calls = counted(work)
 
@@ -371,21 +394,21 @@ class TestSeconds:
         with ThreadPoolExecutor(1) as pool:
             computing = pool.submit(compute)
             begun.wait()
+            clock.read = asked.set  # as soon as the time of asking is known
             with sharing(memo) as borrowed:
-                start = time.perf_counter()
-                asked.set()
                 function(source)
-                waited = time.perf_counter() - start
         [(_, seconds)] = memo.costs
         assert len(calls) == 1
         assert computing.result() == 0
-        assert seconds - waited <= borrowed.seconds < seconds - 0.05
+        assert seconds == 0.75
+        assert borrowed.seconds == 0.25
 
-    def test_what_a_statistic_borrows_belongs_to_its_price(self):
-        inner, _ = counted(lambda value: time.sleep(0.05))
+    def test_what_a_statistic_borrows_belongs_to_its_price(self, clock):
+        inner, _ = counted(lambda value: clock.wait(0.5))
 
         @shared
         def outer(source):
+            clock.wait(0.25)
             inner(source)
 
         source, memo = Source(), Memo()
@@ -395,10 +418,9 @@ class TestSeconds:
             outer(source)
         with sharing(memo) as borrowing:
             outer(source)
-        (_, of_inner), (_, of_outer) = memo.costs
-        assert of_outer >= of_inner - 1e-6
-        assert 0 < computing.seconds <= of_inner
-        assert of_outer / 2 < borrowing.seconds <= of_outer
+        assert [seconds for _, seconds in memo.costs] == [0.5, 0.75]
+        assert computing.seconds == 0.5
+        assert borrowing.seconds == 0.75
 
 
 class TestThreads:
@@ -429,11 +451,18 @@ class TestThreads:
         assert started == {"Importance": 1, "Similarity": 1}
         assert together == [GAS(4, c=c).fit(data).selected_.tolist() for c in C[:4]]
 
-    def test_an_error_goes_to_all_and_is_forgotten(self):
-        fails = [True]
+    def test_an_error_goes_to_all_and_is_forgotten(self, clock):
+        fails, asking, all_asked = [True], set(), threading.Event()
+
+        def note_who_asks():
+            asking.add(threading.get_ident())
+            if len(asking) == 4:
+                all_asked.set()
+
+        clock.read = note_who_asks
 
         def work(value):
-            time.sleep(0.1)
+            all_asked.wait()
             if fails[0]:
                 raise OSError("no luck")
             return 3
