@@ -39,12 +39,16 @@ def _child(request: str) -> None:
     from ranksieve.threads import limit_threads
 
     name, contender, parameters, n_threads, repeats = json.loads(request)
-    with limit_threads(n_threads):
-        print(json.dumps(harness.measure(name, contender, parameters, repeats)))
+    try:
+        with limit_threads(n_threads):
+            answer = harness.measure(name, contender, parameters, repeats)
+    except ModuleNotFoundError as error:
+        answer = {"missing": error.name}
+    print(json.dumps(answer))
 
 
 def _parameters(name: str, settings: list[str]) -> dict[str, Any]:
-    parameters = dict(getattr(harness.load(name), "PARAMETERS", {}))
+    parameters = dict(harness.load(name).PARAMETERS)
     for setting in settings:
         key, _, value = setting.partition("=")
         if key not in parameters:

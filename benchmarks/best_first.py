@@ -18,6 +18,7 @@ from rich.table import Table
 from benchmarks.harness import mq2008_parts
 
 PARAMETERS = {"queries": 1266, "features": 699}
+TINY = {"queries": 10, "features": 10}
 HEADINGS = (
     "",
     "rows",

@@ -19,6 +19,7 @@ from rich.table import Table
 from benchmarks.harness import mq2008_parts
 
 PARAMETERS = {"queries": 60, "features": 10, "rounds": 100, "few": 2}
+TINY = {"queries": 4, "features": 2, "rounds": 2, "few": 1}
 
 
 def run(queries: int, features: int, rounds: int, few: int) -> Table:

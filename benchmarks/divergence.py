@@ -19,6 +19,7 @@ import numpy as np
 from benchmarks.harness import Task
 
 PARAMETERS = {"rows": 35_000, "features": 699, "sample": 3}
+TINY = {"rows": 600, "features": 10, "sample": 2}
 GRADES = {0: 0.26, 1: 0.36, 2: 0.28, 3: 0.08, 4: 0.02}
 DOCUMENTS = 25
 KINDS = ("normal", "skewed", "mostly zero", "normal", "skewed", "normal")

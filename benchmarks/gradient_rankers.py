@@ -28,6 +28,7 @@ PARAMETERS = {
     "batch": 32,
     "epochs": 3,
 }
+TINY = {"queries": 6, "documents": 5, "features": 3, "epochs": 1}
 
 
 def _data(queries: int, documents: int, features: int) -> Any:
@@ -67,12 +68,8 @@ def pytorch(
     loss: str, queries: int, documents: int, features: int, hidden: int, batch: int, epochs: int
 ) -> Task:
     """A loop over queries."""
-    try:
-        import torch
-    except ImportError:
-        raise SystemExit(
-            "needs PyTorch: pip install torch==2.13.0, into an environment for benchmarks"
-        ) from None
+    import torch
+
     data = _data(queries, documents, features)
     lists = [slice(*data.query_ptr[q : q + 2]) for q in range(data.n_queries)]
     X = torch.tensor(data.X, dtype=torch.float32)

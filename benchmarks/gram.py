@@ -13,6 +13,7 @@ import numpy as np
 from benchmarks.harness import Task
 
 PARAMETERS = {"rows": 200_000, "features": 136, "documents": 100}
+TINY = {"rows": 4000, "features": 6, "documents": 20}
 
 
 def _data(rows: int, features: int, documents: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

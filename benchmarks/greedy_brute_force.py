@@ -14,6 +14,7 @@ from benchmarks.greedy_rankrls import centered, make_data, names, ranksieve
 from benchmarks.harness import Task
 
 PARAMETERS = {"rows": 3800, "features": 46, "documents": 19, "k": 10}
+TINY = {"rows": 200, "features": 5, "documents": 10, "k": 2}
 
 
 def brute_force(rows: int, features: int, documents: int, k: int) -> Task:

@@ -14,6 +14,7 @@ import numpy as np
 from benchmarks.harness import Task
 
 PARAMETERS = {"rows": 15_000, "features": 46, "documents": 19, "k": 10}
+TINY = {"rows": 300, "features": 5, "documents": 10, "k": 2}
 
 
 def make_data(rows: int, features: int, documents: int) -> Any:

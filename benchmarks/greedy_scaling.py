@@ -20,6 +20,7 @@ from rich.table import Table
 from benchmarks.greedy_rankrls import make_data
 
 PARAMETERS = {"rows": 50_000, "features": 64, "documents": 40, "k": 16, "repeats": 5, "turns": 20}
+TINY = {"rows": 400, "features": 8, "documents": 10, "k": 2, "repeats": 1, "turns": 1}
 
 
 def run(rows: int, features: int, documents: int, k: int, repeats: int, turns: int) -> Group:

@@ -1,10 +1,11 @@
 """Run contenders in equal processes, one after the other, and compare them.
 
 A benchmark is a module with a docstring, a dict ``CONTENDERS`` of name -> function, ranksieve
-first, and optionally ``PARAMETERS`` (defaults of ``--set name=value``). A contender's function
-takes the parameters and returns a :class:`Task`. Each contender runs in a process of its own with
-the same number of threads; rounds alternate between contenders, so that a busy moment of the
-machine does not hit only one of them, and the best time counts.
+first, and ``PARAMETERS`` (defaults of ``--set name=value``); ``TINY`` are values of these with
+which the tests run it. A contender's function takes the parameters and returns a :class:`Task`; it
+imports its peer itself, and is left out where that is not installed. Each contender runs in a
+process of its own with the same number of threads; rounds alternate between contenders, so that a
+busy moment of the machine does not hit only one of them, and the best time counts.
 
 A benchmark that is no such contest has a function ``run`` instead, which takes the parameters and
 returns a table.
@@ -124,6 +125,9 @@ def compare(
         for contender in module.CONTENDERS:
             print(f"round {number + 1} of {rounds}: {contender} ...", file=sys.stderr)
             answer = _in_child(name, contender, parameters, n_threads, repeats)
+            if "missing" in answer:
+                print(f"left out: {answer['missing']} is not installed", file=sys.stderr)
+                continue
             if contender not in best or answer["seconds"] < best[contender]["seconds"]:
                 peak = max(answer["peak"], best.get(contender, answer)["peak"])
                 best[contender] = answer | {"peak": peak}

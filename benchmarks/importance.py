@@ -14,6 +14,7 @@ import numpy as np
 from benchmarks.harness import Task, mq2008_parts
 
 PARAMETERS = {"queries": 784}
+TINY = {"queries": 3}
 
 
 def _data(queries: int) -> Any:

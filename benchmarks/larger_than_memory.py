@@ -21,6 +21,7 @@ import numpy as np
 from rich.table import Table
 
 PARAMETERS = {"gigabytes": 6.0, "features": 136, "documents": 100, "directory": ""}
+TINY = {"gigabytes": 0.002, "features": 62}
 
 
 class PrivateMemory:

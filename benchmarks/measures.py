@@ -14,6 +14,7 @@ import numpy as np
 from benchmarks.harness import Task
 
 PARAMETERS = {"queries": 2000, "documents": 120}
+TINY = {"queries": 30, "documents": 15}
 
 
 def _arrays(queries: int, documents: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -18,6 +18,7 @@ from rich.console import Group
 from rich.table import Table
 
 PARAMETERS = {"rows": 70_000, "queries": 1_700, "features": 46, "longest": 100_000, "repeats": 3}
+TINY = {"rows": 300, "queries": 20, "features": 4, "longest": 1000, "repeats": 1}
 TOLERANCES = [10.0**-j for j in range(1, 9)]
 REACHED = 1e-4
 

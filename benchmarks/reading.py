@@ -15,6 +15,7 @@ import numpy as np
 from benchmarks.harness import Task, mq2008_parts
 
 PARAMETERS = {"megabytes": 100}
+TINY = {"megabytes": 1}
 
 
 def _source(megabytes: int) -> Path:

@@ -16,6 +16,7 @@ import numpy as np
 from rich.table import Table
 
 PARAMETERS = {"rounds": 20, "workers": 2, "queries": 500}
+TINY = {"rounds": 2, "workers": 1, "queries": 50}
 
 
 class Counter:

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
-PARAMETERS = {"rows": 25_000, "documents": 25, "features": 46, "repeats": 7}
+PARAMETERS = {"rows": 25_000, "documents": 25, "features": 46, "repeats": 7, "methods": ""}
+TINY = {"rows": 200, "documents": 10, "features": 10, "repeats": 1, "methods": "ig,gas-e"}
 TIMES = (1, 2, 4)
 NOT_FILTERS = ("greedy-rankrls", "random", "all")
 
 
-def run(rows: int, documents: int, features: int, repeats: int) -> Table:
+def run(rows: int, documents: int, features: int, repeats: int, methods: str) -> Table:
     """Measure and tabulate."""
     from ranksieve.selectors.registry import METHODS
     from ranksieve.threads import thread_count
@@ -30,10 +31,10 @@ def run(rows: int, documents: int, features: int, repeats: int) -> Table:
     table = Table(title=f"{counts} rows in queries of {documents} documents\n{how}")
     for heading in ("method", "seconds at 1x", "2x / 1x", "4x / 1x"):
         table.add_column(heading, justify="left" if heading == "method" else "right")
-    for name in METHODS:
-        if name not in NOT_FILTERS:
-            once, twice, four_times = _best(name, sources, repeats)
-            table.add_row(name, f"{once:.3f}", f"{twice / once:.2f}", f"{four_times / once:.2f}")
+    every = [name for name in METHODS if name not in NOT_FILTERS]
+    for name in methods.split(",") if methods else every:
+        once, twice, four_times = _best(name, sources, repeats)
+        table.add_row(name, f"{once:.3f}", f"{twice / once:.2f}", f"{four_times / once:.2f}")
     return table
 
 

@@ -8,7 +8,9 @@ search, which comes back to subsets that it has seen.
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +20,13 @@ from sklearn.base import BaseEstimator
 from benchmarks.harness import Task
 
 PARAMETERS = {"queries": 100, "documents": 20, "features": 20, "k": 4, "trees": 20}
+TINY = {"queries": 12, "documents": 6, "features": 3, "k": 1, "trees": 2}
 
 
 def _data(queries: int, documents: int, features: int) -> Any:
     from ranksieve import make_ranking
 
-    n_noise = features - 10
-    planted = {"n_informative": 10, "n_redundant": 0, "n_noise": n_noise}
+    planted = {"n_informative": features // 2, "n_redundant": 0, "n_noise": -(-features // 2)}
     return make_ranking(queries, docs_per_query=documents, random_state=0, **planted)[0]
 
 
@@ -49,10 +51,10 @@ def _ours(options: dict[str, Any], size: dict[str, int], again: bool = False) ->
         return SequentialSelector(_trees(size["trees"]), k, **options).fit(source).selected_
 
     if again:
-        directory = tempfile.TemporaryDirectory()
-        options["checkpoint"] = Path(directory.name) / "search.jsonl"
+        directory = tempfile.mkdtemp()
+        options["checkpoint"] = Path(directory) / "search.jsonl"
         task = Task(run, run, _names)
-        task.directory = directory  # type: ignore[attr-defined]  # as long as the task
+        weakref.finalize(task, shutil.rmtree, directory)
         return task
     return Task(run, lambda: run(small, 1), _names)
 

@@ -19,6 +19,7 @@ import numpy as np
 from benchmarks.harness import Task, mq2008_parts
 
 PARAMETERS = {"queries": 784, "documents": 0, "features": 46, "method": "tau_b"}
+TINY = {"queries": 5, "documents": 8, "features": 4}
 
 
 def _data(queries: int, documents: int, features: int) -> Any:

@@ -22,6 +22,7 @@ from rich.table import Table
 from benchmarks.harness import mq2008_parts
 
 PARAMETERS = {"rows": 20_000, "features": 46, "lams": 30, "end": 0.01, "repeats": 3}
+TINY = {"rows": 400, "features": 6, "lams": 3, "end": 0.2, "repeats": 1}
 LENGTHS = (40, 120)  # documents of a query
 TOLERANCES = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 1e-5, 1e-6)
 REACHED = 1e-4

@@ -8,7 +8,9 @@ which are compared. The third contender is the study once more, of which all is 
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import weakref
 from itertools import product
 from typing import Any
 
@@ -16,11 +18,22 @@ import numpy as np
 
 from benchmarks.harness import Task
 
-PARAMETERS = {"queries": 150, "documents": 20, "features": 20}
-SELECTORS = ("greedy-rankrls", "gas-e", "fs-scpr", "fs-ed")
-RANKERS = ("ranksvm", "lambdamart")
-SIZES = (1, 2, 5, 10)
-PLAN = {"selectors": SELECTORS, "rankers": RANKERS, "ks": SIZES, "seeds": 1, "baselines": False}
+PARAMETERS = {
+    "queries": 150,
+    "documents": 20,
+    "features": 20,
+    "selectors": "greedy-rankrls,gas-e,fs-scpr,fs-ed",
+    "rankers": "ranksvm,lambdamart",
+    "sizes": "1,2,5,10",
+}
+TINY = {
+    "queries": 20,
+    "documents": 5,
+    "features": 11,
+    "selectors": "top",
+    "rankers": "ranksvm",
+    "sizes": "1",
+}
 TREES = {"n_estimators": 50}
 
 
@@ -31,29 +44,42 @@ def _data(queries: int, documents: int, features: int) -> Any:
     return make_ranking(queries, docs_per_query=documents, random_state=0, **planted)[0]
 
 
+def _small(features: int) -> Any:
+    return _data(30, 5, features)
+
+
+def _plan(selectors: str, rankers: str, sizes: str) -> dict[str, Any]:
+    return {
+        "selectors": selectors.split(","),
+        "rankers": rankers.split(","),
+        "ks": [int(size) for size in sizes.split(",")],
+    }
+
+
 def _told(means: dict[tuple[str, str], float]) -> dict[str, str]:
-    return {"MAP": " ".join(f"{means[pair]:.4f}" for pair in product(SELECTORS, RANKERS))}
+    return {"MAP": " ".join(f"{mean:.4f}" for mean in means.values())}
 
 
-def _study(data: Any, out: str | None) -> dict[tuple[str, str], float]:
+def _study(data: Any, plan: dict[str, Any], out: str | None) -> dict[tuple[str, str], float]:
     from ranksieve import Study
 
-    study = Study(data, out=out, parameters={"lambdamart": TREES}, measures=["map"], **PLAN)
+    trees = {"lambdamart": TREES} if "lambdamart" in plan["rankers"] else {}
+    more = {"seeds": 1, "baselines": False, "measures": ["map"], "parameters": trees}
+    study = Study(data, out=out, **plan, **more)
     return {pair: run.chosen.mean("MAP") for pair, run in study.run().runs.items()}
 
 
-def ranksieve(**size: int) -> Task:
+def ranksieve(queries: int, documents: int, features: int, **what: str) -> Task:
     """The study."""
-    data = _data(**size)
-    small = _data(30, 5, size["features"])
-    return Task(lambda: _study(data, None), lambda: _study(small, None), _told)
+    data, small, plan = _data(queries, documents, features), _small(features), _plan(**what)
+    return Task(lambda: _study(data, plan, None), lambda: _study(small, plan, None), _told)
 
 
-def from_ledger(**size: int) -> Task:
+def from_ledger(queries: int, documents: int, features: int, **what: str) -> Task:
     """The study, of which all cells are known."""
-    data, directory = _data(**size), tempfile.TemporaryDirectory()
-    task = Task(*[lambda: _study(data, directory.name)] * 2, _told)
-    task.directory = directory  # type: ignore[attr-defined]  # as long as the task
+    data, directory = _data(queries, documents, features), tempfile.mkdtemp()
+    task = Task(*[lambda: _study(data, _plan(**what), directory)] * 2, _told)
+    weakref.finalize(task, shutil.rmtree, directory)
     return task
 
 
@@ -62,7 +88,7 @@ def _points(grid: Any) -> list[dict[str, Any]]:
     return [dict(zip(names, values, strict=True)) for values in product(*(grid[n] for n in names))]
 
 
-def _loop(data: Any) -> dict[tuple[str, str], float]:
+def _loop(data: Any, plan: dict[str, Any]) -> dict[tuple[str, str], float]:
     from ranksieve.metrics import evaluate
     from ranksieve.rankers.registry import RANKERS as KNOWN_RANKERS
     from ranksieve.rankers.registry import make_ranker
@@ -73,13 +99,14 @@ def _loop(data: Any) -> dict[tuple[str, str], float]:
         scores = ranker.predict(part.take_features(columns))
         return float(evaluate(part.y, scores, part.qid, ["map"]).mean["MAP"])
 
-    found: dict[tuple[str, str], list[float]] = {pair: [] for pair in product(SELECTORS, RANKERS)}
+    pairs = product(plan["selectors"], plan["rankers"])
+    found: dict[tuple[str, str], list[float]] = {pair: [] for pair in pairs}
     for split in query_kfold(data.n_queries, 5, random_state=0):
         train, vali, test = split.apply(data)
         for selector, ranker in found:
             best = (-1.0, None, [0])
             held_out = {"eval_set": vali} if METHODS[selector].uses_held_out_data else {}
-            for k, point in product(SIZES, _points(METHODS[selector].grid)):
+            for k, point in product(plan["ks"], _points(METHODS[selector].grid)):
                 fitted = make_selector(selector, k, **point).fit(train, **held_out)
                 columns = sorted(fitted.selected_.tolist())
                 for setting in _points(KNOWN_RANKERS[ranker].grid):
@@ -94,10 +121,10 @@ def _loop(data: Any) -> dict[tuple[str, str], float]:
     return {pair: float(np.mean(values)) for pair, values in found.items()}
 
 
-def loop(**size: int) -> Task:
+def loop(queries: int, documents: int, features: int, **what: str) -> Task:
     """The loop."""
-    data, small = _data(**size), _data(30, 5, size["features"])
-    return Task(lambda: _loop(data), lambda: _loop(small), _told)
+    data, small, plan = _data(queries, documents, features), _small(features), _plan(**what)
+    return Task(lambda: _loop(data, plan), lambda: _loop(small, plan), _told)
 
 
 CONTENDERS = {"ranksieve": ranksieve, "ranksieve, from its ledger": from_ledger, "a loop": loop}
