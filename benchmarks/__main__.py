@@ -23,8 +23,10 @@ def main() -> None:
     if options.child:
         _child(options.child)
     elif options.name is None:
-        for name in harness.available():
-            print(f"{name:12s} {(harness.load(name).__doc__ or '').splitlines()[0]}")
+        names = harness.available()
+        for name in names:
+            about = (harness.load(name).__doc__ or "").splitlines()[0]
+            print(f"{name:{max(map(len, names))}s} {about}")
     else:
         harness.compare(
             options.name,
