@@ -397,9 +397,12 @@ def test_options_override_the_convention():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (dict(y=[1, 0], scores=[1.0], qid=[1, 1]), "1 scores for 2 labels"),
-        (dict(y=[1, 0], scores=[1.0, np.nan], qid=[1, 1]), "scores has nan in row 1"),
-        (dict(y=[np.inf, 0], scores=[1.0, 2], qid=[1, 1]), "y has inf in row 0"),
+        (dict(y=[1, 0], scores=[1.0], qid=[1, 1]), "scores has length 1, but y has length 2"),
+        (
+            dict(y=[1, 0], scores=[1.0, np.nan], qid=[1, 1]),
+            "scores must be finite, but row 1 has nan",
+        ),
+        (dict(y=[np.inf, 0], scores=[1.0, 2], qid=[1, 1]), "y must be finite, but row 0 has inf"),
         (dict(y=[1, 0], scores=[1.0, 2], qid=[1]), "qid has 1 entries but X has 2 rows"),
         (dict(y=[1, 0], scores=[1.0, 2], qid=None), "qid is required"),
         (dict(y=[], scores=[], qid=[]), "no rows"),
@@ -430,7 +433,7 @@ def test_trec_needs_document_ids_only_for_ties():
     assert evaluate([1, 0], [1.0, 2.0], [1, 1], "map", "trec").mean["MAP"] == 0.5
     with pytest.raises(DataError, match="pass doc_ids"):
         evaluate([1, 0], [1.0, 1.0], [1, 1], "map", "trec")
-    with pytest.raises(DataError, match="1 doc_ids for 2 rows"):
+    with pytest.raises(DataError, match="doc_ids has length 1, but y has length 2"):
         evaluate([1, 0], [1.0, 1.0], [1, 1], "map", "trec", doc_ids=["a"])
 
 

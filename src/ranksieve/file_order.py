@@ -7,6 +7,7 @@ model that cannot tell documents apart then ranks well.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -65,7 +66,7 @@ def judged(
     """Test the values of queries in the order of the data against those by chance."""
     p_value = 1.0
     if len(in_order) >= _FEWEST:
-        better = "greater" if greater_is_better else "less"
+        better: Literal["greater", "less"] = "greater" if greater_is_better else "less"
         p_value = paired_t_test(in_order, by_chance, alternative=better).p_value
     means = float(in_order.mean()), float(by_chance.mean())
     return FileOrder(*means, p_value, p_value < _LEVEL)

@@ -83,7 +83,7 @@ def evaluate(
     labels = _finite_column(y, "y")
     values = _finite_column(scores, "scores")
     if len(values) != len(labels):
-        raise DataError(f"there are {len(values)} scores for {len(labels)} labels")
+        raise DataError(f"scores has length {len(values)}, but y has length {len(labels)}")
     if not len(labels):
         raise DataError("there is nothing to evaluate: no rows")
     if convention.single_precision:
@@ -120,14 +120,14 @@ def _finite_column(values: Any, name: str) -> np.ndarray:
         raise DataError(f"{name} must have one entry per row, but its shape is {column.shape}")
     bad = np.flatnonzero(~np.isfinite(column))
     if bad.size:
-        raise DataError(f"{name} has {column[bad[0]]} in row {bad[0]}")
+        raise DataError(f"{name} must be finite, but row {bad[0]} has {column[bad[0]]}")
     return column
 
 
 def _document_column(doc_ids: Any, n_rows: int) -> np.ndarray:
     documents = np.asarray(doc_ids, dtype=str)
     if len(documents) != n_rows:
-        raise DataError(f"there are {len(documents)} doc_ids for {n_rows} rows")
+        raise DataError(f"doc_ids has length {len(documents)}, but y has length {n_rows}")
     return documents
 
 

@@ -180,7 +180,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         self.epsilon = epsilon
         self.nu = nu
         self.convention = convention
-        self.ties = ties
+        self.ties = ties  # type: ignore[assignment]
         self.random_state = random_state
         self.verbose = verbose
 
