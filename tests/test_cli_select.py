@@ -158,8 +158,8 @@ def test_a_word_instead_of_a_number(run):
         (["-k", "one_se"], {"k": "one_se"}),
         (["-k", 5, "--set", "lam=0.5"], {"k": 5, "lam": 0.5}),
         (
-            ["-k", 4, "--set", 'include=["spam_score", 0]', "--set", 'exclude=["bm25_body"]'],
-            {"k": 4, "include": ["spam_score", 0], "exclude": ["bm25_body"]},
+            ["-k", 4, "--set", 'include=["spam_score"]', "--set", "exclude=bm25_body"],
+            {"k": 4, "include": ["spam_score"], "exclude": "bm25_body"},
         ),
         (["-k", 4, "--set", "criterion=map"], {"k": 4, "criterion": "map"}),
         (["-k", 4, "--set", "search=floating"], {"k": 4, "search": "floating"}),
@@ -196,6 +196,34 @@ def test_greedy_rankrls_names_features_as_the_collection_does(run, mq2008_dir):
     assert (status, errors) == (0, "")
     assert output.splitlines()[2].split()[1] == "39"
     assert "no feature is named '47'" in run(*command, "--set", 'include=["47"]')[2]
+
+
+@pytest.mark.parametrize("include", ["5", '"5"', "[5]", '["5"]'])
+def test_features_are_told_by_the_numbers_that_tables_show(run, tmp_path, include):
+    data, _ = make_ranking(40, n_informative=3, n_redundant=0, n_noise=5)
+    write_letor(RankingData(data.X, data.y, data.qid), tmp_path / "data.txt")
+    for method in ("greedy-rankrls", "greedy-rankrls-cv", "elimination", "sequential"):
+        command = ["select", tmp_path / "data.txt", "--method", method, "-k", 2, "--json"]
+        status, output, errors = run(*command, "--param", f"include={include}")
+        assert (status, errors) == (0, "")
+        assert "5" in [feature["name"] for feature in json.loads(output)["features"]]
+        status, output, errors = run(*command, "--param", f"exclude={include}")
+        assert (status, errors) == (0, "")
+        assert "5" not in [feature["name"] for feature in json.loads(output)["features"]]
+    status, _, errors = run(*command, "--param", "exclude=9")
+    assert (status, errors) == (1, "error: exclude: no feature is named '9'\n")
+
+
+@pytest.mark.parametrize("groups", ["[[1, 2], [3, 4, 5]]", '{"a": [1, 2], "b": [3, 4, 5]}'])
+def test_tables_say_that_groups_were_counted(run, tmp_path, groups):
+    data, _ = make_ranking(40, n_informative=3, n_redundant=0, n_noise=5)
+    write_letor(RankingData(data.X, data.y, data.qid), tmp_path / "data.txt")
+    command = ["select", tmp_path / "data.txt", "--method", "elimination", "--json"]
+    status, output, errors = run(*command, "-k", 2, "--param", f"groups={groups}")
+    assert (status, errors) == (0, "")
+    n = len(json.loads(output)["features"])
+    heading = run(*command[:-1], "-k", 2, "--param", f"groups={groups}")[1]
+    assert f"2 groups, {n} of 8 features" in heading.replace("\n", " ")
 
 
 def test_greedy_rankrls_validated_on_held_out_data(run, divided):

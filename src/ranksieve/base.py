@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
+from copy import deepcopy
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -281,6 +283,10 @@ class Ranker(Predictor):
     def _contributions(self, X: Any) -> np.ndarray:
         """SHAP value of each feature in each row's score."""
         raise ValueError(f"{type(self).__name__} has no SHAP values")
+
+    def _for_features(self, features: Sequence[int], n_features: int) -> Any:
+        """Copy to be trained on some of ``n_features`` features, with its own random numbers."""
+        return deepcopy(self)
 
     def _settings(self) -> dict[str, Any]:
         """Parameters for a file, which :meth:`_with_settings` takes."""

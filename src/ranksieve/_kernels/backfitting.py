@@ -11,7 +11,8 @@ for the centered x_Q. The difference keeps at least 1 / |Q| of its first term, a
 """
 
 import numpy as np
-from numba import njit
+
+from ranksieve._kernels.compiling import njit
 
 # Products of a candidate with itself and with the labels; those with the model's features follow.
 OWN, LABELS, MODEL = range(3)

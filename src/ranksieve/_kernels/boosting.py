@@ -1,8 +1,8 @@
 """Weak rankers by the thousand: measures of single features, and thresholds over pairs."""
 
 import numpy as np
-from numba import njit
 
+from ranksieve._kernels.compiling import njit
 from ranksieve._kernels.measures import PAIR_ERRORS, measure_list
 from ranksieve._kernels.ranking import longest_query, mark_ties, sort_descending
 

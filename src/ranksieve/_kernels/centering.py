@@ -1,7 +1,8 @@
 """Query-wise centering."""
 
 import numpy as np
-from numba import njit
+
+from ranksieve._kernels.compiling import njit
 
 
 @njit(nogil=True, cache=True)

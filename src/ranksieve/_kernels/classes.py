@@ -4,7 +4,8 @@ A class is a small number per row; rows of class -1 are left out.
 """
 
 import numpy as np
-from numba import njit
+
+from ranksieve._kernels.compiling import njit
 
 _TILE = 16  # features at a time, so that their counts stay in the caches near a core
 

@@ -6,8 +6,8 @@ once, whose rows go through the tree as a whole.
 """
 
 import numpy as np
-from numba import njit
 
+from ranksieve._kernels.compiling import njit
 from ranksieve._kernels.ranking import longest_query
 
 

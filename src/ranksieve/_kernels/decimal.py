@@ -10,7 +10,8 @@ caller asks ``float``.
 from functools import cache
 
 import numpy as np
-from numba import njit
+
+from ranksieve._kernels.compiling import njit
 
 OK, HARD, BAD = 0, 1, 2
 

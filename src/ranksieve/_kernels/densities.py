@@ -3,7 +3,8 @@
 import math
 
 import numpy as np
-from numba import njit
+
+from ranksieve._kernels.compiling import njit
 
 _TILE = 8  # features at a time, so that their grids stay in the caches near a core
 _FAR = 80.0  # square of the bandwidths beyond which a kernel is below 1e-17 of its peak

@@ -1,8 +1,8 @@
 """How well each feature alone ranks the documents of a query."""
 
 import numpy as np
-from numba import njit
 
+from ranksieve._kernels.compiling import njit
 from ranksieve._kernels.measures import PAIR_ERRORS, measure_list
 from ranksieve._kernels.ranking import longest_query, mark_ties, sort_descending
 

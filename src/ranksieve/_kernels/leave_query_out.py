@@ -13,7 +13,8 @@ every candidate, follow from s_i and u.U_i: a round reads U once, and writes it 
 """
 
 import numpy as np
-from numba import njit
+
+from ranksieve._kernels.compiling import njit
 
 # Rows of a query's sums, each with one number per feature.
 CU, UU, UA, UP = range(4)

@@ -11,8 +11,8 @@ writes its derivatives to ``gradient`` (n,), and returns its value. ``order`` an
 """
 
 import numpy as np
-from numba import njit
 
+from ranksieve._kernels.compiling import njit
 from ranksieve._kernels.ranking import longest_query, sort_descending
 
 RANKNET = 0

@@ -7,8 +7,8 @@ over all their orders. A block of one document has just one.
 """
 
 import numpy as np
-from numba import njit
 
+from ranksieve._kernels.compiling import njit
 from ranksieve._kernels.ranking import longest_query
 
 DCG = 0

@@ -13,8 +13,8 @@ pairs and gets zeros.
 """
 
 import numpy as np
-from numba import njit
 
+from ranksieve._kernels.compiling import njit
 from ranksieve._kernels.ranking import longest_query, sort_descending
 
 

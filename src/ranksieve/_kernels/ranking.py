@@ -1,7 +1,8 @@
 """Order the documents of a query by score."""
 
 import numpy as np
-from numba import njit
+
+from ranksieve._kernels.compiling import njit
 
 _RUN = 16  # documents that insertion sort orders faster than merging does
 

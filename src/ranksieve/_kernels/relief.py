@@ -1,8 +1,8 @@
 """Nearest documents of a query, and how features differ between them."""
 
 import numpy as np
-from numba import njit
 
+from ranksieve._kernels.compiling import njit
 from ranksieve._kernels.ranking import longest_query
 
 

@@ -1,7 +1,8 @@
 """Rows of a matrix: moved without a second copy of it, or looked over."""
 
 import numpy as np
-from numba import njit
+
+from ranksieve._kernels.compiling import njit
 
 
 @njit(nogil=True, cache=True)

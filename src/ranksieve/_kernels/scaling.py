@@ -13,7 +13,8 @@ feature.
 """
 
 import numpy as np
-from numba import njit
+
+from ranksieve._kernels.compiling import njit
 
 
 @njit(nogil=True, cache=True)

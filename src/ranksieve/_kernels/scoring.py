@@ -1,6 +1,6 @@
 """Scores of documents by many linear models at once."""
 
-from numba import njit
+from ranksieve._kernels.compiling import njit
 
 
 @njit(nogil=True, cache=True)

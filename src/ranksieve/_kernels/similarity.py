@@ -3,9 +3,10 @@
 import math
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
+from ranksieve._kernels.compiling import njit
 from ranksieve._kernels.ranking import longest_query, mark_ties, sort_descending
 
 CONCORDANCE, TAU_A, TAU_B, SPEARMAN = range(4)

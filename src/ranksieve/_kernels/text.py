@@ -1,8 +1,8 @@
 """Lines of LETOR / SVMlight text to sparse rows, in one pass over the bytes."""
 
 import numpy as np
-from numba import njit
 
+from ranksieve._kernels.compiling import njit
 from ranksieve._kernels.decimal import BAD, HARD, OK, parse_number
 
 # Why a line is refused. The caller turns the code and the place into a message.

@@ -1,7 +1,8 @@
 """XXH64's inner loop."""
 
 import numpy as np
-from numba import njit
+
+from ranksieve._kernels.compiling import njit
 
 _PRIME_1 = np.uint64(11400714785074694791)
 _PRIME_2 = np.uint64(14029467366897019727)

@@ -45,8 +45,8 @@ def select(
         typer.Option(
             "-k",
             metavar="K",
-            help="How many features: a number, a share below 1, or a word such as eigengap for "
-            "methods that can choose the number.",
+            help="How many features, or groups of them: a number, a share below 1, or a word such "
+            "as eigengap for methods that can choose the number.",
         ),
     ] = None,
     evaluate_on: Annotated[
@@ -115,7 +115,8 @@ def select(
     if as_json:
         typer.echo(selection.to_json())
     else:
-        show(selection_table(title_of(data), selection, _changed(method, selector)))
+        n_groups = getattr(selector, "n_groups_", None)
+        show(selection_table(title_of(data), selection, _changed(method, selector), n_groups))
 
 
 def _ranker(method: str, name: str, settings: list[str]) -> Ranker:

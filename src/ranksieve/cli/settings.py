@@ -50,8 +50,23 @@ def _parsed(settings: list[str]) -> dict[str, Any]:
             raise typer.BadParameter(f"--param needs NAME=VALUE, got {setting!r}")
         if name in parameters:
             raise typer.BadParameter(f"--param {on_one_line(name)} is given twice")
-        parameters[name] = parsed_value(value)
+        parameters[name] = parsed_setting(name, value)
     return parameters
+
+
+def parsed_setting(name: str, text: str) -> Any:
+    """What a text stands for as the value of a parameter."""
+    value = parsed_value(text)
+    return _named(value) if name in ("include", "exclude", "groups") else value
+
+
+def _named(features: Any) -> Any:
+    """Features by name, not by index: those without names have numbers from 1, as in tables."""
+    if isinstance(features, list):
+        return [_named(feature) for feature in features]
+    if isinstance(features, dict):
+        return {group: _named(members) for group, members in features.items()}
+    return str(features) if type(features) is int else features
 
 
 def parsed_value(text: str) -> Any:

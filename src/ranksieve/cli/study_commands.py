@@ -213,7 +213,7 @@ def _size(text: str) -> int | str:
 
 def _add_parameters(wanted: dict[str, Any], settings: list[str], grids: list[str]) -> None:
     """Add METHOD.NAME=VALUE to the parameters, and METHOD.NAME=V,V to the grids."""
-    from ranksieve.cli.settings import parsed_value
+    from ranksieve.cli.settings import parsed_setting, parsed_value
 
     for what, texts in (("parameters", settings), ("grids", grids)):
         own = wanted.setdefault(what, {})
@@ -223,4 +223,6 @@ def _add_parameters(wanted: dict[str, Any], settings: list[str], grids: list[str
             if not (equals and dot and method and name):
                 raise typer.BadParameter(f"{text!r} should be METHOD.NAME=VALUE")
             values = [parsed_value(part) for part in value.split(",")]
-            own.setdefault(method, {})[name] = values if what == "grids" else parsed_value(value)
+            own.setdefault(method, {})[name] = (
+                values if what == "grids" else parsed_setting(name, value)
+            )

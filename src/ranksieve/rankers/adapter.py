@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any, ClassVar
 
@@ -14,6 +15,7 @@ from ranksieve.engine import Source, in_memory
 from ranksieve.io.records import get
 from ranksieve.rankers.libraries import class_named, library_of
 from ranksieve.rankers.lightgbm_data import as_known
+from ranksieve.rankers.per_feature import cut_to
 from ranksieve.threads import thread_count
 
 
@@ -139,6 +141,15 @@ class RankerAdapter(Ranker):
             fresh.set_params(**unsaid)
         library.fit(fresh, parts[0], query_weights, *parts[1:])
         self.estimator_ = fresh
+
+    def _for_features(self, features: Sequence[int], n_features: int) -> RankerAdapter:
+        made = super()._for_features(features, n_features)
+        library, given = library_of(self.estimator), self.estimator.get_params()
+        cut = cut_to(features, n_features, given, library.per_feature, library.name)
+        made.estimator.set_params(
+            **{name: cut[name] for name in given.keys() & library.per_feature}
+        )
+        return made
 
     def _scores(self, X: Any) -> np.ndarray:
         scores = library_of(self.estimator_).scores(self.estimator_, X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -17,6 +18,7 @@ from ranksieve.io.records import get
 from ranksieve.io.shards import Shards
 from ranksieve.rankers.lightgbm_dask import best_number_of_trees, train_on_workers
 from ranksieve.rankers.lightgbm_data import as_known, blocks_of, check_whole_labels, dataset_of
+from ranksieve.rankers.per_feature import LIGHTGBM, cut_to
 from ranksieve.threads import thread_count
 
 
@@ -188,6 +190,11 @@ class LambdaMART(Ranker):
             "num_threads": thread_count(),
             "verbosity": -1,
         } | (self.params or {})
+
+    def _for_features(self, features: Sequence[int], n_features: int) -> LambdaMART:
+        made = super()._for_features(features, n_features)
+        made.params = cut_to(features, n_features, self.params or {}, LIGHTGBM, "LightGBM")
+        return made
 
     def _scores(self, X: Any) -> np.ndarray:
         scores = self.booster_.predict(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from base64 import b64decode, b64encode
+from collections.abc import Mapping
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
@@ -16,6 +17,7 @@ from sklearn.base import clone
 
 from ranksieve.data import RankingData
 from ranksieve.rankers.lightgbm_data import as_known, check_whole_labels
+from ranksieve.rankers.per_feature import CATBOOST, LIGHTGBM, XGBOOST, Cut
 
 
 class Library(ABC):
@@ -25,6 +27,7 @@ class Library(ABC):
     threads: ClassVar[str] = "n_jobs"  # parameter with their number
     log: ClassVar[dict[str, Any]] = {}  # parameters that silence it
     log_names: ClassVar[frozenset[str]] = frozenset()  # others that are about its log
+    per_feature: ClassVar[Mapping[str, Cut]] = {}  # those that speak of single features
 
     def unfitted(self, estimator: Any) -> Any:
         """Copy without what was learned."""
@@ -87,6 +90,7 @@ class _LightGBM(Library):
     name = "lightgbm.LGBMRanker"
     log: ClassVar[dict[str, Any]] = {"verbosity": -1}
     log_names: ClassVar[frozenset[str]] = frozenset({"verbose"})
+    per_feature = LIGHTGBM
 
     def feature_names(self, estimator: Any) -> Any:
         names = estimator.booster_.feature_name()
@@ -141,6 +145,7 @@ class _LightGBM(Library):
 
 class _XGBoost(Library):
     name = "xgboost.XGBRanker"
+    per_feature = XGBOOST
 
     def feature_names(self, estimator: Any) -> Any:
         return estimator.get_booster().feature_names
@@ -197,6 +202,7 @@ class _CatBoost(Library):
     threads = "thread_count"
     log: ClassVar[dict[str, Any]] = {"verbose": False, "allow_writing_files": False}
     log_names: ClassVar[frozenset[str]] = frozenset({"logging_level", "silent", "metric_period"})
+    per_feature = CATBOOST
 
     def unfitted(self, estimator: Any) -> Any:
         # scikit-learn insists on the very same objects as parameters, which CatBoost copies.

@@ -137,7 +137,7 @@ class RankRLSCV(LinearRanker):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LinearRanker._parameter_constraints,
-        "lams": ["array-like"],
+        "lams": ["array-like", Real],
         "measure": [str, Measure],
         "convention": A_CONVENTION,
         "ties": [StrOptions({"average", "stable"}), None],
@@ -237,7 +237,7 @@ def _started(source: Source, query_weights: np.ndarray | None) -> Iterator[Worke
 
 
 def _as_lams(lams: Any) -> np.ndarray:
-    values = np.asarray(lams, dtype=float)
+    values = np.atleast_1d(np.asarray(lams, dtype=float))
     if values.ndim != 1 or len(values) == 0 or not (np.isfinite(values) & (values > 0)).all():
         raise ValueError(f"lams must be positive numbers, got {lams!r}")
     return values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -67,8 +68,13 @@ class TreeSelector(RankSelector):
         cls.__doc__ = doc.replace("\n    {reference}\n", _REFERENCE)
 
     def _trained(
-        self, source: Source, seed: Any, query_weights: np.ndarray | None = None
+        self,
+        source: Source,
+        seed: Any,
+        query_weights: np.ndarray | None = None,
+        features: Sequence[int] | None = None,
     ) -> LambdaMART:
+        """Trees on all features, or on some of them."""
         ranker = LambdaMART(
             self.n_estimators,
             learning_rate=self.learning_rate,
@@ -77,6 +83,9 @@ class TreeSelector(RankSelector):
             params=self.params,
             random_state=seed,
         )
+        if features is not None:
+            ranker = ranker._for_features(features, source.n_features)
+            source = source.take_features(list(features))
         with _few_threads(source):
             return ranker.fit(source, sample_weight=query_weights)
 

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 
 from ranksieve.data import DataError
 
+FEATURES = ["array-like", Integral, str]  # constraints of a parameter: one feature, or several
 
-def feature_indices(what: str, items: Iterable[int | str], names: np.ndarray) -> list[int]:
-    """Indices of features that are named or numbered; ``what`` says whose they are in errors."""
+
+def feature_indices(
+    what: str, items: Iterable[int | str] | int | str, names: np.ndarray
+) -> list[int]:
+    """Indices of features that are named or numbered; ``what`` says whose they are in errors.
+
+    One feature is as good as a list of one.
+    """
     known = names.tolist()
     found = []
+    if isinstance(items, (str, Integral)):
+        items = [items]
     for item in items:
         if isinstance(item, str):
             if item not in known:
@@ -24,6 +35,36 @@ def feature_indices(what: str, items: Iterable[int | str], names: np.ndarray) ->
     if len(set(found)) != len(found):
         raise DataError(f"{what} lists a feature twice")
     return found
+
+
+def feature_groups(groups: Any, names: np.ndarray) -> list[tuple[int, ...]]:
+    """Features that come and go together, in the order of their first ones.
+
+    Parameters
+    ----------
+    groups : list of lists of features, mapping of names to them, or sequence of labels
+        Features that are in no list are alone. There is one label for each feature.
+    names : array
+        Of all features.
+    """
+    listed = list(groups.values() if isinstance(groups, Mapping) else groups)
+    several = (list, tuple, set, np.ndarray)
+    if isinstance(groups, Mapping) or any(isinstance(group, several) for group in listed):
+        found = [tuple(feature_indices("groups", group, names)) for group in listed]
+        together = {feature for group in found for feature in group}
+        if len(together) != sum(map(len, found)):
+            raise DataError("groups: a feature is in two of them")
+        found += [(feature,) for feature in range(len(names)) if feature not in together]
+        return sorted((group for group in found if group), key=min)
+    if len(listed) != len(names):
+        raise DataError(
+            f"groups has {len(listed)} labels for {len(names)} features; give lists of features, a "
+            "mapping of names to such lists, or one label for each feature"
+        )
+    by_label: dict[Any, list[int]] = {}
+    for feature, label in enumerate(listed):
+        by_label.setdefault(label, []).append(feature)
+    return [tuple(group) for group in by_label.values()]
 
 
 def check_choices(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import deepcopy
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -84,8 +83,12 @@ class EliminationSelector(WrapperSelector):
         Value of each held-out query, fold by fold, for each of ``fits_``.
     ranking_ : int array of shape (features,)
         1 for the features that stay, 2 for the last that went, and so on.
+    n_groups_ : int
+        Groups that were selected; only with ``groups``.
     ranker_ : Ranker
-        Trained on the selected features of all data; see :meth:`predict`.
+        Trained on the selected features of all data; see :meth:`predict`. Parameters of LightGBM,
+        XGBoost and CatBoost with a value for each feature, such as ``monotone_constraints``, are
+        cut along with the features.
 
     Notes
     -----
@@ -130,8 +133,8 @@ class EliminationSelector(WrapperSelector):
         importance: Literal["auto", "coef", "gain", "permutation", "shap"] = "auto",
         measure: str | Measure = "ndcg@10",
         cv: Any = 5,
-        include: Sequence[int | str] = (),
-        exclude: Sequence[int | str] = (),
+        include: Sequence[int | str] | int | str = (),
+        exclude: Sequence[int | str] | int | str = (),
         groups: Any = None,
         tol: float = 0.001,
         convention: str | Convention = "standard",
@@ -304,7 +307,7 @@ def _trained(
     if key not in held_out.known:
         fold = held_out.folds[place]
         train, test = (part.take_features(list(features)) for part in fold)
-        ranker = deepcopy(held_out.ranker).fit(train)
+        ranker = held_out.ranker._for_features(features, fold.train.n_features).fit(train)
         judge = partial(held_out.judged, place=place)
         found = importances(ranker, kind, train, test, judge, random_state)
         held_out.known.add(key, [found, judge(ranker.predict(test))])

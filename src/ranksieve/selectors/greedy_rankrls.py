@@ -24,7 +24,7 @@ from ranksieve.rankrls.residuals import (
 )
 from ranksieve.scoring import linear_scores
 from ranksieve.selectors.backfitting import backfit
-from ranksieve.selectors.choices import check_choices, feature_indices
+from ranksieve.selectors.choices import FEATURES, check_choices, feature_indices
 from ranksieve.selectors.fits import Fit, best_fit, check_two_queries
 from ranksieve.selectors.greedy import Step
 from ranksieve.selectors.searches import Bounds, floating, foba, forward, forward_sampled
@@ -66,9 +66,9 @@ class GreedyRankRLS(Predictor, RankSelector):
         Fit all weights for each candidate; or fit that of the candidate alone to what the model
         leaves, and all weights once it is chosen. The second is for sparse data of very many
         features, which it never makes dense.
-    include : sequence of int or str
-        Features to begin with, in this order: indices or names.
-    exclude : sequence of int or str
+    include : int, str, or sequence of them
+        Features to begin with, in this order: 0-based indices or names.
+    exclude : int, str, or sequence of them
         Features not to take.
     kappa : int, optional
         Look at so many random features in each step instead of all: 59 hit one of the best 5 %
@@ -144,8 +144,8 @@ class GreedyRankRLS(Predictor, RankSelector):
         "criterion": [str, Measure],
         "search": [StrOptions({"forward", "floating", "foba"})],
         "fitting": [StrOptions({"pre", "back"})],
-        "include": ["array-like"],
-        "exclude": ["array-like"],
+        "include": FEATURES,
+        "exclude": FEATURES,
         "kappa": [Interval(Integral, 1, None, closed="left"), None],
         "memory": [StrOptions({"auto", "full", "low"})],
         "storage": [StrOptions({"float64", "float32"})],
@@ -166,8 +166,8 @@ class GreedyRankRLS(Predictor, RankSelector):
         criterion: str | Measure = "squared",
         search: Literal["forward", "floating", "foba"] = "forward",
         fitting: Literal["pre", "back"] = "pre",
-        include: Sequence[int | str] = (),
-        exclude: Sequence[int | str] = (),
+        include: Sequence[int | str] | int | str = (),
+        exclude: Sequence[int | str] | int | str = (),
         kappa: int | None = None,
         memory: Literal["auto", "full", "low"] = "auto",
         storage: Literal["float64", "float32"] = "float64",

@@ -132,7 +132,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
             *RankSelector._parameter_constraints["n_features_to_select"],
             StrOptions(set(RULES)),
         ],
-        "lams": ["array-like"],
+        "lams": ["array-like", Real],
         "ties": [*GreedyRankRLS._parameter_constraints["ties"], None],
         "measure": [str, Measure],
         "mu": [Interval(Real, 0, None, closed="left")],
@@ -150,8 +150,8 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         criterion: str | Measure = "squared",
         search: Literal["forward", "floating", "foba"] = "forward",
         fitting: Literal["pre", "back"] = "pre",
-        include: Sequence[int | str] = (),
-        exclude: Sequence[int | str] = (),
+        include: Sequence[int | str] | int | str = (),
+        exclude: Sequence[int | str] | int | str = (),
         kappa: int | None = None,
         memory: Literal["auto", "full", "low"] = "auto",
         storage: Literal["float64", "float32"] = "float64",
@@ -187,7 +187,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
     @property
     def is_nested(self) -> bool:
         """As of all selectors: with one regularization, as several change with the number."""
-        return len(self.lams) == 1 and super().is_nested
+        return np.size(self.lams) == 1 and super().is_nested
 
     def at(self, k: int) -> GreedyRankRLSCV:
         """The selector as if fitted for ``k`` features, from the paths, without fitting again.
@@ -230,7 +230,9 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
             self._judge_by_errors(source)
         else:
             self._judge_by_validation(validation)
-        first = max(1, len(self.include))  # smaller models lack features that must be there
+        first = max(
+            1, len(self._named(source, "include"))
+        )  # smaller models lack features that must be there
         self.front_ = pareto_front(self.values_, self.lams_, self._sign, first)
         if isinstance(self.n_features_to_select, str):
             return self._take(self._by_rule(self.n_features_to_select))
@@ -297,7 +299,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
 
 
 def _checked(lams: Sequence[float]) -> list[float]:
-    values = np.asarray(lams, dtype=np.float64)
+    values = np.atleast_1d(np.asarray(lams, dtype=np.float64))
     if values.ndim != 1 or not values.size or not (np.isfinite(values) & (values > 0)).all():
         raise ValueError(f"lams must be one or more numbers above 0, got {lams}")
     if len(np.unique(values)) != len(values):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from copy import deepcopy
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -111,7 +110,8 @@ class HeldOut:
         """Train on a subset of a fold, and judge."""
         subset, place = task
         fold = self.folds[place]
-        ranker = deepcopy(self.ranker).fit(fold.train.take_features(list(subset)))
+        ranker = self.ranker._for_features(subset, fold.train.n_features)
+        ranker.fit(fold.train.take_features(list(subset)))
         return self.judged(ranker.predict(fold.test.take_features(list(subset))), place)
 
     def judged(self, scores: np.ndarray, place: int) -> np.ndarray:

@@ -218,7 +218,7 @@ class RandomizedBoostedTrees(TreeSelector, HeldOutSelector):
             def trial(features: tuple[int, ...]) -> Trial:
                 if not features:
                     return Trial((), (), 0.0)
-                ranker = self._trained(train.source.take_features(list(features)), seed, weights)
+                ranker = self._trained(train.source, seed, weights, features)
                 influence = tuple(shares(ranker.feature_importances_).tolist())
                 if len(features) > k:
                     return Trial(features, influence, float("nan"))

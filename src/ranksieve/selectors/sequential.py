@@ -44,10 +44,11 @@ class SequentialSelector(WrapperSelector):
     cv : int, "leave-query-out", or list of splits or of pairs (train, test)
         Into how many parts the queries are dealt out, each of which is held out once; or every
         query once; or as given, by 0-based positions of queries. An ``eval_set`` outweighs it.
-    include, exclude : sequences of int or str
-        Features that must, and that must not be selected: indices or names.
-    groups : list of lists, or sequence of labels, optional
+    include, exclude : int, str, or sequences of them
+        Features that must, and that must not be selected: 0-based indices or names.
+    groups : list of lists, mapping of names to lists, or sequence of labels, optional
         Features that come and go together: lists of indices or names, or a label for each feature.
+        Features in no list are alone.
     patience : int, optional
         If the number of features is chosen by the value, end a forward search after so many
         additions without a better one.
@@ -77,8 +78,12 @@ class SequentialSelector(WrapperSelector):
         Value of each held-out query, fold by fold, for each of ``fits_``.
     n_trained_ : int
         Subsets that were trained, once for each fold.
+    n_groups_ : int
+        Groups that were selected; only with ``groups``.
     ranker_ : Ranker
-        Trained on the selected features of all data; see :meth:`predict`.
+        Trained on the selected features of all data; see :meth:`predict`. Parameters of LightGBM,
+        XGBoost and CatBoost with a value for each feature, such as ``monotone_constraints``, are
+        cut along with the features.
 
     Notes
     -----
@@ -122,8 +127,8 @@ class SequentialSelector(WrapperSelector):
         floating: bool = False,
         measure: str | Measure = "ndcg@10",
         cv: Any = 5,
-        include: Sequence[int | str] = (),
-        exclude: Sequence[int | str] = (),
+        include: Sequence[int | str] | int | str = (),
+        exclude: Sequence[int | str] | int | str = (),
         groups: Any = None,
         patience: int | None = None,
         tol: float = 0.001,

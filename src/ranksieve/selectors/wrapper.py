@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -13,13 +12,13 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ranksieve.base import Predictor, Ranker, RankSelector, as_source
-from ranksieve.data import DataError, RankingData
+from ranksieve.data import RankingData
 from ranksieve.engine import Source, in_memory
 from ranksieve.metrics import Measure, parse_measure
 from ranksieve.metrics.constraints import A_CONVENTION
 from ranksieve.rankers import RankRLS, as_ranker
 from ranksieve.selectors.checkpoint import Checkpoint, fingerprint
-from ranksieve.selectors.choices import feature_indices
+from ranksieve.selectors.choices import FEATURES, feature_groups, feature_indices
 from ranksieve.selectors.heldout import Fold, HeldOut, make_folds
 from ranksieve.selectors.parts import HeldOutSelector
 
@@ -42,9 +41,9 @@ class WrapperSelector(Predictor, HeldOutSelector):
         ],
         "measure": [str, Measure],
         "cv": [Interval(Integral, 2, None, closed="left"), StrOptions({"leave-query-out"}), list],
-        "include": ["array-like"],
-        "exclude": ["array-like"],
-        "groups": ["array-like", None],
+        "include": FEATURES,
+        "exclude": FEATURES,
+        "groups": ["array-like", dict, None],
         "tol": [Interval(Real, 0, None, closed="left")],
         "convention": A_CONVENTION,
         "ties": [StrOptions({"average", "stable"})],
@@ -55,8 +54,8 @@ class WrapperSelector(Predictor, HeldOutSelector):
     ranker: Any
     measure: Any
     cv: Any
-    include: Sequence[int | str]
-    exclude: Sequence[int | str]
+    include: Any
+    exclude: Any
     groups: Any
     tol: float
     convention: Any
@@ -91,7 +90,13 @@ class WrapperSelector(Predictor, HeldOutSelector):
         if held_out.get("eval_set") is not None:
             given = Fold(data, in_memory(as_source(held_out["eval_set"], data)))
         chosen = self._search(data, given, ranker, k)
+        if hasattr(self, "n_groups_"):  # of an earlier fit
+            del self.n_groups_
+        if self.groups is not None:
+            groups = self._groups(data.n_features)
+            self.n_groups_ = sum(group[0] in chosen for group in groups)
         kept = data.take_features(np.sort(chosen))
+        ranker = ranker._for_features(np.sort(chosen).tolist(), data.n_features)
         if data.has_feature_names:
             self.ranker_ = ranker.fit(kept)
         else:
@@ -142,21 +147,7 @@ class WrapperSelector(Predictor, HeldOutSelector):
             names = np.array([str(number + 1) for number in range(n_features)], dtype=object)
         if self.groups is None:
             return [(feature,) for feature in range(n_features)]
-        listed = list(self.groups)
-        if all(isinstance(group, (list, tuple, set)) for group in listed):
-            groups: list[tuple[int, ...]]
-            groups = [tuple(feature_indices("groups", group, names)) for group in listed]
-            together = [feature for group in groups for feature in group]
-            if len(set(together)) != len(together):
-                raise DataError("groups: a feature is in two of them")
-            groups += [(feature,) for feature in range(n_features) if feature not in set(together)]
-            return sorted(groups, key=min)
-        if len(listed) != n_features:
-            raise DataError(f"groups has {len(listed)} labels for {n_features} features")
-        by_label: dict[Any, list[int]] = {}
-        for feature, label in enumerate(listed):
-            by_label.setdefault(label, []).append(feature)
-        return [tuple(group) for group in by_label.values()]
+        return feature_groups(self.groups, names)
 
     def _listed(self, which: str, data: RankingData, groups: list[tuple[int, ...]]) -> list[int]:
         """Places of the groups of the features that a parameter lists, in its order."""

@@ -9,15 +9,31 @@ from rich.console import Group
 
 from ranksieve.registry import described
 from ranksieve.tables.terminal import PlainTable, heading
+from ranksieve.text import counted
 
 if TYPE_CHECKING:
     from ranksieve.io.selection import Selection
 
 
-def selection_table(title: str, selection: Selection, changed: Mapping[str, Any]) -> Group:
-    """The features selected, best first; ``changed`` are the parameters worth naming."""
+def selection_table(
+    title: str, selection: Selection, changed: Mapping[str, Any], n_groups: int | None = None
+) -> Group:
+    """The features selected, best first.
+
+    Parameters
+    ----------
+    title : str
+        What they were selected from.
+    selection : Selection
+    changed : mapping
+        Parameters worth naming.
+    n_groups : int, optional
+        Groups selected, where features come in groups.
+    """
     what = described(selection.method, changed)
     number = f"{len(selection.features):,} of {selection.n_features_in:,} features"
+    if n_groups is not None:
+        number = f"{counted(n_groups, 'group')}, {number}"
     table = PlainTable()
     table.add_column("", justify="right")
     table.add_column("feature", overflow="fold")

@@ -1,0 +1,61 @@
+"""Numba's compiler, also where its cache cannot be written."""
+
+import os
+import stat
+import tempfile
+import warnings
+from functools import cache
+from pathlib import Path
+
+import numba
+
+
+def njit(**options):
+    """Compile a function, and keep the result for other processes if there is a place for it.
+
+    Numba refuses to define a cached function if neither the directory of the package nor the home
+    can be written: in a read-only container, or if the user who runs it did not install it.
+    """
+    if options.get("cache") and not _can_cache():
+        options["cache"] = False
+    return numba.njit(**options)
+
+
+@cache
+def _can_cache():
+    """Whether there is a place; one in the directory for temporary files will do."""
+    if _has_place():
+        return True
+    try:
+        numba.config.CACHE_DIR = str(_own_directory())
+    except OSError as error:
+        warnings.warn(
+            f"the cache of numba cannot be written ({error}), so that every process compiles anew, "
+            "which takes a minute or two: set NUMBA_CACHE_DIR to a directory of yours",
+            stacklevel=3,
+        )
+        return False
+    return _has_place()
+
+
+def _has_place():
+    try:
+        numba.njit(cache=True)(_probe)
+    except RuntimeError:  # there is none for this file, and so for none of this directory
+        return False
+    return True
+
+
+def _probe():
+    pass
+
+
+def _own_directory():
+    """A directory that only this user can write: what is in there will be run."""
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    path = Path(tempfile.gettempdir(), f"ranksieve-numba-{user}")
+    path.mkdir(mode=0o700, exist_ok=True)
+    found = path.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != user or found.st_mode & 0o077:
+        raise PermissionError(f"{path} is not a directory of this user alone")
+    return path

@@ -1,0 +1,148 @@
+"""Parameters of libraries that speak of single features, for a ranker of some of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ranksieve.data import DataError
+
+Cut = Callable[[Any, Sequence[int], int], Any]
+
+
+def one_each(value: Any, features: Sequence[int], n_features: int) -> Any:
+    """One value for each feature: a sequence, its text, or a mapping from indices."""
+    if isinstance(value, Mapping):
+        return _by_index(value, features)
+    if isinstance(value, str):
+        bare = value.strip()
+        start, end = ("(", ")") if bare.startswith("(") else ("", "")
+        kept = one_each(bare.strip("()").split(","), features, n_features)
+        return start + ",".join(part.strip() for part in kept) + end
+    values = list(value)
+    if len(values) != n_features:
+        raise ValueError(f"it has {len(values)} values for {n_features} features")
+    kept = [values[feature] for feature in features]
+    return np.array(kept) if isinstance(value, np.ndarray) else type(value)(kept)
+
+
+def indices(value: Any, features: Sequence[int], n_features: int) -> Any:
+    """Indices of features: a sequence, or their text."""
+    if isinstance(value, str):
+        given = [int(part) for part in value.split(",")]
+        return ",".join(map(str, indices(given, features, n_features)))
+    place_of = {feature: place for place, feature in enumerate(features)}
+    return [place_of[feature] for feature in _whole(value) if feature in place_of]
+
+
+def groups(value: Any, features: Sequence[int], n_features: int) -> Any:
+    """Lists of indices of features, or their text, as JSON with or without outer brackets."""
+    if isinstance(value, str):
+        is_whole = value.replace(" ", "").startswith("[[")
+        kept = groups(json.loads(value if is_whole else f"[{value}]"), features, n_features)
+        text = json.dumps(kept)
+        return text if is_whole else text[1:-1]
+    return [kept for group in value if (kept := indices(group, features, n_features))]
+
+
+def cannot(value: Any, features: Sequence[int], n_features: int) -> Any:
+    """What speaks of features in a way that cannot be cut."""
+    raise ValueError("it cannot be cut to some of the features")
+
+
+def cut_to(
+    features: Sequence[int],
+    n_features: int,
+    parameters: Mapping[str, Any],
+    known: Mapping[str, Cut],
+    library: str,
+) -> dict[str, Any]:
+    """Parameters for some of the features, those that speak of no feature as they are.
+
+    Parameters
+    ----------
+    features : sequence of int
+        What is left, in the order of the new data.
+    n_features : int
+        What there was.
+    parameters : mapping
+        Of the library.
+    known : mapping
+        Parameter -> how to cut it.
+    library : str
+        For errors.
+    """
+    cut = dict(parameters)
+    for name in cut.keys() & known.keys():
+        if cut[name] is None or (isinstance(cut[name], str) and cut[name] in ("", "auto")):
+            continue
+        try:
+            cut[name] = known[name](cut[name], features, n_features)
+        except (TypeError, ValueError, KeyError) as error:
+            raise DataError(
+                f"{name} of {library}: {error}; it must be about the features by their place, as "
+                "the ranker is trained on some of them at a time"
+            ) from None
+    return cut
+
+
+def _by_index(value: Mapping[Any, Any], features: Sequence[int]) -> dict[int, Any]:
+    given = dict(zip(_whole(value), value.values(), strict=True))
+    return {place: given[f] for place, f in enumerate(features) if f in given}
+
+
+def _whole(values: Any) -> list[int]:
+    for value in values:
+        if isinstance(value, str) or int(value) != value:
+            raise ValueError(f"{value!r} is not the index of a feature")
+    return [int(value) for value in values]
+
+
+_ONE_EACH = dict.fromkeys(
+    (
+        *("monotone_constraints", "mc", "monotone_constraint", "monotonic_cst"),
+        *("feature_contri", "feature_contrib", "fc", "fp", "feature_penalty"),
+        *("cegb_penalty_feature_lazy", "cegb_penalty_feature_coupled", "max_bin_by_feature"),
+    ),
+    one_each,
+)
+_INDICES = dict.fromkeys(
+    (
+        *("categorical_feature", "cat_feature", "categorical_column", "cat_column"),
+        "categorical_features",
+    ),
+    indices,
+)
+_FILES = dict.fromkeys(
+    (
+        *("forcedsplits_filename", "fs", "forced_splits_filename", "forced_splits_file"),
+        *("forced_splits", "forcedbins_filename"),
+    ),
+    cannot,
+)
+LIGHTGBM: Mapping[str, Cut] = {
+    **_ONE_EACH,
+    **_INDICES,
+    **_FILES,
+    "interaction_constraints": groups,
+}
+XGBOOST: Mapping[str, Cut] = {
+    "monotone_constraints": one_each,
+    "feature_weights": one_each,
+    "feature_types": one_each,
+    "interaction_constraints": groups,
+}
+CATBOOST: Mapping[str, Cut] = {
+    "monotone_constraints": one_each,
+    "feature_weights": one_each,
+    "first_feature_use_penalties": one_each,
+    "per_object_feature_penalties": one_each,
+    "cat_features": indices,
+    "text_features": indices,
+    "embedding_features": indices,
+    "ignored_features": indices,
+    "per_float_feature_quantization": cannot,
+}
