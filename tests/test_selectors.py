@@ -46,8 +46,14 @@ def with_one_query(kind):
             qid = np.arange(n_rows) // 2 % n_queries
         return kind.fit(self, X, y, qid=qid)
 
+    def score(self, X, y=None, qid=None):
+        return kind.score(self, X, y, np.zeros(len(y), dtype=int) if qid is None else qid)
+
+    members = {"fit": fit, "__init__": kind.__init__, "__module__": __name__}
+    if hasattr(kind, "score"):
+        members["score"] = score
     name = f"OneQuery{kind.__name__}"
-    made = type(name, (kind,), {"fit": fit, "__init__": kind.__init__, "__module__": __name__})
+    made = type(name, (kind,), members)
     globals()[name] = made  # where pickle looks for it
     return made
 

@@ -1,0 +1,71 @@
+"""Kernels compile where numba's cache cannot be written."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ranksieve
+
+PROGRAM = """
+import numpy as np
+from ranksieve._kernels.scoring import score_models
+out = np.empty((1, 1))
+score_models(np.array([[2.0, 3.0]]), np.array([1]), np.array([[0.5]]), out)
+print(out[0, 0])
+"""
+
+
+@pytest.fixture
+def installed(tmp_path):
+    """Runs a program with a package and a home that nobody can write, not even root."""
+    package = tmp_path / "ranksieve"
+    compiled = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(Path(ranksieve.__file__).parent, package, ignore=compiled)
+    (package / "_kernels" / "__pycache__").write_text("a file where a directory should be")
+    unwritable = str(package / "_kernels" / "__pycache__" / "home")
+    (tmp_path / "temporary").mkdir()
+
+    def run():
+        surroundings = {
+            name: value for name, value in os.environ.items() if not name.startswith("NUMBA")
+        } | {
+            "PYTHONPATH": str(tmp_path),
+            "HOME": unwritable,
+            "XDG_CACHE_HOME": unwritable,
+            "LOCALAPPDATA": unwritable,
+            "TMPDIR": str(tmp_path / "temporary"),
+            "TEMP": str(tmp_path / "temporary"),
+        }
+        command = [sys.executable, "-c", PROGRAM]
+        return subprocess.run(
+            command, env=surroundings, cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+
+    return run
+
+
+def own_directory(tmp_path):
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    return tmp_path / "temporary" / f"ranksieve-numba-{user}"
+
+
+def test_the_cache_is_among_temporary_files(installed, tmp_path):
+    done = installed()
+    assert (done.stdout, done.stderr, done.returncode) == ("1.5\n", "", 0)
+    assert list(own_directory(tmp_path).rglob("*.nbi"))
+    if os.name == "posix":
+        assert own_directory(tmp_path).stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files")
+def test_what_others_can_write_is_not_run(installed, tmp_path):
+    own_directory(tmp_path).mkdir()
+    own_directory(tmp_path).chmod(0o777)
+    done = installed()
+    assert (done.stdout, done.returncode) == ("1.5\n", 0)
+    assert "set NUMBA_CACHE_DIR" in done.stderr
+    assert not list(own_directory(tmp_path).iterdir())
