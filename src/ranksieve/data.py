@@ -448,7 +448,7 @@ def _as_array(values: Any, name: str) -> np.ndarray:
 def _as_labels(y: Any, n_rows: int) -> np.ndarray:
     column = _as_column(y, "y", n_rows)
     try:
-        labels = column.astype(np.float64, copy=False)
+        labels = np.ascontiguousarray(column, np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"labels must be numbers: {error}") from None
     bad = np.flatnonzero(~np.isfinite(labels))

@@ -52,13 +52,13 @@ def sound_numbers(source: Source, estimator: Any) -> Iterator[None]:
     """
     try:
         yield
-    except (ArithmeticError, np.linalg.LinAlgError, ValueError) as error:
+    except (ArithmeticError, LookupError, np.linalg.LinAlgError, ValueError) as error:
         if not isinstance(error, DataError) and _is_about_numbers(error):
             check_magnitudes(source, f"the computation failed ({error})")
         raise
     learned = [value for name, value in vars(estimator).items() if name.endswith("_")]
     if not _all_finite(learned):
-        check_magnitudes(source, "what was learned are not all numbers")
+        check_magnitudes(source, "some of what was learned is not a number")
 
 
 def _is_about_numbers(error: Exception) -> bool:

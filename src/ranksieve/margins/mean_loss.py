@@ -7,7 +7,9 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from ranksieve.data import DataError
 from ranksieve.engine import Source, Workers, engine_of
+from ranksieve.fitted import SCALE_FIRST
 from ranksieve.margins.columns import Columns
 from ranksieve.statistics import locating
 from ranksieve.storage import fits_in_memory
@@ -45,7 +47,10 @@ class MeanLoss:
         self.n_features = source.n_features
         self.varies = workers.sum("varying") > 0
         variances = workers.sum("diagonal") * self.scale / 4  # a pair counts in two documents
-        self.deviations = np.where(self.varies & (variances > 0), np.sqrt(variances), 1.0)
+        squares = variances[self.varies]
+        if not ((squares >= np.finfo(np.float64).tiny) & np.isfinite(squares)).all():
+            raise DataError(f"some features are too large or too small to multiply; {SCALE_FIRST}")
+        self.deviations = np.where(self.varies, np.sqrt(variances), 1.0)
 
     def focus(self, columns: np.ndarray, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Go to ``w``, weights of some features, all others being 0; loss and slopes by them."""

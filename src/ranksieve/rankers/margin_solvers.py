@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from ranksieve.data import DataError
 from ranksieve.engine import Workers
+from ranksieve.fitted import SCALE_FIRST
 
 _LINE = 25  # looks along a Newton step; the first one does near the solution
 _LEVEL = 1e-3  # of the derivative at its start is left at the end of a Newton step
@@ -41,6 +43,8 @@ class Solver(ABC):
         """Minimize, starting from some weights."""
         per_pair = C / self.scale
         for n_iter, (w, objective, gap) in enumerate(self._steps(per_pair, start, tol)):  # noqa: B007
+            if not np.isfinite(gap):
+                raise DataError(f"the slopes of the loss are too large to square; {SCALE_FIRST}")
             if gap <= tol * objective or n_iter == max_iter:
                 break
         if gap > tol * objective:

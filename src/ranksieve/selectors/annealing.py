@@ -16,6 +16,7 @@ from ranksieve.base import RankSelector
 from ranksieve.data import Block, DataError
 from ranksieve.densities import Part
 from ranksieve.engine import Source, Workers, engine_of
+from ranksieve.fitted import SCALE_FIRST
 from ranksieve.metrics import Convention, Measure, parse_measure
 from ranksieve.metrics.constraints import A_CONVENTION
 from ranksieve.progress import track
@@ -337,10 +338,7 @@ def _products(part: Part) -> Products:
     with locating(part.source), engine_of(part.source).start(RidgeRows, weights) as workers:
         xx, xy = workers.sum("gram")
     if not np.isfinite(xx).all():
-        raise DataError(
-            "some features are too large to multiply; scale them first, for example with "
-            "ranksieve.preprocessing"
-        )
+        raise DataError(f"some features are too large to multiply; {SCALE_FIRST}")
     return Products(xx, xy, 0.0)  # no model of a subset needs the squared labels
 
 

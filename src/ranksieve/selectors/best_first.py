@@ -15,7 +15,7 @@ from ranksieve._kernels.scoring import score_models
 from ranksieve.base import RankSelector
 from ranksieve.data import DataError
 from ranksieve.engine import Source, engine_of, in_memory
-from ranksieve.fitted import checked_rows
+from ranksieve.fitted import SCALE_FIRST, checked_rows
 from ranksieve.metrics import Convention, Measure, parse_measure
 from ranksieve.metrics.constraints import A_CONVENTION
 from ranksieve.progress import track
@@ -327,10 +327,7 @@ def _units(gram: GramSums, varies: np.ndarray, n_rows: int) -> np.ndarray:
     """Powers of two near the spread of each feature within queries; 1 for constant ones."""
     squares = np.where(varies, np.diag(gram.xx), n_rows)
     if not np.isfinite(gram.xx).all() or squares.min() <= 0:
-        raise DataError(
-            "some features are too large or too small to multiply; scale them first, "
-            "for example with ranksieve.preprocessing"
-        )
+        raise DataError(f"some features are too large or too small to multiply; {SCALE_FIRST}")
     return 2.0 ** np.round(np.log2(squares / n_rows) / 2)
 
 

@@ -1,0 +1,126 @@
+"""Every selector and ranker with data that are unusual, but legal: right, or clearly refused."""
+
+import re
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from ranksieve import RankingData
+from ranksieve.data import DataError
+from ranksieve.rankers.registry import RANKERS, make_ranker
+from ranksieve.selectors.registry import METHODS, make_selector
+
+N_QUERIES, N_DOCUMENTS, N_FEATURES = 12, 8, 5
+FEW = {  # trainings are many here
+    "lambdamart": {"n_estimators": 5, "params": {"num_threads": 1}},
+    "lambdarank": {"epochs": 5},
+    "coordinate-ascent": {"n_restarts": 1},
+    "rankboost": {"n_rounds": 20},
+    "annealing": {"n_steps": 20},
+    "bt-influence": {"n_estimators": 5},
+    "bt-discounted": {"n_estimators": 5},
+    "bt-randomized": {"n_estimators": 5, "n_subsets": 2},
+    "sequential": {"cv": 2},
+}
+PLAIN = ("random", "all")  # look at no number
+
+
+def made(name):
+    if name in RANKERS:
+        return make_ranker(name, **FEW.get(name, {}))
+    k = 2 if "n_features_to_select" in METHODS[name].defaults else None
+    return make_selector(name, k, **FEW.get(name, {}))
+
+
+def fitted(name, X, y, qid):
+    return made(name).fit(X, y, qid=qid)
+
+
+def told(estimator, X):
+    """All that an estimator says."""
+    parts = [estimator.predict(X)] if hasattr(estimator, "predict") else []
+    if hasattr(estimator, "selected_"):
+        parts.append(estimator.selected_)
+    return np.concatenate(parts)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N_QUERIES * N_DOCUMENTS, N_FEATURES))
+    y = np.clip(np.round(X[:, 0] + 0.5 * rng.normal(size=len(X)) + 0.5), 0, 2)
+    return X, y, np.repeat(np.arange(N_QUERIES), N_DOCUMENTS)
+
+
+each = pytest.mark.parametrize("name", [*RANKERS, *METHODS])
+
+
+@each
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+class TestEveryMethod:
+    def test_arrays_of_any_layout(self, name, rows):
+        X, y, qid = rows
+        expected = told(fitted(name, X, y, qid), X)
+        frozen = tuple(part.copy() for part in rows)
+        for part in frozen:
+            part.flags.writeable = False
+        layouts = {
+            "read-only": frozen,
+            "columns first": (np.asfortranarray(X), y, qid),
+            "backward": (X[::-1].copy()[::-1], y[::-1].copy()[::-1], qid[::-1].copy()[::-1]),
+            "big-endian": (X.astype(">f8"), y.astype(">f8"), qid.astype(">i8")),
+            "every other": tuple(np.repeat(part, 2, axis=0)[::2] for part in rows),
+        }
+        for layout, (A, b, ids) in layouts.items():
+            found = told(fitted(name, A, b, ids), A)
+            np.testing.assert_array_equal(found, expected, err_msg=layout)
+
+    def test_sparse_entries_that_occur_twice(self, name, rows):
+        X, y, qid = rows
+        once = sparse.csr_matrix(X)
+        twice = sparse.csr_matrix(
+            (np.repeat(once.data / 2, 2), np.repeat(once.indices, 2), 2 * once.indptr), X.shape
+        )
+        assert not twice.has_canonical_format
+        given = twice.copy()
+        found = told(fitted(name, RankingData(twice, y, qid), None, None), once)
+        np.testing.assert_array_equal(found, told(fitted(name, once, y, qid), once))
+        np.testing.assert_array_equal(twice.data, given.data)  # of the caller
+        np.testing.assert_array_equal(twice.indices, given.indices)
+
+    @pytest.mark.parametrize("factor", [1e300, 1e155, 1e-155, 1e-310])
+    @pytest.mark.parametrize("features", [slice(None), slice(2, 3)], ids=["all", "one"])
+    @pytest.mark.filterwarnings("ignore::RuntimeWarning")
+    def test_numbers_of_any_size(self, name, rows, factor, features):
+        X, y, qid = rows
+        X = X.copy()
+        X[:, features] *= factor
+        try:
+            estimator = fitted(name, X, y, qid)
+            assert np.isfinite(told(estimator, X)).all()
+        except DataError as error:
+            assert "scale the features first" in str(error), error  # noqa: PT017
+            return
+        for attribute in ("coef_", "scores_", "importance_"):
+            assert np.isfinite(getattr(estimator, attribute, 0.0)).all()
+
+    def test_one_query(self, name, rows):
+        X, y, qid = rows
+        try:
+            found = told(fitted(name, X, y, np.zeros_like(qid)), X)
+        except DataError as error:
+            assert re.search("two queries|only one", str(error)), error  # noqa: PT017
+            return
+        assert np.isfinite(found).all()
+
+    def test_queries_of_one_document(self, name, rows):
+        X, y, qid = rows
+        alone = np.arange(len(y))
+        if name in PLAIN:
+            fitted(name, X, y, alone)
+        else:
+            with pytest.raises(DataError, match="no query has two documents"):
+                fitted(name, X, y, alone)
+        some = np.where(qid < 3, 1000 + alone, qid)  # beside others that tell something
+        assert np.isfinite(told(fitted(name, X, y, some), X)).all()
