@@ -6,11 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from ranksieve._kernels.similarity import CONCORDANCE, SPEARMAN, TAU_A, TAU_B, add_similarity
+from ranksieve._kernels.similarity import (
+    BY_BITS,
+    BY_RANKS,
+    BY_SORTING,
+    CONCORDANCE,
+    SPEARMAN,
+    TAU_A,
+    TAU_B,
+    add_similarity,
+)
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, engine_of
 from ranksieve.sharing import shared
-from ranksieve.statistics import chunks, locating
+from ranksieve.statistics import Chunk, chunks, locating
 
 METHODS = {
     "concordance": CONCORDANCE,
@@ -57,21 +66,30 @@ class Similarity:
     def sums(self) -> tuple[int, np.ndarray]:
         """Queries with at least two documents, and the sum over them (features, features)."""
         n_features = self.block.X.shape[1]
-        n_queries, upper = 0, np.zeros((n_features, n_features))
+        upper = np.zeros((n_features, n_features))
         for chunk in chunks(self.block):
-            added = add_similarity(
+            self._add(chunk, upper)
+        n_queries = int(np.sum(np.diff(self.block.query_ptr) > 1))
+        return n_queries, upper + np.triu(upper, 1).T
+
+    def _add(self, chunk: Chunk, upper: np.ndarray) -> None:
+        """Add the queries of a chunk in their order, each counted in the way that is faster."""
+        way = BY_RANKS if self.method == SPEARMAN else BY_BITS
+        first = 0
+        while first < len(chunk.query_ptr) - 1:
+            first = add_similarity[way](
                 chunk.X,
                 chunk.query_ptr,
+                first,
                 self.directions,
                 self.method,
                 self.absolute,
                 _MOST_BY_BITS,
                 upper,
             )
-            if added < 0:
+            if first < 0:
                 self.block.check_finite()
-            n_queries += added
-        return n_queries, upper + np.triu(upper, 1).T
+            way = BY_SORTING if way == BY_BITS else BY_BITS
 
 
 def feature_similarity(

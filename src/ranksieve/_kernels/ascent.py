@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from ranksieve._kernels.compiling import njit
-from ranksieve._kernels.measures import PAIR_ERRORS, measure_list
+from ranksieve._kernels.compiling import kernel, part
+from ranksieve._kernels.measures import KINDS, PAIR_ERRORS, measure_list
 from ranksieve._kernels.ranking import longest_query, mark_ties, sort_descending
 
 _LONG = 256  # documents from which on sorting anew beats repairing the order before
 
 
-@njit(nogil=True, cache=True)
+@part
 def _repair(scores, order):
     """Sort an order that is nearly right, equal scores by position; returns if it changed."""
     changed = False
@@ -29,7 +29,7 @@ def _repair(scores, order):
     return changed
 
 
-@njit(nogil=True, cache=True)
+@part
 def _ties_change(scores, order, tie_end, spare):
     """Mark ties of a ranking; returns if they changed. Updates the last two in place."""
     mark_ties(scores, order, spare)
@@ -40,62 +40,68 @@ def _ties_change(scores, order, tie_end, spare):
     return changed
 
 
-@njit(nogil=True, cache=True)
-def add_trials(
-    column, scores, deltas, n_steps, kind, worth, discounts, norm, norm_ptr, cutoff, empty,
-    average_ties, query_ptr, order, values, weights, tells, sums,
-):  # fmt: skip
-    """Measure ``scores + delta * column`` for each delta; updates ``sums`` (deltas,).
+def _adds(kind):
+    @kernel
+    def add_trials(
+        column, scores, deltas, n_steps, worth, discounts, norm, norm_ptr, cutoff, empty,
+        average_ties, query_ptr, order, values, weights, tells, sums,
+    ):  # fmt: skip
+        """Measure ``scores + delta * column`` for each delta; updates ``sums`` (deltas,).
 
-    ``order`` (rows,) has the rows of each query ranked by ``scores``, ``values`` (queries,) what
-    that is worth. Deltas come in runs of ``n_steps`` that move away from 0, so that a query's
-    order changes little from one to the next and its value only if the order does. Queries that
-    do not tell, or in which the column is constant, keep their value.
-    """
-    longest = longest_query(query_ptr, 0, query_ptr.size - 1)
-    trial, keys, ranked = np.empty(longest), np.empty((2, longest)), np.empty(longest)
-    now, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
-    tie_end, each_alone = np.empty(longest, np.int64), np.arange(1, longest + 1)
-    scratch, tree = np.empty(longest + 1), np.empty(longest + 1, np.int64)
-    use_ties = average_ties or kind == PAIR_ERRORS
-    for query in range(query_ptr.size - 1):
-        start, end = query_ptr[query], query_ptr[query + 1]
-        n = end - start
-        constant = True
-        for row in range(start + 1, end):
-            constant &= column[row] == column[start]
-        if constant or not tells[query]:
+        ``order`` (rows,) has the rows of each query ranked by ``scores``, ``values`` (queries,)
+        what that is worth. Deltas come in runs of ``n_steps`` that move away from 0, so that a
+        query's order changes little from one to the next and its value only if the order does.
+        Queries that do not tell, or in which the column is constant, keep their value.
+        """
+        longest = longest_query(query_ptr, 0, query_ptr.size - 1)
+        trial, keys, ranked = np.empty(longest), np.empty((2, longest)), np.empty(longest)
+        now, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
+        tie_end, each_alone = np.empty(longest, np.int64), np.arange(1, longest + 1)
+        scratch, tree = np.empty(longest + 1), np.empty(longest + 1, np.int64)
+        use_ties = average_ties or kind == PAIR_ERRORS
+        for query in range(query_ptr.size - 1):
+            start, end = query_ptr[query], query_ptr[query + 1]
+            n = end - start
+            constant = True
+            for row in range(start + 1, end):
+                constant &= column[row] == column[start]
+            if constant or not tells[query]:
+                for place in range(deltas.size):
+                    sums[place] += weights[query] * values[query]
+                continue
             for place in range(deltas.size):
-                sums[place] += weights[query] * values[query]
-            continue
-        for place in range(deltas.size):
-            if place % n_steps == 0:  # a new run
-                value = values[query]
-                for rank in range(n):
-                    now[rank] = order[start + rank] - start
+                if place % n_steps == 0:  # a new run
+                    value = values[query]
+                    for rank in range(n):
+                        now[rank] = order[start + rank] - start
+                    if use_ties:
+                        mark_ties(scores[start:end], now[:n], tie_end[:n])
+                for row in range(n):
+                    trial[row] = scores[start + row] + deltas[place] * column[start + row]
+                if n > _LONG:
+                    sort_descending(trial[:n], now[:n], spare, keys)
+                    changed = True
+                else:
+                    changed = _repair(trial[:n], now[:n])
                 if use_ties:
-                    mark_ties(scores[start:end], now[:n], tie_end[:n])
-            for row in range(n):
-                trial[row] = scores[start + row] + deltas[place] * column[start + row]
-            if n > _LONG:
-                sort_descending(trial[:n], now[:n], spare, keys)
-                changed = True
-            else:
-                changed = _repair(trial[:n], now[:n])
-            if use_ties:
-                changed |= _ties_change(trial[:n], now[:n], tie_end[:n], spare[:n])
-            if changed:
-                for rank in range(n):
-                    ranked[rank] = worth[start + now[rank]]
-                value = measure_list(
-                    kind,
-                    ranked[:n],
-                    tie_end[:n] if use_ties else each_alone[:n],
-                    discounts,
-                    norm[norm_ptr[query] : norm_ptr[query + 1]],
-                    cutoff,
-                    empty,
-                    scratch,
-                    tree[: n + 1],
-                )
-            sums[place] += weights[query] * value
+                    changed |= _ties_change(trial[:n], now[:n], tie_end[:n], spare[:n])
+                if changed:
+                    for rank in range(n):
+                        ranked[rank] = worth[start + now[rank]]
+                    value = measure_list(
+                        kind,
+                        ranked[:n],
+                        tie_end[:n] if use_ties else each_alone[:n],
+                        discounts,
+                        norm[norm_ptr[query] : norm_ptr[query + 1]],
+                        cutoff,
+                        empty,
+                        scratch,
+                        tree[: n + 1],
+                    )
+                sums[place] += weights[query] * value
+
+    return add_trials
+
+
+add_trials = [_adds(kind) for kind in KINDS]

@@ -12,13 +12,13 @@ for the centered x_Q. The difference keeps at least 1 / |Q| of its first term, a
 
 import numpy as np
 
-from ranksieve._kernels.compiling import njit
+from ranksieve._kernels.compiling import kernel, part
 
 # Products of a candidate with itself and with the labels; those with the model's features follow.
 OWN, LABELS, MODEL = range(3)
 
 
-@njit(nogil=True, cache=True)
+@part
 def _run_end(rows, entry, last, end_row):
     """Entry after a run that starts at ``entry``, of a query that ends before ``end_row``."""
     while entry < last and rows[entry] < end_row:
@@ -26,7 +26,7 @@ def _run_end(rows, entry, last, end_row):
     return entry
 
 
-@njit(nogil=True, cache=True)
+@part
 def _center(values, start, end):
     """Center values in place; False, and nothing done, if they are all equal."""
     first, total, varies = values[start], 0.0, False
@@ -40,7 +40,7 @@ def _center(values, start, end):
     return varies
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def keep_varying(ptr, rows, values, query_of, query_ptr, kept_ptr, varying):
     """Drop runs that are constant within their query and center those without zeros.
 
@@ -64,7 +64,7 @@ def keep_varying(ptr, rows, values, query_of, query_ptr, kept_ptr, varying):
         kept_ptr[i + 1] = kept
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def own_products(ptr, rows, values, query_of, query_ptr, y, columns, products):
     """Products of columns with themselves and with labels; updates ``products`` (2, columns)."""
     for position in range(columns.size):
@@ -85,7 +85,7 @@ def own_products(ptr, rows, values, query_of, query_ptr, y, columns, products):
         products[LABELS, position] = labels
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def products_with(ptr, rows, values, centered, columns, products):
     """Products of columns with a centered one (rows,); updates ``products`` (columns,)."""
     for position in range(columns.size):
@@ -96,7 +96,7 @@ def products_with(ptr, rows, values, centered, columns, products):
         products[position] = total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def centered_column(ptr, rows, values, query_of, query_ptr, column, centered):
     """Write a column less each query's mean to ``centered`` (rows,), which must hold zeros."""
     start, last = ptr[column], ptr[column + 1]
@@ -113,7 +113,7 @@ def centered_column(ptr, rows, values, query_of, query_ptr, column, centered):
         start = end
 
 
-@njit(nogil=True, cache=True)
+@part
 def _query_columns(ptr, rows, values, model, query_start, query_end, entries, own):
     """Centered columns of the model in one query; whether any of them varies there.
 
@@ -137,7 +137,7 @@ def _query_columns(ptr, rows, values, model, query_start, query_end, entries, ow
     return any_varies
 
 
-@njit(nogil=True, cache=True)
+@part
 def _fit_without(own, labels, inner, xy, alone):
     """Weights without a query whose rows of the model's features are ``own``."""
     inner, xy = inner - own.T @ own, xy - own.T @ labels
@@ -151,7 +151,7 @@ def _fit_without(own, labels, inner, xy, alone):
     return np.linalg.solve(inner, xy)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def leave_queries_out(
     ptr, rows, values, query_ptr, y, model, alone, inner, xy, weights, p, shifts, touched
 ):
@@ -179,7 +179,7 @@ def leave_queries_out(
             p[start:end] = labels
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_changes(
     ptr, rows, values, query_of, query_ptr, p, weights, shifts, touched, lam,
     columns, several, products, changes,

@@ -2,56 +2,62 @@
 
 import numpy as np
 
-from ranksieve._kernels.compiling import njit
-from ranksieve._kernels.measures import PAIR_ERRORS, measure_list
+from ranksieve._kernels.compiling import kernel
+from ranksieve._kernels.measures import KINDS, PAIR_ERRORS, measure_list
 from ranksieve._kernels.ranking import longest_query, mark_ties, sort_descending
 
 _TILE = 8  # features at a time: enough that an addition need not wait for the one before it
 
 
-@njit(nogil=True, cache=True)
-def feature_values(
-    X, sign, kind, worth, discounts, norm, norm_ptr, cutoff, empty, average_ties, query_ptr, out
-):
-    """Value of each query ranked by descending ``sign`` x feature; updates ``out``.
+def _measures(kind):
+    @kernel
+    def feature_values(
+        X, sign, worth, discounts, norm, norm_ptr, cutoff, empty, average_ties, query_ptr, out
+    ):
+        """Value of each query ranked by descending ``sign`` x feature; updates ``out``.
 
-    ``out`` is (queries, features). Returns whether all values of X are finite; if not, ``out``
-    means nothing.
-    """
-    longest = longest_query(query_ptr, 0, query_ptr.size - 1)
-    column, keys = np.empty(longest), np.empty((2, longest))
-    order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
-    tie_end, each_alone = np.empty(longest, np.int64), np.arange(1, longest + 1)
-    ranked, scratch = np.empty(longest), np.empty(longest + 1)
-    tree = np.empty(longest + 1, np.int64)
-    use_ties = average_ties or kind == PAIR_ERRORS
-    for query in range(query_ptr.size - 1):
-        start, n = query_ptr[query], query_ptr[query + 1] - query_ptr[query]
-        for feature in range(X.shape[1]):
-            for row in range(n):
-                column[row] = sign * X[start + row, feature]
-                if not np.isfinite(column[row]):
-                    return False
-            sort_descending(column[:n], order[:n], spare, keys)
-            if use_ties:
-                mark_ties(column[:n], order[:n], tie_end[:n])
-            for rank in range(n):
-                ranked[rank] = worth[start + order[rank]]
-            out[query, feature] = measure_list(
-                kind,
-                ranked[:n],
-                tie_end[:n] if use_ties else each_alone[:n],
-                discounts,
-                norm[norm_ptr[query] : norm_ptr[query + 1]],
-                cutoff,
-                empty,
-                scratch,
-                tree[: n + 1],
-            )
-    return True
+        ``out`` is (queries, features). Returns whether all values of X are finite; if not, ``out``
+        means nothing.
+        """
+        longest = longest_query(query_ptr, 0, query_ptr.size - 1)
+        column, keys = np.empty(longest), np.empty((2, longest))
+        order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
+        tie_end, each_alone = np.empty(longest, np.int64), np.arange(1, longest + 1)
+        ranked, scratch = np.empty(longest), np.empty(longest + 1)
+        tree = np.empty(longest + 1, np.int64)
+        use_ties = average_ties or kind == PAIR_ERRORS
+        for query in range(query_ptr.size - 1):
+            start, n = query_ptr[query], query_ptr[query + 1] - query_ptr[query]
+            for feature in range(X.shape[1]):
+                for row in range(n):
+                    column[row] = sign * X[start + row, feature]
+                    if not np.isfinite(column[row]):
+                        return False
+                sort_descending(column[:n], order[:n], spare, keys)
+                if use_ties:
+                    mark_ties(column[:n], order[:n], tie_end[:n])
+                for rank in range(n):
+                    ranked[rank] = worth[start + order[rank]]
+                out[query, feature] = measure_list(
+                    kind,
+                    ranked[:n],
+                    tie_end[:n] if use_ties else each_alone[:n],
+                    discounts,
+                    norm[norm_ptr[query] : norm_ptr[query + 1]],
+                    cutoff,
+                    empty,
+                    scratch,
+                    tree[: n + 1],
+                )
+        return True
+
+    return feature_values
 
 
-@njit(nogil=True, cache=True)
+feature_values = [_measures(kind) for kind in KINDS]
+
+
+@kernel
 def add_distinct(X, rows, most, counts, values):
     """Add the distinct values of each feature, in ascending order; updates the last two.
 
@@ -78,7 +84,7 @@ def add_distinct(X, rows, most, counts, values):
     return all_finite
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_nibbles(X, rows, features, shift, prefixes, counts):
     """Count the next four bits of values that begin with a given prefix; updates ``counts``.
 
@@ -108,7 +114,7 @@ def add_nibbles(X, rows, features, shift, prefixes, counts):
                 counts[place, left, rest & np.uint64(15)] += 1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def encode(X, rows, thresholds, n_thresholds, codes):
     """How many thresholds of its feature each value exceeds; updates ``codes`` (features, rows).
 
@@ -127,7 +133,7 @@ def encode(X, rows, thresholds, n_thresholds, codes):
             codes[feature, place] = left
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_step(codes, code, alpha, scores):
     """Add ``alpha`` to the scores of rows whose code is above ``code``; updates ``scores``."""
     for row in range(scores.size):
@@ -135,7 +141,7 @@ def add_step(codes, code, alpha, scores):
             scores[row] += alpha
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def pair_potentials(scores, labels, weights, query_ptr, potentials):
     """Potential of each document; updates ``potentials`` and returns the weight of all pairs.
 
@@ -169,7 +175,7 @@ def pair_potentials(scores, labels, weights, query_ptr, potentials):
     return total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_potentials(codes, potentials, sums):
     """Add potentials by feature and code; updates ``sums`` (features, codes)."""
     n_features, n_rows = codes.shape

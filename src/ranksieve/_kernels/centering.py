@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ranksieve._kernels.compiling import njit
+from ranksieve._kernels.compiling import kernel
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def center_queries(X, y, query_ptr, centered, labels):
     """Subtract each query's mean from its rows of X and y.
 
@@ -33,7 +33,7 @@ def center_queries(X, y, query_ptr, centered, labels):
             labels[row] = y[row] - y[start] - label
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def center_column(X, feature, query_ptr, centered):
     """Subtract each query's mean from one column; leave out queries of one row.
 

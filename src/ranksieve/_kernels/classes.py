@@ -5,12 +5,12 @@ A class is a small number per row; rows of class -1 are left out.
 
 import numpy as np
 
-from ranksieve._kernels.compiling import njit
+from ranksieve._kernels.compiling import kernel
 
 _TILE = 16  # features at a time, so that their counts stay in the caches near a core
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_totals(X, classes, query_ptr, counts, sums, low, high, varying):
     """Add up values by class; updates the last five in place.
 
@@ -39,7 +39,7 @@ def add_totals(X, classes, query_ptr, counts, sums, low, high, varying):
     return np.isfinite(sums).all()
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_squares(X, classes, means, squares):
     """Add squared distances to the mean of the class; updates ``squares`` (classes, features)."""
     for row in range(X.shape[0]):
@@ -50,7 +50,7 @@ def add_squares(X, classes, means, squares):
                 squares[label, feature] += difference * difference
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_digits(X, classes, shift, prefixes, counts):
     """Count the next byte of the values that begin with a given prefix; updates ``counts``.
 
@@ -81,7 +81,7 @@ def add_digits(X, classes, shift, prefixes, counts):
                         break
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_table(X, classes, edges, n_edges, table):
     """Count rows by bin and class; updates ``table`` (features, bins, classes).
 

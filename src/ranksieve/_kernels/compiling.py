@@ -1,4 +1,18 @@
-"""Numba's compiler, also where its cache cannot be written."""
+"""How kernels are compiled: without what takes time to compile and nobody uses.
+
+The first run of a command waits for every function that its kernels call, and for all that these
+call. Things that numba compiles slowly, and that kernels therefore do without:
+
+- assigning an array to a slice, and arithmetic of whole arrays: numba adds the text of an error
+  for shapes that do not fit, and with it a library of strings; a loop has the same speed;
+- unpacking the rows of an array, ``a, b = np.empty((2, n))``: they count as not contiguous, and
+  every function that takes them is compiled once more;
+- literals as arguments of long functions: ``0`` and a number are different types;
+- ``np.sort`` and its relatives.
+
+Where one of several ways is chosen by an option, there is a kernel for each of them, made by a
+function that has the option as its argument: numba then compiles the branch that is used.
+"""
 
 import os
 import stat
@@ -59,3 +73,8 @@ def _own_directory():
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != user or found.st_mode & 0o077:
         raise PermissionError(f"{path} is not a directory of this user alone")
     return path
+
+
+kernel = njit(nogil=True, cache=True, no_cfunc_wrapper=True)  # called from Python
+part = njit(nogil=True, cache=True, no_cfunc_wrapper=True, no_cpython_wrapper=True)  # by kernels
+inlined = njit(nogil=True, cache=True, inline="always")  # the same, a copy in each place

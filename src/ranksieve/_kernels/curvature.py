@@ -7,11 +7,11 @@ once, whose rows go through the tree as a whole.
 
 import numpy as np
 
-from ranksieve._kernels.compiling import njit
+from ranksieve._kernels.compiling import kernel, part
 from ranksieve._kernels.ranking import longest_query
 
 
-@njit(nogil=True, cache=True)
+@part
 def _add_row(tree, place, row, origin):
     """Add a row, from an origin, to one place of a Fenwick tree, from 1; updates ``tree``."""
     while place < tree.shape[0]:
@@ -20,7 +20,7 @@ def _add_row(tree, place, row, origin):
         place += place & -place
 
 
-@njit(nogil=True, cache=True)
+@part
 def _subtract_total(tree, place, weight, out):
     """Subtract ``weight`` times the sum of places 1 to ``place`` of a tree; updates ``out``."""
     while place > 0:
@@ -29,7 +29,7 @@ def _subtract_total(tree, place, weight, out):
         place -= place & -place
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def curve_columns(X, weights, degree, query_ptr, levels, n_levels, order, reach, curved):
     """Multiply the Hessian by scores with the columns of X; updates ``curved`` (rows, columns).
 

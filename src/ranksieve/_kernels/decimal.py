@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from ranksieve._kernels.compiling import njit
+from ranksieve._kernels.compiling import inlined, part
 
 OK, HARD, BAD = 0, 1, 2
 
@@ -40,7 +40,7 @@ def powers_of_five() -> np.ndarray:
     return table
 
 
-@njit(nogil=True, cache=True, inline="always")
+@part
 def _multiply(a, b):
     """128-bit product of two 64-bit words, as (high, low)."""
     half, mask = np.uint64(32), np.uint64(0xFFFFFFFF)
@@ -52,7 +52,7 @@ def _multiply(a, b):
     return high, (other << half) | (low & mask)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@part
 def _leading_zeros(word):
     count = 0
     for step in (32, 16, 8, 4, 2, 1):
@@ -62,7 +62,7 @@ def _leading_zeros(word):
     return count
 
 
-@njit(nogil=True, cache=True)
+@part
 def _nearest_double(digits, power, table):
     """Bits of the double nearest to ``digits * 10**power`` and whether they are decided."""
     zero, one, full = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -106,7 +106,7 @@ def _nearest_double(digits, power, table):
     return fraction | (np.uint64(exponent) << np.uint64(52)), True
 
 
-@njit(nogil=True, cache=True)
+@part
 def _word_ends(text, at, word):
     """Position after ``word`` (lower case) at ``at``, ignoring case, or -1."""
     for letter in word:
@@ -121,7 +121,7 @@ _INF = np.frombuffer(b"inf", dtype=np.uint8)
 _INITY = np.frombuffer(b"inity", dtype=np.uint8)
 
 
-@njit(nogil=True, cache=True)
+@part
 def _parse_special(text, at, sign):
     end = _word_ends(text, at, _NAN)
     if end > 0:
@@ -133,7 +133,7 @@ def _parse_special(text, at, sign):
     return OK, sign * np.inf, longer if longer > 0 else end
 
 
-@njit(nogil=True, cache=True, inline="always")
+@part
 def _scan_digits(text, at, digits):
     """Append decimal digits to ``digits``, modulo 2^64: (digits, position after them)."""
     while True:
@@ -144,7 +144,7 @@ def _scan_digits(text, at, digits):
         at += 1
 
 
-@njit(nogil=True, cache=True)
+@part
 def _scan_many_digits(text, at):
     """Digits that may be too many for 64 bits: (the first 19, power of ten, whether cut off)."""
     digits = np.uint64(0)
@@ -167,7 +167,7 @@ def _scan_many_digits(text, at):
         at += 1
 
 
-@njit(nogil=True, cache=True)
+@part
 def _scan_exponent(text, at):
     """Exponent after an 'e': (whether there is one, exponent, position after it)."""
     negative = text[at] == np.uint8(45)
@@ -181,7 +181,7 @@ def _scan_exponent(text, at):
     return at > start, -exponent if negative else exponent, at
 
 
-@njit(nogil=True, cache=True)
+@part
 def _parse_any(text, at, table):
     """What :func:`parse_number` does, for all numbers."""
     sign = 1.0
@@ -225,7 +225,7 @@ def _parse_any(text, at, table):
     return OK, sign * np.uint64(bits).view(np.float64), at
 
 
-@njit(nogil=True, cache=True, inline="always")
+@inlined
 def parse_number(text, at, table):
     """Parse a number that starts at ``at``: (status, value, position after it).
 

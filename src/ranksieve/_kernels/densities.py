@@ -4,14 +4,14 @@ import math
 
 import numpy as np
 
-from ranksieve._kernels.compiling import njit
+from ranksieve._kernels.compiling import kernel
 
 _TILE = 8  # features at a time, so that their grids stay in the caches near a core
 _FAR = 80.0  # square of the bandwidths beyond which a kernel is below 1e-17 of its peak
 _ROOT_TWO_PI = math.sqrt(2 * math.pi)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_to_grids(X, classes, features, origin, step, starts, grids):
     """Share each value between the four grid nodes around it; updates ``grids``.
 
@@ -37,7 +37,7 @@ def add_to_grids(X, classes, features, origin, step, starts, grids):
                 grids[label, first + 3] += t * (t * t - 1.0) / 6.0
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_kernel_sums(X, classes, features, points, starts, bandwidths, sums):
     """Add each row's Gaussian at each of the points; updates ``sums`` (classes, points).
 
@@ -58,7 +58,7 @@ def add_kernel_sums(X, classes, features, points, starts, bandwidths, sums):
                     sums[label, place] += scale * math.exp(-0.5 * z * z)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def pairwise_divergence(density, weights):
     """Jensen-Shannon divergence in bits of each pair of classes, (classes, classes).
 

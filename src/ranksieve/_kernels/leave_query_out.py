@@ -14,13 +14,13 @@ every candidate, follow from s_i and u.U_i: a round reads U once, and writes it 
 
 import numpy as np
 
-from ranksieve._kernels.compiling import njit
+from ranksieve._kernels.compiling import kernel, part
 
 # Rows of a query's sums, each with one number per feature.
 CU, UU, UA, UP = range(4)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def begin_sums(U, y, query_ptr, lam, sums):
     """Sums of the empty model, in which C = U / lambda and p = y; updates ``sums``."""
     sums[:] = 0.0
@@ -35,7 +35,7 @@ def begin_sums(U, y, query_ptr, lam, sums):
             own[UA, i] = own[UP, i] / lam
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_errors(sums, residual, inverse, d, kappa, errors):
     """Add the error of a query after each possible change of the model; updates the last two.
 
@@ -49,7 +49,7 @@ def add_errors(sums, residual, inverse, d, kappa, errors):
         errors[i] += residual - kappa[i] * (2.0 * up[i] - kappa[i] * uu[i])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def all_errors(sums, residuals, inverse, d, errors):
     """Errors after each possible change, from sums that are known; updates ``errors``.
 
@@ -60,7 +60,7 @@ def all_errors(sums, residuals, inverse, d, errors):
         add_errors(sums[query], residuals[query], inverse, d, kappa, errors)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def change_model(u, g, a, p, query_ptr, inverse, d, facts):
     """Change residuals by one feature; updates ``a``, ``p`` and ``facts`` in place.
 
@@ -85,7 +85,7 @@ def change_model(u, g, a, p, query_ptr, inverse, d, facts):
         own[0], own[1], own[2], own[3], own[4], own[5], own[6] = gamma, kappa, ug, uu, ua, up, pp
 
 
-@njit(nogil=True, cache=True)
+@part
 def _change_sums(own, fact, d, t, s, uU, r):
     """Sums of a query after the change; ``uU`` are u.U_i before it. Updates ``own`` and ``r``."""
     gamma, kappa, ug, uu, ua, up = fact[0], fact[1], fact[2], fact[3], fact[4], fact[5]
@@ -105,7 +105,7 @@ def _change_sums(own, fact, d, t, s, uU, r):
         up_sums[i] += r[i] * (kappa * uu - up) - kappa * uU[i]
 
 
-@njit(nogil=True, cache=True)
+@part
 def _settle(U, start, end, pending_u, pending_r, n_pending):
     """Apply pending changes to a query's rows of U, in place."""
     paired = n_pending - n_pending % 2
@@ -120,7 +120,7 @@ def _settle(U, start, end, pending_u, pending_r, n_pending):
                 U[row, i] -= factor * pending_r[j, i]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def pass_over(
     U, query_ptr, pending_u, pending_r, n_pending, settle, u, g, facts, d, t,
     inverse_next, d_next, sums, errors,
@@ -162,7 +162,7 @@ def pass_over(
         add_errors(sums[query], facts[query, 6], inverse_next, d_next, kappa, errors)
 
 
-@njit(nogil=True, cache=True)
+@part
 def _round_to_largest(columns):
     """Drop what is below 2^-36 of the largest number of each column, in place.
 
@@ -179,7 +179,7 @@ def _round_to_largest(columns):
                 columns[row, i] = np.floor(columns[row, i] / unit + 0.5) * unit
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def predict_left_out(
     U, first, last, query_ptr, pending_u, pending_r, n_pending, known, sums, inverse, d, predicted
 ):
@@ -206,7 +206,7 @@ def predict_left_out(
         _round_to_largest(predicted[query_ptr[query] - begin : query_ptr[query + 1] - begin])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def column_of(U, feature, query_ptr, pending_u, pending_r, n_pending, u):
     """Column of a feature of U after the pending changes; updates ``u`` in place."""
     for query in range(query_ptr.size - 1):
@@ -217,7 +217,7 @@ def column_of(U, feature, query_ptr, pending_u, pending_r, n_pending, u):
             u[row] = value
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_removal_errors(columns, p, y, query_ptr, inner, xy, errors):
     """Add the error of each query after taking one feature out; updates ``errors``.
 
@@ -239,7 +239,7 @@ def add_removal_errors(columns, p, y, query_ptr, inner, xy, errors):
                 errors[i] += left * left
 
 
-@njit(nogil=True, cache=True)
+@part
 def _replay_query(X, query, start, end, history_u, history_g, gammas, history_t, lam, U, s, r, cu):
     """Make U of a query's features, and C.U, anew from rows and changes; updates the last four."""
     n, n_changes = X.shape[1], history_t.shape[0]
@@ -266,7 +266,7 @@ def _replay_query(X, query, start, end, history_u, history_g, gammas, history_t,
                 U[row - start, i] -= own_u * r[i]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def replay_errors(
     X, query_ptr, history_u, history_g, gammas, history_t, a, p, lam, inverse, d, errors
 ):
@@ -297,7 +297,7 @@ def replay_errors(
         add_errors(sums, pp, inverse, d, kappa, errors)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def replay_columns(X, query_ptr, history_u, history_g, gammas, history_t, lam, columns):
     """U of features whose centered rows are X, from the changes so far; updates ``columns``."""
     n = X.shape[1]

@@ -12,7 +12,7 @@ writes its derivatives to ``gradient`` (n,), and returns its value. ``order`` an
 
 import numpy as np
 
-from ranksieve._kernels.compiling import njit
+from ranksieve._kernels.compiling import kernel
 from ranksieve._kernels.ranking import longest_query, sort_descending
 
 RANKNET = 0
@@ -21,7 +21,7 @@ LISTMLE = 2
 LAMBDARANK = 3
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def ranknet(scores, worse, gradient):
     """Sum over pairs of log(1 + exp(worse - better)): O(n^2)."""
     gradient[:] = 0.0
@@ -40,7 +40,7 @@ def ranknet(scores, worse, gradient):
     return total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def lambdarank(scores, worse, target, gradient, order, spare, keys):
     """RankNet's loss, each pair times what swapping its ranks would change NDCG: O(n^2).
 
@@ -68,7 +68,7 @@ def lambdarank(scores, worse, target, gradient, order, spare, keys):
     return total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def listnet(scores, target, gradient):
     """Cross entropy of the softmax of scores and ``target``, that of labels: O(n)."""
     largest = scores.max()
@@ -82,7 +82,7 @@ def listnet(scores, target, gradient):
     return np.log(total) - agreement
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def listmle(scores, worse, gradient, keys):
     """Minus the log likelihood of the order of labels (Plackett-Luce): O(n).
 
@@ -118,7 +118,7 @@ def listmle(scores, worse, gradient, keys):
     return total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def query_loss(kind, scores, worse, target, gradient, order, spare, keys):
     """Loss of one query by its number; updates ``gradient`` in place."""
     if kind == RANKNET:
@@ -130,7 +130,7 @@ def query_loss(kind, scores, worse, target, gradient, order, spare, keys):
     return lambdarank(scores, worse, target, gradient, order, spare, keys)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def query_losses(
     kind, scores, score_ptr, queries, query_ptr, order, worse, target, weights,
     gradient, losses, first, last,

@@ -8,7 +8,7 @@ over all their orders. A block of one document has just one.
 
 import numpy as np
 
-from ranksieve._kernels.compiling import njit
+from ranksieve._kernels.compiling import inlined, kernel, part
 from ranksieve._kernels.ranking import longest_query
 
 DCG = 0
@@ -17,9 +17,10 @@ PRECISION_SUM = 2
 RECIPROCAL_RANK = 3
 CASCADE = 4
 PAIR_ERRORS = 5
+KINDS = range(6)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@inlined
 def _block_mean(worth, start, end):
     total = 0.0
     for rank in range(start, end):
@@ -27,7 +28,7 @@ def _block_mean(worth, start, end):
     return total / (end - start)
 
 
-@njit(nogil=True, cache=True)
+@part
 def dcg(worth, tie_end, discounts, cutoff):
     """Sum over ranks before the cutoff of expected worth times discount."""
     total = 0.0
@@ -41,7 +42,7 @@ def dcg(worth, tie_end, discounts, cutoff):
     return total
 
 
-@njit(nogil=True, cache=True)
+@part
 def mean_ndcg(worth, tie_end, discounts, ideal):
     """Mean over k = 1..n of DCG@k / ideal[k - 1]."""
     total = so_far = 0.0
@@ -56,7 +57,7 @@ def mean_ndcg(worth, tie_end, discounts, ideal):
     return total / worth.size
 
 
-@njit(nogil=True, cache=True)
+@part
 def precision_sum(worth, tie_end, cutoff):
     """Sum of the precision at each relevant document before the cutoff.
 
@@ -79,7 +80,7 @@ def precision_sum(worth, tie_end, cutoff):
     return total
 
 
-@njit(nogil=True, cache=True)
+@part
 def reciprocal_rank(worth, tie_end, cutoff):
     """Expected 1 / rank of the first relevant document, 0 beyond the cutoff."""
     start = 0
@@ -97,7 +98,7 @@ def reciprocal_rank(worth, tie_end, cutoff):
     return 0.0
 
 
-@njit(nogil=True, cache=True)
+@part
 def cascade(worth, tie_end, cutoff, scratch):
     """Expected reciprocal rank: sum of P(the user stops at rank r) / r.
 
@@ -126,7 +127,7 @@ def cascade(worth, tie_end, cutoff, scratch):
     return total
 
 
-@njit(nogil=True, cache=True)
+@part
 def _add(tree, level):
     at = level + 1
     while at < tree.size:
@@ -134,7 +135,7 @@ def _add(tree, level):
         at += at & -at
 
 
-@njit(nogil=True, cache=True)
+@part
 def _count_below(tree, level):
     count, at = 0, level
     while at > 0:
@@ -143,7 +144,7 @@ def _count_below(tree, level):
     return count
 
 
-@njit(nogil=True, cache=True)
+@part
 def pair_errors(worth, tie_end, tree):
     """Pairs of unequal labels in the wrong order, tied ones counted one half.
 
@@ -165,9 +166,9 @@ def pair_errors(worth, tie_end, tree):
     return twice / 2
 
 
-@njit(nogil=True, cache=True)
+@inlined
 def measure_list(kind, worth, tie_end, discounts, norm, cutoff, empty, scratch, tree):
-    """Value of one ranked list.
+    """Value of one ranked list; ``kind`` is known when a kernel is compiled.
 
     ``norm`` (1,) divides the sum; where it is 0 the list has nothing to find and its value is
     ``empty``; where it is infinite the value is 0. For MEAN_NDCG it has the ideal DCG at each
@@ -190,42 +191,48 @@ def measure_list(kind, worth, tie_end, discounts, norm, cutoff, empty, scratch, 
     return min(1.0, total / norm[0])  # rounding may pass 1 by one unit in the last place
 
 
-@njit(nogil=True, cache=True)
-def measure_queries(
-    kind, worth, order, tie_end, average_ties, discounts, norm, norm_ptr, cutoff, empty,
-    query_ptr, out, first, last,
-):  # fmt: skip
-    """Values of ranked queries ``first:last``; updates ``out`` in place.
+def _measures(kind):
+    @kernel
+    def measure_queries(
+        worth, order, tie_end, average_ties, discounts, norm, norm_ptr, cutoff, empty,
+        query_ptr, out, first, last,
+    ):  # fmt: skip
+        """Values of ranked queries ``first:last``; updates ``out`` in place.
 
-    Without ``average_ties`` each document is a block of its own, except for PAIR_ERRORS.
-    """
-    longest = longest_query(query_ptr, first, last)
-    each_alone = np.arange(1, longest + 1)
-    use_ties = average_ties or kind == PAIR_ERRORS
-    ranked = np.empty(longest)
-    scratch = np.empty(longest + 1)
-    tree = np.empty(longest + 1, dtype=np.int64)
-    for query in range(first, last):
-        start, n = query_ptr[query], query_ptr[query + 1] - query_ptr[query]
-        for rank in range(n):
-            ranked[rank] = worth[order[start + rank]]
-        out[query] = measure_list(
-            kind,
-            ranked[:n],
-            tie_end[start : start + n] if use_ties else each_alone[:n],
-            discounts,
-            norm[norm_ptr[query] : norm_ptr[query + 1]],
-            cutoff,
-            empty,
-            scratch,
-            tree[: n + 1],
-        )
+        Without ``average_ties`` each document is a block of its own, except for PAIR_ERRORS.
+        """
+        longest = longest_query(query_ptr, first, last)
+        each_alone = np.arange(1, longest + 1)
+        use_ties = average_ties or kind == PAIR_ERRORS
+        ranked = np.empty(longest)
+        scratch = np.empty(longest + 1)
+        tree = np.empty(longest + 1, dtype=np.int64)
+        for query in range(first, last):
+            start, n = query_ptr[query], query_ptr[query + 1] - query_ptr[query]
+            for rank in range(n):
+                ranked[rank] = worth[order[start + rank]]
+            out[query] = measure_list(
+                kind,
+                ranked[:n],
+                tie_end[start : start + n] if use_ties else each_alone[:n],
+                discounts,
+                norm[norm_ptr[query] : norm_ptr[query + 1]],
+                cutoff,
+                empty,
+                scratch,
+                tree[: n + 1],
+            )
+
+    return measure_queries
+
+
+measure_queries = [_measures(kind) for kind in KINDS]
 
 
 _FEW = 64  # of which the largest are found by insertion faster than by sorting all
 
 
-@njit(nogil=True, cache=True)
+@part
 def _largest(values, k, best):
     """Write the ``k`` largest values to ``best``, descending; returns how many there are."""
     if k > _FEW:
@@ -244,7 +251,7 @@ def _largest(values, k, best):
     return found
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def ideal_dcg(worth, discounts, cutoff, query_ptr, out, first, last):
     """DCG of each query's best order; updates ``out`` (queries,) in place."""
     best = np.empty(max(_FEW, longest_query(query_ptr, first, last)))
@@ -256,7 +263,7 @@ def ideal_dcg(worth, discounts, cutoff, query_ptr, out, first, last):
         out[query] = total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def ideal_curve(worth, discounts, query_ptr, out, first, last):
     """DCG of each query's best order after every rank; updates ``out`` (rows,) in place."""
     for query in range(first, last):
@@ -268,7 +275,7 @@ def ideal_curve(worth, discounts, query_ptr, out, first, last):
             out[start + rank] = total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def dense_ranks(labels, query_ptr, ranks, n_pairs, first, last):
     """Rank each query's distinct labels 0, 1, ... and count its pairs of unequal labels.
 

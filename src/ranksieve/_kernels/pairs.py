@@ -14,11 +14,11 @@ pairs and gets zeros.
 
 import numpy as np
 
-from ranksieve._kernels.compiling import njit
+from ranksieve._kernels.compiling import kernel, part
 from ranksieve._kernels.ranking import longest_query, sort_descending
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def number_levels(y, query_ptr, levels, n_levels, n_pairs):
     """Number the labels of each query and count its pairs; updates the last three in place."""
     n_queries = query_ptr.size - 1
@@ -41,7 +41,7 @@ def number_levels(y, query_ptr, levels, n_levels, n_pairs):
         n_pairs[query] = pairs
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def order_active(z, query_ptr, n_levels, order, reach):
     """Sort each query by descending score and find what is active; updates the last two in place.
 
@@ -65,7 +65,7 @@ def order_active(z, query_ptr, n_levels, order, reach):
             reach[start + place] = reached
 
 
-@njit(nogil=True, cache=True)
+@part
 def _add(tree, place, value):
     """Add to one place of a Fenwick tree, from 1; updates ``tree`` in place."""
     while place < tree.size:
@@ -73,7 +73,7 @@ def _add(tree, place, value):
         place += place & -place
 
 
-@njit(nogil=True, cache=True)
+@part
 def _total(tree, place):
     """Sum of places 1 to ``place`` of a Fenwick tree."""
     total = 0.0
@@ -83,7 +83,7 @@ def _total(tree, place):
     return total
 
 
-@njit(nogil=True, cache=True)
+@part
 def _add_worse(values, levels, order, reach, tree, sums):
     """Add to ``sums`` the values of each document's active partners with lower labels."""
     tree[:] = 0.0
@@ -97,7 +97,7 @@ def _add_worse(values, levels, order, reach, tree, sums):
         sums[own] += _total(tree, levels[own])
 
 
-@njit(nogil=True, cache=True)
+@part
 def _add_better(values, levels, order, reach, tree, sums):
     """Add to ``sums`` the values of each document's active partners with higher labels."""
     tree[:] = 0.0
@@ -112,7 +112,7 @@ def _add_better(values, levels, order, reach, tree, sums):
         sums[own] += _total(tree, n_levels - 1 - levels[own])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def sum_active(values, query_ptr, levels, n_levels, order, reach, sums):
     """Sum the values of each document's active partners, worse and better; updates ``sums``."""
     tree = np.empty(longest_query(query_ptr, 0, query_ptr.size - 1) + 1)
@@ -126,7 +126,7 @@ def sum_active(values, query_ptr, levels, n_levels, order, reach, sums):
         _add_better(*facts, sums[rows])
 
 
-@njit(nogil=True, cache=True)
+@part
 def _add_both(tree, place, value):
     """Add one document to a tree of counts and sums; updates ``tree`` (levels + 1, 2) in place."""
     while place < tree.shape[0]:
@@ -135,7 +135,7 @@ def _add_both(tree, place, value):
         place += place & -place
 
 
-@njit(nogil=True, cache=True)
+@part
 def _total_both(tree, place):
     """Count and sum of places 1 to ``place`` of a tree."""
     count, total = 0.0, 0.0
@@ -146,7 +146,7 @@ def _total_both(tree, place):
     return count, total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def count_active(values, query_ptr, levels, n_levels, order, reach, worse, better, sums):
     """Count active partners with lower and with higher labels; updates the last three in place.
 
@@ -183,7 +183,7 @@ def count_active(values, query_ptr, levels, n_levels, order, reach, worse, bette
             sums[own] += total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_spread(X, degree, query_ptr, spread):
     """Add up squares of each feature around its query's mean, rows weighted; updates ``spread``.
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from ranksieve._kernels.compiling import njit
+from ranksieve._kernels.compiling import kernel, part
 
 _RUN = 16  # documents that insertion sort orders faster than merging does
 
 
-@njit(nogil=True, cache=True)
+@part
 def sort_descending(scores, order, spare, keys):
     """Sort positions by descending score, equal scores by position; updates ``order`` in place.
 
@@ -29,10 +29,11 @@ def sort_descending(scores, order, spare, keys):
         width *= 2
         passes += 1
     if passes % 2:  # the last pass wrote to the scratch
-        order[:] = spare[:n]
+        for rank in range(n):
+            order[rank] = spare[rank]
 
 
-@njit(nogil=True, cache=True)
+@part
 def _sort_runs(scores, order, keys):
     """Insertion sort of each run of 16."""
     for start in range(0, scores.size, _RUN):
@@ -47,7 +48,7 @@ def _sort_runs(scores, order, keys):
             order[place] = at
 
 
-@njit(nogil=True, cache=True)
+@part
 def _merge(from_keys, from_order, to_keys, to_order, start, middle, end):
     """Merge the sorted runs ``start:middle`` and ``middle:end``."""
     left, right, place = start, middle, start
@@ -69,7 +70,7 @@ def _merge(from_keys, from_order, to_keys, to_order, start, middle, end):
         place += 1
 
 
-@njit(nogil=True, cache=True)
+@part
 def mark_ties(scores, order, tie_end):
     """For each rank, the rank after its block of equal scores; updates ``tie_end`` in place."""
     end = scores.size
@@ -79,7 +80,7 @@ def mark_ties(scores, order, tie_end):
         tie_end[rank] = end
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def rank_queries(scores, query_ptr, order, tie_end, first, last):
     """Rank the documents of queries ``first:last``; updates ``order`` and ``tie_end`` in place.
 
@@ -93,10 +94,11 @@ def rank_queries(scores, query_ptr, order, tie_end, first, last):
         ranked = order[start:end]
         sort_descending(scores[start:end], ranked, spare, keys)
         mark_ties(scores[start:end], ranked, tie_end[start:end])
-        ranked += start
+        for rank in range(ranked.size):
+            ranked[rank] += start
 
 
-@njit(nogil=True, cache=True)
+@part
 def longest_query(query_ptr, first, last):
     """Rows of the longest of queries ``first:last``."""
     longest = 0

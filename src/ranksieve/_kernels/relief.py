@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from ranksieve._kernels.compiling import njit
+from ranksieve._kernels.compiling import kernel, part
 from ranksieve._kernels.ranking import longest_query
 
 
-@njit(nogil=True, cache=True)
+@part
 def _set_distances(values, document, distances):
     """Set ``distances`` to the L1 distances of a document to all; ``values`` (features, documents).
 
@@ -20,7 +20,7 @@ def _set_distances(values, document, distances):
             distances[other] += abs(values[feature, other] - own)
 
 
-@njit(nogil=True, cache=True)
+@part
 def _find_nearest(distances, labels, document, hits, misses):
     """Documents nearest to one, of its label and of other ones; updates the last two in place.
 
@@ -47,7 +47,7 @@ def _find_nearest(distances, labels, document, hits, misses):
     return n_hits, n_misses
 
 
-@njit(nogil=True, cache=True)
+@part
 def _add_distances(values, labels, document, hits, misses, weights):
     """Add |y - y_M| |x - x_M| - |x - x_H| of each feature, a mean over those equally near."""
     for feature in range(values.shape[0]):
@@ -60,7 +60,7 @@ def _add_distances(values, labels, document, hits, misses, weights):
         weights[feature] += apart / misses.size - alike / hits.size
 
 
-@njit(nogil=True, cache=True)
+@part
 def _add_orderings(values, labels, document, misses, weights):
     """Add sign(y - y_M) (x - x_M) of each feature, a mean over those equally near."""
     for feature in range(values.shape[0]):
@@ -72,7 +72,7 @@ def _add_orderings(values, labels, document, misses, weights):
         weights[feature] += ordered / misses.size
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_relief(X, y, query_ptr, sampled, by_ordering, weights):
     """Add the mean over each query's documents of a Relief update; updates ``weights`` (features,).
 

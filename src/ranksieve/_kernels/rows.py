@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ranksieve._kernels.compiling import njit
+from ranksieve._kernels.compiling import kernel
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def permute_rows(matrix, order):
     """Put row ``order[i]`` at row ``i`` for all i, in place; ``order`` is a permutation.
 
@@ -26,7 +26,7 @@ def permute_rows(matrix, order):
         placed[row] = True
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def first_bad_row(indptr, indices, n_columns):
     """First row of a CSR matrix whose columns do not increase from 0 to n_columns - 1; or -1.
 

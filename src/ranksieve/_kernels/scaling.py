@@ -14,10 +14,10 @@ feature.
 
 import numpy as np
 
-from ranksieve._kernels.compiling import njit
+from ranksieve._kernels.compiling import inlined, kernel, part
 
 
-@njit(nogil=True, cache=True)
+@part
 def _new_maps(n_features):
     return (
         np.ones(n_features),
@@ -28,14 +28,14 @@ def _new_maps(n_features):
     )
 
 
-@njit(nogil=True, cache=True, inline="always")
+@inlined
 def _scaled(value, maps, feature):
     factor, shift, span, mean, deviation = maps
     unit = (factor[feature] * value - shift[feature]) / span[feature]
     return (unit - mean[feature]) / deviation[feature]
 
 
-@njit(nogil=True, cache=True)
+@part
 def _set_unit_map(low, high, maps, feature):
     """Map ``low`` to 0 and ``high`` to 1; reset mean and deviation."""
     factor, shift, span, mean, deviation = maps
@@ -47,7 +47,7 @@ def _set_unit_map(low, high, maps, feature):
     mean[feature], deviation[feature] = 0.0, 1.0
 
 
-@njit(nogil=True, cache=True)
+@part
 def _find_ranges(block, low, high):
     low[:] = block[0]
     high[:] = block[0]
@@ -57,7 +57,7 @@ def _find_ranges(block, low, high):
             high[feature] = max(high[feature], block[row, feature])
 
 
-@njit(nogil=True, cache=True)
+@part
 def _find_moments(block, maps, total):
     """Set mean and deviation, in two passes over the block; ``total`` is scratch space."""
     mean, deviation = maps[3], maps[4]
@@ -75,7 +75,7 @@ def _find_moments(block, maps, total):
             deviation[feature] = np.sqrt(total[feature] / block.shape[0])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def scale_dense(values, query_ptr, standardize, first, last):
     """Scale the rows of queries ``first`` to ``last - 1`` in place.
 
@@ -100,7 +100,7 @@ def scale_dense(values, query_ptr, standardize, first, last):
                 block[row, feature] = _scaled(np.float64(block[row, feature]), maps, feature)
 
 
-@njit(nogil=True, cache=True)
+@part
 def _find_sparse_ranges(indices, values, stored, low, high, seen):
     """Range of the stored values of each feature; returns how many features are in ``seen``.
 
@@ -119,7 +119,7 @@ def _find_sparse_ranges(indices, values, stored, low, high, seen):
     return n_seen
 
 
-@njit(nogil=True, cache=True)
+@part
 def _find_sparse_moments(indices, values, n_rows, stored, seen, maps, total):
     """Set mean and deviation of the features in ``seen``, implicit zeros included."""
     mean, deviation = maps[3], maps[4]
@@ -139,7 +139,7 @@ def _find_sparse_moments(indices, values, n_rows, stored, seen, maps, total):
             deviation[feature] = np.sqrt(total[feature] / n_rows)
 
 
-@njit(nogil=True, cache=True)
+@part
 def _prepare_sparse(indices, values, n_rows, standardize, stored, low, high, seen, maps, total):
     """Set the maps of one query.
 
@@ -164,7 +164,7 @@ def _prepare_sparse(indices, values, n_rows, standardize, stored, low, high, see
     return seen[:n_filled]
 
 
-@njit(nogil=True, cache=True)
+@part
 def _write_row(indices, values, filled, maps, write, out_indices, out_values, at):
     """Merge stored entries with the filled features, both sorted; drop zeros.
 
@@ -187,7 +187,7 @@ def _write_row(indices, values, filled, maps, write, out_indices, out_values, at
     return at
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def scale_sparse(
     row_ptr,
     indices,

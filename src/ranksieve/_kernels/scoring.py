@@ -1,9 +1,9 @@
 """Scores of documents by many linear models at once."""
 
-from ranksieve._kernels.compiling import njit
+from ranksieve._kernels.compiling import kernel
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def score_models(X, features, coefs, out):
     """Score each row by each model; updates ``out`` (rows, models).
 

@@ -6,10 +6,11 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from ranksieve._kernels.compiling import njit
+from ranksieve._kernels.compiling import kernel, part
 from ranksieve._kernels.ranking import longest_query, mark_ties, sort_descending
 
 CONCORDANCE, TAU_A, TAU_B, SPEARMAN = range(4)
+BY_BITS, BY_SORTING, BY_RANKS = range(3)
 
 _WORD = 64  # document pairs, one bit each
 # Words of each feature at a time: the bits of 64 features are 64 KB, which stay near the core.
@@ -17,43 +18,7 @@ _TILE = 64
 _RUN = 8  # numbers that insertion sort orders faster than merging does
 
 
-@njit(nogil=True, cache=True)
-def add_similarity(X, query_ptr, directions, method, absolute, most_by_bits, sums):
-    """Add each query's similarity of all pairs of features; updates ``sums`` in place.
-
-    ``sums`` (features, features): only the upper triangle and the diagonal. Queries of up to
-    ``most_by_bits`` documents per varying feature are counted by bits, longer ones by sorting.
-    Returns the number of queries with at least two documents, or -1 if a value of X is not finite;
-    then the sums mean nothing.
-    """
-    n_features, n_queries = X.shape[1], 0
-    longest = longest_query(query_ptr, 0, query_ptr.size - 1)
-    space, varying = np.empty(longest * n_features), np.empty(n_features, np.int64)
-    # Whole numbers, so that neither the order of documents nor the way of counting matters.
-    agree = np.empty((n_features, n_features), np.int64)
-    shared = np.empty((n_features, n_features), np.int64)
-    for query in range(query_ptr.size - 1):
-        start, n = query_ptr[query], query_ptr[query + 1] - query_ptr[query]
-        rows = X[start : start + n]
-        n_varying = _find_varying(rows, varying)
-        if n_varying < 0:
-            return -1
-        n_queries += n > 1
-        # The others, a fifth of the features in a query of LETOR's MQ2008, are 0 similar to all.
-        values = space[: n * n_varying].reshape(n, n_varying)
-        _take_features(rows, directions, varying[:n_varying], values)
-        if method == SPEARMAN:
-            multiply_ranks(values, agree)
-        elif n <= most_by_bits * n_varying:
-            count_by_bits(values, agree, shared)
-        else:
-            count_by_sorting(values, agree, shared)
-        n_pairs = n * (n - 1) // 2
-        _add_values(agree, shared, n_pairs, method, absolute, varying[:n_varying], sums)
-    return n_queries
-
-
-@njit(nogil=True, cache=True)
+@part
 def _find_varying(rows, varying):
     """List the features that are not constant in a query; updates ``varying`` in place.
 
@@ -74,7 +39,7 @@ def _find_varying(rows, varying):
     return n_varying if all_finite else -1
 
 
-@njit(nogil=True, cache=True)
+@part
 def _take_features(rows, directions, features, values):
     """Copy some features, large values being the good ones; updates ``values`` in place."""
     for row in range(rows.shape[0]):
@@ -82,7 +47,7 @@ def _take_features(rows, directions, features, values):
             values[row, place] = directions[features[place]] * rows[row, features[place]]
 
 
-@njit(nogil=True, cache=True)
+@part
 def _add_values(agree, shared, n_pairs, method, absolute, features, sums):
     """Turn the counts of a query into similarities and add them; updates ``sums`` in place."""
     for i in range(features.size):
@@ -98,7 +63,7 @@ def _add_values(agree, shared, n_pairs, method, absolute, features, sums):
             sums[features[i], features[j]] += abs(value) if absolute else value
 
 
-@njit(nogil=True, cache=True)
+@part
 def _cosine(product, square_i, square_j):
     """Product over the lengths of its factors; 0 if one of them is 0."""
     squares = float(square_i) * float(square_j)
@@ -118,7 +83,7 @@ def _count_ones(typing_context, word):
     return types.int64(types.uint64), generate
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def count_by_bits(values, agree, shared):
     """Count the pairs that features order alike, and order at all; updates the last two.
 
@@ -136,11 +101,13 @@ def count_by_bits(values, agree, shared):
     greater = np.empty((n_features, most), np.uint64)
     untied = np.empty((n_features, most), np.uint64)
     word = np.empty((2, n_features), np.uint64)
-    first, second, n_words = 0, 1, 0
+    n_words, first, second = 0, np.int64(0), np.int64(1)  # no literals: they are other types
     while n_left > 0:
         n_pairs = min(n_left, _WORD)
         first, second = _compare_pairs(values, first, second, n_pairs, word[0], word[1])
-        greater[:, n_words], untied[:, n_words] = word[0], word[1]
+        for feature in range(n_features):
+            greater[feature, n_words] = word[0, feature]
+            untied[feature, n_words] = word[1, feature]
         n_words += 1
         n_left -= n_pairs
         if n_words == most or n_left == 0:
@@ -148,7 +115,7 @@ def count_by_bits(values, agree, shared):
             n_words = 0
 
 
-@njit(nogil=True, cache=True)
+@part
 def _compare_pairs(values, first, second, n_pairs, greater, untied):
     """Compare document pairs from ``(first, second)`` on, a bit each; updates the last two.
 
@@ -169,7 +136,7 @@ def _compare_pairs(values, first, second, n_pairs, greater, untied):
     return first, second
 
 
-@njit(nogil=True, cache=True)
+@part
 def _count_words(greater, untied, agree, shared):
     """Add the counts of some document pairs; updates the last two in place."""
     n_features, n_words = greater.shape
@@ -189,7 +156,7 @@ def _count_words(greater, untied, agree, shared):
 # Long lists: sort by one feature, count what the other has out of order (Knight 1966).
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def count_by_sorting(values, agree, shared):
     """Count what :func:`count_by_bits` counts; updates the last two in place.
 
@@ -203,7 +170,7 @@ def count_by_sorting(values, agree, shared):
     for feature in range(n_features):
         n_tied[feature] = _count_ties(block[feature], block_end[feature])
     n_pairs = n * (n - 1) // 2
-    places, sequence, spare = np.empty((3, n), np.int64)
+    places, sequence, spare = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     for i in range(n_features):
         for j in range(i, n_features):
             _sort_by_both(block[i], order[j], block[j], places, sequence)
@@ -214,7 +181,7 @@ def count_by_sorting(values, agree, shared):
             agree[i, j] = shared[i, j] - _count_inversions(sequence, spare)
 
 
-@njit(nogil=True, cache=True)
+@part
 def _rank_features(values, order, block, block_end):
     """Rank the documents by each feature; updates the last three (features, documents) in place.
 
@@ -222,11 +189,12 @@ def _rank_features(values, order, block, block_end):
     document the first rank of its block of equal values, and the rank after the last.
     """
     n, n_features = values.shape
-    spare, tie_end = np.empty((2, n), np.int64)
+    spare, tie_end = np.empty(n, np.int64), np.empty(n, np.int64)
     column, keys = np.empty(n), np.empty((2, n))
     for feature in range(n_features):
         ranked = order[feature]
-        column[:] = values[:, feature]
+        for document in range(n):
+            column[document] = values[document, feature]
         sort_descending(column, ranked, spare, keys)
         mark_ties(column, ranked, tie_end)
         start = 0
@@ -237,7 +205,7 @@ def _rank_features(values, order, block, block_end):
             block_end[feature, ranked[rank]] = tie_end[rank]
 
 
-@njit(nogil=True, cache=True)
+@part
 def _count_ties(block, block_end):
     """Pairs of documents with equal values: each document has the others of its block."""
     n_tied = 0
@@ -246,7 +214,7 @@ def _count_ties(block, block_end):
     return n_tied // 2
 
 
-@njit(nogil=True, cache=True)
+@part
 def _sort_by_both(block_i, order_j, block_j, places, sequence):
     """List ranks by j in the order by i, ties of i by j; updates the last two in place.
 
@@ -261,7 +229,7 @@ def _sort_by_both(block_i, order_j, block_j, places, sequence):
         sequence[place] = block_j[document]
 
 
-@njit(nogil=True, cache=True)
+@part
 def _count_joint_ties(order_i, block_i, sequence):
     """Pairs of documents with equal values of both features, which are neighbors by now."""
     n_tied = before = 0
@@ -272,7 +240,7 @@ def _count_joint_ties(order_i, block_i, sequence):
     return n_tied
 
 
-@njit(nogil=True, cache=True)
+@part
 def _count_inversions(sequence, spare):
     """Pairs of numbers of which the larger comes first; overwrites both arguments.
 
@@ -292,7 +260,7 @@ def _count_inversions(sequence, spare):
     return n_inversions
 
 
-@njit(nogil=True, cache=True)
+@part
 def _sort_run(sequence, start, end):
     """Insertion sort in place; returns the number of inversions: the steps that numbers move."""
     n_moves = 0
@@ -306,7 +274,7 @@ def _sort_run(sequence, start, end):
     return n_moves
 
 
-@njit(nogil=True, cache=True)
+@part
 def _merge_run(source, target, start, middle, end):
     """Merge two sorted runs; updates ``target``, returns the inversions between the runs."""
     left, right, place, n_inversions = start, middle, start, 0
@@ -332,7 +300,7 @@ def _merge_run(source, target, start, middle, end):
 # Ranks
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def multiply_ranks(values, products):
     """Products of centered average ranks of all pairs of features; updates ``products``.
 
@@ -344,7 +312,10 @@ def multiply_ranks(values, products):
     block, block_end = np.empty((n_features, n), np.int64), np.empty((n_features, n), np.int64)
     _rank_features(values, order, block, block_end)
     # The mean of ranks block .. block_end - 1, less the mean of 0 .. n - 1, twice.
-    ranks = block + block_end - n
+    ranks = block
+    for i in range(n_features):
+        for document in range(n):
+            ranks[i, document] += block_end[i, document] - n
     for i in range(n_features):
         ranks_i = ranks[i]
         for j in range(i, n_features):
@@ -353,3 +324,50 @@ def multiply_ranks(values, products):
             for document in range(n):
                 product += ranks_i[document] * ranks_j[document]
             products[i, j] = product
+
+
+def _adds(way):
+    @kernel
+    def add_similarity(X, query_ptr, first, directions, method, absolute, most_by_bits, sums):
+        """Add the similarity of all pairs of features in each query from ``first`` on.
+
+        Updates ``sums`` (features, features) in place, only the upper triangle and the diagonal.
+        Queries of up to ``most_by_bits`` documents per varying feature are counted by bits, longer
+        ones by sorting. Returns the first query that is to be counted the other way, the number of
+        queries if there is none, or -1 if a value of X is not finite; then the sums mean nothing.
+        """
+        n_features, n_queries = X.shape[1], query_ptr.size - 1
+        longest = longest_query(query_ptr, first, n_queries)
+        space, varying = np.empty(longest * n_features), np.empty(n_features, np.int64)
+        # Whole numbers, so that neither the order of documents nor the way of counting matters.
+        agree = np.empty((n_features, n_features), np.int64)
+        shared = np.empty((n_features, n_features), np.int64)
+        for query in range(first, n_queries):
+            start, n = query_ptr[query], query_ptr[query + 1] - query_ptr[query]
+            rows = X[start : start + n]
+            n_varying = _find_varying(rows, varying)
+            if n_varying < 0:
+                return -1
+            if n_varying == 0:
+                continue
+            if way != BY_RANKS and (n <= most_by_bits * n_varying) != (way == BY_BITS):
+                return query
+            # The others, a fifth of the features in a query of LETOR's MQ2008, are 0 similar to
+            # all.
+            values = space[: n * n_varying].reshape(n, n_varying)
+            _take_features(rows, directions, varying[:n_varying], values)
+            if way == BY_RANKS:
+                multiply_ranks(values, agree)
+            elif way == BY_BITS:
+                count_by_bits(values, agree, shared)
+            else:
+                count_by_sorting(values, agree, shared)
+            n_pairs = n * (n - 1) // 2
+            _add_values(agree, shared, n_pairs, method, absolute, varying[:n_varying], sums)
+        return n_queries
+
+    return add_similarity
+
+
+# A kernel for each way of counting, so that only what is used is compiled.
+add_similarity = [_adds(way) for way in (BY_BITS, BY_SORTING, BY_RANKS)]

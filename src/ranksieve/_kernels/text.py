@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ranksieve._kernels.compiling import njit
+from ranksieve._kernels.compiling import kernel, part
 from ranksieve._kernels.decimal import BAD, HARD, OK, parse_number
 
 # Why a line is refused. The caller turns the code and the place into a message.
@@ -27,24 +27,24 @@ _INC = np.frombuffer(b" inc =", dtype=np.uint8)
 _NULL = np.frombuffer(b"NULL", dtype=np.uint8)  # LETOR 3's word for a missing value
 
 
-@njit(nogil=True, cache=True, inline="always")
+@part
 def _is_blank(byte):
     return byte == np.uint8(32) or byte == np.uint8(9) or byte == np.uint8(13)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@part
 def _ends_token(byte):
     return _is_blank(byte) or byte == _NEWLINE or byte == _HASH
 
 
-@njit(nogil=True, cache=True, inline="always")
+@part
 def _skip_blanks(text, at):
     while _is_blank(text[at]):
         at += 1
     return at
 
 
-@njit(nogil=True, cache=True)
+@part
 def _starts_with(text, at, word):
     for letter in word:
         if text[at] != letter:
@@ -53,7 +53,7 @@ def _starts_with(text, at, word):
     return True
 
 
-@njit(nogil=True, cache=True)
+@part
 def _same_bytes(text, start, end, other_start, other_end):
     if end - start != other_end - other_start:
         return False
@@ -63,7 +63,7 @@ def _same_bytes(text, start, end, other_start, other_end):
     return True
 
 
-@njit(nogil=True, cache=True)
+@part
 def _document_id(text, start, end):
     """Part of a comment that names the document: all, or X in LETOR's 'docid = X inc = ...'."""
     start = _skip_blanks(text, start)
@@ -80,13 +80,13 @@ def _document_id(text, start, end):
     return start, max(start, end)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@part
 def _note(spans, count, first, start, end):
     spans[count, 0], spans[count, 1], spans[count, 2] = first, start, end
     return count + 1
 
 
-@njit(nogil=True, cache=True)
+@part
 def _parse_label(text, at, table, row, labels, hard, n_hard):
     """Label of a row: (error, position after it or of the error, hard numbers so far)."""
     start = at
@@ -101,7 +101,7 @@ def _parse_label(text, at, table, row, labels, hard, n_hard):
     return NO_ERROR, at, n_hard
 
 
-@njit(nogil=True, cache=True)
+@part
 def _parse_query(text, at, row, line, runs, n_runs):
     """Query id of a row: (error, position, runs so far); a new id starts a new run."""
     at = _skip_blanks(text, at)
@@ -120,7 +120,7 @@ def _parse_query(text, at, row, line, runs, n_runs):
     return NO_ERROR, at, n_runs
 
 
-@njit(nogil=True, cache=True, inline="always")
+@part
 def _parse_index(text, at):
     """Digits as a number that stops growing beyond the largest index: (index, position)."""
     index = 0
@@ -131,7 +131,7 @@ def _parse_index(text, at):
     return index, at
 
 
-@njit(nogil=True, cache=True, inline="always")
+@part
 def _check_index(index, previous, first_index, last_index):
     if index < first_index:
         return INDEX_TOO_SMALL
@@ -144,7 +144,7 @@ def _check_index(index, previous, first_index, last_index):
     return NO_ERROR
 
 
-@njit(nogil=True, cache=True)
+@part
 def _parse_pairs(text, at, bounds, table, indices, values, n_entries, hard, n_hard):
     """Pairs index:value up to a comment or the end of the line.
 
@@ -179,14 +179,14 @@ def _parse_pairs(text, at, bounds, table, indices, values, n_entries, hard, n_ha
         n_entries += value != 0.0 or np.signbit(value)  # zeros are overwritten by the next entry
 
 
-@njit(nogil=True, cache=True, inline="always")
+@part
 def _line_end(text, at):
     while text[at] != _NEWLINE:
         at += 1
     return at
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def parse_lines(
     text, bounds, table, labels, row_ptr, names, name_ptr, runs, indices, values, hard, remarks
 ):
@@ -212,7 +212,8 @@ def parse_lines(
     -------
     (rows, runs, hard, remarks, lines), width, error, position of the error
     """
-    n_rows = n_runs = n_hard = n_remarks = n_entries = n_lines = width = at = 0
+    zero = np.int64(0)  # not a literal, which is a type of its own
+    n_rows = n_runs = n_hard = n_remarks = n_entries = n_lines = width = at = zero
     error = NO_ERROR
     row_ptr[0] = name_ptr[0] = 0
     while at < text.size:
@@ -251,7 +252,7 @@ def parse_lines(
     return (n_rows, n_runs, n_hard, n_remarks, n_lines), width, error, at
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def fill_dense(row_ptr, indices, values, out):
     """Scatter sparse rows into ``out``, which is zero."""
     for row in range(out.shape[0]):

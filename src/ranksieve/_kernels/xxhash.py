@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from ranksieve._kernels.compiling import njit
+from ranksieve._kernels.compiling import kernel
 
 _PRIME_1 = np.uint64(11400714785074694791)
 _PRIME_2 = np.uint64(14029467366897019727)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def mix(state, words):
     """Mix 64-bit words, as many as a multiple of 4, into the four words of the state in place."""
     for first in range(0, words.size, 4):

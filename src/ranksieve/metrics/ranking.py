@@ -61,9 +61,8 @@ class Prepared:
         """Value of each query."""
         out = np.empty(len(ranking.query_ptr) - 1)
         over_queries(
-            kernel.measure_queries,
+            kernel.measure_queries[self.kind],
             ranking.query_ptr,
-            self.kind,
             self.worth,
             ranking.order,
             ranking.tie_end,
@@ -98,9 +97,8 @@ class Prepared:
         """
         n_queries = len(query_ptr) - 1
         return bool(
-            add_importance(
+            add_importance[self.kind](
                 X,
-                self.kind,
                 self.worth[first_row : first_row + len(X)],
                 self.discounts,
                 self.norm,

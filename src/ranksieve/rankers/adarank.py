@@ -74,10 +74,9 @@ class QueryValues:
         values = np.empty((len(block.query_ptr) - 1, block.X.shape[1]))
         all_finite = True
         for chunk in chunks(block):
-            all_finite &= feature_values(
+            all_finite &= feature_values[prepared.kind](
                 chunk.X,
                 sign,
-                prepared.kind,
                 prepared.worth[chunk.rows],
                 prepared.discounts,
                 prepared.norm,

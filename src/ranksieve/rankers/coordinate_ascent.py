@@ -96,12 +96,11 @@ class Trials:
         """Sums over queries of the measure, had the weight of a feature changed by each delta."""
         prepared = self.measured.prepared
         sums = np.zeros(len(deltas))
-        add_trials(
+        add_trials[prepared.kind](
             self.columns[feature],
             self.scores,
             deltas,
             n_steps,
-            prepared.kind,
             prepared.worth,
             prepared.discounts,
             prepared.norm,
