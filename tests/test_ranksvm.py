@@ -63,7 +63,8 @@ class TestKernels:
         y, z, qid = example
         values = np.random.default_rng(seed).normal(size=len(y))
         ptr = np.append(np.unique(qid, return_index=True)[1], len(y))
-        levels, order, reach = np.zeros((3, len(y)), dtype=np.int32)
+        levels, reach = np.zeros((2, len(y)), dtype=np.int32)
+        order = np.zeros(len(y), dtype=np.int64)
         n_levels, n_pairs = np.zeros((2, len(ptr) - 1), dtype=np.int64)
         worse, better, sums, others = np.empty((4, len(y)))
         number_levels(y, ptr, levels, n_levels, n_pairs)

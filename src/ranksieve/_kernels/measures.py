@@ -9,7 +9,7 @@ over all their orders. A block of one document has just one.
 import numpy as np
 
 from ranksieve._kernels.compiling import inlined, kernel, part
-from ranksieve._kernels.ranking import longest_query
+from ranksieve._kernels.ranking import longest_query, sort_descending
 
 DCG = 0
 MEAN_NDCG = 1
@@ -229,14 +229,22 @@ def _measures(kind):
 measure_queries = [_measures(kind) for kind in KINDS]
 
 
+@part
+def _sort_values(values, best, order, spare, keys):
+    """Write all values to ``best``, descending; the last three are scratch."""
+    sort_descending(values, order, spare, keys)
+    for rank in range(values.size):
+        best[rank] = values[order[rank]]
+
+
 _FEW = 64  # of which the largest are found by insertion faster than by sorting all
 
 
 @part
-def _largest(values, k, best):
+def _largest(values, k, best, order, spare, keys):
     """Write the ``k`` largest values to ``best``, descending; returns how many there are."""
     if k > _FEW:
-        best[: values.size] = np.sort(values)[::-1]
+        _sort_values(values, best, order[: values.size], spare, keys)
         return min(k, values.size)
     found = 0
     for value in values:
@@ -254,9 +262,12 @@ def _largest(values, k, best):
 @kernel
 def ideal_dcg(worth, discounts, cutoff, query_ptr, out, first, last):
     """DCG of each query's best order; updates ``out`` (queries,) in place."""
-    best = np.empty(max(_FEW, longest_query(query_ptr, first, last)))
+    longest = longest_query(query_ptr, first, last)
+    best, keys = np.empty(max(_FEW, longest)), np.empty((2, longest))
+    order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
     for query in range(first, last):
-        found = _largest(worth[query_ptr[query] : query_ptr[query + 1]], cutoff, best)
+        values = worth[query_ptr[query] : query_ptr[query + 1]]
+        found = _largest(values, cutoff, best, order, spare, keys)
         total = 0.0
         for rank in range(found):
             total += best[rank] * discounts[rank]
@@ -266,11 +277,14 @@ def ideal_dcg(worth, discounts, cutoff, query_ptr, out, first, last):
 @kernel
 def ideal_curve(worth, discounts, query_ptr, out, first, last):
     """DCG of each query's best order after every rank; updates ``out`` (rows,) in place."""
+    longest = longest_query(query_ptr, first, last)
+    best, keys = np.empty(longest), np.empty((2, longest))
+    order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
     for query in range(first, last):
-        start = query_ptr[query]
-        best = np.sort(worth[start : query_ptr[query + 1]])[::-1]
+        start, n = query_ptr[query], query_ptr[query + 1] - query_ptr[query]
+        _sort_values(worth[start : start + n], best, order[:n], spare, keys)
         total = 0.0
-        for rank in range(best.size):
+        for rank in range(n):
             total += best[rank] * discounts[rank]
             out[start + rank] = total
 
@@ -281,13 +295,17 @@ def dense_ranks(labels, query_ptr, ranks, n_pairs, first, last):
 
     Updates ``ranks`` (rows,) and ``n_pairs`` (queries,) in place.
     """
+    longest = longest_query(query_ptr, first, last)
+    order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    keys = np.empty((2, longest))
     for query in range(first, last):
         start, end = query_ptr[query], query_ptr[query + 1]
-        ascending = np.argsort(labels[start:end])
+        descending = order[: end - start]
+        sort_descending(labels[start:end], descending, spare, keys)
         rank = below = equal = 0
-        for place in range(ascending.size):
-            row = start + ascending[place]
-            if place > 0 and labels[row] > labels[start + ascending[place - 1]]:
+        for place in range(end - start - 1, -1, -1):
+            row = start + descending[place]
+            if place + 1 < end - start and labels[row] > labels[start + descending[place + 1]]:
                 rank += 1
                 below += equal
                 equal = 0

@@ -23,7 +23,7 @@ def number_levels(y, query_ptr, levels, n_levels, n_pairs):
     """Number the labels of each query and count its pairs; updates the last three in place."""
     n_queries = query_ptr.size - 1
     longest = longest_query(query_ptr, 0, n_queries)
-    order, spare = np.empty(longest, dtype=np.int32), np.empty(longest, dtype=np.int32)
+    order, spare = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.int64)
     keys = np.empty((2, longest))
     for query in range(n_queries):
         start, end = query_ptr[query], query_ptr[query + 1]

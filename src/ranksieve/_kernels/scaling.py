@@ -49,8 +49,8 @@ def _set_unit_map(low, high, maps, feature):
 
 @part
 def _find_ranges(block, low, high):
-    low[:] = block[0]
-    high[:] = block[0]
+    for feature in range(block.shape[1]):
+        low[feature] = high[feature] = block[0, feature]
     for row in range(1, block.shape[0]):
         for feature in range(block.shape[1]):
             low[feature] = min(low[feature], block[row, feature])
@@ -65,8 +65,9 @@ def _find_moments(block, maps, total):
     for row in range(block.shape[0]):
         for feature in range(block.shape[1]):
             total[feature] += _scaled(np.float64(block[row, feature]), maps, feature)
-    mean[:] = total / block.shape[0]
-    total[:] = 0.0
+    for feature in range(block.shape[1]):
+        mean[feature] = total[feature] / block.shape[0]
+        total[feature] = 0.0
     for row in range(block.shape[0]):
         for feature in range(block.shape[1]):
             total[feature] += _scaled(np.float64(block[row, feature]), maps, feature) ** 2

@@ -151,7 +151,7 @@ def _parse_pairs(text, at, bounds, table, indices, values, n_entries, hard, n_ha
     Returns (error, position, entries so far, hard numbers so far, last index).
     """
     first_index, last_index = bounds
-    previous = -1
+    previous = np.int64(-1)
     while True:
         at = _skip_blanks(text, at)
         if text[at] == _NEWLINE or text[at] == _HASH:

@@ -133,9 +133,12 @@ def _write_file(
     sources: list[Path], destination: Path, kept: Selection | None, scale: str, **how: Any
 ) -> Source:
     from ranksieve.io import write_data
-    from ranksieve.preprocessing import scaled_within_queries
 
-    data = scaled_within_queries(load(sources, **how), scale)
+    data = load(sources, **how)
+    if scale != "none":  # scikit-learn, which scalers are made of, takes seconds to import
+        from ranksieve.preprocessing import scaled_within_queries
+
+        data = scaled_within_queries(data, scale)
     if kept is not None:
         kept.check_fits(data.n_features, data.feature_names, sources[0])
         data = data.take_features(kept.columns)

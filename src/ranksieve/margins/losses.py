@@ -38,7 +38,7 @@ class Pairs:
         self.levels = np.empty(n_rows, dtype=np.int32)
         self.n_levels, self.n_pairs = np.empty((2, n_queries), dtype=np.int64)
         number_levels(block.y, self.query_ptr, self.levels, self.n_levels, self.n_pairs)
-        self.order, self.reach = np.zeros((2, n_rows), dtype=np.int32)
+        self.order, self.reach = np.zeros(n_rows, dtype=np.int64), np.zeros(n_rows, dtype=np.int32)
         self.worse, self.better, self.sums = np.empty((3, n_rows))
         self.pairs = self.query_ptr, self.levels, self.n_levels, self.order, self.reach
         weights = np.ones(n_queries)
