@@ -20,7 +20,14 @@ _HEAD = {
     "scale": str,
     "folds": list,
 }
-_FOLD = {"fingerprint": str, "train": int, "vali": int, "test": list, "features": list}
+_FOLD = {
+    "fingerprint": str,
+    "train": int,
+    "vali": int,
+    "test": list,
+    "features": list,
+    "file_order": dict,
+}
 _SELECTION = {"features": list, "seconds": float}
 _TRAINING = {
     "parameters": dict,
@@ -99,6 +106,13 @@ def _check_fold(result: Any) -> None:
         raise ValueError("'test' should be a list of queries")
     if not result["features"] or not all(type(name) is str for name in result["features"]):
         raise ValueError("'features' should be a list of names")
+    for measure, columns in result["file_order"].items():
+        if type(columns) is not list or len(columns) != 2:
+            raise ValueError(f"'file_order' should have two lists of values of {measure}")
+        for values in columns:
+            _check_values(values, measure, "file_order")
+            if len(values) != len(result["test"]):
+                raise ValueError(f"'file_order' should have a value of {measure} for each query")
 
 
 def _check_training(result: Any, measures: list[str]) -> None:
@@ -110,10 +124,14 @@ def _check_training(result: Any, measures: list[str]) -> None:
     if result["test"].keys() != set(measures):
         raise ValueError(f"'test' should have {', '.join(measures)}")
     for measure, values in result["test"].items():
-        # The name of a measure may say that queries without relevant documents have another value.
-        low, high = (-_FAR, _FAR) if "empty" in measure else (-_ROUNDING, 1 + _ROUNDING)
-        if type(values) is not list or not all(_is_number(value, low, high) for value in values):
-            raise ValueError(f"'test' should have a list of values of {measure}")
+        _check_values(values, measure, "test")
+
+
+def _check_values(values: Any, measure: str, name: str) -> None:
+    # The name of a measure may say that queries without relevant documents have another value.
+    low, high = (-_FAR, _FAR) if "empty" in measure else (-_ROUNDING, 1 + _ROUNDING)
+    if type(values) is not list or not all(_is_number(value, low, high) for value in values):
+        raise ValueError(f"{name!r} should have a list of values of {measure}")
 
 
 def _check_features(features: list[Any]) -> None:

@@ -197,9 +197,7 @@ def load_study(directory: str | os.PathLike[str]) -> StudyResult:
 def _result(plan: Plan, ledger: Ledger, title: str) -> StudyResult:
     known = ledger.folds()
     folds = [
-        FoldSummary(
-            name, record["train"], record["vali"], record["test"], record.get("file_order", {})
-        )
+        FoldSummary(name, record["train"], record["vali"], record["test"], record["file_order"])
         for name, record in known.items()
     ]
     names = next(iter(known.values()))["features"]
