@@ -201,6 +201,18 @@ def test_a_report_shows_what_its_own_selectors_saw(letor_file, tmp_path, capsys)
     ]
 
 
+def test_lack_of_memory_is_told_and_what_is_finished_is_kept(letor_file, tmp_path, capsys):
+    out = tmp_path / "study"
+    common = (*OPTIONS, "--no-figures", "--out", out)
+    run("compare", letor_file, "--selectors", "top", *common)
+    finished = (out / "ledger.jsonl").read_bytes()
+    message = rf"error: out of memory \(Unable to allocate .*\); what is finished is kept in {out}"
+    with pytest.raises(SystemExit, match=message):
+        run("compare", letor_file, "--selectors", "ig", "--param", f"ig.n_bins={10**14}", *common)
+    assert (out / "ledger.jsonl").read_bytes().startswith(finished)
+    run("report", out)
+
+
 def test_one_of_a_thing_is_told_as_one(letor_file, tmp_path, capsys):
     out = tmp_path / "study"
     only = ("--measures", "map", "--no-figures", "--out", out)

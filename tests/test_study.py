@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from ranksieve.data import DataError
 from ranksieve.io.record_log import checksum
 from ranksieve.metrics import evaluate
 from ranksieve.rankers.registry import RANKERS, make_ranker
+from ranksieve.report import write_report
 from ranksieve.selectors.registry import METHODS, make_selector
 from ranksieve.splits import query_kfold
 from ranksieve.study import Plan, Protocol, Study, StudyFold, compare_with, load_study
@@ -318,6 +320,91 @@ def test_two_processes_work_on_one_study(letor_file, tmp_path, undisturbed):
     lines = (out / "ledger.jsonl").read_text().splitlines()
     cells = [json.dumps(json.loads(line)["cell"]) for line in lines[1:]]
     assert len(cells) == len(set(cells))
+
+
+def test_a_study_that_is_terminated_says_how_to_go_on(letor_file, tmp_path, undisturbed):
+    out = tmp_path / "terminated"
+    process = subprocess.Popen(
+        command(letor_file, out), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    wait_for_lines(out / "ledger.jsonl", 40, process)
+    process.send_signal(signal.SIGTERM)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert f"what is finished is kept in {out}" in told
+    assert "go on with the same command" in told
+    assert "Traceback" not in told
+    assert {path.name for path in out.iterdir()} <= {"ledger.jsonl", "study.toml"}
+    subprocess.run(command(letor_file, out), check=True, capture_output=True)
+    assert without_times(load_study(out)) == undisturbed
+
+
+@contextmanager
+def cluster_of_processes(directory):
+    """A Dask scheduler and a worker, as processes; gives its address and both."""
+    told = directory / "scheduler.json"
+    told.unlink(missing_ok=True)
+    options = ["--scheduler-file", str(told), "--no-dashboard"]
+    scheduler = started("scheduler", *options, "--port", "0", "--host", "127.0.0.1")
+    place = ("--local-directory", str(directory))
+    worker = started("worker", *options, "--nthreads", "1", "--no-nanny", *place)
+    try:
+        until = time.monotonic() + 120
+        while not told.exists() or not told.read_text().endswith("}"):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        address = json.loads(told.read_text())["address"]
+        yield address, {"scheduler": scheduler, "worker": worker}
+    finally:
+        for process in (worker, scheduler):
+            process.kill()
+            process.wait()
+
+
+def started(role, *options):
+    code = f"from distributed.cli.dask_{role} import main; main()"
+    quiet = dict(stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return subprocess.Popen([sys.executable, "-c", code, *options], **quiet)
+
+
+def test_a_lost_cluster_is_told_and_the_study_goes_on(letor_file, tmp_path, undisturbed):
+    out = tmp_path / "lost"
+    for lost, n_lines in (("worker", 10), ("scheduler", 50)):
+        with cluster_of_processes(tmp_path) as (address, processes):
+            process = subprocess.Popen(
+                [*command(letor_file, out), "--dask", address],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            wait_for_lines(out / "ledger.jsonl", n_lines, process)
+            processes[lost].kill()
+            _, told = process.communicate(timeout=120)
+        assert process.returncode == 1
+        assert "error: Fold" in told
+        assert "the Dask cluster was lost" in told
+        assert "go on with the same command" in told
+        assert "Traceback" not in told
+    subprocess.run(command(letor_file, out), check=True, capture_output=True)
+    assert without_times(load_study(out)) == undisturbed
+
+
+def test_directories_may_be_links(letor_file, tmp_path, undisturbed):
+    (tmp_path / "elsewhere" / "tables").mkdir(parents=True)
+    (tmp_path / "more").mkdir()
+    out = tmp_path / "link"
+    out.symlink_to(tmp_path / "elsewhere")
+    (out / "tables").rmdir()
+    (out / "tables").symlink_to(tmp_path / "more")
+    subprocess.run(command(letor_file, out), check=True, capture_output=True)
+    assert without_times(load_study(out)) == undisturbed
+    assert (tmp_path / "more" / "comparison-rankrls.md").is_file()
+    assert out.is_symlink()
+    assert (out / "tables").is_symlink()
+    (out / "tables").unlink()
+    (out / "tables").symlink_to(tmp_path / "nowhere" / "tables")
+    with pytest.raises(DataError, match="tables: cannot be made"):
+        write_report(load_study(out), out, figures=False)
 
 
 def test_cells_run_on_a_cluster(data):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from contextlib import ExitStack
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -164,35 +167,75 @@ def _compare(
     dask: str | None,
     workers: int | None,
 ) -> None:
+    from ranksieve.data import DataError
     from ranksieve.progress import progress_bar
     from ranksieve.report import show_report, write_data_figures, write_report
     from ranksieve.study import Study
 
     try:
-        with progress_bar(), ExitStack() as stack:
+        with _termination_as_interrupt(), progress_bar(), ExitStack() as stack:
             study = Study(source, out=out, read_options=how, **wanted)
             client = None
             if dask is not None or workers is not None:
+                import logging
+
                 from ranksieve.engine.dask import connect
 
+                logging.getLogger("distributed").setLevel(logging.CRITICAL)  # we tell what is lost
                 client = stack.enter_context(connect(dask, workers))
             result = study.run(client)
             if not no_figures:
                 write_data_figures(study, out)
             write_report(result, out, figures=not no_figures)
-    except KeyboardInterrupt:
-        _say_how_to_go_on(out)
+    except KeyboardInterrupt as stopped:
+        _say_how_to_go_on(
+            out, signal.SIGTERM if isinstance(stopped, _Terminated) else signal.SIGINT
+        )
+    except Exception as error:
+        if not _is_lack_of_memory(error):
+            raise
+        raise DataError(
+            f"out of memory ({error or 'no more to be had'}); what is finished is kept in {out}: "
+            "go on with the same command, with more memory or fewer cores"
+        ) from None
     show_report(result, out)
 
 
-def _say_how_to_go_on(out: Path) -> NoReturn:
+def _is_lack_of_memory(error: Exception) -> bool:
+    """Also where Python, or a library in C++, does not say so."""
+    told = ("can't start new thread", "std::bad_alloc")
+    return isinstance(error, MemoryError) or any(text in str(error) for text in told)
+
+
+class _Terminated(KeyboardInterrupt):
+    """The program was asked to end, as batch systems do."""
+
+
+@contextmanager
+def _termination_as_interrupt() -> Iterator[None]:
+    """Let SIGTERM end the program as Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # where no signals arrive
+        return
+
+    def stop(*_: Any) -> NoReturn:
+        raise _Terminated
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _say_how_to_go_on(out: Path, reason: signal.Signals) -> NoReturn:
     """End the program at once: threads within a cell cannot be interrupted, nor need they be."""
     kept = on_one_line(str(out))
     sys.stderr.write(
         f"\nstopped; what is finished is kept in {kept}\ngo on with the same command\n"
     )
     sys.stderr.flush()
-    os._exit(130)
+    os._exit(128 + reason)
 
 
 def _leave_out_others(wanted: dict[str, Any]) -> None:

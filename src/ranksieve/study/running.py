@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any
 
+from ranksieve.data import DataError
 from ranksieve.progress import listen
 from ranksieve.study.cells import Cell
 from ranksieve.study.protocols import StudyFold
 from ranksieve.study.records import Record
 from ranksieve.threads import limit_blas_threads, limit_threads, thread_count
+
+_KEPT = "What is finished is kept: go on with the same command."
 
 
 class LocalRunner:
@@ -44,13 +47,26 @@ class DaskRunner:
 
     @contextmanager
     def on(self, fold: StudyFold) -> Iterator[_Started]:
-        """Send a fold to the workers."""
-        there = self.client.scatter(fold, broadcast=True, hash=False)
-        # Twice as many as can run at a time, so that no worker waits for us.
-        most = 2 * sum(self.client.nthreads().values())
-        yield _Started(
-            lambda cell: self.client.submit(_run_on_worker, there, cell, pure=False), most
-        )
+        """Send a fold to the workers; a DataError if the cluster is lost."""
+        from distributed import KilledWorker
+
+        try:
+            there = self.client.scatter(fold, broadcast=True, hash=False)
+            # Twice as many as can run at a time, so that no worker waits for us.
+            most = 2 * sum(self.client.nthreads().values())
+            yield _Started(
+                lambda cell: self.client.submit(_run_on_worker, there, cell, pure=False), most
+            )
+        except KilledWorker as error:
+            raise DataError(
+                f"{fold.name}: a cell was tried several times, and each time its Dask worker died; "
+                f"the logs of the cluster say why (too little memory?). {_KEPT}"
+            ) from error
+        except (CancelledError, OSError) as error:
+            reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(":")
+            raise DataError(
+                f"{fold.name}: the Dask cluster was lost ({reason}). {_KEPT}"
+            ) from error
 
 
 class _Started:
