@@ -349,6 +349,21 @@ def test_help_imports_nothing_heavy():
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def test_convert_does_without_scikit_learn(tmp_path):
+    (tmp_path / "a.txt").write_text("1 qid:1 1:2\n0 qid:1 1:3\n")
+    code = (
+        "import sys\n"
+        "from ranksieve.cli import main\n"
+        "try:\n    main(['convert', 'a.txt', 'b.txt'])\nexcept SystemExit:\n    pass\n"
+        "print('sklearn' in sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.stdout.splitlines()[-1] == "False"
+    assert (tmp_path / "b.txt").is_file()
+
+
 def test_progress_bar_only_on_a_terminal(text_file, tmp_path):
     pty = pytest.importorskip("pty", reason="pseudo-terminals are a Unix matter")
     big = tmp_path / "big.txt"

@@ -6,22 +6,24 @@ Every loss takes the documents of a query by descending label:
 - ``worse`` (n,): for each document, the place of the first one with a smaller label, or n;
 - ``target`` (n,): what the loss needs of the labels, prepared once;
 
-writes its derivatives to ``gradient`` (n,), and returns its value. ``order`` and ``spare`` (n,),
-``keys`` (2, n) are scratch. A further loss is such a function and a line of :func:`query_loss`.
+writes its derivatives to ``gradient`` (n,), and returns its value. ``order`` (n,), ``spare`` (n or
+more) and ``keys`` (2, n or more) are scratch. A further loss is such a function, a number and a
+line of :func:`query_loss`.
 """
 
 import numpy as np
 
-from ranksieve._kernels.compiling import kernel
+from ranksieve._kernels.compiling import inlined, kernel, part
 from ranksieve._kernels.ranking import longest_query, sort_descending
 
 RANKNET = 0
 LISTNET = 1
 LISTMLE = 2
 LAMBDARANK = 3
+KINDS = range(4)
 
 
-@kernel
+@part
 def ranknet(scores, worse, gradient):
     """Sum over pairs of log(1 + exp(worse - better)): O(n^2)."""
     gradient[:] = 0.0
@@ -40,7 +42,7 @@ def ranknet(scores, worse, gradient):
     return total
 
 
-@kernel
+@part
 def lambdarank(scores, worse, target, gradient, order, spare, keys):
     """RankNet's loss, each pair times what swapping its ranks would change NDCG: O(n^2).
 
@@ -68,7 +70,7 @@ def lambdarank(scores, worse, target, gradient, order, spare, keys):
     return total
 
 
-@kernel
+@part
 def listnet(scores, target, gradient):
     """Cross entropy of the softmax of scores and ``target``, that of labels: O(n)."""
     largest = scores.max()
@@ -82,7 +84,7 @@ def listnet(scores, target, gradient):
     return np.log(total) - agreement
 
 
-@kernel
+@part
 def listmle(scores, worse, gradient, keys):
     """Minus the log likelihood of the order of labels (Plackett-Luce): O(n).
 
@@ -118,9 +120,9 @@ def listmle(scores, worse, gradient, keys):
     return total
 
 
-@kernel
+@inlined
 def query_loss(kind, scores, worse, target, gradient, order, spare, keys):
-    """Loss of one query by its number; updates ``gradient`` in place."""
+    """Loss of one query; updates ``gradient``. A kernel is compiled for one ``kind``."""
     if kind == RANKNET:
         return ranknet(scores, worse, gradient)
     if kind == LISTNET:
@@ -130,43 +132,49 @@ def query_loss(kind, scores, worse, target, gradient, order, spare, keys):
     return lambdarank(scores, worse, target, gradient, order, spare, keys)
 
 
-@kernel
-def query_losses(
-    kind, scores, score_ptr, queries, query_ptr, order, worse, target, weights,
-    gradient, losses, first, last,
-):  # fmt: skip
-    """Weighted losses of some queries; updates ``gradient`` and ``losses`` in place.
+def _losses(kind):
+    @kernel
+    def query_losses(
+        scores, score_ptr, queries, query_ptr, order, worse, target, weights,
+        gradient, losses, first, last,
+    ):  # fmt: skip
+        """Weighted losses of some queries; updates ``gradient`` and ``losses`` in place.
 
-    The k-th of them is ``queries[k]``; its scores and gradient are at
-    ``score_ptr[k]:score_ptr[k + 1]``, in row order. ``order`` (rows of the block, counted within
-    the query), ``worse`` and ``target`` are by descending label, at the query's rows of the
-    block; ``weights`` (queries of the block). A query of equal labels, or of weight 0, has loss
-    and gradient 0.
-    """
-    longest = longest_query(score_ptr, first, last)
-    sorted_scores, slopes = np.empty(longest), np.empty(longest)
-    ranked, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
-    keys = np.empty((2, longest))
-    for k in range(first, last):
-        start, n = score_ptr[k], score_ptr[k + 1] - score_ptr[k]
-        constants = slice(query_ptr[queries[k]], query_ptr[queries[k]] + n)
-        weight = weights[queries[k]]
-        if weight == 0.0 or worse[constants.start] == n:
-            gradient[start : start + n] = 0.0
-            losses[k] = 0.0
-            continue
-        by_label = order[constants]
-        for place in range(n):
-            sorted_scores[place] = scores[start + by_label[place]]
-        losses[k] = weight * query_loss(
-            kind,
-            sorted_scores[:n],
-            worse[constants],
-            target[constants],
-            slopes[:n],
-            ranked[:n],
-            spare[:n],
-            keys[:, :n],
-        )
-        for place in range(n):
-            gradient[start + by_label[place]] = weight * slopes[place]
+        The k-th of them is ``queries[k]``; its scores and gradient are at
+        ``score_ptr[k]:score_ptr[k + 1]``, in row order. ``order`` (rows of the block, counted
+        within the query), ``worse`` and ``target`` are by descending label, at the query's rows of
+        the block; ``weights`` (queries of the block). A query of equal labels, or of weight 0, has
+        loss and gradient 0.
+        """
+        longest = longest_query(score_ptr, first, last)
+        sorted_scores, slopes = np.empty(longest), np.empty(longest)
+        ranked, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
+        keys = np.empty((2, longest))
+        for k in range(first, last):
+            start, n = score_ptr[k], score_ptr[k + 1] - score_ptr[k]
+            constants = slice(query_ptr[queries[k]], query_ptr[queries[k]] + n)
+            weight = weights[queries[k]]
+            if weight == 0.0 or worse[constants.start] == n:
+                gradient[start : start + n] = 0.0
+                losses[k] = 0.0
+                continue
+            by_label = order[constants]
+            for place in range(n):
+                sorted_scores[place] = scores[start + by_label[place]]
+            losses[k] = weight * query_loss(
+                kind,
+                sorted_scores[:n],
+                worse[constants],
+                target[constants],
+                slopes[:n],
+                ranked[:n],
+                spare,
+                keys,
+            )
+            for place in range(n):
+                gradient[start + by_label[place]] = weight * slopes[place]
+
+    return query_losses
+
+
+query_losses = [_losses(kind) for kind in KINDS]

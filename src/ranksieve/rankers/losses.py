@@ -70,9 +70,8 @@ class PreparedLoss:
             score_ptr = self.query_ptr
         gradient, losses = np.empty(len(scores)), np.empty(len(queries))
         over_queries(
-            kernel.query_losses,
+            kernel.query_losses[self.kind],
             score_ptr,
-            self.kind,
             scores,
             score_ptr,
             queries,
