@@ -6,9 +6,12 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 import tracemalloc
+from contextlib import contextmanager
 from itertools import pairwise
 
 import numpy as np
@@ -535,6 +538,71 @@ def test_an_interruption_leaves_the_old_shards_and_nothing_else(stored, stop):
         write_shards(pieces(), directory, shard_bytes=1, overwrite=True)
     assert files_of(directory) == before
     assert os.listdir(directory.parent) == [directory.name]
+
+
+# A background job of a shell may have been told to ignore interrupts.
+CONVERT = """
+import signal
+from ranksieve.cli import main
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+main()
+"""
+
+
+@contextmanager
+def conversion_under_way(folder):
+    """A process that converts text, which ends with the block."""
+    os.mkfifo(folder / "pipe")
+    command = [sys.executable, "-c", CONVERT, "convert", folder / "pipe", folder / "data"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with open(folder / "pipe", "w") as pipe:
+        pipe.write("0 qid:1 1:1\n")
+        pipe.flush()
+        while process.poll() is None and not list(folder.glob(".data.*.partial")):
+            time.sleep(0.01)
+        yield process
+
+
+def test_a_killed_conversion_is_cleared_away_by_the_next(text, tmp_path):
+    for stop in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
+        folder = tmp_path / stop.name
+        folder.mkdir()
+        with conversion_under_way(folder) as process:
+            process.send_signal(stop)
+            process.communicate()
+        assert process.returncode != 0
+        with pytest.raises(DataError, match="data: no such directory"):
+            open_shards(folder / "data")
+        for leftover in folder.glob(".data.*.partial"):
+            with pytest.raises(DataError, match="partial: half-written"):
+                open_shards(leftover)
+        assert stop != signal.SIGKILL or list(folder.glob(".data.*.partial"))
+        (folder / f".data.{'0' * 12}.partial").mkdir()
+        precious = folder / f".data.{'1' * 12}.partial"
+        precious.mkdir()
+        (precious / "letter").write_text("precious")
+        convert_to_shards(text("0 qid:1 1:1\n"), folder / "data")
+        assert sorted(os.listdir(folder)) == [precious.name, "data", "pipe"]
+
+
+def test_a_conversion_under_way_is_left_alone(text, tmp_path):
+    with conversion_under_way(tmp_path) as process:
+        convert_to_shards(text("0 qid:1 1:1\n"), tmp_path / "data")
+        assert len(list(tmp_path.glob(".data.*.partial"))) == 1
+    _, said = process.communicate()
+    assert process.returncode == 1
+    assert "data: is not empty; pass overwrite=True" in said
+    assert sorted(os.listdir(tmp_path)) == ["data", "data.txt", "pipe"]
+
+
+def test_shards_that_a_killed_run_had_set_aside_come_back(stored):
+    directory, data = stored
+    os.rename(directory, directory.with_name(f".stored.{'a' * 12}.old"))
+    with pytest.raises(DataError, match="is not empty; pass overwrite=True"):
+        write_shards(data, directory)
+    assert_identical(data, read_back(directory))
+    assert os.listdir(directory.parent) == ["stored"]
 
 
 def test_a_full_directory_is_replaced_only_on_request(stored):

@@ -48,9 +48,10 @@ def line_chunks(path: Path, advance: Callable[[int], None]) -> Iterator[bytes]:
         stream = _decompressed(file, path)
         rest: list[bytes] = []
         n_rest = before = 0
+        is_first = True
         while piece := stream.read(_CHUNK):
-            if not before:
-                piece = piece.removeprefix(codecs.BOM_UTF8)
+            if is_first:
+                piece, is_first = piece.removeprefix(codecs.BOM_UTF8), False
             cut = piece.rfind(b"\n") + 1
             if cut:
                 yield b"".join([*rest, piece[:cut]])
@@ -60,8 +61,9 @@ def line_chunks(path: Path, advance: Callable[[int], None]) -> Iterator[bytes]:
                 n_rest += len(piece) - cut
             if n_rest > _LONGEST_LINE:
                 raise LongLineError
-            advance(file.tell() - before)
-            before = file.tell()
+            position = file.tell() if file.seekable() else before  # a pipe has none
+            advance(position - before)
+            before = position
         if rest:
             yield b"".join([*rest, b"\n"])
 

@@ -41,8 +41,8 @@ def read_letor(
 
     A line is ``label qid:ID index:value index:value ... # comment``. Indices increase and start
     at 1; those left out are zero. Numbers are rounded correctly: the result has the same bits as
-    Python's ``float``. Blank lines and lines that start with ``#`` are skipped, except that
-    ``#1:name`` before the first row names feature 1 (Terrier's header).
+    Python's ``float``; LETOR 3's ``NULL`` is NaN. Blank lines and lines that start with ``#`` are
+    skipped, except that ``#1:name`` before the first row names feature 1 (Terrier's header).
 
     Parameters
     ----------
@@ -50,7 +50,8 @@ def read_letor(
         File, or files that are joined in this order, such as the parts of a fold. Names that
         end in ``.gz`` or ``.zst`` are decompressed.
     n_features : int, optional
-        Number of features; by default the largest index found.
+        Number of features; by default the largest index found, which is an error if it makes a
+        matrix out of proportion to the text.
     dtype : {"float64", "float32"}
         How feature values are stored.
     sparse : bool

@@ -270,7 +270,7 @@ def checksum_of(path: Path, advance: Callable[[int], None]) -> str:
 
 def checksum_in(content: np.ndarray) -> str:
     """Checksum of the bytes of a file."""
-    return f"{zlib.crc32(content):08x}"
+    return f"{zlib.crc32(content.data):08x}"
 
 
 def check_checksum(path: Path, found: str, file: StoredFile) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import uuid
 from collections.abc import Iterator
@@ -12,6 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+try:
+    import fcntl
+except ImportError:  # no such locks on Windows
+    fcntl = None  # type: ignore[assignment]
 
 from ranksieve.data import Block, DataError
 from ranksieve.io.shard_format import (
@@ -147,24 +153,69 @@ class ShardStore:
 def replacing_directory(directory: Path, *, overwrite: bool) -> Iterator[Path]:
     """Give a temporary directory to fill, which takes the place of ``directory`` on success.
 
-    An error or interruption leaves what was there as it was.
+    An error or interruption leaves what was there as it was. What runs have left that were killed
+    is removed.
     """
     target = Path(os.path.realpath(directory))
+    _clear_leftovers(target)
     _check_target(target, overwrite)
     if not target.parent.is_dir():
         raise DataError(f"{directory}: there is no directory {target.parent}")
     token = uuid.uuid4().hex[:12]
-    temporary = target.with_name(f".{target.name}.{token}.partial")
+    new, temporary, old = (
+        target.with_name(f".{target.name}.{token}.{kind}") for kind in ("new", "partial", "old")
+    )
     try:
-        temporary.mkdir()
+        new.mkdir()
     except OSError as error:
         raise DataError(f"{directory}: cannot be written: {error.strerror}") from error
     try:
-        yield temporary
-        _check_target(target, overwrite)  # it may have taken long
-        _take_place(temporary, target, target.with_name(f".{target.name}.{token}.old"))
+        with _held(new):
+            os.rename(new, temporary)  # held before another run could take it for a leftover
+            yield temporary
+            _check_target(target, overwrite)  # it may have taken long
+            _take_place(temporary, target, old)
     finally:
+        shutil.rmtree(new, ignore_errors=True)
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def _held(directory: Path) -> Iterator[bool]:
+    """Hold a directory as long as this process lives; whether it was free, as far as is known."""
+    if fcntl is None:
+        yield False
+        return
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:  # held, or on a file system without locks
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(handle)
+
+
+def _clear_leftovers(target: Path) -> None:
+    """Remove half-written shards that no process holds; put back old ones that were set aside."""
+    mark = re.compile(re.escape(f".{target.name}.") + r"[0-9a-f]{12}\.(partial|old)")
+    names = os.listdir(target.parent) if target.parent.is_dir() else []
+    for name in filter(mark.fullmatch, names):
+        leftover = target.with_name(name)
+        if leftover.is_symlink() or not all(map(_is_of_shards, os.listdir(leftover))):
+            continue  # not ours
+        if name.endswith(".old") and not target.exists():
+            os.rename(leftover, target)
+            continue
+        with _held(leftover) as free:
+            if free:
+                shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _is_of_shards(name: str) -> bool:
+    return name == MANIFEST or is_file_name(name)
 
 
 def _check_target(target: Path, overwrite: bool) -> None:
@@ -177,7 +228,7 @@ def _check_target(target: Path, overwrite: bool) -> None:
         raise DataError(f"{target}: is not empty; pass overwrite=True to replace the shards in it")
     for name in names:
         # A slip in the path must not cost somebody's other files.
-        if name != MANIFEST and not is_file_name(name):
+        if not _is_of_shards(name):
             raise DataError(f"{target}: holds {name!r}, which is no part of shards: not replaced")
 
 

@@ -86,7 +86,7 @@ def write_shards(
         for number, data in enumerate(pieces, start=1):
             if not isinstance(data, RankingData):
                 raise TypeError(f"expected a RankingData, got {type(data).__name__}")
-            if filler is None:
+            if first is None or filler is None:
                 first = data.take_queries([])
                 filler = ShardFiller(
                     store,
