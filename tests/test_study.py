@@ -1,6 +1,7 @@
 """Studies against a plain version of them, and what they must never do."""
 
 import json
+import random
 import signal
 import subprocess
 import sys
@@ -592,6 +593,12 @@ NESTED = json.loads("[" * 50 + "1" + "]" * 50)
         ({"parameters": {"gas-e": {"c": object()}}}, "of gas-e: c must be a finite number"),
         ({"parameters": {1: {}}}, "parameters must be a table of names"),
         ({"parameters": {"gas-e": {"c": NESTED}}}, "of gas-e: c must be a finite number"),
+        ({"parameters": {"gas-e": {"c": True}}}, "gas-e: c must not be true or false"),
+        ({"grids": {"ranksvm": {"C": [True]}}}, "ranksvm: C must not be true or false"),
+        (
+            {"selectors": ["sequential"], "parameters": {"sequential": {"ranker": 3}}},
+            "sequential: ranker must be the name of one, got 3",
+        ),
         ({"grids": "gas-e"}, "grids must be a table of names"),
         ({"grids": {"gas-e": {"c": "ab"}}}, "grid of gas-e: c needs a list of values"),
         ({"grids": {"gas-e": {"c": [np.inf]}}}, "grids of gas-e: c must be a finite number"),
@@ -640,6 +647,50 @@ def test_a_plan_of_any_settings_is_read_back(tmp_path):
     with pytest.raises(DataError, match="study.toml: it is not as the study wrote it; run"):
         read_plan(tmp_path)
     assert read_settings(path)["seeds"] == 2  # a plan of its own
+
+
+def damaged(text, rng):
+    """A text with a changed bit, digit, piece or line."""
+    changed, at = bytearray(text), rng.randrange(len(text))
+    kind = rng.choice(("bit", "digit", "insert", "remove", "line"))
+    if kind == "bit":
+        changed[at] ^= 1 << rng.randrange(8)
+    elif kind == "digit":
+        digits = [place for place, byte in enumerate(changed) if chr(byte).isdigit()]
+        changed[rng.choice(digits)] = rng.choice(b"0123456789")
+    elif kind == "insert":
+        changed[at:at] = rng.choice((b"1", b"[", b"]", b'"', b"\n", b"nan", b"\xff", b"[" * 3000))
+    elif kind == "remove":
+        del changed[at : at + rng.choice((1, 5, 50))]
+    else:
+        lines = text.splitlines(keepends=True)
+        lines.insert(rng.randrange(len(lines)), lines.pop(rng.randrange(len(lines))))
+        return b"".join(lines)
+    return bytes(changed)
+
+
+def test_a_damaged_plan_is_refused_or_as_it_was(tmp_path):
+    plan = Plan(
+        parameters={"gas-e": {"c": 0.5}}, grids={"ranksvm": {"C": [0.1, 1.0]}}, seeds=3, seed=17
+    )
+    write_plan(tmp_path, plan, {"title": "mine", "protocol": "kfold:3", "data": ["a.txt"]})
+    path = tmp_path / "study.toml"
+    whole, rng = path.read_bytes(), random.Random(0)
+    refused = valid = 0
+    for _ in range(400):
+        path.write_bytes(damaged(whole, rng))
+        try:
+            assert read_plan(tmp_path) == (plan, "mine")
+        except DataError as error:
+            refused += str(path) in str(error)
+        try:  # as a plan that somebody wrote
+            settings = read_settings(path)
+            Plan(**{n: v for n, v in settings.items() if n not in ("title", "protocol", "data")})
+            valid += 1
+        except ValueError:
+            pass
+    assert refused > 300
+    assert 20 < valid < 200
 
 
 def test_numbers_beyond_the_features_are_left_out(data):

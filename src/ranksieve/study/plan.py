@@ -108,8 +108,14 @@ class Plan:
     def _check_methods(self) -> None:
         for names, registry in ((self.selectors, METHODS), (self.rankers, RANKERS)):
             for name in names:
-                registry.check_parameters(name, self.parameters.get(name, {}))
-                registry.check_parameters(name, self.grids.get(name, {}))
+                own, grid = self.parameters.get(name, {}), self.grids.get(name, {})
+                registry.check_parameters(name, own)
+                registry.check_parameters(name, grid)
+                for parameter, value in own.items():
+                    _check_value(registry, name, parameter, value)
+                for parameter, values in grid.items():
+                    for value in values:
+                        _check_value(registry, name, parameter, value)
         for name in (*self.parameters, *self.grids):
             if name not in (*self.selectors, *self.rankers):
                 raise ValueError(f"there are parameters for {name!r}, which is not in the study")
@@ -153,6 +159,16 @@ class Plan:
         """All of it, as TOML and JSON can hold it."""
         listed = {name: list(v) for name, v in vars(self).items() if isinstance(v, tuple)}
         return vars(self) | listed
+
+
+def _check_value(registry: Registry, name: str, parameter: str, value: Any) -> None:
+    """Raise a ValueError for what estimators take for something else; the rest they check."""
+    if parameter == "ranker" and not isinstance(value, str):
+        raise ValueError(f"{name}: ranker must be the name of one, got {value!r:.60}")
+    if isinstance(value, bool):
+        allowed = registry[name].kind._parameter_constraints[parameter]
+        if not any(kind in allowed for kind in ("boolean", "verbose", "no_validation")):
+            raise ValueError(f"{name}: {parameter} must not be true or false")
 
 
 def _measure(name: str) -> str:
