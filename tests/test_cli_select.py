@@ -214,7 +214,9 @@ def test_features_are_told_by_the_numbers_that_tables_show(run, tmp_path, includ
     assert (status, errors) == (1, "error: exclude: no feature is named '9'")
 
 
-@pytest.mark.parametrize("groups", ["[[1, 2], [3, 4, 5]]", '{"a": [1, 2], "b": [3, 4, 5]}'])
+@pytest.mark.parametrize(
+    "groups", ["[[1, 2, 3, 4], [5, 6, 7]]", '{"a": [1, 2, 3, 4], "b": [5, 6, 7]}']
+)
 def test_tables_say_that_groups_were_counted(run, tmp_path, groups):
     data, _ = make_ranking(40, n_informative=3, n_redundant=0, n_noise=5)
     write_letor(RankingData(data.X, data.y, data.qid), tmp_path / "data.txt")
@@ -223,7 +225,8 @@ def test_tables_say_that_groups_were_counted(run, tmp_path, groups):
     assert (status, errors) == (0, "")
     n = len(json.loads(output)["features"])
     heading = run(*command[:-1], "-k", 2, "--param", f"groups={groups}")[1]
-    assert f"2 groups, {n} of 8 features" in heading.replace("\n", " ")
+    assert n > 2
+    assert heading.startswith(f"elimination: 2 groups, {n} of 8 features of ")
 
 
 def test_greedy_rankrls_validated_on_held_out_data(run, divided):

@@ -8,9 +8,14 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from catboost import CatBoostRanker
+from lightgbm import LGBMRanker
+from sklearn.base import clone
 from threadpoolctl import ThreadpoolController, threadpool_limits
+from xgboost import XGBRanker
 
 from ranksieve import make_ranking
+from ranksieve.rankers import LambdaMART, as_ranker
 from ranksieve.selectors import GreedyRankRLS
 from ranksieve.threads import (
     limit_blas_threads,
@@ -209,3 +214,32 @@ def test_fits_in_threads_leave_blas_as_it_was(blas_of_three):
         fits = [pool.submit(GreedyRankRLS(3).fit, data) for _ in range(6)]
         assert all(fit.result().selected_.tolist() == alone for fit in fits)
     assert blas_threads() == blas_of_three
+
+
+TREES = [
+    LambdaMART(5),
+    LGBMRanker(n_estimators=5),
+    XGBRanker(n_estimators=5),
+    CatBoostRanker(iterations=5),
+]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+@pytest.mark.parametrize("ranker", TREES, ids=[type(tree).__name__ for tree in TREES])
+def test_trees_grow_in_a_forked_child(ranker):
+    data, _ = make_ranking(300, noise=0.1)
+    ranker = as_ranker(ranker)
+    expected = clone(ranker).fit(data).predict(data)
+    queue = multiprocessing.get_context("fork").SimpleQueue()
+
+    def train() -> None:
+        queue.put(clone(ranker).fit(data).predict(data))
+
+    child = multiprocessing.get_context("fork").Process(target=train)
+    child.start()
+    try:
+        child.join(60)  # it is done in a moment, or never
+        assert child.exitcode == 0
+        np.testing.assert_allclose(queue.get(), expected)
+    finally:
+        child.kill()

@@ -133,6 +133,33 @@ def limit_openmp_threads(n: int) -> Iterator[None]:
         yield
 
 
+class _OpenMP:
+    """Whether this process was forked from one that had used threads of OpenMP.
+
+    GNU's waits for these threads forever, as they are not there; without threads it works.
+    """
+
+    def __init__(self) -> None:
+        self.was_used = False
+        self.is_stuck = False
+
+    def start_afresh(self) -> None:
+        self.is_stuck = self.was_used
+
+
+_openmp = _OpenMP()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_openmp.start_afresh)
+
+
+def openmp_thread_count() -> int:
+    """Threads for a library that uses OpenMP: as :func:`thread_count`, where that is safe."""
+    if _openmp.is_stuck:
+        return 1
+    _openmp.was_used = True
+    return thread_count()
+
+
 @cache
 def _libraries(user_api: str) -> Any:
     """Controller of those that are loaded when they are first limited."""

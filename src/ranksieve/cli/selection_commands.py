@@ -133,13 +133,13 @@ def _ranker(method: str, name: str, settings: list[str]) -> Ranker:
 
 
 def _changed(method: str, selector: RankSelector) -> dict[str, Any]:
-    """Parameters that are not as by default; the number of features is shown anyway."""
+    """Parameters that are not as by default; numbers of features and groups are shown anyway."""
     from ranksieve.selectors.registry import METHODS
 
     return {
         name: value
         for name, value in METHODS[method].changed(selector).items()
-        if name != "n_features_to_select" or isinstance(value, str)
+        if name != "groups" and (name != "n_features_to_select" or isinstance(value, str))
     }
 
 

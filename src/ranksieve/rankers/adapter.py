@@ -16,7 +16,7 @@ from ranksieve.io.records import get
 from ranksieve.rankers.libraries import class_named, library_of
 from ranksieve.rankers.lightgbm_data import as_known
 from ranksieve.rankers.per_feature import cut_to
-from ranksieve.threads import thread_count
+from ranksieve.threads import openmp_thread_count
 
 
 def as_ranker(estimator: Any) -> Ranker:
@@ -136,7 +136,7 @@ class RankerAdapter(Ranker):
             library.check_labels(given, part)
         unsaid = {} if self.verbose else library.silence(given)
         if library.threads not in given:
-            unsaid[library.threads] = thread_count()
+            unsaid[library.threads] = openmp_thread_count()
         if unsaid:
             fresh.set_params(**unsaid)
         library.fit(fresh, parts[0], query_weights, *parts[1:])

@@ -19,7 +19,7 @@ from ranksieve.io.shards import Shards
 from ranksieve.rankers.lightgbm_dask import best_number_of_trees, train_on_workers
 from ranksieve.rankers.lightgbm_data import as_known, blocks_of, check_whole_labels, dataset_of
 from ranksieve.rankers.per_feature import LIGHTGBM, cut_to
-from ranksieve.threads import thread_count
+from ranksieve.threads import openmp_thread_count
 
 
 class LambdaMART(Ranker):
@@ -145,8 +145,13 @@ class LambdaMART(Ranker):
                 check_whole_labels("LambdaMART", part)
         if isinstance(source, Shards) and source.client is not None:
             self._train_on_workers(source, validation, query_weights)
-        else:
+            return
+        import lightgbm
+
+        try:
             self._train_here(source, validation, query_weights)
+        except lightgbm.basic.LightGBMError as error:  # such as a query of 10,001 documents
+            raise DataError(f"LightGBM: {error}") from None
 
     def _train_here(
         self, source: Source, validation: Source | None, query_weights: np.ndarray | None
@@ -187,7 +192,7 @@ class LambdaMART(Ranker):
             "seed": int(check_random_state(self.random_state).randint(2**31)),
             "deterministic": True,
             "force_row_wise": True,
-            "num_threads": thread_count(),
+            "num_threads": openmp_thread_count(),
             "verbosity": -1,
         } | (self.params or {})
 
@@ -198,7 +203,7 @@ class LambdaMART(Ranker):
 
     def _scores(self, X: Any) -> np.ndarray:
         scores = self.booster_.predict(
-            as_known(X), num_iteration=self.best_iteration_, num_threads=thread_count()
+            as_known(X), num_iteration=self.best_iteration_, num_threads=openmp_thread_count()
         )
         return np.asarray(scores, dtype=np.float64)
 
@@ -206,7 +211,7 @@ class LambdaMART(Ranker):
         parts = self.booster_.predict(
             X.toarray() if sparse.issparse(X) else as_known(X),
             num_iteration=self.best_iteration_,
-            num_threads=thread_count(),
+            num_threads=openmp_thread_count(),
             pred_contrib=True,
         )
         return np.asarray(parts)[:, :-1]  # the last is what all rows have

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
@@ -18,6 +19,7 @@ from sklearn.base import clone
 from ranksieve.data import RankingData
 from ranksieve.rankers.lightgbm_data import as_known, check_whole_labels
 from ranksieve.rankers.per_feature import CATBOOST, LIGHTGBM, XGBOOST, Cut
+from ranksieve.threads import openmp_thread_count
 
 
 class Library(ABC):
@@ -123,13 +125,14 @@ class _LightGBM(Library):
         estimator.fit(as_known(data.X), data.y, group=counts, sample_weight=weights, **held_out)
 
     def scores(self, estimator: Any, X: Any) -> Any:
-        return estimator.booster_.predict(as_known(X))
+        return estimator.booster_.predict(as_known(X), num_threads=openmp_thread_count())
 
     def importances(self, estimator: Any, n_features: int) -> Any:
         return estimator.booster_.feature_importance("gain", iteration=estimator.best_iteration_)
 
     def contributions(self, estimator: Any, X: Any) -> Any:
-        return estimator.booster_.predict(X, pred_contrib=True)
+        threads = openmp_thread_count()
+        return estimator.booster_.predict(X, pred_contrib=True, num_threads=threads)
 
     def text_of(self, estimator: Any) -> str:
         return estimator.booster_.model_to_string()  # up to the best iteration
@@ -167,12 +170,14 @@ class _XGBoost(Library):
         if validation is not None:
             held_out["eval_set"] = [(as_known(validation.X), validation.y)]
             held_out["eval_qid"] = [validation.query_codes]
-        codes = data.query_codes
-        estimator.fit(as_known(data.X), data.y, qid=codes, sample_weight=query_weights, **held_out)
+        held_out |= {"qid": data.query_codes, "sample_weight": query_weights}
+        with _xgboost_threads():
+            estimator.fit(as_known(data.X), data.y, **held_out)
 
     def scores(self, estimator: Any, X: Any) -> Any:
         # The number of features is known to be right.
-        return estimator.predict(as_known(X), validate_features=False)
+        with _xgboost_threads():
+            return estimator.predict(as_known(X), validate_features=False)
 
     def importances(self, estimator: Any, n_features: int) -> Any:
         booster = estimator.get_booster()
@@ -185,16 +190,24 @@ class _XGBoost(Library):
     def contributions(self, estimator: Any, X: Any) -> Any:
         from xgboost import DMatrix
 
-        rows = DMatrix(X, feature_names=estimator.get_booster().feature_names)
         stopped = estimator.early_stopping_rounds is not None
         trees = (0, estimator.best_iteration + 1 if stopped else 0)
-        return estimator.get_booster().predict(rows, pred_contribs=True, iteration_range=trees)
+        with _xgboost_threads():
+            rows = DMatrix(X, feature_names=estimator.get_booster().feature_names)
+            return estimator.get_booster().predict(rows, pred_contribs=True, iteration_range=trees)
 
     def text_of(self, estimator: Any) -> str:
         return estimator.get_booster().save_raw("json").decode()
 
     def restore(self, estimator: Any, text: str) -> None:
         estimator.load_model(bytearray(text, "utf-8"))
+
+
+def _xgboost_threads() -> AbstractContextManager[Any]:
+    """One thread where there may be only one: some of its steps do not look at ``n_jobs``."""
+    from xgboost import config_context
+
+    return config_context(nthread=1) if openmp_thread_count() == 1 else nullcontext()
 
 
 class _CatBoost(Library):

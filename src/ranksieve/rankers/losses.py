@@ -12,9 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ranksieve._kernels import losses as kernel
+from ranksieve.data import DataError
 from ranksieve.metrics import NDCG
 from ranksieve.metrics.ranking import Ranking
 from ranksieve.threads import over_queries
+
+_MOST_PAIRS = 10**9  # of a query: a step takes some ten seconds
 
 
 @dataclass(frozen=True)
@@ -25,12 +28,18 @@ class Loss:
     target: Callable[[np.ndarray, np.ndarray], np.ndarray]  # of labels and query_ptr: (rows,)
     counts_pairs: bool = False  # whether a query has as many terms as pairs, or just one
     is_smooth: bool = True  # whether its gradient is one, so that line searches work
+    looks_at_pairs: bool = False  # one by one, in every step
 
     def prepare(self, y: np.ndarray, query_ptr: np.ndarray) -> PreparedLoss:
         """Compute what depends on the labels alone, for rows grouped by query."""
         by_label = Ranking.of(y, query_ptr, average_ties=False)
         lengths = np.diff(query_ptr)
         pairs = np.add.reduceat(np.repeat(lengths, lengths) - by_label.tie_end, query_ptr[:-1])
+        if self.looks_at_pairs and pairs.max() > _MOST_PAIRS:
+            raise DataError(
+                f"a query has {pairs.max():,} pairs of documents, each of which this loss looks at "
+                "in every step; take ListNet, ListMLE, RankSVM or RankRLS, which need not"
+            )
         terms = pairs if self.counts_pairs else np.minimum(pairs, 1)
         target = self.target(y, query_ptr)[by_label.order]
         within = by_label.order - np.repeat(query_ptr[:-1], lengths)
@@ -103,8 +112,8 @@ def _normalized_gains(y: np.ndarray, query_ptr: np.ndarray) -> np.ndarray:
 
 
 LOSSES: dict[str, Loss] = {
-    "ranknet": Loss(kernel.RANKNET, _labels, counts_pairs=True),
+    "ranknet": Loss(kernel.RANKNET, _labels, counts_pairs=True, looks_at_pairs=True),
     "listnet": Loss(kernel.LISTNET, _softmax),
     "listmle": Loss(kernel.LISTMLE, _labels),
-    "lambdarank": Loss(kernel.LAMBDARANK, _normalized_gains, is_smooth=False),
+    "lambdarank": Loss(kernel.LAMBDARANK, _normalized_gains, is_smooth=False, looks_at_pairs=True),
 }

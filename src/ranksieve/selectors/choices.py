@@ -22,9 +22,7 @@ def feature_indices(
     """
     known = names.tolist()
     found = []
-    if isinstance(items, (str, Integral)):
-        items = [items]
-    for item in items:
+    for item in [items] if isinstance(items, (str, int, Integral)) else items:
         if isinstance(item, str):
             if item not in known:
                 raise DataError(f"{what}: no feature is named {item!r}")

@@ -62,6 +62,7 @@ class WrapperSelector(Predictor, HeldOutSelector):
     ties: str
     checkpoint: Any
     random_state: Any
+    n_groups_: int
 
     @property
     def is_nested(self) -> bool:
