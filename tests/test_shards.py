@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import tracemalloc
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 
 import numpy as np
@@ -569,8 +569,10 @@ def test_a_killed_conversion_is_cleared_away_by_the_next(text, tmp_path):
         folder = tmp_path / stop.name
         folder.mkdir()
         with conversion_under_way(folder) as process:
-            process.send_signal(stop)
-            process.communicate()
+            while process.poll() is None:  # Python misses a signal right before a system call
+                process.send_signal(stop)
+                with suppress(subprocess.TimeoutExpired):
+                    process.communicate(timeout=2)
         assert process.returncode != 0
         with pytest.raises(DataError, match="data: no such directory"):
             open_shards(folder / "data")
