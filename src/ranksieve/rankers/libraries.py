@@ -205,9 +205,11 @@ class _XGBoost(Library):
 
 def _xgboost_threads() -> AbstractContextManager[Any]:
     """One thread where there may be only one: some of its steps do not look at ``n_jobs``."""
-    from xgboost import config_context
+    from xgboost import config_context, get_config
 
-    return config_context(nthread=1) if openmp_thread_count() == 1 else nullcontext()
+    if openmp_thread_count() == 1 and "nthread" in get_config():  # since XGBoost 3
+        return config_context(nthread=1)
+    return nullcontext()
 
 
 class _CatBoost(Library):
