@@ -23,6 +23,7 @@ from rich.console import Group
 from rich.table import Table
 
 PARAMETERS = {"queries": 100, "commands": "all", "kernels": 20}
+TINY = {"queries": 5, "commands": "convert"}
 
 Seconds = tuple[float, float]  # that pass, and of the processor
 

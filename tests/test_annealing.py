@@ -204,7 +204,7 @@ def test_bad_input(parts):
 @pytest.mark.filterwarnings("ignore:.*encountered in matmul")
 def test_products_that_overflow(parts):
     train, _ = parts
-    with pytest.raises(DataError, match="too large to multiply; scale them first"):
+    with pytest.raises(DataError, match="too large to multiply; scale the features first"):
         SimulatedAnnealing(2).fit(train.X * 1e200, train.y, qid=train.qid)
 
 

@@ -515,7 +515,10 @@ class TestDegenerateData:
     def test_numbers_beyond_measure(self):
         for factor in (1e200, 1e-200):
             X = factor * np.array([[1.0, 2], [2, 1], [3, 5]])
-            with np.errstate(over="ignore"), pytest.raises(DataError, match="scale them first"):
+            with (
+                np.errstate(over="ignore"),
+                pytest.raises(DataError, match="scale the features first"),
+            ):
                 FSBFS(1).fit(X, [0, 1, 0], qid=[0, 0, 0])
 
 
