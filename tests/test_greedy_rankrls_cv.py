@@ -194,7 +194,7 @@ class TestChoice:
 
 
 class TestErrors:
-    @pytest.mark.parametrize("lams", [[], [1.0, 0.0], [-1.0], [np.nan], [[1.0]]])
+    @pytest.mark.parametrize("lams", [[], [1.0, 0.0], [-1.0], [np.nan], [[1.0]], -1, ["x"]])
     def test_regularizations(self, parts, lams):
         with pytest.raises(ValueError, match="lams must be one or more numbers above 0"):
             GreedyRankRLSCV(lams=lams).fit(parts[0])

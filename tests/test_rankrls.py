@@ -106,8 +106,8 @@ def test_choice_of_lambda():
     assert by_measure.values_[LAMS.index(by_measure.lam_)] == by_measure.values_.max()
     with pytest.raises(DataError, match="eval_set needs a measure"):
         RankRLSCV().fit(train, eval_set=held_out)
-    for wrong in ([], [1, -1], [[1.0]], [np.nan]):
-        with pytest.raises(ValueError, match="lams must be positive"):
+    for wrong in ([], [1, -1], [[1.0]], [np.nan], -1, ["x"]):
+        with pytest.raises(ValueError, match="lams must be one or more numbers above 0"):
             RankRLSCV(wrong).fit(train)
     with pytest.raises(DataError, match="needs two queries"):
         RankRLSCV().fit(train.take_queries([0]))

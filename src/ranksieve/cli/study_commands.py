@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -177,11 +178,9 @@ def _compare(
             study = Study(source, out=out, read_options=how, **wanted)
             client = None
             if dask is not None or workers is not None:
-                import logging
-
                 from ranksieve.engine.dask import connect
 
-                logging.getLogger("distributed").setLevel(logging.CRITICAL)  # we tell what is lost
+                stack.enter_context(_without_logs())
                 client = stack.enter_context(connect(dask, workers))
             result = study.run(client)
             if not no_figures:
@@ -209,6 +208,14 @@ def _is_lack_of_memory(error: Exception) -> bool:
 
 class _Terminated(KeyboardInterrupt):
     """The program was asked to end, as batch systems do."""
+
+
+@contextmanager
+def _without_logs() -> Iterator[None]:
+    """Silence what Dask logs of each broken connection: the error that ends the program says it."""
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)  # not after an error: some of it comes late
 
 
 @contextmanager

@@ -161,7 +161,7 @@ class RankRLSCV(LinearRanker):
     def _train(
         self, source: Source, validation: Source | None, query_weights: np.ndarray | None
     ) -> None:
-        lams = _as_lams(self.lams)
+        lams = as_lams(self.lams)
         measure = None if self.measure == "squared" else parse_measure(self.measure)
         if validation is None:
             found = leave_query_out(
@@ -214,7 +214,7 @@ def leave_query_out(
     Exact and without retraining: residuals of a query by the model without it follow from those by
     the model with it. Queries of one document are left out of the mean.
     """
-    lams = _as_lams(lams)
+    lams = as_lams(lams)
     with _started(source, query_weights) as workers:
         xx, xy = workers.sum("gram")
         ridge = decompose(xx, xy, lams)
@@ -236,10 +236,16 @@ def _started(source: Source, query_weights: np.ndarray | None) -> Iterator[Worke
         yield workers
 
 
-def _as_lams(lams: Any) -> np.ndarray:
-    values = np.atleast_1d(np.asarray(lams, dtype=float))
-    if values.ndim != 1 or len(values) == 0 or not (np.isfinite(values) & (values > 0)).all():
-        raise ValueError(f"lams must be positive numbers, got {lams!r}")
+def as_lams(lams: Any) -> np.ndarray:
+    """Regularization parameters as an array; a ValueError unless they are positive and distinct."""
+    try:
+        values = np.atleast_1d(np.asarray(lams, dtype=np.float64))
+    except (TypeError, ValueError):
+        values = np.empty(0)
+    if values.ndim != 1 or not values.size or not (np.isfinite(values) & (values > 0)).all():
+        raise ValueError(f"lams must be one or more numbers above 0, got {lams!r}")
+    if len(np.unique(values)) != len(values):
+        raise ValueError(f"lams lists a number twice: {lams!r}")
     return values
 
 

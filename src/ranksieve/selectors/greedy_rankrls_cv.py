@@ -14,6 +14,7 @@ from ranksieve.base import RankSelector, as_source
 from ranksieve.data import DataError
 from ranksieve.engine import Source, engine_of
 from ranksieve.metrics import Convention, Measure, parse_measure
+from ranksieve.rankers.rankrls import as_lams
 from ranksieve.selectors.fits import Fit
 from ranksieve.selectors.fronts import RULES, FrontPoint, best_lam, pareto_front, settle
 from ranksieve.selectors.greedy import Step
@@ -218,7 +219,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         ]
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
-        self.lams_ = _checked(self.lams)
+        self.lams_ = as_lams(self.lams).tolist()
         eval_set = held_out["eval_set"]
         validation = None if eval_set is None else _validation_source(eval_set, source)
         self.validated_ = validation is not None
@@ -296,15 +297,6 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         values = self.values_[self.lams_.index(self.lam_)]
         self.path_ = [Step(feature, float(values[size])) for size, feature in enumerate(features)]
         return features
-
-
-def _checked(lams: Sequence[float]) -> list[float]:
-    values = np.atleast_1d(np.asarray(lams, dtype=np.float64))
-    if values.ndim != 1 or not values.size or not (np.isfinite(values) & (values > 0)).all():
-        raise ValueError(f"lams must be one or more numbers above 0, got {lams}")
-    if len(np.unique(values)) != len(values):
-        raise ValueError(f"lams lists a number twice: {lams}")
-    return values.tolist()
 
 
 def _validation_source(eval_set: Any, source: Source) -> Source:
