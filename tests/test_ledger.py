@@ -26,6 +26,7 @@ FOLD_RESULT = {
     "vali": 1,
     "test": [7, "q8"],
     "features": ["1", "2", "3"],
+    "file_order": {},
 }
 SELECTION = {"fold": "Fold1", "selector": "gas-e", "parameters": {"c": 0.5}, "seed": None, "k": 2}
 SELECTION_RESULT = {"features": [2, 0], "seconds": 0.5}
@@ -115,6 +116,7 @@ BAD_VALUES = {
     ("fold", "fingerprint"): [1, None, []],
     ("fold", "test"): [[], [1.5], [None], "ab", {}, [[1]]],
     ("fold", "features"): [[], [1], "ab", None, {}],
+    ("fold", "file_order"): [[], None, {"MAP": 1}, {"MAP": [[0.5]]}, {"MAP": [[0.5], ["x"]]}],
     ("selection", "seconds"): [*BAD_NUMBERS, -1.0],
     ("selection", "features"): [[], [0.5], ["0"], [1, 1], [-1], [3], [10**30], "01", {}, None],
     ("training", "seconds"): [*BAD_NUMBERS, -1.0],

@@ -127,7 +127,8 @@ def check_replaceable(path: Path) -> None:
     if target.is_symlink():
         raise DataError(f"{path}: is a symbolic link that leads to itself")
     if not target.parent.is_dir():
-        raise DataError(f"{path}: there is no directory {target.parent}")
+        missing = target.parent if path.parent.is_dir() else path.parent
+        raise DataError(f"{path}: there is no directory {missing}")
 
 
 @contextmanager
