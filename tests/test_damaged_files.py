@@ -130,7 +130,9 @@ def selection() -> Format:
         assert found.columns.max() < found.n_features_in
         return found
 
-    return Format("selection.json", write, read, checksum=False, sign=lambda record: record)
+    return Format(
+        "selection.json", write, read, checksum=True, sign=lambda record: signed(record, "checksum")
+    )
 
 
 FORMATS = [

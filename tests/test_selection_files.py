@@ -44,7 +44,9 @@ def test_writing_and_reading_back_is_the_identity(tmp_path_factory, indices, sco
 def test_what_is_written(tmp_path):
     path = tmp_path / "selected.json"
     write_selection(SELECTION, path)
-    assert json.loads(path.read_text()) == {
+    record = json.loads(path.read_text())
+    checksum = record.pop("checksum")
+    assert record == {
         "method": "gas-e",
         "parameters": {"c": 0.1, "solver": None},
         "n_features_in": 5,
@@ -55,6 +57,14 @@ def test_what_is_written(tmp_path):
             {"index": 0, "name": "bm25", "score": None, "reason": ""},
         ],
     }
+    record["features"][0]["index"] = 4
+    path.write_text(json.dumps(record))  # by hand, or by another program
+    assert read_selection(path).features[0].index == 4
+    path.write_text(json.dumps(record | {"checksum": checksum}))
+    with pytest.raises(
+        DataError, match=r"selected.json: it is not as it was written; if it was ch"
+    ):
+        read_selection(path)
     assert SELECTION.columns.tolist() == [0, 3]
 
 
@@ -140,7 +150,7 @@ def changed(record, changes):
 
 @pytest.mark.parametrize("case", [*BAD_FIELDS, *BAD_FEATURES])
 def test_bad_shapes(tmp_path, case):
-    record = json.loads(SELECTION.to_json())
+    record = json.loads(json.dumps(SELECTION.to_record()))
     if case in BAD_FIELDS:
         changes, message = BAD_FIELDS[case]
         record = changed(record, changes)
@@ -156,7 +166,7 @@ def test_bad_shapes(tmp_path, case):
 
 def test_more_than_is_needed_may_be_there(tmp_path):
     path = tmp_path / "selected.json"
-    record = json.loads(SELECTION.to_json()) | {"seconds": 3}
+    record = json.loads(json.dumps(SELECTION.to_record())) | {"seconds": 3}
     record["features"][0]["cost"] = 2
     path.write_text(json.dumps(record))
     assert read_selection(path) == SELECTION

@@ -11,7 +11,15 @@ import numpy as np
 from scipy import sparse
 
 from ranksieve.data import DataError, RankingData, are_numbers
-from ranksieve.io.records import PathLike, get, get_count, get_texts, read_record, write_text
+from ranksieve.io.records import (
+    PathLike,
+    checksum_of,
+    get,
+    get_count,
+    get_texts,
+    read_record,
+    write_text,
+)
 
 
 @dataclass(frozen=True)
@@ -77,8 +85,12 @@ class Selection:
         return asdict(self)
 
     def to_json(self) -> str:
-        """Text for people and for :func:`read_selection`."""
-        return json.dumps(self.to_record(), indent=2, allow_nan=False)
+        """Text for people and for :func:`read_selection`.
+
+        Its checksum tells damage. Whoever changes the text by hand takes it out.
+        """
+        record = self.to_record()
+        return json.dumps(record | {"checksum": checksum_of(record)}, indent=2, allow_nan=False)
 
     def check_fits(
         self, n_features: int, names: Sequence[str] | np.ndarray | None, place: PathLike
@@ -162,9 +174,21 @@ def read_selection(path: PathLike) -> Selection:
     """
     record = read_record(path)
     try:
+        _check_signature(record)
         return selection_of(record)
     except DataError as error:
         raise DataError(f"{path}: {error}") from None
+
+
+def _check_signature(record: Any) -> None:
+    """Raise a DataError if there is a checksum, and it is not that of the content."""
+    if not isinstance(record, dict) or "checksum" not in record:
+        return
+    content = {key: value for key, value in record.items() if key != "checksum"}
+    if record["checksum"] != checksum_of(content):
+        raise DataError(
+            "it is not as it was written; if it was changed on purpose, take out its 'checksum'"
+        )
 
 
 def selection_of(record: Any) -> Selection:
