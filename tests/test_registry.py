@@ -8,7 +8,7 @@ from sklearn.model_selection import ParameterGrid
 
 from ranksieve import RankingData, load_demo, make_ranking, rankers, selectors
 from ranksieve.base import Ranker, RankSelector
-from ranksieve.metrics import NDCG
+from ranksieve.metrics import NDCG, get_convention
 from ranksieve.rankers.registry import RANKERS, make_ranker
 from ranksieve.registry import Method
 from ranksieve.selectors import GAS, RandomSelector
@@ -194,6 +194,11 @@ class TestConventions:
         if "n_features_to_select" in method.defaults:
             made.set_params(n_features_to_select=2)
         made.fit(train, **beside)
+        assert get_convention(made.convention).relevance == 2
+        if isinstance(made, RankSelector):
+            assert 1 <= len(set(made.selected_.tolist())) <= train.n_features
+        else:
+            assert np.isfinite(made.predict(held_out)).all()
 
     @pytest.mark.parametrize("wrong", ["nonsense", "standard:high", "standard:nan", 2, None])
     def test_others_are_refused_with_a_list(self, name, wrong):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -20,7 +21,7 @@ except ImportError:  # not on Windows: there, run one process at a time
     fcntl = None  # type: ignore[assignment]
 
 
-class RecordLog:
+class RecordLog(ABC):
     """Results by cell, one line of JSON each, appended to a file; every line has a checksum.
 
     A line is on the disk when :meth:`add` returns. Lines are written whole under a lock, so that
@@ -102,9 +103,9 @@ class RecordLog:
     def _check_head(self, head: dict[str, Any]) -> None:
         """Raise a ValueError if the first line lacks something."""
 
+    @abstractmethod
     def _checked(self, cell: Any, result: Any, where: str) -> Any:
         """What to keep in memory of a result; a ValueError if it cannot be one of the cell."""
-        raise NotImplementedError
 
     @contextmanager
     def _opened(self) -> Iterator[IO[bytes]]:
