@@ -100,7 +100,7 @@ class RecordLog(ABC):
         """What to say of a file whose head has something else."""
         return f"these are results with other {name}; {self.INSTEAD}"
 
-    def _check_head(self, head: dict[str, Any]) -> None:
+    def _check_head(self, head: dict[str, Any]) -> None:  # noqa: B027  what all have may be enough
         """Raise a ValueError if the first line lacks something."""
 
     @abstractmethod
