@@ -30,7 +30,7 @@ def _facts(importance: np.ndarray) -> dict[str, Any]:
 
 def ranksieve(queries: int) -> Task:
     """One pass of the engine."""
-    from ranksieve.statistics import feature_importance
+    from ranksieve.sums.importance import feature_importance
 
     data = _data(queries)
 

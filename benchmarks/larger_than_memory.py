@@ -60,8 +60,8 @@ def _private(pid: int) -> int:
 
 def run(gigabytes: float, features: int, documents: int, directory: str) -> Table:
     """Stream, process, compare and tabulate."""
-    from ranksieve.io.shards import open_shards, write_shards
-    from ranksieve.planted import PlantedRanking, draw_plan
+    from ranksieve.datasets import PlantedRanking, draw_plan
+    from ranksieve.io.shards.shards import open_shards, write_shards
 
     plan = draw_plan(n_informative=20, n_redundant=40, n_noise=features - 60)
     ranking = PlantedRanking(plan, docs_per_query=documents)
@@ -97,7 +97,7 @@ def _step(table: Table, name: str, work: Callable[[], Any]) -> Any:
 def _importance(source: Any) -> list[Any]:
     from ranksieve.engine import engine_of
     from ranksieve.metrics import NDCG
-    from ranksieve.statistics import Importance
+    from ranksieve.sums.importance import Importance
 
     with engine_of(source).start(Importance, NDCG(10), "standard", True) as workers:
         return [values for _, values, *_ in workers.collect("sums")]
@@ -105,7 +105,7 @@ def _importance(source: Any) -> list[Any]:
 
 def _gram(source: Any) -> list[Any]:
     from ranksieve.engine import engine_of
-    from ranksieve.statistics import CenteredGram
+    from ranksieve.sums.importance import CenteredGram
 
     with engine_of(source).start(CenteredGram) as workers:
         return [xx for xx, _, _ in workers.collect("sums")]

@@ -131,8 +131,8 @@ def _timed(work: Callable[[], Any], repeats: int) -> tuple[float, Any]:
 
 def _by_length(longest: int, repeats: int) -> Table:
     from ranksieve.data import Block
-    from ranksieve.margins.losses import SquaredHinge
     from ranksieve.rankers import RankSVM
+    from ranksieve.solvers.ranksvm.losses import SquaredHinge
 
     table = Table(title="One query, 10 features, squared hinge: milliseconds (times half as many)")
     headings = ("labels", "documents", "pairs", "gradient", "Hessian product", "fit")

@@ -43,7 +43,7 @@ def _facts(similarity: np.ndarray) -> dict[str, Any]:
 
 def ranksieve(queries: int, documents: int, features: int, method: str) -> Task:
     """One pass of the engine, by the method that is asked for."""
-    from ranksieve.similarity import feature_similarity
+    from ranksieve.sums.similarity import feature_similarity
 
     data = _data(queries, documents, features)
 

@@ -18,7 +18,7 @@ from markdown_it import MarkdownIt
 from ranksieve import RankingData, make_ranking
 from ranksieve.cli import main
 from ranksieve.io import write_data
-from ranksieve.plots import (
+from ranksieve.report.figures import (
     plot_class_densities,
     plot_curves,
     plot_importance,
@@ -27,10 +27,7 @@ from ranksieve.plots import (
     plot_similarity,
     write_figure,
 )
-from ranksieve.selectors import FSED
-from ranksieve.study import load_study
-from ranksieve.study.results import FoldSummary, Outcome, Outcomes, Run, StudyResult
-from ranksieve.tables import (
+from ranksieve.report.sheets import (
     Cell,
     Column,
     Sheet,
@@ -40,6 +37,9 @@ from ranksieve.tables import (
     to_markdown,
     to_terminal,
 )
+from ranksieve.selectors import FSED
+from ranksieve.study import load_study
+from ranksieve.study.results import FoldSummary, Outcome, Outcomes, Run, StudyResult
 
 NAMES = [
     "$x$",

@@ -8,7 +8,7 @@ COMPILE = """
 import json
 from numba.core import event
 from ranksieve import RankingData
-from ranksieve.statistics import feature_importance
+from ranksieve.sums.importance import feature_importance
 
 compiled = []
 class Listener(event.Listener):

@@ -9,12 +9,12 @@ from scipy import sparse
 from ranksieve import RankingData, make_ranking
 from ranksieve.base import Predictor
 from ranksieve.data import DataError
-from ranksieve.io.shards import open_shards, write_shards
+from ranksieve.io.shards.shards import open_shards, write_shards
 from ranksieve.preprocessing import QueryMinMaxScaler, QueryStandardScaler
 from ranksieve.rankers.registry import RANKERS, make_ranker
-from ranksieve.scoring import linear_scores
 from ranksieve.selectors.registry import METHODS, make_selector
-from ranksieve.validation import measure_models
+from ranksieve.solvers.linear import linear_scores
+from ranksieve.sums.held_out import measure_models
 
 FEW = {  # enough to be fitted, quickly
     "lambdamart": {"n_estimators": 3, "early_stopping_rounds": 3},

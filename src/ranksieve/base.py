@@ -19,12 +19,12 @@ from ranksieve.engine import Source, in_memory
 from ranksieve.fitted import check_features, check_names, checked_rows, checked_scores
 from ranksieve.io.model import write_model
 from ranksieve.io.selection import PathLike, Selection
-from ranksieve.io.shards import Shards
-from ranksieve.magnitudes import sound_numbers
+from ranksieve.io.shards.shards import Shards
 from ranksieve.metrics import evaluate
 from ranksieve.progress import progress_bar
 from ranksieve.saving import model_of
-from ranksieve.statistics import check_labels_differ
+from ranksieve.sums.importance import check_labels_differ
+from ranksieve.sums.magnitudes import sound_numbers
 
 
 class RankEstimator(BaseEstimator):

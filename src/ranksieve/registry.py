@@ -17,7 +17,7 @@ class Method:
     Attributes
     ----------
     path : str
-        Module and class, such as ``ranksieve.selectors.gas.GAS``.
+        Module and class, such as ``ranksieve.selectors.filters.gas.GAS``.
     description : str
         One line.
     preset : mapping

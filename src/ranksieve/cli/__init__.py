@@ -11,11 +11,11 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from ranksieve.cli.data_commands import convert, evaluate, inspect
-from ranksieve.cli.model_commands import predict, train
-from ranksieve.cli.reproduce_commands import reproduce
-from ranksieve.cli.selection_commands import select
-from ranksieve.cli.study_commands import compare, report
+from ranksieve.cli.data import convert, evaluate, inspect
+from ranksieve.cli.models import predict, train
+from ranksieve.cli.reproduce import reproduce
+from ranksieve.cli.selection import select
+from ranksieve.cli.studies import compare, report
 from ranksieve.text import printable
 
 app = typer.Typer(

@@ -18,7 +18,7 @@ def lister(load: Callable[[], Registry]) -> Callable[[bool], None]:
 
     def show_names(wanted: bool) -> None:
         if wanted:
-            from ranksieve.tables import registry_table, show
+            from ranksieve.report.sheets import registry_table, show
 
             show(registry_table(load()))
             raise typer.Exit

@@ -15,7 +15,7 @@ from ranksieve.text import counted
 if TYPE_CHECKING:
     from ranksieve.data import RankingData
     from ranksieve.engine import Source
-    from ranksieve.io.shards import Verify
+    from ranksieve.io.shards.shards import Verify
 
 
 @contextmanager
@@ -34,7 +34,7 @@ def opened(
         raise typer.BadParameter("name a file, or use --demo")
     on_cluster = dask is not None or workers is not None
     if not paths:
-        from ranksieve.planted import load_demo
+        from ranksieve.datasets import load_demo
 
         if on_cluster:
             raise typer.BadParameter("a cluster works on shards, not on the demo")
@@ -48,7 +48,7 @@ def opened(
             )
         yield load(paths, **how)
         return
-    from ranksieve.io.shards import open_shards
+    from ranksieve.io.shards.shards import open_shards
 
     with ExitStack() as stack:
         client = None
@@ -75,7 +75,7 @@ def title_of(paths: list[Path] | None) -> str:
 def held_out(path: Path, like: Source, verify: bool | None, **how: Any) -> Iterator[Source]:
     """Data with the features of ``like``; shards are on the same cluster, if that is on one."""
     from ranksieve.data import DataError
-    from ranksieve.io.shards import Shards, open_shards
+    from ranksieve.io.shards.shards import Shards, open_shards
 
     with ExitStack() as stack:
         source: Source
@@ -98,12 +98,12 @@ def held_out(path: Path, like: Source, verify: bool | None, **how: Any) -> Itera
 def load(paths: list[Path], **how: Any) -> RankingData:
     """Read shards, a collection's directory or files into memory."""
     if are_shards(paths):
-        from ranksieve.io.shards import open_shards
+        from ranksieve.io.shards.shards import open_shards
 
         with open_shards(paths[0]) as shards:
             return shards.read()
     if len(paths) == 1 and os.path.isdir(paths[0]):
-        from ranksieve.datasets import open_collection
+        from ranksieve.datasets.collections import open_collection
 
         return open_collection(paths[0]).read_all(**how)
     from ranksieve.io import read_data
@@ -119,7 +119,7 @@ def are_shards(paths: list[Path]) -> bool:
 def files_of(paths: list[Path]) -> list[Path]:
     """The paths, or the files of the collection whose directory they name."""
     if len(paths) == 1 and os.path.isdir(paths[0]):
-        from ranksieve.datasets import open_collection
+        from ranksieve.datasets.collections import open_collection
 
         return list(open_collection(paths[0]).whole)
     return paths

@@ -14,9 +14,15 @@ from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure, parse_measure
 from ranksieve.metrics.constraints import A_CONVENTION
+from ranksieve.rankers.boosting_rounds import (
+    Columns,
+    Measured,
+    Rounds,
+    block_weights,
+    first_of_best,
+)
 from ranksieve.rankers.linear import LinearRanker
-from ranksieve.rankers.stages import Columns, Measured, Rounds, block_weights, first_of_best
-from ranksieve.statistics import chunks, locating
+from ranksieve.sums.importance import chunks, locating
 
 _SMALLEST = (
     1e-10  # share of the weight that a perfect feature is taken to leave: alpha stays finite
@@ -38,7 +44,7 @@ class QueryValues:
     ----------
     block : Block
     measure, convention, average_ties
-        As of :class:`ranksieve.statistics.Importance`.
+        As of :class:`ranksieve.sums.importance.Importance`.
     query_weights : array of shape (queries of all blocks,) or None
     both : bool
         Whether to keep values of ascending order, too, as further candidates after those of

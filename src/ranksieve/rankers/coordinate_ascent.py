@@ -16,10 +16,16 @@ from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure, parse_measure
 from ranksieve.metrics.constraints import A_CONVENTION
+from ranksieve.rankers.boosting_rounds import (
+    ROUNDING,
+    Columns,
+    Measured,
+    block_weights,
+    first_of_best,
+)
 from ranksieve.rankers.linear import LinearRanker
-from ranksieve.rankers.stages import ROUNDING, Columns, Measured, block_weights, first_of_best
-from ranksieve.statistics import chunks, locating
-from ranksieve.validation import measure_models
+from ranksieve.sums.held_out import measure_models
+from ranksieve.sums.importance import chunks, locating
 
 _SHORTEST, _RELATIVE = 0.001, 0.05  # first steps: absolute; share of a weight that is small
 _LARGE = 2.0**100  # weights beyond which they are made smaller
@@ -47,7 +53,7 @@ class Trials:
     ----------
     block : Block
     measure, convention, average_ties
-        As of :class:`ranksieve.statistics.Importance`.
+        As of :class:`ranksieve.sums.importance.Importance`.
     query_weights : array of shape (queries of all blocks,) or None
     """
 

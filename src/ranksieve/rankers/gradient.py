@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ranksieve.rankers.descent import GradientRanker, documented
+from ranksieve.rankers.gradient_descent import GradientRanker, documented
 
 
 @documented

@@ -19,10 +19,10 @@ import numpy as np
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, engine_of
 from ranksieve.engine.dask import Stored
-from ranksieve.io.shards import Shards
+from ranksieve.io.shards.shards import Shards
 from ranksieve.metrics import NDCG
+from ranksieve.rankers.boosting_rounds import ROUNDING, Measured
 from ranksieve.rankers.lightgbm_data import as_known, dataset_of
-from ranksieve.rankers.stages import ROUNDING, Measured
 
 _POLL = 1.0  # seconds after which to ask whether all workers are still there
 _NAMES_OF_LEARNER = {"tree_learner", "tree", "tree_type", "tree_learner_type"}

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import Ranker
 from ranksieve.saving import numbers
-from ranksieve.scoring import linear_scores
+from ranksieve.solvers.linear import linear_scores
 
 
 class LinearRanker(Ranker):

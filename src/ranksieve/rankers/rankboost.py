@@ -24,9 +24,9 @@ from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure
 from ranksieve.metrics.constraints import A_CONVENTION
-from ranksieve.rankers.stages import ROUNDING, Rounds, block_weights, first_of_best
+from ranksieve.rankers.boosting_rounds import ROUNDING, Rounds, block_weights, first_of_best
 from ranksieve.saving import numbers
-from ranksieve.statistics import chunks, locating
+from ranksieve.sums.importance import chunks, locating
 
 _MOST = 255  # thresholds of a feature: their number fits in a byte
 _SMALLEST = 1e-10  # share of the pairs that a perfect threshold is taken to leave

@@ -15,9 +15,9 @@ from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.metrics.constraints import A_CONVENTION
 from ranksieve.rankers.linear import LinearRanker
-from ranksieve.rankrls.ridge import RidgeRows, decompose
-from ranksieve.statistics import locating
-from ranksieve.validation import measure_models
+from ranksieve.solvers.rankrls.ridge import RidgeRows, decompose
+from ranksieve.sums.held_out import measure_models
+from ranksieve.sums.importance import locating
 
 LAMS = tuple(2.0**power for power in range(-10, 11))
 

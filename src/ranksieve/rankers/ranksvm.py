@@ -12,10 +12,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ranksieve.data import DataError
 from ranksieve.engine import Source, engine_of
-from ranksieve.margins.losses import Hinge, SquaredHinge
 from ranksieve.rankers.linear import LinearRanker
-from ranksieve.rankers.margin_solvers import CuttingPlanes, Newton, Solution, Solver
-from ranksieve.statistics import check_labels_differ, locating
+from ranksieve.solvers.ranksvm.losses import Hinge, SquaredHinge
+from ranksieve.solvers.ranksvm.minimizers import CuttingPlanes, Newton, Solution, Solver
+from ranksieve.sums.importance import check_labels_differ, locating
 
 Loss = Literal["squared_hinge", "hinge"]
 Scale = Literal["pairs", "queries", "sum"]

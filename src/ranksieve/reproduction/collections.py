@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ranksieve.data import RankingData
-from ranksieve.datasets import Collection, open_collection
+from ranksieve.datasets.collections import Collection, open_collection
 from ranksieve.metrics import get_convention
 from ranksieve.study import Protocol, StudyFold
 
@@ -118,7 +118,7 @@ def open_at_hand(directory: str | os.PathLike[str], convention: str | None = Non
     Parameters
     ----------
     directory : path
-        See :func:`ranksieve.datasets.open_collection` for the layouts.
+        See :func:`ranksieve.datasets.collections.open_collection` for the layouts.
     convention : str, optional
         Of the measures; by default that of the papers about the collection, and ``"letor4"`` for
         one that is not known.

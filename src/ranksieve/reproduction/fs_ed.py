@@ -11,7 +11,7 @@ import numpy as np
 
 from ranksieve.reproduction.collections import Facts, open_at_hand
 from ranksieve.reproduction.published_fs_ed import BEST_NUMBERS
-from ranksieve.stats import holm, paired_t_test
+from ranksieve.significance import holm, paired_t_test
 from ranksieve.study import Outcomes, Run, Study, StudyResult
 
 MEASURE = "NDCG@10"

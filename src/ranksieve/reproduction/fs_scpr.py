@@ -15,7 +15,7 @@ from ranksieve.reproduction.fsmrank import run_fsmrank
 from ranksieve.reproduction.numbers import Number
 from ranksieve.reproduction.published_fs_scpr import ALL, MEANS, MEASURES, UNIFIED_RANKS
 from ranksieve.reproduction.rankers import run_rankers
-from ranksieve.stats import relative_improvement, unified_rank
+from ranksieve.significance import relative_improvement, unified_rank
 from ranksieve.study import Study, StudyResult
 
 NEAR = 0.006  # MAP this near to what is published is the aim

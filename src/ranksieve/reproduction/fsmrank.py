@@ -9,9 +9,9 @@ import numpy as np
 from ranksieve.progress import listen, track
 from ranksieve.reproduction.collections import AtHand
 from ranksieve.reproduction.numbers import measured
-from ranksieve.scoring import linear_scores
-from ranksieve.selectors.fsmrank import fsmrank_path
+from ranksieve.selectors.embedded.fsmrank import fsmrank_path
 from ranksieve.selectors.registry import METHODS
+from ranksieve.solvers.linear import linear_scores
 from ranksieve.study import StudyFold
 
 

@@ -18,7 +18,7 @@ from ranksieve.reproduction.published_greedy_rankrls import (
     ON_FOLDS,
     Choice,
 )
-from ranksieve.selectors.greedy_rankrls_cv import GreedyRankRLSCV
+from ranksieve.selectors.embedded.greedy_rankrls_cv import GreedyRankRLSCV
 from ranksieve.study import StudyFold
 
 METHODS = (GREEDY, FULL)

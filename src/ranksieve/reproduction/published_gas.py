@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from ranksieve.stats import relative_improvement
+from ranksieve.significance import relative_improvement
 from ranksieve.study import StudyResult
 
 MAP = "MAP"

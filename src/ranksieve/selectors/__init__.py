@@ -9,60 +9,60 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ranksieve.selectors.annealing import SimulatedAnnealing
     from ranksieve.selectors.baselines import AllFeatures, RandomSelector, TopImportance
-    from ranksieve.selectors.best_first import FSBFS
-    from ranksieve.selectors.boosted_trees import (
+    from ranksieve.selectors.embedded.fenchelrank import FenchelRank
+    from ranksieve.selectors.embedded.fsmrank import FSMSVM, FSMRank, fsmrank_path
+    from ranksieve.selectors.embedded.greedy_rankrls import GreedyRankRLS
+    from ranksieve.selectors.embedded.greedy_rankrls_cv import GreedyRankRLSCV
+    from ranksieve.selectors.embedded.ranksvm_sparse import SparseRankSVM
+    from ranksieve.selectors.filters.fs_ed import FSED
+    from ranksieve.selectors.filters.fs_scpr import FSSCPR
+    from ranksieve.selectors.filters.gas import GAS
+    from ranksieve.selectors.filters.hcas import HCAS, Hierarchical
+    from ranksieve.selectors.filters.ig_chi import ChiSquare, InformationGain
+    from ranksieve.selectors.filters.mmr import MMR, MPT, MRMR, MSD
+    from ranksieve.selectors.filters.ngas import NGAS, XGAS
+    from ranksieve.selectors.filters.rankfilter import RankFilter, RankWrapper
+    from ranksieve.selectors.trees.bt_influence import (
         BoostedTrees,
         DiscountedBoostedTrees,
     )
-    from ranksieve.selectors.dependence import ChiSquare, InformationGain
-    from ranksieve.selectors.divergence import FSED
-    from ranksieve.selectors.diversity import MMR, MPT, MRMR, MSD
-    from ranksieve.selectors.elimination import EliminationSelector
-    from ranksieve.selectors.fenchel import FenchelRank
-    from ranksieve.selectors.fsmrank import FSMSVM, FSMRank, fsmrank_path
-    from ranksieve.selectors.gas import GAS
-    from ranksieve.selectors.greedy_rankrls import GreedyRankRLS
-    from ranksieve.selectors.greedy_rankrls_cv import GreedyRankRLSCV
-    from ranksieve.selectors.hierarchy import HCAS, Hierarchical
-    from ranksieve.selectors.navigation import NGAS, XGAS
-    from ranksieve.selectors.randomized_trees import RandomizedBoostedTrees
-    from ranksieve.selectors.relief import RankFilter, RankWrapper
-    from ranksieve.selectors.sequential import SequentialSelector
-    from ranksieve.selectors.sparse_ranksvm import SparseRankSVM
-    from ranksieve.selectors.spectral import FSSCPR
+    from ranksieve.selectors.trees.bt_randomized import RandomizedBoostedTrees
+    from ranksieve.selectors.wrappers.annealing import SimulatedAnnealing
+    from ranksieve.selectors.wrappers.elimination import EliminationSelector
+    from ranksieve.selectors.wrappers.fs_bfs import FSBFS
+    from ranksieve.selectors.wrappers.sequential import SequentialSelector
 
 _HOME = {
-    "GAS": "gas",
-    "InformationGain": "dependence",
-    "ChiSquare": "dependence",
-    "FSED": "divergence",
-    "FSSCPR": "spectral",
-    "FSBFS": "best_first",
-    "GreedyRankRLS": "greedy_rankrls",
-    "GreedyRankRLSCV": "greedy_rankrls_cv",
-    "MMR": "diversity",
-    "MSD": "diversity",
-    "MPT": "diversity",
-    "MRMR": "diversity",
-    "NGAS": "navigation",
-    "XGAS": "navigation",
-    "HCAS": "hierarchy",
-    "Hierarchical": "hierarchy",
-    "FSMRank": "fsmrank",
-    "fsmrank_path": "fsmrank",
-    "FSMSVM": "fsmrank",
-    "SparseRankSVM": "sparse_ranksvm",
-    "FenchelRank": "fenchel",
-    "SequentialSelector": "sequential",
-    "EliminationSelector": "elimination",
-    "BoostedTrees": "boosted_trees",
-    "DiscountedBoostedTrees": "boosted_trees",
-    "RandomizedBoostedTrees": "randomized_trees",
-    "RankFilter": "relief",
-    "RankWrapper": "relief",
-    "SimulatedAnnealing": "annealing",
+    "GAS": "filters.gas",
+    "InformationGain": "filters.ig_chi",
+    "ChiSquare": "filters.ig_chi",
+    "FSED": "filters.fs_ed",
+    "FSSCPR": "filters.fs_scpr",
+    "FSBFS": "wrappers.fs_bfs",
+    "GreedyRankRLS": "embedded.greedy_rankrls",
+    "GreedyRankRLSCV": "embedded.greedy_rankrls_cv",
+    "MMR": "filters.mmr",
+    "MSD": "filters.mmr",
+    "MPT": "filters.mmr",
+    "MRMR": "filters.mmr",
+    "NGAS": "filters.ngas",
+    "XGAS": "filters.ngas",
+    "HCAS": "filters.hcas",
+    "Hierarchical": "filters.hcas",
+    "FSMRank": "embedded.fsmrank",
+    "fsmrank_path": "embedded.fsmrank",
+    "FSMSVM": "embedded.fsmrank",
+    "SparseRankSVM": "embedded.ranksvm_sparse",
+    "FenchelRank": "embedded.fenchelrank",
+    "SequentialSelector": "wrappers.sequential",
+    "EliminationSelector": "wrappers.elimination",
+    "BoostedTrees": "trees.bt_influence",
+    "DiscountedBoostedTrees": "trees.bt_influence",
+    "RandomizedBoostedTrees": "trees.bt_randomized",
+    "RankFilter": "filters.rankfilter",
+    "RankWrapper": "filters.rankfilter",
+    "SimulatedAnnealing": "wrappers.annealing",
     "TopImportance": "baselines",
     "RandomSelector": "baselines",
     "AllFeatures": "baselines",

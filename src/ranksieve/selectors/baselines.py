@@ -10,8 +10,8 @@ from sklearn.utils import check_random_state
 from ranksieve.base import RankSelector
 from ranksieve.engine import Source
 from ranksieve.metrics import Convention, Measure
-from ranksieve.selectors.filters import ImportanceFilter
-from ranksieve.selectors.greedy import choose_in_turn
+from ranksieve.selectors._search.filter import ImportanceFilter
+from ranksieve.selectors._search.greedy import choose_in_turn
 
 
 class TopImportance(ImportanceFilter):
@@ -23,7 +23,7 @@ class TopImportance(ImportanceFilter):
         Number of features, or the share of them if below 1.
     importance : str or Measure
         Quality of a feature alone: a measure, ``"loss"`` or ``"one_minus_loss"``; see
-        :func:`ranksieve.selectors.quality.feature_quality`.
+        :func:`ranksieve.selectors._search.quality.feature_quality`.
     both_directions : bool
         Whether features whose small values are good count as well.
     convention : str or Convention

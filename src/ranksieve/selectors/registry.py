@@ -28,102 +28,113 @@ def _method(path: str, description: str, *settings: Any, **named: Any) -> Method
 
 
 _METHODS = {
-    "gas-e": _method("gas.GAS", "importance by a measure (MAP), less similarity", _MAP, _C),
-    "gas-l": _method("gas.GAS", "importance by pairwise loss, less similarity", _LOSS, _C),
-    "ig": _method("dependence.InformationGain", "information gain about the label"),
-    "chi": _method("dependence.ChiSquare", "chi-square statistic with the label"),
+    "gas-e": _method("filters.gas.GAS", "importance by a measure (MAP), less similarity", _MAP, _C),
+    "gas-l": _method("filters.gas.GAS", "importance by pairwise loss, less similarity", _LOSS, _C),
+    "ig": _method("filters.ig_chi.InformationGain", "information gain about the label"),
+    "chi": _method("filters.ig_chi.ChiSquare", "chi-square statistic with the label"),
     "fs-ed": _method(
-        "divergence.FSED", "NDCG@10 plus divergence between the grades' densities", draws=False
+        "filters.fs_ed.FSED", "NDCG@10 plus divergence between the grades' densities", draws=False
     ),
-    "fs-scpr": _method("spectral.FSSCPR", "spectral clusters, their best by biased PageRank"),
+    "fs-scpr": _method(
+        "filters.fs_scpr.FSSCPR", "spectral clusters, their best by biased PageRank"
+    ),
     "fs-bfs": _method(
-        "best_first.FSBFS",
+        "wrappers.fs_bfs.FSBFS",
         "best-first search for subsets, each one new feature",
         grid={"tol": (0.0003, 0.001, 0.003)},
     ),
     "greedy-rankrls": _method(
-        "greedy_rankrls.GreedyRankRLS",
+        "embedded.greedy_rankrls.GreedyRankRLS",
         "exact leave-query-out error of pairwise least squares",
         grid={"lam": tuple(2.0**power for power in range(-10, 11))},
         draws=False,
     ),
     "greedy-rankrls-cv": _method(
-        "greedy_rankrls_cv.GreedyRankRLSCV",
+        "embedded.greedy_rankrls_cv.GreedyRankRLSCV",
         "the same, lambda and number of features by validation",
         draws=False,
     ),
-    "mmr": _method("diversity.MMR", "maximal marginal relevance", grid=_TRADE_OFF),
+    "mmr": _method("filters.mmr.MMR", "maximal marginal relevance", grid=_TRADE_OFF),
     "msd": _method(
-        "diversity.MSD", "maximum sum dispersion: pairs unlike each other", grid=_TRADE_OFF
+        "filters.mmr.MSD", "maximum sum dispersion: pairs unlike each other", grid=_TRADE_OFF
     ),
     "mpt": _method(
-        "diversity.MPT", "modern portfolio theory: importance less risk", grid=_TRADE_OFF
+        "filters.mmr.MPT", "modern portfolio theory: importance less risk", grid=_TRADE_OFF
     ),
-    "mrmr": _method("diversity.MRMR", "minimal redundancy, maximal relevance", grid=_TRADE_OFF),
-    "ngas": _method("navigation.NGAS", "naive greedy walk from feature to feature, by contrast"),
-    "xgas": _method("navigation.XGAS", "extended greedy walk: the best of those least alike"),
-    "hcas": _method("hierarchy.HCAS", "Ward's clusters, the most important feature of each"),
-    "hierarchical": _method("hierarchy.Hierarchical", "hierarchical clusters, a delegate of each"),
+    "mrmr": _method("filters.mmr.MRMR", "minimal redundancy, maximal relevance", grid=_TRADE_OFF),
+    "ngas": _method("filters.ngas.NGAS", "naive greedy walk from feature to feature, by contrast"),
+    "xgas": _method("filters.ngas.XGAS", "extended greedy walk: the best of those least alike"),
+    "hcas": _method("filters.hcas.HCAS", "Ward's clusters, the most important feature of each"),
+    "hierarchical": _method(
+        "filters.hcas.Hierarchical", "hierarchical clusters, a delegate of each"
+    ),
     "fsmrank": _method(
-        "fsmrank.FSMRank", "pairwise hinge, similarity, importance: one convex problem", grid=_FSM
+        "embedded.fsmrank.FSMRank",
+        "pairwise hinge, similarity, importance: one convex problem",
+        grid=_FSM,
     ),
     "fsmsvm": _method(
-        "fsmrank.FSMSVM",
+        "embedded.fsmrank.FSMSVM",
         "RankSVM on the features with large weights in FSMRank",
         grid=_FSM,  # C changes its weights, but not what it selects
     ),
     "ranksvm-l1": _method(
-        "sparse_ranksvm.SparseRankSVM",
+        "embedded.ranksvm_sparse.SparseRankSVM",
         "RankSVM whose absolute weights cost",
         {"penalty": "l1"},
         _PATH,
     ),
     "ranksvm-mcp": _method(
-        "sparse_ranksvm.SparseRankSVM",
+        "embedded.ranksvm_sparse.SparseRankSVM",
         "the same, large weights at no extra cost (MCP)",
         {"penalty": "mcp"},
         _PATH | {"gamma": (1.5, 3.0, 10.0)},
     ),
     "ranksvm-log": _method(
-        "sparse_ranksvm.SparseRankSVM",
+        "embedded.ranksvm_sparse.SparseRankSVM",
         "the same, weights at logarithmic cost",
         {"penalty": "log"},
         _PATH | {"epsilon": (0.1, 1.0, 10.0)},
     ),
     "fenchelrank": _method(
-        "fenchel.FenchelRank",
+        "embedded.fenchelrank.FenchelRank",
         "RankSVM with weights in an L1 ball",
         grid={"radius": (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)},
     ),
     "sequential": _method(
-        "sequential.SequentialSelector",
+        "wrappers.sequential.SequentialSelector",
         "what helps a ranker most, or is missed least, in turn",
         draws=False,
     ),
     "elimination": _method(
-        "elimination.EliminationSelector", "train a ranker, take out what it makes least of, again"
+        "wrappers.elimination.EliminationSelector",
+        "train a ranker, take out what it makes least of, again",
     ),
     "bt-influence": _method(
-        "boosted_trees.BoostedTrees",
+        "trees.bt_influence.BoostedTrees",
         "largest influence in boosted trees",
         grid=_TREES,
         draws=False,
     ),
     "bt-discounted": _method(
-        "boosted_trees.DiscountedBoostedTrees",
+        "trees.bt_influence.DiscountedBoostedTrees",
         "the same, less similarity",
         grid=_TREES | _C,
         draws=False,
     ),
     "bt-randomized": _method(
-        "randomized_trees.RandomizedBoostedTrees",
+        "trees.bt_randomized.RandomizedBoostedTrees",
         "random subsets, thinned out by influence",
         grid=_TREES | {"subset_size": (0.3, 0.5, 0.8)},
     ),
-    "rankfilter": _method("relief.RankFilter", "Relief within queries, by relevance levels"),
-    "rankwrapper": _method("relief.RankWrapper", "Relief within queries, by relative orderings"),
+    "rankfilter": _method(
+        "filters.rankfilter.RankFilter", "Relief within queries, by relevance levels"
+    ),
+    "rankwrapper": _method(
+        "filters.rankfilter.RankWrapper", "Relief within queries, by relative orderings"
+    ),
     "annealing": _method(
-        "annealing.SimulatedAnnealing",
+        "wrappers.annealing.SimulatedAnnealing",
         "annealing over subsets, by held-out RankRLS",
         grid={"lam": (0.01, 0.1, 1.0, 10.0, 100.0)},
     ),

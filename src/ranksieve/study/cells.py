@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from ranksieve.base import RankSelector
-from ranksieve.clock import work_seconds
 from ranksieve.data import DataError, RankingData
+from ranksieve.engine.clock import work_seconds
+from ranksieve.engine.memo import sharing
 from ranksieve.metrics import evaluate
 from ranksieve.rankers.registry import make_ranker
 from ranksieve.registry import described
 from ranksieve.selectors.registry import METHODS, make_selector
-from ranksieve.sharing import sharing
 from ranksieve.study.protocols import StudyFold
 from ranksieve.study.records import Record
 from ranksieve.text import counted

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from ranksieve.data import DataError
-from ranksieve.stats import (
+from ranksieve.significance import (
     Interval,
     NonInferiority,
     WinTieLoss,

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import DataError, RankingData
-from ranksieve.datasets import Collection
+from ranksieve.datasets.collections import Collection
+from ranksieve.engine.memo import Memo
 from ranksieve.preprocessing import scaled_within_queries
-from ranksieve.sharing import Memo
 from ranksieve.splits import Split, query_kfold, query_parts, six_trials
 
 _VALIDATION_PARTS = 5  # one of so many parts validates where a collection has no such files

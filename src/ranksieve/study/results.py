@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import DataError
-from ranksieve.file_order import FileOrder, judged
+from ranksieve.sums.file_order import FileOrder, judged
 
 BASE, RANDOM = "all", "random"
 """Names of what everything is compared with: no selection, and a random order."""

@@ -12,24 +12,24 @@ from typing import Any
 
 from ranksieve._version import __version__
 from ranksieve.data import DataError, RankingData
-from ranksieve.datasets import Collection, open_collection
-from ranksieve.file_order import order_values
+from ranksieve.datasets import load_demo
+from ranksieve.datasets.collections import Collection, open_collection
 from ranksieve.io import read_data
 from ranksieve.io.files import make_directory
-from ranksieve.io.shards import Shards, open_shards
+from ranksieve.io.shards.shards import Shards, open_shards
 from ranksieve.metrics import get_convention, parse_measure
-from ranksieve.planted import load_demo
 from ranksieve.progress import track
-from ranksieve.selectors.checkpoint import fingerprint
+from ranksieve.selectors._search.checkpoint import fingerprint
 from ranksieve.study.assembly import assembled
 from ranksieve.study.cells import Cell
-from ranksieve.study.files import LEDGER, PLAN, read_plan, write_plan
 from ranksieve.study.layout import Layout
 from ranksieve.study.ledger import Ledger, alone_in
 from ranksieve.study.plan import Plan
+from ranksieve.study.plan_files import LEDGER, PLAN, read_plan, write_plan
 from ranksieve.study.protocols import Protocol, StudyFold
 from ranksieve.study.results import FoldSummary, StudyResult
 from ranksieve.study.running import DaskRunner, LocalRunner
+from ranksieve.sums.file_order import order_values
 from ranksieve.text import counted
 
 

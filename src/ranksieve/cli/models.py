@@ -1,0 +1,182 @@
+"""Commands that train rankers and apply them."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ranksieve.cli.options import (
+    DATA,
+    ConventionName,
+    DaskAddress,
+    DaskWorkers,
+    Demo,
+    NFeatures,
+    Seed,
+    Settings,
+    Verify,
+    ZeroBased,
+)
+from ranksieve.cli.settings import lister, parameters_of
+from ranksieve.cli.sources import are_shards, held_out, load, opened, title_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+
+    from ranksieve.base import Ranker
+    from ranksieve.engine import Source
+    from ranksieve.registry import Registry
+
+_MEASURES = ("map", "ndcg@10")
+
+
+def _rankers() -> Registry:
+    from ranksieve.rankers.registry import RANKERS
+
+    return RANKERS
+
+
+def train(
+    data: Annotated[list[Path] | None, DATA] = None,
+    demo: Demo = False,
+    name: Annotated[
+        str, typer.Option("--ranker", metavar="NAME", help="See --rankers.")
+    ] = "ranksvm",
+    features: Annotated[
+        Path | None,
+        typer.Option("--features", metavar="FILE", help="Train on what select wrote here."),
+    ] = None,
+    evaluate_on: Annotated[
+        Path | None,
+        typer.Option(
+            "--eval", metavar="FILE", help="Held-out data: to stop or choose by, and to measure."
+        ),
+    ] = None,
+    settings: Settings = None,
+    seed: Seed = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write the model as JSON.")
+    ] = None,
+    convention: ConventionName = "standard",
+    n_features: NFeatures = None,
+    zero_based: ZeroBased = False,
+    dask: DaskAddress = None,
+    workers: DaskWorkers = None,
+    verify: Verify = None,
+    rankers: Annotated[
+        bool,
+        typer.Option(
+            "--rankers", callback=lister(_rankers), is_eager=True, help="List the rankers."
+        ),
+    ] = False,
+) -> None:
+    """Train a ranker, on all features or on those selected.
+
+    With --out, predict can apply it to other files, which need all features.
+    """
+    from ranksieve.io.files import check_replaceable
+    from ranksieve.io.selection import read_selection
+    from ranksieve.metrics import get_convention
+    from ranksieve.progress import progress_bar
+    from ranksieve.rankers.registry import RANKERS, make_ranker
+    from ranksieve.report.sheets import show, training_table
+
+    get_convention(convention)
+    ranker = make_ranker(name, **parameters_of(RANKERS, name, settings or [], seed))
+    if out is not None:
+        check_replaceable(out)
+    selection = None if features is None else read_selection(features)
+    if selection is not None and n_features is None:
+        n_features = selection.n_features_in
+    how = {"n_features": n_features, "zero_based": zero_based}
+    with progress_bar(), ExitStack() as stack:
+        source = stack.enter_context(opened(data, demo, dask, workers, verify, **how))
+        parts = {title_of(data): source}
+        if evaluate_on is not None:
+            validation = held_out(evaluate_on, source, verify, zero_based=zero_based)
+            parts[str(evaluate_on)] = stack.enter_context(validation)
+        if selection is not None:
+            for place, part in parts.items():
+                selection.check_fits(part.n_features, part.feature_names, place)
+                parts[place] = part.take_features(selection.columns)
+        first, *others = parts.values()
+        ranker.fit(first, eval_set=others[0] if others else None)
+        measured = {place: _measured(ranker, part, convention) for place, part in parts.items()}
+    if out is not None:
+        ranker.save_model(out, selection=selection)
+    changed = RANKERS[name].changed(ranker)
+    show(training_table(name, ranker.n_features_in_, changed, measured, convention))
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(help="What train wrote.")],
+    data: Annotated[list[Path], DATA],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="FILE", help="Write the scores here (.gz and .zst too), not out."
+        ),
+    ] = None,
+    zero_based: ZeroBased = False,
+) -> None:
+    """Score documents with a trained ranker: one number per line, as the data's lines.
+
+    The scores fit evaluate.
+    """
+    from ranksieve.io.files import check_replaceable
+    from ranksieve.io.scores import write_scores
+    from ranksieve.progress import progress_bar
+    from ranksieve.rankers import load_model
+
+    ranker = load_model(model)
+    if out is not None:
+        check_replaceable(out)
+    n_features = ranker.n_features_in_
+    if hasattr(ranker, "selection_"):
+        n_features = ranker.selection_.n_features_in
+    with progress_bar():
+        scores = _scores(ranker, data, n_features=n_features, zero_based=zero_based)
+    if out is not None:
+        write_scores(scores, out)
+    else:
+        for score in scores.tolist():
+            typer.echo(repr(score))
+
+
+def _scores(ranker: Ranker, paths: list[Path], **how: Any) -> np.ndarray:
+    """Scores of all rows in the order of the files; shards are read one at a time."""
+    if are_shards(paths):
+        from ranksieve.io.shards.shards import open_shards
+
+        with open_shards(paths[0]) as shards:
+            return ranker.predict(shards)
+    data = load(paths, **how)
+    return data.to_input_order(ranker.predict(data))
+
+
+def _measured(ranker: Ranker, source: Source, convention: str) -> dict[str, float]:
+    """Means of the measures; shards are read one at a time."""
+    import numpy as np
+
+    from ranksieve.data import RankingData
+    from ranksieve.metrics import evaluate
+
+    def pieces() -> Iterator[RankingData]:
+        if isinstance(source, RankingData):
+            yield source
+        else:
+            yield from map(source.read_shard, range(source.n_shards))
+
+    found = [
+        evaluate(piece.y, ranker.predict(piece), piece.qid, _MEASURES, convention)
+        for piece in pieces()
+    ]
+    return {
+        name: float(np.concatenate([part.per_query[name] for part in found]).mean())
+        for name in found[0].mean
+    }

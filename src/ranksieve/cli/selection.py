@@ -1,0 +1,171 @@
+"""Commands that select features."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ranksieve.cli.options import (
+    DATA,
+    AsJson,
+    DaskAddress,
+    DaskWorkers,
+    Demo,
+    NFeatures,
+    Seed,
+    Settings,
+    Verify,
+    ZeroBased,
+)
+from ranksieve.cli.settings import lister, parameters_of
+from ranksieve.cli.sources import held_out, opened, title_of
+
+if TYPE_CHECKING:
+    from ranksieve.base import Ranker, RankSelector
+    from ranksieve.registry import Registry
+
+
+def _methods() -> Registry:
+    from ranksieve.selectors.registry import METHODS
+
+    return METHODS
+
+
+def select(
+    data: Annotated[list[Path] | None, DATA] = None,
+    demo: Demo = False,
+    method: Annotated[
+        str, typer.Option("--method", metavar="NAME", help="See --methods.")
+    ] = "gas-e",
+    k: Annotated[
+        str | None,
+        typer.Option(
+            "-k",
+            metavar="K",
+            help="How many features, or groups of them: a number, a share below 1, or a word such "
+            "as eigengap for methods that can choose the number.",
+        ),
+    ] = None,
+    evaluate_on: Annotated[
+        Path | None,
+        typer.Option("--eval", metavar="FILE", help="Held-out data, for methods that use them."),
+    ] = None,
+    settings: Settings = None,
+    ranker: Annotated[
+        str | None,
+        typer.Option(
+            "--ranker", metavar="NAME", help="For methods around a ranker; see train --rankers."
+        ),
+    ] = None,
+    ranker_settings: Annotated[
+        list[str] | None,
+        typer.Option("--ranker-param", metavar="NAME=VALUE", help="Its parameter; repeatable."),
+    ] = None,
+    seed: Seed = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write the selection as JSON.")
+    ] = None,
+    n_features: NFeatures = None,
+    zero_based: ZeroBased = False,
+    dask: DaskAddress = None,
+    workers: DaskWorkers = None,
+    verify: Verify = None,
+    as_json: AsJson = False,
+    methods: Annotated[
+        bool,
+        typer.Option(
+            "--methods", callback=lister(_methods), is_eager=True, help="List the methods."
+        ),
+    ] = False,
+) -> None:
+    """Select the features that matter, best first.
+
+    With --out, convert --features can apply the selection to other files.
+    """
+    from ranksieve.io.files import check_replaceable
+    from ranksieve.io.selection import write_selection
+    from ranksieve.progress import progress_bar
+    from ranksieve.report.sheets import selection_table, show
+    from ranksieve.selectors.record import record_selection
+
+    selector = _selector(method, k, settings or [], seed)
+    if ranker is not None:
+        selector.set_params(ranker=_ranker(method, ranker, ranker_settings or []))
+    elif ranker_settings:
+        raise typer.BadParameter("--ranker-param needs --ranker")
+    if evaluate_on is not None:
+        _check_uses_held_out_data(method)
+    if out is not None:
+        check_replaceable(out)
+    how = {"n_features": n_features, "zero_based": zero_based}
+    with progress_bar(), ExitStack() as stack:
+        source = stack.enter_context(opened(data, demo, dask, workers, verify, **how))
+        beside: dict[str, Any] = {}
+        if evaluate_on is not None:
+            validation = held_out(evaluate_on, source, verify, zero_based=zero_based)
+            beside["eval_set"] = stack.enter_context(validation)
+        selector.fit(source, **beside)
+        files = [str(path) for path in data] if data else [title_of(data)]
+        selection = record_selection(selector, source, method, files)
+    if out is not None:
+        write_selection(selection, out)
+    if as_json:
+        typer.echo(selection.to_json())
+    else:
+        n_groups = getattr(selector, "n_groups_", None)
+        show(selection_table(title_of(data), selection, _changed(method, selector), n_groups))
+
+
+def _ranker(method: str, name: str, settings: list[str]) -> Ranker:
+    from ranksieve.rankers.registry import RANKERS, make_ranker
+    from ranksieve.selectors.registry import METHODS
+
+    if "ranker" not in METHODS[method].defaults:
+        able = [other for other, known in METHODS.items() if "ranker" in known.defaults]
+        raise ValueError(
+            f"method {method!r} needs no ranker: leave out --ranker; methods around a ranker are "
+            f"{', '.join(able)}"
+        )
+    return make_ranker(name, **parameters_of(RANKERS, name, settings, None))
+
+
+def _changed(method: str, selector: RankSelector) -> dict[str, Any]:
+    """Parameters that are not as by default; numbers of features and groups are shown anyway."""
+    from ranksieve.selectors.registry import METHODS
+
+    return {
+        name: value
+        for name, value in METHODS[method].changed(selector).items()
+        if name != "groups" and (name != "n_features_to_select" or isinstance(value, str))
+    }
+
+
+def _selector(method: str, k: str | None, settings: list[str], seed: int | None) -> RankSelector:
+    from ranksieve.selectors.registry import METHODS, make_selector
+
+    parameters = parameters_of(METHODS, method, settings, seed)
+    return make_selector(method, None if k is None else _number(k), **parameters)
+
+
+def _number(text: str) -> float | str:
+    """A number of features, a share of them, or a word."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _check_uses_held_out_data(name: str) -> None:
+    from ranksieve.selectors.registry import METHODS
+
+    if not METHODS[name].uses_held_out_data:
+        able = [other for other, method in METHODS.items() if method.uses_held_out_data]
+        raise ValueError(
+            f"method {name!r} does not use held-out data: leave out --eval; "
+            f"methods that use them are {', '.join(able)}"
+        )

@@ -1,0 +1,350 @@
+"""Known collections on a local disk, and planted rankings whose answer is known."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ranksieve.data import DataError, RankingData, concatenate
+from ranksieve.datasets import RankingTruth, load_demo, make_ranking
+from ranksieve.io.files import total_size
+from ranksieve.io.letor import read_letor
+from ranksieve.progress import listen, track
+from ranksieve.splits import adjacent_parts, rotate_parts
+
+__all__ = [
+    "open_collection",
+    "Collection",
+    "FoldFiles",
+    "make_ranking",
+    "load_demo",
+    "RankingTruth",
+]
+
+_SUFFIXES = (".txt", ".txt.gz", ".txt.zst")
+# Stems of file names, in lower case.
+_PARTS = ("s1", "s2", "s3", "s4", "s5")
+_TRAIN = ("train", "trainingset")
+_VALI = ("vali", "validationset", "valid")
+_TEST = ("test", "testset")
+# Directories that some archives have between the collection and its files.
+_INNER = ("full", "sample", "querylevelnorm")
+
+Fold = tuple[RankingData, RankingData | None, RankingData]
+
+
+@dataclass(frozen=True)
+class FoldFiles:
+    """Files to train on, to validate on and to test on; each part's files are joined in order.
+
+    ``vali`` is empty if the collection has no validation part.
+    """
+
+    name: str
+    train: tuple[Path, ...]
+    vali: tuple[Path, ...]
+    test: tuple[Path, ...]
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All files: train, then validation, then test."""
+        return self.train + self.vali + self.test
+
+
+@dataclass(frozen=True)
+class Collection:
+    """A collection on disk; made by :func:`open_collection`.
+
+    Attributes
+    ----------
+    name : str
+        Name of its directory.
+    layout : {"parts", "folds", "sets", "single"}
+        How its files are arranged.
+    folds : list of FoldFiles
+        Which files play which part in each fold.
+    """
+
+    name: str
+    layout: str
+    folds: list[FoldFiles]
+
+    def read_fold(self, fold: int, **read_options: Any) -> Fold:
+        """Read one fold, counted from 0: data to train on, to validate on and to test on.
+
+        All three have the same features: the highest feature number in any of the files says
+        how many, unless ``n_features`` does. The second is None if there is no validation
+        part.
+
+        Parameters
+        ----------
+        fold : int
+        **read_options
+            Passed on to :func:`ranksieve.io.letor.read_letor`.
+        """
+        if not 0 <= fold < len(self.folds):
+            raise DataError(f"{self.name} has folds 0 to {len(self.folds) - 1}, got {fold}")
+        chosen = self.folds[fold]
+        parts = iter(_read_aligned(chosen.files, read_options))
+        train, vali, test = (
+            [next(parts) for _ in role] for role in (chosen.train, chosen.vali, chosen.test)
+        )
+        return _joined(train), _joined(vali) if vali else None, _joined(test)
+
+    def read_all(self, **read_options: Any) -> RankingData:
+        """Read the whole collection: the parts of its first fold, joined.
+
+        Every fold holds every query once, except that ``set1`` and ``set2`` are collections
+        of their own: choose one when opening them.
+
+        Parameters
+        ----------
+        **read_options
+            Passed on to :func:`ranksieve.io.letor.read_letor`.
+        """
+        return _joined(_read_aligned(self.whole, read_options))
+
+    @property
+    def whole(self) -> tuple[Path, ...]:
+        """Files that hold the whole collection: those of its first fold."""
+        if self.layout == "sets" and len(self.folds) > 1:
+            names = " or ".join(repr(fold.name) for fold in self.folds)
+            raise DataError(f"{self.name} holds several collections: open it with subset={names}")
+        return self.folds[0].files
+
+    def read_folds(self, **read_options: Any) -> Iterator[Fold]:
+        """Read all folds in turn; each file is read only once.
+
+        Parameters
+        ----------
+        **read_options
+            Passed on to :func:`ranksieve.io.letor.read_letor`.
+        """
+        if self.layout != "parts":
+            for fold in range(len(self.folds)):
+                yield self.read_fold(fold, **read_options)
+            return
+        parts = _read_aligned(self.folds[0].files, read_options)
+        sizes = [part.n_queries for part in parts]
+        data = concatenate(parts)
+        parts.clear()  # the joined copy is enough
+        for split in rotate_parts(adjacent_parts(sizes)):
+            yield split.apply(data)
+
+
+def open_collection(path: str | os.PathLike[str], *, subset: str | None = None) -> Collection:
+    r"""Find out how a downloaded collection is arranged; nothing is read yet.
+
+    ====== ==================================================== ===========================
+    layout files                                                known from
+    ====== ==================================================== ===========================
+    folds  ``Fold1/{train,vali,test}.txt``, ``Fold2``, ... or   LETOR 3, LETOR 4, MSLR-WEB
+           ``Fold1/{trainingset,validationset,testset}.txt``
+    parts  ``S1.txt`` .. ``S5.txt``, rotated into five folds    LETOR 4
+    sets   ``set1.{train,valid,test}.txt``, also ``set2``       Yahoo! LTR Challenge
+    single ``{train,vali,test}.txt``, ``vali`` may be missing   Istella, one fold of others
+    ====== ==================================================== ===========================
+
+    Names may be in upper or lower case and end in ``.txt``, ``.txt.gz`` or ``.txt.zst``. The
+    files may also be in a directory ``full``, ``sample`` (Istella) or ``QueryLevelNorm``
+    (LETOR 3) below the path.
+
+    Parameters
+    ----------
+    path : path
+        Directory of the collection.
+    subset : str, optional
+        Keep only the fold of this name, such as ``"set2"`` or ``"Fold1"``; or look in the
+        directory of this name, such as ``"sample"``.
+
+    Returns
+    -------
+    Collection
+
+    Raises
+    ------
+    DataError
+        If the layout is unknown or a file of it is missing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from ranksieve.datasets.collections import open_collection
+    >>> directory = Path(tempfile.mkdtemp())
+    >>> for number in range(1, 6):
+    ...     _ = (directory / f"S{number}.txt").write_text(f"1 qid:{number} 1:0.5 2:1\n")
+    >>> collection = open_collection(directory)
+    >>> collection.layout, [fold.name for fold in collection.folds]
+    ('parts', ['Fold1', 'Fold2', 'Fold3', 'Fold4', 'Fold5'])
+    >>> train, vali, test = collection.read_fold(4)
+    >>> train.query_ids.tolist(), vali.query_ids.tolist(), test.query_ids.tolist()
+    ([5, 1, 2], [3], [4])
+    """
+    path = Path(path)
+    if not path.is_dir():
+        what = "is a file; read it with read_letor" if path.exists() else "no such directory"
+        raise DataError(f"{path}: {what}")
+    layout, folds = _detect(path)
+    if not folds:
+        layout, folds = _detect(_inner_directory(path, subset))
+    elif subset is not None:
+        folds = [fold for fold in folds if fold.name.lower() == subset.lower()]
+    if not folds:
+        looked = f"a fold or directory {subset!r}" if subset else f"any of {_LOOKED_FOR}"
+        raise DataError(f"{path}: no known layout; did not find {looked}")
+    return Collection(path.resolve().name, layout, folds)
+
+
+def _inner_directory(path: Path, subset: str | None) -> Path:
+    """Directory below the path that holds the files, or the path if there is none."""
+    below = _entries(path)
+    names = _INNER if subset is None else (subset.lower(),)
+    found = [below[name] for name in names if name in below and below[name].is_dir()]
+    if len(found) > 1:
+        choices = " or ".join(repr(directory.name) for directory in found)
+        raise DataError(f"{path}: holds several collections: pass subset={choices}")
+    return found[0] if found else path
+
+
+def _detect(directory: Path) -> tuple[str, list[FoldFiles]]:
+    """Layout of a directory and its folds; no folds if it has none of the layouts."""
+    entries = _entries(directory)
+    for layout, find in _LAYOUTS.items():
+        folds = find(entries)
+        if folds:
+            return layout, folds
+    return "", []
+
+
+def _entries(directory: Path) -> dict[str, Path]:
+    """List a directory: each path by its name in lower case."""
+    return {path.name.lower(): path for path in sorted(directory.iterdir())}
+
+
+def _find_folds(entries: dict[str, Path]) -> list[FoldFiles]:
+    numbers = sorted(
+        int(name[4:])
+        for name, path in entries.items()
+        if name.startswith("fold") and name[4:].isdecimal() and path.is_dir()
+    )
+    folds = []
+    for number in numbers:
+        directory = entries[f"fold{number}"]
+        fold = _roles(_entries(directory), f"Fold{number}")
+        if fold is None:
+            raise DataError(f"{directory}: there is no {' or '.join(_TRAIN)} file")
+        folds.append(fold)
+    return folds
+
+
+def _find_parts(entries: dict[str, Path]) -> list[FoldFiles]:
+    files = [_file(entries, (part,)) for part in _PARTS]
+    present = [file for file in files if file is not None]
+    if 0 < len(present) < len(_PARTS):
+        missing = _PARTS[files.index(None)]
+        raise DataError(f"{present[0].parent}: {missing.upper()} of S1..S5 is missing")
+    if not present:
+        return []
+    return [
+        FoldFiles(
+            f"Fold{number}",
+            train=tuple(present[part] for part in split.train),
+            vali=tuple(present[part] for part in split.vali),
+            test=tuple(present[part] for part in split.test),
+        )
+        for number, split in enumerate(rotate_parts(adjacent_parts([1] * len(_PARTS))), start=1)
+    ]
+
+
+def _find_sets(entries: dict[str, Path]) -> list[FoldFiles]:
+    folds = [_roles(entries, name, prefix=f"{name}.") for name in ("set1", "set2")]
+    return [fold for fold in folds if fold is not None]
+
+
+def _find_single(entries: dict[str, Path]) -> list[FoldFiles]:
+    fold = _roles(entries, "Fold1")
+    return [] if fold is None else [fold]
+
+
+_LAYOUTS = {
+    "folds": _find_folds,
+    "parts": _find_parts,
+    "sets": _find_sets,
+    "single": _find_single,
+}
+_LOOKED_FOR = (
+    "Fold1/train.txt or Fold1/trainingset.txt (LETOR 3 and 4, MSLR), S1.txt..S5.txt (LETOR 4), "
+    "set1.train.txt or set2.train.txt (Yahoo!), train.txt and test.txt (Istella), also below "
+    "full/, sample/ or QueryLevelNorm/; each may end in .gz or .zst"
+)
+
+
+def _roles(entries: dict[str, Path], name: str, prefix: str = "") -> FoldFiles | None:
+    """Fold made of the train, validation and test file of a directory; None without train."""
+    train, vali, test = (
+        _file(entries, [prefix + stem for stem in stems]) for stems in (_TRAIN, _VALI, _TEST)
+    )
+    if train is None:
+        return None
+    if test is None:
+        raise DataError(f"{train}: there is no file to test on beside it")
+    return FoldFiles(name, (train,), () if vali is None else (vali,), (test,))
+
+
+def _file(entries: dict[str, Path], stems: Sequence[str]) -> Path | None:
+    names = (stem + suffix for stem in stems for suffix in _SUFFIXES)
+    return next((entries[name] for name in names if name in entries), None)
+
+
+def _read_aligned(paths: Sequence[Path], read_options: dict[str, Any]) -> list[RankingData]:
+    """Read each file once and give all of them the same features, those of the widest."""
+    parts = _read_each(paths, read_options)
+    names = max(parts, key=lambda part: part.n_features).feature_names.copy()
+    for part in parts:
+        if part.has_feature_names:  # a header; other files may have none
+            names[: part.n_features] = part.feature_names
+    return [_aligned(part, names, path) for part, path in zip(parts, paths, strict=True)]
+
+
+def _read_each(paths: Sequence[Path], read_options: dict[str, Any]) -> list[RankingData]:
+    """Read files in turn and report progress over all of them."""
+    advance = track("Reading", total_size(list(paths)))
+    parts = []
+    for path in paths:
+        before = 0
+
+        def forward(what: str, done: int, total: int) -> None:
+            nonlocal before
+            advance(done - before)
+            before = done
+
+        with listen(forward):
+            parts.append(read_letor(path, **read_options))
+    return parts
+
+
+def _aligned(data: RankingData, names: np.ndarray, path: Path) -> RankingData:
+    """Give data the named features: columns of zeros for those that its file leaves out."""
+    width = data.n_features
+    if data.has_feature_names and np.any(data.feature_names != names[:width]):
+        raise DataError(f"{path}: its feature names are not those of the other files")
+    if data.is_sparse:
+        matrix = (data.X.data, data.X.indices, data.X.indptr)
+        X = sparse.csr_matrix(matrix, shape=(data.n_rows, len(names)))
+    elif width == len(names):
+        X = data.X
+    else:
+        X = np.zeros((data.n_rows, len(names)), dtype=data.X.dtype)
+        X[:, :width] = data.X
+    return data._replace(X=X, feature_names=names)
+
+
+def _joined(parts: list[RankingData]) -> RankingData:
+    return parts[0] if len(parts) == 1 else concatenate(parts)

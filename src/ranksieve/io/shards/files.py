@@ -1,0 +1,185 @@
+"""Read the files of one shard, checked before anything relies on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from ranksieve._kernels.rows import first_bad_row
+from ranksieve.data import DataError
+from ranksieve.io.shards.format import (
+    Manifest,
+    array_in,
+    check_checksum,
+    checksum_in,
+    decode_strings,
+    map_file,
+)
+
+
+class Checks:
+    """What was checked of the files of a directory, so that it is checked once.
+
+    Parameters
+    ----------
+    checksums : bool
+        Whether to compare checksums. What could send a kernel out of its arrays is checked anyway.
+    """
+
+    def __init__(self, checksums: bool) -> None:
+        self.checksums = checksums
+        self._done: set[str] = set()
+
+    def once(self, what: str, check: Callable[[], None]) -> None:
+        """Call a function that raises an error if something is wrong, unless that was done."""
+        if what not in self._done:
+            check()
+            self._done.add(what)
+
+
+class ShardFiles:
+    """Files of one shard.
+
+    Feature values are mapped, the rest is small and read. Nothing is kept: each mapped file holds
+    a file descriptor, and there may be more shards than a process may open files.
+    """
+
+    def __init__(self, directory: Path, manifest: Manifest, number: int, checks: Checks) -> None:
+        self._directory = directory
+        self._manifest = manifest
+        self._shard = manifest.shards[number]
+        self._checks = checks
+
+    @property
+    def y(self) -> np.ndarray:
+        """Labels."""
+        labels = self._read("y", (self._shard.rows,), "float64")
+        if not np.isfinite(labels).all():
+            raise DataError(f"{self._path('y')}: is damaged: a label is not finite")
+        return labels
+
+    @property
+    def query_ptr(self) -> np.ndarray:
+        """Rows of query ``q`` are ``query_ptr[q]:query_ptr[q + 1]``."""
+        pointer = self._pointer("query_ptr", self._shard.queries, self._shard.rows)
+        if np.any(pointer[1:] == pointer[:-1]):
+            raise DataError(f"{self._path('query_ptr')}: is damaged: a query has no rows")
+        return pointer
+
+    @property
+    def matrix(self) -> Any:
+        """Feature values: a mapped array, or a CSR matrix of mapped arrays."""
+        return self.map_matrix()()
+
+    def map_matrix(self) -> Callable[[], Any]:
+        """Map feature values; the function returned checks their content and gives the matrix."""
+        if self._manifest.sparse:
+            return self._map_csr()
+        shape = (self._shard.rows, self._manifest.n_features)
+        content, X = self._map("X", shape, self._manifest.dtype)
+
+        def checked() -> np.ndarray:
+            self._check("X", content)
+            return X
+
+        return checked
+
+    @property
+    def indptr(self) -> np.ndarray:
+        """Entries of row ``r`` of a CSR matrix are ``indptr[r]:indptr[r + 1]``."""
+        return self._pointer("indptr", self._shard.rows, None, "int32", "int64")
+
+    @property
+    def query_ids(self) -> np.ndarray:
+        """Query id of each query."""
+        return self._ids("query_id", self._manifest.query_ids, self._shard.queries)
+
+    @property
+    def doc_ids(self) -> np.ndarray | None:
+        """Document id of each row, if there are any."""
+        kind = self._manifest.doc_ids
+        return None if kind is None else self._ids("doc_id", kind, self._shard.rows)
+
+    def _path(self, role: str) -> Path:
+        return self._directory / self._shard.files[role].name
+
+    def _map(
+        self, role: str, shape: tuple[int | None, ...], *dtypes: str
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Map a file, and the array in it with this shape (None: any) and one of the types."""
+        content = map_file(self._path(role))
+        array = array_in(content, self._path(role))
+        fits = array.ndim == len(shape) and all(
+            wanted in (None, found) for wanted, found in zip(shape, array.shape, strict=True)
+        )
+        if not (fits and array.dtype.name in dtypes and array.flags.aligned):
+            raise DataError(
+                f"{self._path(role)}: is damaged: it holds {array.dtype} of shape {array.shape}, "
+                "which is not what the manifest says"
+            )
+        return content, array
+
+    def _check(self, role: str, content: np.ndarray) -> None:
+        """Compare the checksum of a file, once."""
+        file = self._shard.files[role]
+        if self._checks.checksums:
+            self._checks.once(
+                file.name, lambda: check_checksum(self._path(role), checksum_in(content), file)
+            )
+
+    def _read(self, role: str, shape: tuple[int | None, ...], *dtypes: str) -> np.ndarray:
+        """Read an array, checked."""
+        content, array = self._map(role, shape, *dtypes)
+        self._check(role, content)
+        return np.array(array)
+
+    def _pointer(self, role: str, n: int, end: int | None = None, *dtypes: str) -> np.ndarray:
+        """Read a pointer from 0 to ``end``; a wrong one could make kernels leave their arrays."""
+        pointer = self._read(role, (n + 1,), *(dtypes or ("int64",)))
+        last = pointer[-1] if end is None else end
+        if pointer[0] != 0 or pointer[-1] != last or np.any(pointer[1:] < pointer[:-1]):
+            raise DataError(
+                f"{self._path(role)}: is damaged: it does not lead from 0 to {last} in order"
+            )
+        return pointer
+
+    def _map_csr(self) -> Callable[[], Any]:
+        indptr = self.indptr
+        shape = (int(indptr[-1]),)
+        data_content, data = self._map("data", shape, self._manifest.dtype)
+        content, indices = self._map("indices", shape, indptr.dtype.name)
+
+        def check_rows() -> None:
+            row = first_bad_row(indptr, indices, self._manifest.n_features)
+            if row >= 0:
+                raise DataError(
+                    f"{self._path('indices')}: is damaged: the features of row {row} do not "
+                    f"increase from 0 to at most {self._manifest.n_features - 1}"
+                )
+
+        def checked() -> csr_matrix:
+            self._check("data", data_content)
+            self._check("indices", content)
+            self._checks.once(f"rows of {self._path('indices').name}", check_rows)
+            size = (self._shard.rows, self._manifest.n_features)
+            X = csr_matrix(size, dtype=self._manifest.dtype)
+            # Set one by one: the constructor would look at, and maybe convert, all of the indices.
+            X.data, X.indices, X.indptr = data, indices, indptr
+            X.has_canonical_format = True
+            return X
+
+        return checked
+
+    def _ids(self, what: str, kind: str, n: int) -> np.ndarray:
+        if kind == "int":
+            return self._read(f"{what}s", (n,), "int64")
+        text = self._read(f"{what}s", (None,), "uint8")
+        offsets = self._pointer(f"{what}_offsets", n, len(text))
+        try:
+            return decode_strings(text, offsets)
+        except UnicodeDecodeError as error:
+            raise DataError(f"{self._path(f'{what}s')}: is damaged: {error}") from error

@@ -1,0 +1,192 @@
+"""Fill shards with rows as they come, without cutting a query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ranksieve.data import Block, RankingData, group_rows, join_ids
+from ranksieve.io.shards.store import ShardStore
+
+
+@dataclass
+class Piece:
+    """Rows in the order of their source, as runs of equal query ids.
+
+    ``run_places`` say where runs begin; what the numbers mean is up to the source.
+    """
+
+    X: Any
+    y: np.ndarray
+    doc_ids: np.ndarray | None
+    run_ids: list[Any]
+    run_lengths: np.ndarray
+    run_places: Iterable[int]
+
+    @classmethod
+    def of(cls, data: RankingData, places: Iterable[int]) -> Piece:
+        """Piece with the rows of ``data``, one run per query."""
+        ids = data.query_ids.tolist()
+        return cls(data.X, data.y, data.doc_ids, ids, data.group_counts, places)
+
+
+class ReturningQueryError(Exception):
+    """A query goes on after its shard was written."""
+
+    def __init__(self, query: Any, first: int, again: int) -> None:
+        super().__init__(query, first, again)
+        self.query = query
+        self.first = first
+        self.again = again
+
+
+class ShardFiller:
+    """Collects rows and hands them to a store, a shard at a time.
+
+    A shard ends where a new query begins and ``shard_bytes`` are reached, wherever the pieces
+    begin and end. Until then rows of its queries may come in any order; they are grouped like
+    those of a :class:`RankingData`.
+
+    Parameters
+    ----------
+    store : ShardStore
+    shard_bytes : int
+        Least size of a shard but the last.
+    dtype, is_sparse
+        How to store feature values.
+    width : int
+        Number of features, as far as it is known; wider pieces may come.
+
+    Attributes
+    ----------
+    places : dict
+        Query -> place of its first row, for all queries so far, in the order of the shards.
+
+    Notes
+    -----
+    Memory for a few shards, and for the id and place of every query.
+    """
+
+    def __init__(
+        self,
+        store: ShardStore,
+        *,
+        shard_bytes: int,
+        dtype: np.dtype[Any],
+        is_sparse: bool,
+        width: int = 0,
+    ) -> None:
+        if shard_bytes < 1:
+            raise ValueError(f"shard_bytes must be at least 1, got {shard_bytes}")
+        self.dtype = dtype
+        self.is_sparse = is_sparse
+        self.width = width
+        self.places: dict[Any, int] = {}
+        self._store = store
+        self._shard_bytes = shard_bytes
+        self._begin_shard()
+
+    def _begin_shard(self) -> None:
+        self._open: dict[Any, int] = {}  # query that may go on -> its number in the shard
+        self._n_queries = 0
+        self._runs: list[tuple[int, int]] = []  # number of the query, length
+        self._parts: list[tuple[Any, np.ndarray, np.ndarray | None]] = []
+        self._bytes = 0
+
+    def add(self, piece: Piece) -> None:
+        """Take the rows of a piece; raises ReturningQueryError if one of them comes too late."""
+        X = self._as_stored(piece.X)
+        self.width = max(self.width, X.shape[1])
+        lengths = piece.run_lengths.tolist()
+        sizes = self._run_bytes(X, piece.run_lengths)
+        begin = end = 0
+        for query, place, length, size in zip(
+            piece.run_ids, piece.run_places, lengths, sizes, strict=True
+        ):
+            if query not in self._open:
+                if query in self.places:
+                    raise ReturningQueryError(query, self.places[query], place)
+                if self._bytes >= self._shard_bytes:
+                    self._keep(piece, X, begin, end)
+                    self.flush()
+                    begin = end
+                self.places[query] = place
+                self._open[query] = self._n_queries
+                self._n_queries += 1
+            self._runs.append((self._open[query], length))
+            self._bytes += size
+            end += length
+        self._keep(piece, X, begin, end)
+
+    def close_queries(self) -> None:
+        """Accept no further rows of the queries so far."""
+        self._open.clear()
+
+    def flush(self) -> None:
+        """Write the rows collected as a shard, if there are any."""
+        if not self._runs:
+            return
+        numbers, lengths = np.array(self._runs).T
+        order, query_ptr = group_rows(np.repeat(numbers, lengths))
+        matrices, labels, documents = map(list, zip(*self._parts, strict=True))
+        self._parts.clear()
+        X = self._join_rows(matrices)
+        y, doc_ids = np.concatenate(labels), _join_documents(documents, labels)
+        if order is not None:
+            X, y = X[order], y[order]
+            doc_ids = None if doc_ids is None else doc_ids[order]
+        self._store.write(Block(X, y, query_ptr), doc_ids)
+        self._begin_shard()
+
+    def _as_stored(self, X: Any) -> Any:
+        if self.is_sparse and not sparse.issparse(X):
+            X = sparse.csr_matrix(X)
+        elif not self.is_sparse and sparse.issparse(X):
+            X = X.toarray()
+        return X.astype(self.dtype, copy=False)
+
+    def _run_bytes(self, X: Any, run_lengths: np.ndarray) -> list[int]:
+        if not self.is_sparse:
+            row_bytes = self.width * self.dtype.itemsize + 8
+            return (run_lengths * row_bytes).tolist()
+        ends = np.cumsum(run_lengths)
+        n_entries = X.indptr[ends].astype(np.int64) - X.indptr[ends - run_lengths]
+        return (n_entries * (self.dtype.itemsize + 4) + run_lengths * 12).tolist()
+
+    def _keep(self, piece: Piece, X: Any, begin: int, end: int) -> None:
+        if begin < end:
+            documents = None if piece.doc_ids is None else piece.doc_ids[begin:end]
+            self._parts.append((X[begin:end], piece.y[begin:end], documents))
+
+    def _join_rows(self, parts: list[Any]) -> Any:
+        """All rows at the present width; the parts are let go one by one."""
+        if self.is_sparse:
+            shapes = [(part.shape[0], self.width) for part in parts]
+            arrays = [(part.data, part.indices, part.indptr) for part in parts]
+            wide = [sparse.csr_matrix(a, shape=s) for a, s in zip(arrays, shapes, strict=True)]
+            return sparse.vstack(wide, format="csr")
+        if len(parts) == 1 and parts[0].shape[1] == self.width:
+            return parts[0]
+        joined = np.zeros((sum(map(len, parts)), self.width), dtype=self.dtype)
+        end = len(joined)
+        while parts:
+            part = parts.pop()
+            joined[end - len(part) : end, : part.shape[1]] = part
+            end -= len(part)
+        return joined
+
+
+def _join_documents(
+    documents: list[np.ndarray | None], labels: list[np.ndarray]
+) -> np.ndarray | None:
+    if all(part is None for part in documents):
+        return None
+    filled = [
+        np.full(len(y), "", dtype=object) if part is None else part
+        for part, y in zip(documents, labels, strict=True)
+    ]
+    return join_ids(filled)

@@ -1,0 +1,367 @@
+"""Shards: data larger than memory, as a directory of memory-mapped runs of whole queries.
+
+A directory of shards holds plain ``.npy`` files and ``manifest.json``, which lists them with
+their sizes and checksums. Every shard is one :class:`~ranksieve.data.Block`.
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import pairwise
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+import numpy as np
+from scipy.sparse import csr_matrix, vstack
+
+from ranksieve.data import Block, DataError, RankingData, default_names, numbers, take_columns
+from ranksieve.io.files import explain_os_error
+from ranksieve.io.shards.files import Checks, ShardFiles
+from ranksieve.io.shards.format import (
+    MANIFEST,
+    Manifest,
+    check_checksum,
+    checksum_of,
+    is_file_name,
+)
+from ranksieve.io.shards.writer import convert_to_shards, write_shards
+from ranksieve.progress import track
+
+__all__ = ["Shards", "convert_to_shards", "open_shards", "write_shards"]
+
+PathLike = str | os.PathLike[str]
+
+
+Verify = bool | Literal["first-read"]
+
+
+def open_shards(
+    directory: PathLike, *, client: Any = None, verify: Verify = "first-read"
+) -> Shards:
+    """Open a directory of shards, as :func:`write_shards` or :func:`convert_to_shards` made it.
+
+    Takes milliseconds whatever the size: it is checked that all files are there and have their
+    sizes, but they are not read.
+
+    Parameters
+    ----------
+    directory : path
+    client : distributed.Client, optional
+        Dask cluster that works on the shards; its workers must see the directory under the same
+        path.
+    verify : {"first-read", True, False}
+        When to compare checksums: of each file when it is first read, on the worker that reads it
+        if there is a cluster; of all files now, too (see :meth:`Shards.verify`); or never.
+        Whatever it is, no damage makes a method read beyond its arrays.
+
+    Returns
+    -------
+    Shards
+
+    Raises
+    ------
+    DataError
+        If it is not a directory of shards, or not a complete one; the message names the file.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.io.shards.shards import open_shards, write_shards
+    >>> directory = pathlib.Path(tempfile.mkdtemp()) / "train"
+    >>> write_shards(make_ranking(50)[0], directory, shard_bytes=20_000)
+    >>> with open_shards(directory, verify=True) as shards:
+    ...     block = shards.block(0)
+    ...     block.X.shape == (block.query_ptr[-1], shards.n_features), block.X.flags.writeable
+    (True, False)
+    """
+    path = Path(os.path.abspath(directory))
+    if verify not in (True, False, "first-read"):
+        raise ValueError(f"verify must be True, False or 'first-read', not {verify!r}")
+    shards = Shards(path, _read_manifest(path), client, checks=Checks(bool(verify)))
+    try:
+        shards._check_sizes()
+        if verify is True:
+            shards.verify()
+    except BaseException:
+        shards.close()
+        raise
+    return shards
+
+
+def _read_manifest(path: Path) -> Manifest:
+    if not path.exists():
+        raise DataError(f"{path}: no such directory")
+    if not path.is_dir():
+        raise DataError(f"{path}: is a file, not a directory of shards")
+    try:
+        text = (path / MANIFEST).read_bytes()
+    except FileNotFoundError:
+        if path.name.endswith(".partial") or any(map(is_file_name, os.listdir(path))):
+            raise DataError(
+                f"{path}: half-written: there is no {MANIFEST}, which is written last; "
+                "write the shards again"
+            ) from None
+        raise DataError(f"{path}: not a directory of shards: there is no {MANIFEST}") from None
+    except OSError as error:
+        raise DataError(f"{path / MANIFEST}: {explain_os_error(error)}") from error
+    try:
+        return Manifest.from_json(text)
+    except DataError as error:
+        raise DataError(f"{path / MANIFEST}: {error}") from None
+
+
+def _kept_numbers(columns: np.ndarray) -> np.ndarray | None:
+    """Names of some features that have only numbers; None if they are the first ones."""
+    return None if np.array_equal(columns, np.arange(len(columns))) else numbers(columns)
+
+
+class Shards:
+    """An opened directory of shards; made by :func:`open_shards`.
+
+    Every shard is a :class:`Block`: a run of whole queries, whose feature values are mapped into
+    memory when they are used. Nothing can be used after :meth:`close`.
+
+    Attributes
+    ----------
+    path : Path
+        Directory, as an absolute path.
+    client : distributed.Client or None
+        As given to :func:`open_shards`.
+    columns : int array or None
+        Features that :meth:`take_features` has kept, as 0-based indices; None for all.
+    checks : Checks
+        What was checked of the files.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        manifest: Manifest,
+        client: Any = None,
+        columns: np.ndarray | None = None,
+        *,
+        checks: Checks,
+    ) -> None:
+        self.path = path
+        self.client = client
+        self.columns = columns
+        self.checks = checks
+        self._manifest: Manifest | None = manifest
+        self._first_rows = [0, *np.cumsum([s.rows for s in manifest.shards]).tolist()]
+        self._first_queries = [0, *np.cumsum([s.queries for s in manifest.shards]).tolist()]
+
+    @property
+    def _opened(self) -> Manifest:
+        if self._manifest is None:
+            raise DataError(
+                f"these shards are closed; open them again with open_shards({str(self.path)!r})"
+            )
+        return self._manifest
+
+    @property
+    def data_id(self) -> str:
+        """Random id of the data set: shards written anew have another."""
+        return self._opened.data_id
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows (documents)."""
+        return self._opened.n_rows
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return self._opened.n_queries
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self._opened.n_features if self.columns is None else len(self.columns)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """How feature values are stored: float32 or float64."""
+        return np.dtype(self._opened.dtype)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether X of a block is a CSR matrix."""
+        return self._opened.sparse
+
+    @property
+    def n_shards(self) -> int:
+        """Number of shards."""
+        return len(self._opened.shards)
+
+    @property
+    def feature_names(self) -> np.ndarray:
+        """Names of the features; object array of shape (features,)."""
+        names = self._names
+        return default_names(self.n_features) if names is None else names
+
+    @property
+    def has_feature_names(self) -> bool:
+        """Whether the names say more than the features' numbers."""
+        return self._names is not None
+
+    @property
+    def _names(self) -> np.ndarray | None:
+        names = self._opened.feature_names
+        if names is None:
+            return None if self.columns is None else _kept_numbers(self.columns)
+        named = np.array(names, dtype=object)
+        return named if self.columns is None else named[self.columns]
+
+    @property
+    def query_ids(self) -> np.ndarray:
+        """Query id of each query, in the order of the shards; read anew each time."""
+        return np.concatenate([files.query_ids for files in self._all_files()])
+
+    def take_features(self, features: Any) -> Shards:
+        """Keep some features: 0-based indices (in the given order) or a boolean mask.
+
+        The files stay as they are. A block of the new shards is a copy of its features in memory,
+        not mapped: if even that is too large, write shards of these features alone.
+        """
+        columns = np.arange(self._opened.n_features) if self.columns is None else self.columns
+        kept = columns[np.asarray(features)]
+        return Shards(self.path, self._opened, self.client, kept, checks=self.checks)
+
+    def block(self, number: int) -> Block:
+        """Rows of a shard, counted from 0.
+
+        Feature values are mapped read-only, and read and checked when they are used; labels and
+        pointers are read now. The files stay open as long as the block is in use, even after
+        :meth:`close`.
+        """
+        files = self._files(number)
+        mapped = files.map_matrix()
+        return Block(
+            lambda: self._kept(mapped()),
+            files.y,
+            files.query_ptr,
+            first_row=self._first_rows[number],
+            first_query=self._first_queries[number],
+        )
+
+    def read_shard(self, number: int) -> RankingData:
+        """Read one shard, counted from 0, into memory."""
+        files = self._files(number)
+        X = self._matrix(files)
+        return RankingData(
+            X.copy() if self.is_sparse else np.array(X),
+            files.y,
+            np.repeat(files.query_ids, np.diff(files.query_ptr)),
+            feature_names=self._names,
+            doc_ids=files.doc_ids,
+        )
+
+    def read(self) -> RankingData:
+        """Read all into memory, for data that fits."""
+        shards = self._all_files()
+        counts = np.concatenate([np.diff(files.query_ptr) for files in shards])
+        documents: list[Any] = [files.doc_ids for files in shards]
+        return RankingData(
+            self._read_csr() if self.is_sparse else self._read_dense(),
+            np.concatenate([files.y for files in shards]),
+            np.repeat(self.query_ids, counts),
+            feature_names=self._names,
+            doc_ids=None if self._opened.doc_ids is None else np.concatenate(documents),
+        )
+
+    def verify(self) -> None:
+        """Compare the checksums of all files; raises a DataError that names the first wrong one."""
+        files = [file for shard in self._opened.shards for file in shard.files.values()]
+        self._check_sizes()
+        advance = track("Verifying", sum(file.bytes for file in files))
+        for file in files:
+            path = self.path / file.name
+            try:
+                checksum = checksum_of(path, advance)
+            except OSError as error:
+                raise DataError(f"{path}: {explain_os_error(error)}") from error
+            check_checksum(path, checksum, file)
+
+    def close(self) -> None:
+        """Let go of the shards."""
+        self._manifest = None
+
+    def __enter__(self) -> Shards:
+        self._opened  # noqa: B018  closed shards cannot be entered
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        if self._manifest is None:
+            return f"Shards({str(self.path)!r}, closed)"
+        return (
+            f"Shards({str(self.path)!r}, {self.n_shards} shards, {self.n_rows} rows, "
+            f"{self.n_queries} queries, {self.n_features} features)"
+        )
+
+    def _check_sizes(self) -> None:
+        for shard in self._opened.shards:
+            for file in shard.files.values():
+                path = self.path / file.name
+                try:
+                    found = os.stat(path).st_size
+                except OSError as error:
+                    raise DataError(
+                        f"{path}: {explain_os_error(error)}, but the manifest lists it with "
+                        f"{file.bytes} bytes"
+                    ) from error
+                if found != file.bytes:
+                    raise DataError(
+                        f"{path}: has {found} bytes, but {file.bytes} were written; it is "
+                        "truncated or not of these shards"
+                    )
+
+    def _files(self, number: int) -> ShardFiles:
+        if not 0 <= number < self.n_shards:
+            raise IndexError(f"there is no shard {number}: there are {self.n_shards}")
+        return ShardFiles(self.path, self._opened, number, self.checks)
+
+    def _matrix(self, files: ShardFiles) -> Any:
+        return self._kept(files.matrix)
+
+    def _kept(self, matrix: Any) -> Any:
+        return matrix if self.columns is None else take_columns(matrix, self.columns)
+
+    def _all_files(self) -> list[ShardFiles]:
+        return [self._files(number) for number in range(self.n_shards)]
+
+    def _read_dense(self) -> np.ndarray:
+        X = np.empty((self.n_rows, self.n_features), dtype=self.dtype)
+        advance = track("Reading", self.n_rows)
+        for first, files in zip(self._first_rows, self._all_files(), strict=False):
+            part = self._matrix(files)
+            X[first : first + len(part)] = part
+            advance(len(part))
+        return X
+
+    def _read_csr(self) -> Any:
+        """Join the matrices in place: there is never a second copy of them."""
+        if self.columns is not None:
+            return vstack([self._matrix(files) for files in self._all_files()], format="csr")
+        pointers = [files.indptr for files in self._all_files()]
+        firsts = [0, *np.cumsum([pointer[-1] for pointer in pointers], dtype=np.int64).tolist()]
+        wide = max(firsts[-1], self.n_features) > np.iinfo(np.int32).max
+        index = np.int64 if wide else np.int32
+        data, indices = np.empty(firsts[-1], dtype=self.dtype), np.empty(firsts[-1], dtype=index)
+        advance = track("Reading", firsts[-1])
+        for (first, end), files in zip(pairwise(firsts), self._all_files(), strict=True):
+            part = files.matrix
+            data[first:end], indices[first:end] = part.data, part.indices
+            advance(end - first)
+        parts = [p[1:] + np.int64(first) for p, first in zip(pointers, firsts, strict=False)]
+        indptr = np.concatenate([[0], *parts]).astype(index)
+        return csr_matrix((data, indices, indptr), shape=(self.n_rows, self.n_features))

@@ -1,0 +1,345 @@
+"""What rankers that follow the gradient of a loss share: solvers, early stopping, parameters."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from contextlib import ExitStack
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy.optimize import OptimizeResult, minimize
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ranksieve.base import Ranker
+from ranksieve.data import Block, DataError, RankingData
+from ranksieve.engine import LocalEngine, Source, Workers, engine_of
+from ranksieve.metrics import Convention, Measure, parse_measure
+from ranksieve.metrics.constraints import A_CONVENTION
+from ranksieve.saving import numbers
+from ranksieve.solvers.gradient.losses import LOSSES
+from ranksieve.solvers.gradient.networks import (
+    ACTIVATIONS,
+    STEPS,
+    HeldOut,
+    Standard,
+    TrainingLoss,
+    Weights,
+    score_rows,
+)
+from ranksieve.sums.importance import locating
+from ranksieve.threads import limit_threads
+
+_NO_GAIN = np.finfo(np.float64).eps  # of the objective in one iteration
+
+_SHARED = """Parameters
+    ----------
+    hidden : int
+        Units of the one hidden layer; 0 for a linear model.
+    activation : {"tanh", "sigmoid", "relu"}
+        Of the hidden units.
+    solver : {"auto", "lbfgs", "adam", "sgd"}
+        L-BFGS, for linear models of a loss with a gradient; or steps of Adam or of a fixed rate,
+        a batch of queries at a time. By default the first where it works, else Adam.
+    alpha : float
+        Penalty: ``alpha / 2`` times the sum of squared weights is added to the mean loss.
+    tol, max_iter : float, int
+        Of L-BFGS: the largest entry of the gradient at which it stops, and its iterations.
+    batch_queries, epochs, learning_rate : int or None, int, float
+        Of steps: queries in each (None: all), passes over the data, and size.
+    measure, convention : str or Measure, str or Convention
+        What to look at on ``eval_set``; see :mod:`ranksieve.metrics`.
+    patience : int
+        Training ends after so many iterations or epochs without a better value on ``eval_set``,
+        and the best weights are kept.
+    standardize : bool
+        Whether features are standardized inside, so that the penalty and the steps mean the same
+        for all of them. Weights are always given for the features as they are.
+    random_state : int, RandomState or None
+        Seed of first weights and of batches; linear models by L-BFGS need none.
+    verbose : bool
+        Whether to show progress on a terminal.
+
+    Attributes
+    ----------
+    coef_ : array of shape (features,)
+        Only of a linear model.
+    weights_ : list of arrays
+        Only of a network: of shapes (features, hidden), (hidden,) and (hidden,). The score is
+        ``activation(X @ weights_[0] + weights_[1]) @ weights_[2]``.
+    mean_, scale_ : arrays of shape (features,)
+        Mean and standard deviation over the training rows of queries whose labels differ; 0 and 1
+        without ``standardize``, and 1 for a constant feature.
+    loss_curve_ : list of float
+        Objective after each iteration; with batches, mean over those of each epoch.
+    validation_curve_ : list of float
+        Measure on ``eval_set`` after each of them; empty without one.
+    n_iter_ : int
+        Iterations or epochs.
+    best_epoch_ : int
+        The one, from 1, whose weights were kept: the last one without ``eval_set``."""
+
+_SOLVERS = """All solvers run on the engine, and draw the same batches wherever the data lives; but
+    with shards or Dask each batch is a call to all blocks, so that ``batch_queries`` should be
+    large there. Batches of data in memory run on one thread. The loss of a query counts times its
+    weight; the sum is over that of pairs (RankNet) or queries, and the penalty leaves biases out.
+    Queries of one document or of equal labels contribute nothing."""
+
+
+def documented(kind: type) -> type:
+    """Fill what all these rankers share into the docstring."""
+    if kind.__doc__ is not None:  # python -OO
+        shared = kind.__doc__.replace("{parameters}", _SHARED)
+        kind.__doc__ = shared.replace("{solvers}", _SOLVERS)
+    return kind
+
+
+class _Course:
+    """What came of each iteration so far, and the best weights."""
+
+    def __init__(
+        self, value_of: Callable[[Weights], float] | None, sign: float, patience: int
+    ) -> None:
+        self.value_of, self.sign, self.patience = value_of, sign, patience
+        self.losses: list[float] = []
+        self.values: list[float] = []
+        self.best_epoch = 0
+        self.best: Weights = []
+
+    def is_over(self, loss: float, weights: Weights) -> bool:
+        """Take note of an iteration; whether it was the last one worth while."""
+        self.losses.append(loss)
+        if self.value_of is not None:
+            self.values.append(self.value_of(weights))
+            best = self.values[self.best_epoch - 1] if self.best_epoch else -self.sign * np.inf
+            if self.sign * self.values[-1] <= self.sign * best:
+                return len(self.values) - self.best_epoch >= self.patience
+        self.best_epoch, self.best = len(self.losses), weights
+        return False
+
+
+class GradientRanker(Ranker):
+    """Base of rankers that follow the gradient of a loss of ``LOSSES``; a subclass names it."""
+
+    _loss: ClassVar[str]
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **Ranker._parameter_constraints,
+        "hidden": [Interval(Integral, 0, None, closed="left")],
+        "activation": [StrOptions(set(ACTIVATIONS))],
+        "solver": [StrOptions({"auto", "lbfgs", *STEPS})],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "batch_queries": [Interval(Integral, 1, None, closed="left"), None],
+        "epochs": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "measure": [str, Measure],
+        "convention": A_CONVENTION,
+        "patience": [Interval(Integral, 1, None, closed="left")],
+        "standardize": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        hidden: int = 0,
+        *,
+        activation: Literal["tanh", "sigmoid", "relu"] = "tanh",
+        solver: Literal["auto", "lbfgs", "adam", "sgd"] = "auto",
+        alpha: float = 1e-3,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        batch_queries: int | None = 32,
+        epochs: int = 100,
+        learning_rate: float = 0.01,
+        measure: str | Measure = "ndcg@10",
+        convention: str | Convention = "standard",
+        patience: int = 10,
+        standardize: bool = True,
+        random_state: int | np.random.RandomState | None = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.hidden = hidden
+        self.activation = activation
+        self.solver = solver
+        self.alpha = alpha
+        self.tol = tol
+        self.max_iter = max_iter
+        self.batch_queries = batch_queries
+        self.epochs = epochs
+        self.learning_rate = learning_rate
+        self.measure = measure
+        self.convention = convention
+        self.patience = patience
+        self.standardize = standardize
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Absolute weights, of a network summed over the ways from a feature to the score.
+
+        They compare features only if these have like scales.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "weights_"):
+            return np.abs(self.coef_)
+        return np.abs(self.weights_[0]) @ np.abs(self.weights_[2])
+
+    def _scores(self, X: Any) -> np.ndarray:
+        weights = self.weights_ if hasattr(self, "weights_") else [self.coef_]
+        return score_rows(X, weights, self.activation)
+
+    def _learned(self) -> dict[str, Any]:
+        if not hasattr(self, "weights_"):
+            return {"coef": self.coef_.tolist()}
+        parts = zip(("inner", "bias", "outer"), self.weights_, strict=True)
+        return {name: weight.tolist() for name, weight in parts}
+
+    def _relearn(self, learned: dict[str, Any]) -> None:
+        n = self.n_features_in_
+        if self.hidden == 0:
+            self.coef_ = numbers(learned, "coef", n)
+            return
+        shapes = {"inner": (n, self.hidden), "bias": (self.hidden,), "outer": (self.hidden,)}
+        self.weights_ = [numbers(learned, name, *shape) for name, shape in shapes.items()]
+
+    def _train(
+        self, source: Source, validation: Source | None, query_weights: np.ndarray | None
+    ) -> None:
+        by_steps = self._takes_steps()
+        with ExitStack() as stack:
+            stack.enter_context(locating(source))
+            engine = engine_of(source)
+            if by_steps and isinstance(source, RankingData) and self.batch_queries is not None:
+                # A batch is too little to be shared by threads.
+                stack.enter_context(limit_threads(1))
+                engine = LocalEngine([lambda: Block(source.X, source.y, source.query_ptr)])
+            training = TrainingLoss, self._loss, self.activation, query_weights
+            workers = stack.enter_context(engine.start(*training))
+            course = self._course(validation, stack)
+            standard, terms = self._look(workers, source.n_features)
+            solve = self._step if by_steps else self._minimize
+            solve(workers, standard, terms, course)
+        self._keep(standard, course)
+
+    def _takes_steps(self) -> bool:
+        convex = self.hidden == 0 and LOSSES[self._loss].is_smooth
+        if self.solver == "lbfgs" and not convex:
+            raise ValueError("solver='lbfgs' is for linear models, and not for LambdaRank")
+        return self.solver in STEPS or not convex
+
+    def _course(self, validation: Source | None, stack: ExitStack) -> _Course:
+        measure = parse_measure(self.measure)
+        if validation is None:
+            return _Course(None, 1.0, self.patience)
+        stack.enter_context(locating(validation))
+        held_out = HeldOut, measure, self.convention, self.activation
+        workers = stack.enter_context(engine_of(validation).start(*held_out))
+
+        def value_of(weights: Weights) -> float:
+            n_queries, total = workers.sum("sums", weights)
+            return float(total / n_queries)
+
+        return _Course(value_of, 1.0 if measure.greater_is_better else -1.0, self.patience)
+
+    def _look(self, workers: Workers, n_features: int) -> tuple[Standard, float]:
+        """Moments of the features, and the number of terms of the loss."""
+        rows, total, terms = workers.sum("totals")
+        if terms == 0:
+            raise DataError("sample_weight is 0 for all queries whose labels differ")
+        if not self.standardize:
+            return Standard(np.zeros(n_features), np.ones(n_features)), terms
+        mean = total / rows
+        deviation = np.sqrt(workers.sum("squares", mean) / rows)
+        varies = deviation > 1e-10 * np.abs(mean)  # more than rounding makes of a constant
+        return Standard(mean, np.where(varies, deviation, 1.0)), terms
+
+    def _minimize(
+        self, workers: Workers, standard: Standard, terms: float, course: _Course
+    ) -> None:
+        """Find the best linear model by L-BFGS."""
+
+        def objective(coef: np.ndarray) -> tuple[float, np.ndarray]:
+            loss, gradient = workers.sum("slope", standard.applied([coef]))
+            (slope,) = standard.returned([gradient])
+            value = loss / terms + self.alpha / 2 * float(coef @ coef)
+            return value, slope / terms + self.alpha * coef
+
+        def look(intermediate_result: OptimizeResult) -> None:
+            at = intermediate_result
+            if course.is_over(float(at.fun), standard.applied([at.x.copy()])):
+                raise StopIteration
+
+        start = np.zeros_like(standard.mean)
+        limits = {"maxiter": self.max_iter, "maxfun": 20 * self.max_iter}
+        tolerances = {"gtol": self.tol, "ftol": _NO_GAIN}
+        options = {**limits, **tolerances}
+        found = minimize(
+            objective, start, jac=True, method="L-BFGS-B", callback=look, options=options
+        )
+        if not course.losses:  # no feature tells anything: the start is the optimum
+            course.is_over(float(found.fun), standard.applied([start]))
+        if found.status == 1:
+            warnings.warn(
+                f"{type(self).__name__} did not converge in {self.max_iter} iterations: raise "
+                "max_iter, alpha or tol",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+
+    def _step(self, workers: Workers, standard: Standard, terms: float, course: _Course) -> None:
+        """Follow the gradient, a batch of queries at a time."""
+        random = check_random_state(self.random_state)
+        weights = self._first_weights(len(standard.mean), random)
+        queries = np.concatenate(workers.collect("telling"))
+        size = min(self.batch_queries or len(queries), len(queries))
+        steps = STEPS["sgd" if self.solver == "sgd" else "adam"](weights, self.learning_rate)
+        for _ in range(self.epochs):
+            shuffled = random.permutation(queries) if size < len(queries) else queries
+            loss = 0.0
+            for first in range(0, len(queries), size):
+                batch = np.sort(shuffled[first : first + size])
+                some = batch if size < len(queries) else None
+                part, *gradient = workers.sum("slope", standard.applied(weights), some)
+                loss += part
+                # Not over the terms of the batch, which would favor the few of a small one.
+                share = terms * len(batch) / len(queries)
+                slopes = zip(standard.returned(gradient), self._penalized(weights), strict=True)
+                steps.step([slope / share + pull for slope, (pull, _) in slopes])
+            if not np.isfinite(loss):
+                raise ValueError(f"the loss has become {loss}: lower learning_rate")
+            penalty = sum(float(np.sum(slope * w)) for slope, w in self._penalized(weights)) / 2
+            if course.is_over(loss / terms + penalty, standard.applied(weights)):
+                break
+
+    def _penalized(self, weights: Weights) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Gradient of the penalty by each of the weights, and these."""
+        alphas = [self.alpha] if len(weights) == 1 else [self.alpha, 0.0, self.alpha]
+        return [(alpha * weight, weight) for alpha, weight in zip(alphas, weights, strict=True)]
+
+    def _first_weights(self, n_features: int, random: np.random.RandomState) -> Weights:
+        if self.hidden == 0:
+            return [np.zeros(n_features)]
+        # Uniform, with the variance that keeps sums over units at the scale of one (Glorot).
+        bounds = np.sqrt(6 / (n_features + self.hidden)), np.sqrt(6 / (self.hidden + 1))
+        inner = random.uniform(-bounds[0], bounds[0], (n_features, self.hidden))
+        outer = random.uniform(-bounds[1], bounds[1], self.hidden)
+        return [inner, np.zeros(self.hidden), outer]
+
+    def _keep(self, standard: Standard, course: _Course) -> None:
+        for stale in ("coef_", "weights_"):  # of an earlier fit
+            if hasattr(self, stale):
+                delattr(self, stale)
+        if self.hidden == 0:
+            (self.coef_,) = course.best
+        else:
+            self.weights_ = course.best
+        self.mean_, self.scale_ = standard
+        self.loss_curve_, self.validation_curve_ = course.losses, course.values
+        self.n_iter_, self.best_epoch_ = len(course.losses), course.best_epoch

@@ -1,0 +1,1 @@
+"""What people read: tables, figures and the report of a study."""

@@ -1,0 +1,41 @@
+"""Figures as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import matplotlib as mpl
+
+from ranksieve.io.files import replacing
+from ranksieve.report.figures.names import any_script
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FORMATS = (".pdf", ".png", ".svg")
+
+
+def write_figure(ax: Axes, path: str | Path) -> None:
+    """Write the figure of some Axes to a file; its suffix says how (pdf, png or svg).
+
+    Text stays text in vector formats, and the same figure gives the same bytes.
+    """
+    path = Path(path)
+    check_format(path)
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    kind = path.suffix[1:].lower()
+    no_date = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind)
+    with (
+        mpl.rc_context({"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "ranksieve"}),
+        replacing(path) as temporary,
+        any_script(),
+    ):
+        figure.savefig(temporary, format=kind, dpi=300, metadata=no_date)
+
+
+def check_format(path: Path) -> None:
+    """Raise a ValueError unless the suffix is that of a format for figures."""
+    if path.suffix.lower() not in FORMATS:
+        raise ValueError(f"{path}: the name of a figure must end in {', '.join(FORMATS)}")

@@ -1,0 +1,136 @@
+"""How often each feature is selected in a study."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ranksieve.data import DataError
+from ranksieve.report.figures.features import check_shown
+from ranksieve.report.figures.names import drawn, width_of
+from ranksieve.report.figures.studies import runs_of
+from ranksieve.report.figures.style import COLOR_MAP, LETTER, finish, finish_color_bar, new_axes
+from ranksieve.study.results import RANDOM, Outcomes, Run, StudyResult
+from ranksieve.text import counted
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_ROW = 0.16  # inches
+
+
+def plot_selection_frequency(
+    result: StudyResult,
+    ranker: str,
+    k: int | None = None,
+    selectors: Sequence[str] | None = None,
+    n_shown: int = 25,
+    *,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw in which share of the folds (and seeds) each selector takes each feature.
+
+    A row is a selector and a column a feature, those first that are taken most often by all
+    selectors together. A method that is stable has dark cells and empty ones.
+
+    Parameters
+    ----------
+    result : StudyResult
+    ranker : str
+        One of the study; it matters as the parameters of selectors are tuned with it.
+    k : int, optional
+        Number of features that was asked for, one of the study; by default what the validation
+        queries of each fold chose.
+    selectors : sequence of str, optional
+        Which to draw; by default all but ``all`` and ``random``.
+    n_shown : int
+        Most features to draw; more than 25 names do not fit into a column of a page.
+    ax : Axes, optional
+        Where to draw; by default on a new figure of one column's width.
+
+    Returns
+    -------
+    Axes
+
+    References
+    ----------
+    An index of the same is S. Nogueira, K. Sechidis, G. Brown. On the stability of feature
+    selection algorithms. Journal of Machine Learning Research 18(174), 2018; see
+    :func:`ranksieve.significance.nogueira`.
+
+    Examples
+    --------
+    >>> from ranksieve.report.figures import plot_selection_frequency
+    >>> from ranksieve.study.results import Outcome, Run, StudyResult, Outcomes, FoldSummary
+    >>> folds = [FoldSummary(name, 6, 2, [name]) for name in ("Fold1", "Fold2")]
+    >>> outcomes = [
+    ...     Outcome(2, features, {}, {}, 0.5, 0.1, {}, 0.1, 0.2) for features in [(2, 0), (2, 3)]
+    ... ]
+    >>> run = Run("gas-e", "ranksvm", Outcomes([outcomes], folds), {2: Outcomes([outcomes], folds)})
+    >>> names = ["tf", "idf", "bm25", "length"]
+    >>> runs = {("gas-e", "ranksvm"): run}
+    >>> result = StudyResult("demo", "two folds", "standard", "MAP", ["MAP"], folds, names, runs)
+    >>> ax = plot_selection_frequency(result, "ranksvm")
+    >>> [tick.get_text() for tick in ax.get_xticklabels()], ax.images[0].get_array().tolist()
+    (['bm25', 'tf', 'length'], [[1.0, 0.5, 0.5]])
+    """
+    check_shown(n_shown)
+    runs = runs_of(result, ranker, selectors, without=(RANDOM,))
+    shares = np.array([_shares(_tested(run, k), len(result.feature_names)) for run in runs])
+    order = np.argsort(-shares.mean(axis=0), kind="stable")
+    taken = order[shares[:, order].any(axis=0)]
+    shown = taken[:n_shown]
+    names = [drawn(str(result.feature_names[feature])) for feature in shown]
+    if ax is None:
+        longest = max(map(width_of, names))
+        ax = new_axes(1.0 + _ROW * len(runs) + LETTER * longest)
+    image = ax.imshow(
+        shares[:, shown], cmap=COLOR_MAP, vmin=0, vmax=1, interpolation="nearest", aspect="auto"
+    )
+    finish(ax, _what(len(shown), len(taken)), "")
+    ax.set_xticks(np.arange(len(names)), names, rotation=90)
+    ax.set_yticks(np.arange(len(runs)), [drawn(run.selector) for run in runs])
+    ax.tick_params(length=0)
+    _separate(ax, *shares[:, shown].shape)
+    bar = ax.figure.colorbar(image, ax=ax, location="top", aspect=40, shrink=0.8)
+    finish_color_bar(bar, "share of folds" if _is_seedless(runs) else "share of folds and seeds")
+    return ax
+
+
+def _tested(run: Run, k: int | None) -> Outcomes:
+    if k is None:
+        return run.chosen
+    if k not in run.by_k:
+        known = ", ".join(str(number) for number in run.by_k)
+        raise DataError(f"{run.selector} was not run with {k} features, but with {known}")
+    return run.by_k[k]
+
+
+def _shares(tested: Outcomes, n_features: int) -> np.ndarray:
+    """Share of the selections that have each feature."""
+    selections = tested.selections
+    counts = np.zeros(n_features)
+    for features in selections:
+        counts[list(features)] += 1
+    return counts / len(selections)
+
+
+def _is_seedless(runs: list[Run]) -> bool:
+    return all(run.chosen.n_seeds == 1 for run in runs)
+
+
+def _what(n_shown: int, n_taken: int) -> str:
+    if n_shown == n_taken:
+        return "features, the most often selected first"
+    return f"the {counted(n_shown, 'feature')} selected most often, of {n_taken:,}"
+
+
+def _separate(ax: Axes, n_rows: int, n_columns: int) -> None:
+    """Part the cells by lines."""
+    ax.spines[:].set_visible(False)
+    ax.set_xticks(np.arange(n_columns + 1) - 0.5, minor=True)
+    ax.set_yticks(np.arange(n_rows + 1) - 0.5, minor=True)
+    ax.grid(which="minor", color="lightgrey", linewidth=0.8)
+    ax.tick_params(which="minor", length=0)

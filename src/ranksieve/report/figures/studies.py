@@ -1,0 +1,62 @@
+"""What the figures of a study share: which runs and which measure to draw, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ranksieve.data import DataError
+from ranksieve.metrics import parse_measure
+from ranksieve.report.figures.style import GREY, line_style
+from ranksieve.study.results import BASE, RANDOM, Outcomes, Run, StudyResult
+
+ALL_FEATURES: dict[str, Any] = {
+    "color": "black",
+    "linestyle": "-",
+    "linewidth": 0.8,
+    "label": "all features",
+}
+"""The line of no selection."""
+_BASELINES = (BASE, RANDOM)
+
+
+def measure_of(result: StudyResult, measure: str | None) -> str:
+    """Name of a measure of the study; without one, that of its tuning, or else its first."""
+    if measure is None:
+        return result.tune if result.tune in result.measures else result.measures[0]
+    name = str(parse_measure(measure))
+    if name not in result.measures:
+        raise DataError(f"{name} is not in the study; it has {', '.join(result.measures)}")
+    return name
+
+
+def runs_of(
+    result: StudyResult,
+    ranker: str,
+    selectors: Sequence[str] | None = None,
+    without: Sequence[str] = (),
+) -> list[Run]:
+    """Some selectors with a ranker; by default those of the study that ``without`` does not name.
+
+    All features are never among them: they are no selection, and a line of their own.
+    """
+    if selectors is None:
+        selectors = [name for name in result.selectors if name not in without]
+    runs = [result.run(name, ranker) for name in selectors]
+    drawn = [run for run in runs if run.selector != BASE]
+    if not drawn:
+        raise DataError("there is no selector to draw")
+    return drawn
+
+
+def base_of(result: StudyResult, ranker: str) -> Outcomes | None:
+    """All features with a ranker; None if they are not in the study."""
+    run = result.runs.get((BASE, ranker))
+    return None if run is None else run.chosen
+
+
+def style_of(result: StudyResult, selector: str) -> dict[str, Any]:
+    """Color, dashes and marker of a selector: the same in all figures of a study."""
+    if selector in _BASELINES:
+        return {"color": GREY, "linestyle": (0, (1, 1)), "marker": "x"}
+    return line_style([name for name in result.selectors if name not in _BASELINES].index(selector))

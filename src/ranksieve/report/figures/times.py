@@ -1,0 +1,102 @@
+"""What selectors achieve, and how long they take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from ranksieve.report.figures.labels import place_labels
+from ranksieve.report.figures.studies import ALL_FEATURES, base_of, measure_of, runs_of, style_of
+from ranksieve.report.figures.style import finish, legend_above, new_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ranksieve.study.results import StudyResult
+
+_SHORTEST = 1e-6  # seconds: no clock tells less, and a logarithm needs some
+_MOST_TICKS = 7
+
+
+def plot_quality_and_time(
+    result: StudyResult,
+    ranker: str,
+    measure: str | None = None,
+    selectors: Sequence[str] | None = None,
+    *,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the test measure of selectors against the time of one selection.
+
+    Both are means over folds (and seeds), with the number of features and the parameters that
+    validation queries chose. A horizontal line is the measure of all features. The scale of time is
+    logarithmic.
+
+    Parameters
+    ----------
+    result : StudyResult
+    ranker : str
+        One of the study.
+    measure : str, optional
+        One of the study; by default the one that all was tuned by.
+    selectors : sequence of str, optional
+        Which to draw; by default all.
+    ax : Axes, optional
+        Where to draw; by default on a new figure of one column's width. Names are placed where
+        they cover nothing at the present size of the Axes.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ranksieve.report.figures import plot_quality_and_time
+    >>> from ranksieve.study.results import Outcome, Run, StudyResult, Outcomes, FoldSummary
+    >>> fold = FoldSummary("Fold1", n_train=6, n_vali=2, query_ids=[1, 2])
+    >>> def run(selector, seconds, *values):
+    ...     values = {"MAP": np.array(values)}
+    ...     found = Outcome(2, (0, 1), {}, {}, 0.5, 0.1, values, seconds, 0.2)
+    ...     tested = Outcomes([[found]], [fold])
+    ...     return Run(selector, "ranksvm", tested, {2: tested})
+    >>> runs = [run("ig", 0.01, 0.2, 0.5), run("fs-bfs", 60, 0.3, 0.6), run("all", 0, 0.3, 0.5)]
+    >>> runs = {(run.selector, run.ranker): run for run in runs}
+    >>> names = ["tf", "idf"]
+    >>> result = StudyResult("demo", "one fold", "standard", "MAP", ["MAP"], [fold], names, runs)
+    >>> ax = plot_quality_and_time(result, "ranksvm")
+    >>> [text.get_text() for text in ax.texts], ax.get_xscale()
+    (['ig', 'fs-bfs'], 'log')
+    """
+    name = measure_of(result, measure)
+    runs = runs_of(result, ranker, selectors)
+    base = base_of(result, ranker)
+    ax = new_axes() if ax is None else ax
+    lines = [] if base is None else [base.mean(name)]
+    for value in lines:
+        ax.axhline(value, **ALL_FEATURES)
+    points = [(max(run.chosen.selection_seconds, _SHORTEST), run.chosen.mean(name)) for run in runs]
+    for run, (seconds, value) in zip(runs, points, strict=True):
+        style = style_of(result, run.selector) | {"linestyle": ""}
+        ax.plot([seconds], [value], markersize=4.5, **style)
+    finish(ax, "seconds of one selection", f"{name} on test queries")
+    ax.margins(x=0.12, y=0.12)
+    _time_ticks(ax)
+    if lines:
+        legend_above(ax)
+    place_labels(ax, points, [run.selector for run in runs], lines)
+    return ax
+
+
+def _time_ticks(ax: Axes) -> None:
+    """A logarithmic scale of a decade or more, with plain numbers: powers are set too small."""
+    ax.set_xscale("log")
+    low, high = ax.get_xlim()
+    wider = max(1.0, (10 * low / high) ** 0.5)
+    ax.set_xlim(low / wider, high * wider)
+    subs = (1.0,) if high > 1000 * low else (1.0, 2.0, 5.0)
+    ax.xaxis.set_major_locator(LogLocator(subs=subs, numticks=_MOST_TICKS))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _: f"{seconds:g}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())

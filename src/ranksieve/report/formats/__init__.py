@@ -1,0 +1,1 @@
+"""Sheets as text: for a terminal, Markdown, LaTeX and CSV."""

@@ -1,0 +1,61 @@
+"""Tables as comma-separated values."""
+
+from __future__ import annotations
+
+import csv
+import re
+from io import StringIO
+
+from ranksieve.report.sheets.sheet import Cell, Sheet
+from ranksieve.text import printable
+
+# What spreadsheets take for the start of a formula (also in full width), and what is a number.
+_FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def to_csv(sheet: Sheet) -> str:
+    r"""Write the values of a sheet with all their digits, and nothing else.
+
+    Parameters
+    ----------
+    sheet : Sheet
+
+    Returns
+    -------
+    str
+        A line of names and one for each row, of all groups; where there is no value, there is
+        nothing between the commas. Numbers read back are the same to the last bit. A name that
+        a spreadsheet would run as a formula has a ``'`` before it, and what cannot be printed is
+        escaped, as ``\x1b``; all other names are as they are.
+
+    Examples
+    --------
+    >>> from ranksieve.report.sheets.sheet import Column
+    >>> columns = [Column("selector", is_name=True), Column("MAP")]
+    >>> rows = [[Cell("gas-e"), Cell(1 / 3, ".4f", rank=1)], [Cell("all"), Cell(None)]]
+    >>> print(to_csv(Sheet("example", "Quality", "Of an example.", columns, [rows])), end="")
+    selector,MAP
+    gas-e,0.3333333333333333
+    all,
+    """
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_safe(column.name) for column in sheet.columns)
+    writer.writerows([_raw(cell) for cell in row] for row in sheet.rows)
+    return text.getvalue()
+
+
+def _raw(cell: Cell) -> str:
+    if cell.value is None:
+        return ""
+    if isinstance(cell.value, str):
+        return _safe(cell.value)
+    # The repr of a float of numpy names its type, too.
+    return repr(float(cell.value)) if isinstance(cell.value, float) else str(cell.value)
+
+
+def _safe(text: str) -> str:
+    """A name that no spreadsheet takes for a formula."""
+    is_formula = _FORMULA.match(text) and not _NUMBER.fullmatch(text)
+    return ("'" if is_formula else "") + printable(text)

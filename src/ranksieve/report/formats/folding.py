@@ -1,0 +1,43 @@
+"""Wide tables as several that fit, one below the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from ranksieve.report.sheets.sheet import Column
+
+GAP = 2  # characters between columns
+
+
+def fold(columns: Sequence[Column], widths: Sequence[int], width: int) -> list[list[int]]:
+    """Divide columns into tables of at most a width, each with the columns of names first.
+
+    Groups of columns are cut only if they do not fit alone; a single column may be too wide.
+
+    Examples
+    --------
+    >>> columns = [Column("selector", is_name=True), *map(Column, ("MAP", "NDCG@1", "NDCG@10"))]
+    >>> fold(columns, [10, 6, 6, 7], 28)
+    [[0, 1, 2], [0, 3]]
+    """
+    names = [place for place, column in enumerate(columns) if column.is_name]
+    room = width - sum(widths[place] + GAP for place in names)
+
+    def taken(places: Sequence[int]) -> int:
+        return sum(widths[place] + GAP for place in places) - GAP
+
+    blocks: list[list[int]] = [[]]
+    for unit in _units(columns):
+        for piece in [unit] if taken(unit) <= room else [[place] for place in unit]:
+            if blocks[-1] and taken(blocks[-1] + piece) > room:
+                blocks.append([])
+            blocks[-1] += piece
+    return [names + block for block in blocks]
+
+
+def _units(columns: Sequence[Column]) -> list[list[int]]:
+    """Places of columns other than names, those of a group together."""
+    places = [place for place, column in enumerate(columns) if not column.is_name]
+    runs = groupby(places, lambda place: columns[place].group or str(place))
+    return [list(run) for _, run in runs]

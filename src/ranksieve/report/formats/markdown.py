@@ -1,0 +1,71 @@
+"""Tables in Markdown, as GitHub shows it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from ranksieve.report.sheets.sheet import Cell, Sheet
+from ranksieve.text import on_one_line
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>~|$&#!])")
+_LIST = re.compile(r"^[-+=]|(?<=^\d)[.)]")  # would begin another list, or a heading
+
+
+def to_markdown(sheet: Sheet) -> str:
+    r"""Write a sheet in GitHub's Markdown: the best in bold, ranks in parentheses, then marks.
+
+    Parameters
+    ----------
+    sheet : Sheet
+
+    Returns
+    -------
+    str
+        With the caption above the table, and notes as a list below it.
+
+    Examples
+    --------
+    >>> from ranksieve.report.sheets.sheet import Column
+    >>> columns = [Column("selector", align="left", is_name=True), Column("MAP")]
+    >>> rows = [[Cell("gas_e"), Cell(0.4767, ".4f", is_best=True, rank=1)]]
+    >>> print(to_markdown(Sheet("example", "Quality", "Of an example.", columns, [rows])))
+    **Quality.** Of an example.
+    <BLANKLINE>
+    | selector | MAP |
+    | :--- | ---: |
+    | gas\_e | **0.4767** (1) |
+    <BLANKLINE>
+    """
+    return "\n".join(_lines(sheet)) + "\n"
+
+
+def _lines(sheet: Sheet) -> Iterator[str]:
+    columns = [column for column in sheet.columns if not column.only_csv]
+    kept = [place for place, column in enumerate(sheet.columns) if not column.only_csv]
+    yield f"**{escaped(sheet.title)}.** {escaped(sheet.setting)}".rstrip()
+    yield ""
+    yield _line(escaped(column.above) for column in columns)
+    yield _line(":---" if column.align == "left" else "---:" for column in columns)
+    for row in sheet.rows:
+        yield _line(_written(row[place]) for place in kept)
+    if sheet.notes:
+        yield ""
+    for note in sheet.notes:
+        text = escaped(note)
+        yield "- " + _LIST.sub(r"\\\g<0>", text)
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _written(cell: Cell) -> str:
+    text = escaped(cell.text)
+    rank = "" if cell.rank is None else f" ({cell.rank})"
+    return (f"**{text}**" if cell.is_best else text) + rank + escaped(cell.mark)
+
+
+def escaped(text: str) -> str:
+    """The text such that all of it is shown as it is, and on one line."""
+    return _SPECIAL.sub(r"\\\1", on_one_line(text))

@@ -1,0 +1,170 @@
+"""Tables on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ranksieve.report.formats.folding import GAP, fold
+from ranksieve.report.sheets.sheet import Cell, Column, Sheet
+from ranksieve.text import on_one_line
+
+_TEXT_WIDTH = 20  # least for a column of text that wraps
+
+
+def show(table: RenderableType) -> None:
+    """Print on standard output; names are shown as they are, whatever marks they contain."""
+    shown = plain(table) if isinstance(table, str) else table
+    Console(highlight=False, markup=False, emoji=False).print(shown)
+
+
+def plain(text: str, **options: Any) -> Text:
+    """Text of one line without marks, colors or control characters, whatever is in it.
+
+    All that is printed passes here; ``options`` are those of rich.
+    """
+    return Text(on_one_line(text), **options)
+
+
+def heading(text: str) -> Text:
+    """What is printed above a table."""
+    return plain(text, style="bold", no_wrap=True, overflow="fold")
+
+
+class PlainTable(Table):
+    """A table without lines whose texts are :func:`plain`."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(box=None, pad_edge=False, **options)
+
+    def add_column(self, header: RenderableType = "", *others: Any, **options: Any) -> None:
+        """Add a column with a header."""
+        super().add_column(_plain(header), *others, **options)
+
+    def add_row(self, *cells: RenderableType | None, **options: Any) -> None:
+        """Add a row, with a text for each column."""
+        super().add_row(*map(_plain, cells), **options)
+
+
+def _plain(cell: Any) -> Any:
+    return plain(cell) if isinstance(cell, str) else cell
+
+
+def to_terminal(sheet: Sheet) -> RenderableType:
+    """Lay a sheet out for the terminal that it is printed on.
+
+    A sheet that is too wide becomes several tables, one below the other; numbers are never cut.
+
+    Parameters
+    ----------
+    sheet : Sheet
+
+    Returns
+    -------
+    renderable
+        To pass to :func:`show`, or to a Console of rich.
+
+    Examples
+    --------
+    >>> from rich.console import Console
+    >>> columns = [Column("selector", align="left", is_name=True), Column("MAP")]
+    >>> rows = [[Cell("all"), Cell(0.4719, ".4f", rank=2)],
+    ...         [Cell("gas-e"), Cell(0.4767, ".4f", rank=1, mark="+")]]
+    >>> sheet = Sheet("example", "Quality", "Of an example.", columns, [rows])
+    >>> console = Console(width=40)
+    >>> with console.capture() as printed:
+    ...     console.print(to_terminal(sheet))
+    >>> for line in printed.get().splitlines():
+    ...     print(line.rstrip() or ".")
+    Quality
+    Of an example.
+    .
+    selector          MAP
+    all       0.4719 (2)
+    gas-e     0.4767 (1)+
+    """
+    return _OnTerminal(sheet.printed())
+
+
+class _OnTerminal:
+    """A sheet that asks how wide the terminal is when it is printed."""
+
+    def __init__(self, sheet: Sheet) -> None:
+        self.sheet = sheet
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
+        sheet = self.sheet
+        yield plain(sheet.title, style="bold", overflow="fold")
+        if sheet.setting:
+            yield plain(sheet.setting, overflow="fold")
+        cells = [[row[place] for row in sheet.rows] for place in range(len(sheet.columns))]
+        layouts = list(map(_Layout, sheet.columns, cells))
+        _shorten_names(layouts, options.max_width)
+        widths = [layout.width for layout in layouts]
+        for block in fold(sheet.columns, widths, options.max_width):
+            yield Text()
+            yield _table(sheet, layouts, block)
+        if sheet.notes:
+            yield Text()
+        for note in sheet.notes:
+            yield plain(note, overflow="fold")
+
+
+class _Layout:
+    """How wide the parts of the cells of a column are: value, rank and mark."""
+
+    def __init__(self, column: Column, cells: Sequence[Cell]) -> None:
+        self.column = column
+        self.value = max((cell_len(cell.text) for cell in cells), default=0)
+        self.rank = max((len(_rank(cell)) for cell in cells), default=0)
+        self.mark = max((cell_len(cell.mark) for cell in cells), default=0)
+        self.width = max(
+            self.value + self.rank + self.mark, *map(cell_len, on_one_line(column.above).split())
+        )
+        if column.wraps:
+            self.width = min(self.width, _TEXT_WIDTH)
+
+    def laid_out(self, cell: Cell) -> Text:
+        """The cell, with digits below digits."""
+        style = "bold" if cell.is_best else ""
+        if self.column.align == "left":
+            return Text.assemble((cell.text, style), _rank(cell) + cell.mark)
+        rest = self.rank + self.mark
+        before = " " * (self.width - rest - cell_len(cell.text))
+        after = _rank(cell).ljust(self.rank) + cell.mark
+        return Text.assemble(before, (cell.text, style), after)
+
+
+def _rank(cell: Cell) -> str:
+    return "" if cell.rank is None else f" ({cell.rank})"
+
+
+def _shorten_names(layouts: Sequence[_Layout], width: int) -> None:
+    """Leave two fifths of the line to what is told of the names; long ones are broken."""
+    names = [layout for layout in layouts if layout.column.is_name]
+    while names and sum(layout.width + GAP for layout in names) > 3 * width // 5:
+        widest = max(names, key=lambda layout: layout.width)
+        if widest.width <= 1:
+            return
+        widest.width -= 1
+
+
+def _table(sheet: Sheet, layouts: Sequence[_Layout], block: Sequence[int]) -> Table:
+    table = PlainTable()
+    for place in block:
+        column, width = sheet.columns[place], layouts[place].width
+        header = plain(column.above, justify=column.align)
+        table.add_column(header, width=None if column.wraps else width, overflow="fold")
+    for number, group in enumerate(sheet.groups):
+        if number:
+            table.add_row()
+        for row in group:
+            table.add_row(*(layouts[place].laid_out(row[place]) for place in block))
+    return table

@@ -1,0 +1,57 @@
+"""What all sheets of a study say: where their numbers come from."""
+
+from __future__ import annotations
+
+import re
+
+from ranksieve.data import DataError
+from ranksieve.report.sheets.sheet import Column
+from ranksieve.study.results import StudyResult
+from ranksieve.text import counted
+
+SELECTOR = Column("selector", align="left", is_name=True)
+
+
+def setting_of(result: StudyResult) -> str:
+    """Test queries, convention, tuning and protocol, in sentences."""
+    protocol = result.protocol.strip().rstrip(".")
+    return (
+        f"Measured on {counted(result.n_queries, 'test query', 'test queries')}, convention "
+        f"{result.convention}; all was tuned by {result.tune} on validation queries. Protocol: "
+        f"{protocol}.{_leaks(result)}"
+    )
+
+
+def _leaks(result: StudyResult) -> str:
+    if not result.leaks:
+        return ""
+    values = [
+        f"{measure} {order.value:.3f} against {order.by_chance:.3f}"
+        for measure, order in result.leaks.items()
+    ]
+    return (
+        f" Ties are broken by file order, which ranks better than chance here "
+        f"({', '.join(values)}): weak models look better than they are."
+    )
+
+
+def stem(*words: str) -> str:
+    """Stem of a file from names of methods and measures, such as ``folds-ranksvm-ndcg10``."""
+    parts = (re.sub(r"[^A-Za-z0-9.-]+", "", word).strip(".-").lower() for word in words)
+    return "-".join(part for part in parts if part)
+
+
+def check_ranker(result: StudyResult, ranker: str) -> None:
+    """Raise a DataError that lists the known ones unless the study has this ranker."""
+    if ranker not in result.rankers:
+        raise DataError(
+            f"ranker {ranker!r} is not in the study; it has {', '.join(result.rankers)}"
+        )
+
+
+def check_measure(result: StudyResult, measure: str) -> None:
+    """Raise a DataError that lists the known ones unless the study has this measure."""
+    if measure not in result.measures:
+        raise DataError(
+            f"measure {measure!r} is not in the study; it has {', '.join(result.measures)}"
+        )

@@ -1,0 +1,218 @@
+"""Sheets of how well the selectors of a study rank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from ranksieve.report.sheets.sheet import Cell, Column, Row, Sheet, compared
+from ranksieve.report.sheets.study_captions import (
+    SELECTOR,
+    check_measure,
+    check_ranker,
+    setting_of,
+    stem,
+)
+from ranksieve.study.comparison import (
+    LEVEL,
+    MARGIN,
+    Versus,
+    compare_with,
+    share_of_random_below,
+    unified_ranks,
+)
+from ranksieve.study.results import BASE, RANDOM, Run, StudyResult
+from ranksieve.text import counted, every
+
+
+def comparison_sheet(
+    result: StudyResult, ranker: str, comparisons: Sequence[Versus] | None = None
+) -> Sheet:
+    """Means of all measures with their ranks, and whether they differ from all features.
+
+    Parameters
+    ----------
+    result : StudyResult
+    ranker : str
+    comparisons : sequence of Versus, optional
+        What ``compare_with(result)`` returned, where it is at hand: it takes a while, and is the
+        same for all rankers.
+
+    Returns
+    -------
+    Sheet
+        A row for each selector: every measure (mean over folds and seeds) with its standard
+        deviation over seeds if any has several, the mean number of features, and the unified
+        rank. The notes name selectors that are not above all random orders.
+    """
+    check_ranker(result, ranker)
+    runs = list(result.of_ranker(ranker))
+    has_base = (BASE, ranker) in result.runs
+    if comparisons is None:
+        comparisons = compare_with(result) if has_base else []
+    if any(versus.base != BASE for versus in comparisons):
+        raise ValueError(f"comparisons must be with {BASE!r}, as compare_with(result) makes them")
+    marks = {(v.selector, v.measure): _mark(v) for v in comparisons if v.ranker == ranker}
+    with_spread = any(run.chosen.n_seeds > 1 for run in runs)
+    columns, cells = [SELECTOR], [[Cell(run.selector) for run in runs]]
+    for measure in result.measures:
+        means = compared([run.chosen.mean(measure) for run in runs], with_ranks=True)
+        columns.append(Column(measure, group=measure))
+        cells.append(
+            [
+                replace(cell, mark=marks.get((run.selector, measure), ""))
+                for run, cell in zip(runs, means, strict=True)
+            ]
+        )
+        if with_spread:
+            columns.append(Column(f"{measure} sd", "sd", group=measure))
+            cells.append([Cell(run.chosen.spread(measure), ".4f") for run in runs])
+    columns += [Column("features", group="all"), Column("unified rank", group="all")]
+    cells.append([Cell(run.chosen.n_features, ".1f") for run in runs])
+    unified = unified_ranks(result, ranker)
+    cells.append([Cell(unified[run.selector], ".2f") for run in runs])
+    notes = [*_comparison_notes(result, comparisons, has_base, with_spread)]
+    return Sheet(
+        stem("comparison", ranker),
+        f"Quality of selectors with {ranker} on {result.title}",
+        setting_of(result),
+        columns,
+        [list(zip(*cells, strict=True))],
+        notes + [_beside_random(result, runs, measure) for measure in result.measures],
+    )
+
+
+def folds_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:
+    """One measure on the test queries of each fold, and the average of the folds.
+
+    Parameters
+    ----------
+    result : StudyResult
+    ranker, measure : str
+
+    Returns
+    -------
+    Sheet
+        A row for each selector, averaged over seeds.
+
+    References
+    ----------
+    Tables 7 to 10 of T. Pahikkala, A. Airola, P. Naula, T. Salakoski. Greedy RankRLS: a linear
+    time algorithm for learning sparse ranking models. SIGIR 2010 workshop on feature generation
+    and selection.
+    """
+    check_ranker(result, ranker)
+    check_measure(result, measure)
+    runs = list(result.of_ranker(ranker))
+    on_folds = zip(*(run.chosen.on_folds(measure).tolist() for run in runs), strict=True)
+    average = [run.chosen.mean(measure) for run in runs]
+    names = [*_distinct([fold.name for fold in result.folds]), "average"]
+    return Sheet(
+        stem("folds", ranker, measure),
+        f"{measure} of selectors with {ranker} on each fold of {result.title}",
+        setting_of(result),
+        [SELECTOR, *map(Column, names)],
+        [_rows(runs, [*map(compared, on_folds), compared(average)])],
+        ["Bold: the best of a fold, and on average."],
+    )
+
+
+def curves_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:
+    """One measure by the number of features.
+
+    Parameters
+    ----------
+    result : StudyResult
+    ranker, measure : str
+
+    Returns
+    -------
+    Sheet
+        A row for each selector: with the number that was chosen on validation queries, then with
+        each number that was tried; averaged over folds and seeds.
+    """
+    check_ranker(result, ranker)
+    check_measure(result, measure)
+    runs = list(result.of_ranker(ranker))
+    numbers = sorted({k for run in runs for k in run.by_k})
+    chosen = compared([run.chosen.mean(measure) for run in runs])
+    curves = [
+        compared([run.by_k[k].mean(measure) if k in run.by_k else None for run in runs])
+        for k in numbers
+    ]
+    return Sheet(
+        stem("curves", ranker, measure),
+        f"{measure} by number of features with {ranker} on {result.title}",
+        setting_of(result),
+        [SELECTOR, Column("chosen"), *(Column(str(k)) for k in numbers)],
+        [_rows(runs, [chosen, *curves])],
+        [
+            "chosen: with the number of features that validation queries chose on each fold; other "
+            "columns: with this number of features, all else tuned. Bold: the best of a column."
+        ],
+    )
+
+
+def _rows(runs: Sequence[Run], columns: Sequence[Sequence[Cell]]) -> list[Row]:
+    names = [Cell(run.selector) for run in runs]
+    return list(zip(names, *columns, strict=True))
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Names of folds, numbered if two are the same."""
+    if len(set(names)) == len(names) and not {"selector", "average"} & set(names):
+        return list(names)
+    return [f"{name} ({number})" for number, name in enumerate(names, start=1)]
+
+
+def _mark(versus: Versus) -> str:
+    worse = ""
+    if versus.adjusted < 1 - LEVEL:
+        if versus.difference > 0:
+            return "+"
+        worse = "-"
+    is_shown = versus.not_worse is not None and versus.not_worse.non_inferior
+    return worse + ("=" if is_shown else "")
+
+
+def _comparison_notes(
+    result: StudyResult, comparisons: Sequence[Versus], has_base: bool, with_spread: bool
+) -> Iterator[str]:
+    yield "(1): rank among the selectors; ties share the better one. Bold: the best."
+    if has_base:
+        yield (
+            f"+: significantly better than all features, -: significantly worse, by a paired "
+            f"t-test over queries at the level of {1 - LEVEL:.0%} after Holm's adjustment for "
+            f"{every(len(comparisons), 'comparison')} of the study."
+        )
+        yield (
+            f"=: shown to lose less than {MARGIN:.0%} of the mean of all features, by a test of "
+            f"non-inferiority at the level of {1 - LEVEL:.0%}, each on its own."
+        )
+    else:
+        yield f"Nothing is marked as better or worse: {BASE!r} is not in the study."
+    if with_spread:
+        yield "sd: standard deviation over seeds of the mean over folds; - if nothing is random."
+    yield (
+        f"features: mean number. unified rank: of FS-SCPR, over "
+        f"{counted(len(result.measures), 'measure')}, which is also the best possible value."
+    )
+
+
+def _beside_random(result: StudyResult, runs: Sequence[Run], measure: str) -> str:
+    """Who is not above all random orders, by one measure."""
+    ranker = runs[0].ranker
+    if (RANDOM, ranker) not in result.runs:
+        return f"{measure} is not compared with random orders: {RANDOM!r} is not in the study."
+    n_orders = result.run(RANDOM, ranker).chosen.n_seeds
+    orders = every(n_orders, "random order")
+    shares = {run.selector: share_of_random_below(result, run, measure) for run in runs}
+    others = {name: share for name, share in shares.items() if share is not None}
+    behind = [
+        f"{name} (above {round(share * n_orders)} of them)" if n_orders > 1 else name
+        for name, share in others.items()
+        if share < 1
+    ]
+    if behind:
+        return f"NOT above {orders} by {measure}: {', '.join(behind)}."
+    return f"Above {orders} by {measure}: every other selector."

@@ -1,0 +1,188 @@
+"""Sheets of the features that the selectors of a study chose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ranksieve.report.sheets.sheet import Cell, Column, Row, Sheet
+from ranksieve.report.sheets.study_captions import (
+    SELECTOR,
+    check_measure,
+    check_ranker,
+    setting_of,
+    stem,
+)
+from ranksieve.study.comparison import (
+    LEVEL,
+    MARGIN,
+    enough_features,
+    share_of_random_below,
+    stability_of,
+)
+from ranksieve.study.results import BASE, RANDOM, Outcome, Run, StudyResult
+
+_WIDE = 24  # characters of parameters that need not be broken over lines
+
+
+def selected_sheet(result: StudyResult, ranker: str, selector: str | None = None) -> Sheet:
+    """Features selected on each fold, in the order of choice, with the chosen parameters.
+
+    Parameters
+    ----------
+    result : StudyResult
+    ranker : str
+    selector : str, optional
+        By default all but all features and random orders, if there are others.
+
+    Returns
+    -------
+    Sheet
+        A row for each fold of each seed of each selector.
+
+    References
+    ----------
+    Tables 1 and 2 of T. Pahikkala, A. Airola, P. Naula, T. Salakoski. Greedy RankRLS: a linear
+    time algorithm for learning sparse ranking models. SIGIR 2010 workshop on feature generation
+    and selection.
+    """
+    check_ranker(result, ranker)
+    if selector is None:
+        everything = list(result.of_ranker(ranker))
+        runs = [run for run in everything if run.selector not in (BASE, RANDOM)] or everything
+    else:
+        runs = [result.run(selector, ranker)]
+    outcomes = [outcome for run in runs for seed in run.chosen.outcomes for outcome in seed]
+    parameters = list(map(_parameters, outcomes))
+    columns = [
+        Column("selector", align="left", is_name=True, only_csv=len(runs) == 1),
+        Column("seed", is_name=True, only_csv=all(run.chosen.n_seeds == 1 for run in runs)),
+        Column("fold", align="left", is_name=True),
+        Column("k"),
+        Column("found", only_csv=all(one.k == len(one.features) for one in outcomes)),
+        Column(
+            "parameters",
+            align="left",
+            wraps=any(len(text) > _WIDE for text in parameters),
+            only_csv=not any(parameters),
+        ),
+        Column("features in order", align="left", wraps=True),
+    ]
+    names = [str(name) for name in result.feature_names]
+    whose = runs[0].selector if len(runs) == 1 else "selectors"
+    return Sheet(
+        stem("selected", ranker, selector or ""),
+        f"Features of {whose} with {ranker} on each fold of {result.title}",
+        setting_of(result),
+        columns,
+        [list(_selected_rows(run, names)) for run in runs],
+        [
+            "k: number of features asked for"
+            + ("" if columns[4].only_csv else "; found: number of features found")
+            + ("" if columns[5].only_csv else "; parameters: of the selector; of the ranker")
+            + ". Chosen on validation queries."
+        ],
+    )
+
+
+def _selected_rows(run: Run, names: Sequence[str]) -> Iterator[Row]:
+    # A space would not tell where names with spaces end.
+    between = "; " if any(" " in name for name in names) else " "
+    for seed, outcomes in enumerate(run.chosen.outcomes, start=1):
+        for fold, outcome in zip(run.chosen.folds, outcomes, strict=True):
+            yield [
+                Cell(run.selector),
+                Cell(seed),
+                Cell(fold.name),
+                Cell(outcome.k),
+                Cell(len(outcome.features)),
+                Cell(_parameters(outcome)),
+                Cell(between.join(names[feature] for feature in outcome.features)),
+            ]
+
+
+def _parameters(outcome: Outcome) -> str:
+    both = (outcome.selector_parameters, outcome.ranker_parameters)
+    return "; ".join(", ".join(_settings(chosen)) for chosen in both if chosen)
+
+
+def _settings(chosen: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in chosen.items():
+        yield f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={value}"
+
+
+def stability_sheet(result: StudyResult, ranker: str, measure: str | None = None) -> Sheet:
+    """How much the selections of the folds agree, and how few features are enough.
+
+    Parameters
+    ----------
+    result : StudyResult
+    ranker : str
+    measure : str, optional
+        Measure of the last two columns; by default the one to tune by if it was tested, or else
+        the first.
+
+    Returns
+    -------
+    Sheet
+        A row for each selector.
+    """
+    check_ranker(result, ranker)
+    if measure is None:
+        measure = result.tune if result.tune in result.measures else result.measures[0]
+    check_measure(result, measure)
+    columns = [
+        SELECTOR,
+        Column("features"),
+        Column("Nogueira", group="Nogueira"),
+        Column("from", group="Nogueira"),
+        Column("to", group="Nogueira"),
+        Column("Jaccard"),
+        Column("random below"),
+        Column("enough features"),
+    ]
+    return Sheet(
+        stem("stability", ranker),
+        f"Stability of selectors with {ranker} on {result.title}",
+        setting_of(result),
+        columns,
+        [[_stability_row(result, run, measure) for run in result.of_ranker(ranker)]],
+        [*_stability_notes(result, ranker, measure)],
+    )
+
+
+def _stability_row(result: StudyResult, run: Run, measure: str) -> Row:
+    # A seed is the same random order on all folds: that is not stability.
+    is_order = run.selector == RANDOM
+    stability = None if is_order else stability_of(run.chosen, len(result.feature_names))
+    index = None if stability is None else stability.nogueira
+    has_base = (BASE, run.ranker) in result.runs
+    enough = enough_features(result, run.selector, run.ranker, measure) if has_base else None
+    return [
+        Cell(run.selector),
+        Cell(run.chosen.n_features, ".1f"),
+        *(Cell(value, "z.3f") for value in (index or (None, None, None))),
+        Cell(None if stability is None else stability.jaccard, ".3f"),
+        Cell(share_of_random_below(result, run, measure), ".1%"),
+        Cell(enough),
+    ]
+
+
+def _stability_notes(result: StudyResult, ranker: str, measure: str) -> Iterator[str]:
+    yield (
+        "Nogueira: 1 if all folds select the same features, 0 as expected of chance; "
+        f"with its {LEVEL:.0%} interval, a rough guide that is too narrow as folds share queries. "
+        "Jaccard: mean of all pairs of selections."
+    )
+    if (RANDOM, ranker) in result.runs:
+        n_orders = result.run(RANDOM, ranker).chosen.n_seeds
+        yield f"random below: share of random orders ({n_orders}) with a smaller mean {measure}."
+    else:
+        yield f"random below: unknown, as {RANDOM!r} is not in the study."
+    if (BASE, ranker) in result.runs:
+        yield (
+            f"enough features: fewest that are shown to lose less than {MARGIN:.0%} of the mean "
+            f"{measure} of all features, as are all larger numbers tried; - if not shown of any."
+        )
+    else:
+        yield f"enough features: unknown, as {BASE!r} is not in the study."

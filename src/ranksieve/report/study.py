@@ -1,0 +1,229 @@
+"""The tables and figures of a study, in its directory and on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ranksieve.data import DataError
+from ranksieve.engine.memo import sharing
+from ranksieve.io.files import make_directory
+from ranksieve.io.records import write_text
+from ranksieve.metrics import get_convention, parse_measure
+from ranksieve.report.figures import (
+    plot_class_densities,
+    plot_curves,
+    plot_importance,
+    plot_path_scores,
+    plot_quality_and_time,
+    plot_selection_frequency,
+    plot_similarity,
+    write_figure,
+)
+from ranksieve.report.formats.markdown import escaped
+from ranksieve.report.sheets import (
+    Sheet,
+    comparison_sheet,
+    cost_sheet,
+    curves_sheet,
+    folds_sheet,
+    selected_sheet,
+    show,
+    stability_sheet,
+    statistics_sheet,
+    to_csv,
+    to_latex,
+    to_markdown,
+    to_terminal,
+)
+from ranksieve.selectors import FSED, GreedyRankRLS, GreedyRankRLSCV
+from ranksieve.selectors._search.filter import ImportanceFilter, SimilarityFilter
+from ranksieve.selectors.registry import METHODS
+from ranksieve.study import Study, StudyResult, enough_features
+from ranksieve.study.cells import made_selector
+from ranksieve.study.comparison import MARGIN
+from ranksieve.study.results import BASE, RANDOM
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_FORMS = {".md": to_markdown, ".tex": to_latex, ".csv": to_csv}
+_FIGURE_SUFFIXES = (".svg", ".png")
+DATA_FIGURES: dict[str, tuple[type, ...]] = {
+    "importance": (ImportanceFilter,),
+    "similarity": (SimilarityFilter,),
+    "densities": (FSED,),
+    "validation": (GreedyRankRLS, GreedyRankRLSCV),
+}
+"""Stems of the figures that show the data, not the results; and which selectors look at that."""
+
+
+def write_report(result: StudyResult, directory: Path, *, figures: bool = True) -> None:
+    """Write all tables (Markdown, LaTeX, CSV) and figures (SVG, PNG), and a page with them.
+
+    Parameters
+    ----------
+    result : StudyResult
+    directory : Path
+        ``tables/``, ``figures/`` and ``report.md`` are made in it, or replaced.
+    figures : bool
+        Whether to draw.
+    """
+    page = [f"# {escaped(result.title)}"]
+    for ranker in result.rankers:
+        page.append(f"## {escaped(ranker)}")
+        if figures:
+            page += [_drawn(ax, name, directory) for name, ax in _figures_of(result, ranker)]
+        page += [_written(sheet, directory) for sheet in _sheets_of(result, ranker)]
+    page.append("## All comparisons")
+    page += [_written(sheet, directory) for sheet in _statistics(result)]
+    seen = _seen_by(result.selectors)
+    of_data = [name for name in seen if (directory / "figures" / f"{name}.svg").exists()]
+    if of_data:
+        page += ["## What the selectors saw on the first fold", *map(_shown, of_data)]
+    write_text("\n\n".join(page) + "\n", directory / "report.md")
+
+
+def write_data_figures(study: Study, directory: Path) -> None:
+    """Draw what the selectors saw: importance, similarity, densities, validation curves.
+
+    Each figure is that of the first selector of the plan which looks at such a thing. What cannot
+    be computed of the data, such as densities of missing values, is left out.
+
+    Parameters
+    ----------
+    study : Study
+        Of its first fold the training queries are drawn, and the validation queries in the
+        curves; test queries are not looked at.
+    directory : Path
+        ``figures/`` is made in it, or its figures replaced.
+    """
+    fold = study.folds[0].load().scaled(study.plan.scale)
+    train, names = fold.train, fold.train.feature_names.tolist()
+    convention = get_convention(study.plan.convention)
+    path = GreedyRankRLSCV(measure=study.plan.tune, convention=convention)
+
+    def fitted(selector: str) -> Any:
+        made = made_selector(selector, 1, study.plan.settings(selector, METHODS))
+        beside = {"eval_set": fold.vali} if METHODS[selector].uses_held_out_data else {}
+        return made.fit(train, **beside)
+
+    def importance(selector: str) -> Axes:
+        found = fitted(selector)
+        is_loss = found.importance == "loss"
+        label = "inverse loss" if is_loss else str(parse_measure(found.importance))
+        return plot_importance(found.importance_, names, label=label)
+
+    drawings: dict[str, Callable[[str], Axes]] = {
+        "importance": importance,
+        "similarity": lambda selector: plot_similarity(fitted(selector).similarity_, names=names),
+        "densities": lambda selector: plot_class_densities(fitted(selector), train).flat[0],
+        "validation": lambda _: plot_path_scores(path.fit(train, eval_set=fold.vali)),
+    }
+    for name, selector in _seen_by(study.plan.selectors).items():
+        with sharing(fold.memo), suppress(DataError):  # such as missing values
+            _drawn(drawings[name](selector), name, directory)
+
+
+def _seen_by(selectors: Sequence[str]) -> dict[str, str]:
+    """Stems of figures of the data, with the first of the selectors that looks at such a thing."""
+    found = {
+        figure: next((s for s in selectors if issubclass(METHODS[s].kind, kinds)), None)
+        for figure, kinds in DATA_FIGURES.items()
+    }
+    return {figure: selector for figure, selector in found.items() if selector is not None}
+
+
+def show_report(result: StudyResult, directory: Path) -> None:
+    """Print the comparison with every ranker, how few features are enough, and where the rest is.
+
+    Parameters
+    ----------
+    result : StudyResult
+    directory : Path
+        To be named.
+    """
+    sheets = [comparison_sheet(result, ranker) for ranker in result.rankers]
+    # What explains the marks is said once; what was found is said of each ranker.
+    shared = [
+        note
+        for note in sheets[0].notes
+        if "random order" not in note and all(note in sheet.notes for sheet in sheets)
+    ]
+    for ranker, sheet in zip(result.rankers, sheets, strict=True):
+        own = [note for note in sheet.notes if note not in shared]
+        if (BASE, ranker) in result.runs:
+            own.append(_enough(result, ranker))
+        show(to_terminal(replace(sheet, notes=own)))
+        show("")
+    for note in shared:
+        show(note)
+    show("")
+    show(f"Tables, figures and the ledger are in {directory}; read {directory / 'report.md'} first")
+
+
+def _enough(result: StudyResult, ranker: str) -> str:
+    """Fewest features of each selector that are shown to lose less than 1 %."""
+    measure = result.tune if result.tune in result.measures else result.measures[0]
+    shown: list[str] = []
+    others: list[str] = []
+    for selector in result.selectors:
+        if selector not in (BASE, RANDOM):
+            k = enough_features(result, selector, ranker, measure)
+            (others if k is None else shown).append(selector if k is None else f"{selector} {k}")
+    told = f"enough features, shown to lose less than {MARGIN:.0%} of {measure}: "
+    if others:
+        shown.append(f"not shown for {', '.join(others)}")
+    return told + ("; ".join(shown) or "no selector to ask")
+
+
+def _sheets_of(result: StudyResult, ranker: str) -> Iterator[Sheet]:
+    yield comparison_sheet(result, ranker)
+    for measure in result.measures:
+        yield curves_sheet(result, ranker, measure)
+    for measure in result.measures:
+        yield folds_sheet(result, ranker, measure)
+    yield stability_sheet(result, ranker)
+    yield cost_sheet(result, ranker)
+    yield selected_sheet(result, ranker)
+
+
+def _statistics(result: StudyResult) -> Iterator[Sheet]:
+    for base in (BASE, RANDOM):
+        if base in result.selectors and len(result.selectors) > 1:
+            yield statistics_sheet(result, base)
+
+
+def _figures_of(result: StudyResult, ranker: str) -> Iterator[tuple[str, Axes]]:
+    selecting = set(result.selectors) - {BASE}
+    if not selecting:  # nothing to draw
+        return
+    for measure in result.measures:
+        stem = measure.lower().replace("@", "")
+        yield f"curves-{ranker}-{stem}", plot_curves(result, ranker, measure)
+    if selecting != {RANDOM}:
+        yield f"frequency-{ranker}", plot_selection_frequency(result, ranker)
+    yield f"quality-and-time-{ranker}", plot_quality_and_time(result, ranker)
+
+
+def _written(sheet: Sheet, directory: Path) -> str:
+    """Write a table in all forms, and return that of a page."""
+    tables = make_directory(directory / "tables")
+    for suffix, form in _FORMS.items():
+        write_text(form(sheet), tables / f"{sheet.name}{suffix}")
+    return to_markdown(sheet)
+
+
+def _drawn(ax: Axes, name: str, directory: Path) -> str:
+    """Write a figure in all formats, and return what shows it on a page."""
+    figures = make_directory(directory / "figures")
+    for suffix in _FIGURE_SUFFIXES:
+        write_figure(ax, figures / f"{name}{suffix}")
+    return _shown(name)
+
+
+def _shown(name: str) -> str:
+    return f"![{name}](figures/{name}.svg)"

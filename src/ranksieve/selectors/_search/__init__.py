@@ -1,0 +1,1 @@
+"""What the families of selectors share: steps, held-out queries, searches, checkpoints."""

@@ -1,0 +1,104 @@
+"""What the filters on importance and similarity share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ranksieve.base import RankSelector
+from ranksieve.engine import Source
+from ranksieve.metrics import Convention, Measure
+from ranksieve.metrics.constraints import A_CONVENTION
+from ranksieve.selectors._search.greedy import Step
+from ranksieve.selectors._search.quality import Quality, feature_quality
+from ranksieve.sums.similarity import METHODS, feature_similarity
+
+
+class ImportanceFilter(RankSelector):
+    """A filter that looks at each feature alone.
+
+    After ``fit``, ``importance_`` has the quality of each feature and ``directions_`` 1 or -1, the
+    direction in which it was found.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **RankSelector._parameter_constraints,
+        "importance": [str, Measure],
+        "both_directions": ["boolean"],
+        "convention": A_CONVENTION,
+        "ties": [StrOptions({"average", "stable"})],
+    }
+
+    importance: str | Measure
+    both_directions: bool
+    convention: str | Convention
+    ties: Literal["average", "stable"]
+
+    def _quality(self, source: Source, queries: np.ndarray | None = None) -> Quality:
+        """Quality of each feature, over all queries or those where ``queries`` is true."""
+        quality = feature_quality(
+            source,
+            self.importance,
+            both_directions=self.both_directions,
+            convention=self.convention,
+            ties=self.ties,
+            queries=queries,
+        )
+        self.importance_ = self.scores_ = quality.values
+        self.directions_ = quality.directions
+        return quality
+
+    def _take(self, steps: list[Step]) -> list[int]:
+        """Remember the steps of the choice, and return its features."""
+        self.path_ = steps
+        return [step.feature for step in steps]
+
+
+class SimilarityFilter(ImportanceFilter):
+    """A filter that weighs how good features are against how alike they are.
+
+    After ``fit``, ``similarity_`` has the similarity of each pair of features.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **ImportanceFilter._parameter_constraints,
+        "similarity": [StrOptions(set(METHODS)), callable],
+        "absolute": ["boolean"],
+        "align_directions": ["boolean"],
+    }
+
+    similarity: Any
+    absolute: bool
+    align_directions: bool
+
+    def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
+        quality = self._quality(source)
+        if callable(self.similarity):
+            self.similarity_ = np.asarray(self.similarity(source), dtype=np.float64)
+        else:
+            self.similarity_ = feature_similarity(
+                source,
+                self.similarity,
+                absolute=self.absolute,
+                directions=quality.directions if self.align_directions else None,
+            )
+        return self._take(self._weigh(quality, self.similarity_, k))
+
+    def reasons(self) -> list[str]:
+        """For each selected feature, which one chosen before it is most like."""
+        check_is_fitted(self)
+        told = [""] * min(1, len(self.selected_))
+        for place in range(1, len(self.selected_)):
+            before = self.selected_[:place]
+            alike = self.similarity_[self.selected_[place], before]
+            nearest = int(np.argmax(alike))
+            told.append(f"{alike[nearest]:.2f} like {self._name_of(before[nearest])}")
+        return told
+
+    @abstractmethod
+    def _weigh(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
+        """Choose ``k`` features, given how good each is and how alike each pair."""

@@ -1,0 +1,132 @@
+"""Rankers trained on some features and judged on queries that they have not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ranksieve.base import Ranker
+from ranksieve.data import DataError, RankingData
+from ranksieve.metrics import Convention, Measure
+from ranksieve.metrics.ranking import Ranking
+from ranksieve.progress import track
+from ranksieve.selectors._search.checkpoint import Checkpoint
+from ranksieve.splits import Split, query_parts
+from ranksieve.threads import limit_blas_threads, limit_threads, ordered_map
+
+Subset = tuple[int, ...]
+
+
+class Fold(NamedTuple):
+    """Queries to train on, and others to judge by."""
+
+    train: RankingData
+    test: RankingData
+
+
+def make_folds(data: RankingData, cv: Any, random_state: Any) -> list[Fold]:
+    """Folds over queries.
+
+    ``cv`` is a number of parts, each held out once; ``"leave-query-out"``; or splits, of which
+    the training and the test queries count, or pairs of both as 0-based positions.
+    """
+    n_queries = data.n_queries
+    if isinstance(cv, (str, Integral)):
+        if n_queries < 2:
+            raise DataError("a query is to be held out, but there is only one: pass an eval_set")
+        if cv == "leave-query-out":
+            parts = query_parts(n_queries, n_queries, shuffle=False)
+        else:
+            parts = query_parts(n_queries, min(int(cv), n_queries), random_state=random_state)
+        pairs = [(np.setdiff1d(np.arange(n_queries), part), part) for part in parts]
+    else:
+        pairs = [(s.train, s.test) if isinstance(s, Split) else tuple(s) for s in cv]
+    if not pairs:
+        raise DataError("cv has no folds")
+    for train, test in pairs:
+        if len(np.intersect1d(train, test)):
+            raise DataError("cv: a query is both trained on and held out")
+    return [Fold(data.take_queries(train), data.take_queries(test)) for train, test in pairs]
+
+
+class HeldOut:
+    """Values of a measure on held-out queries, for rankers trained on subsets of the features.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        Not trained. Copies of it are trained, each with its own random numbers.
+    folds : sequence of Fold
+    measure, convention, average_ties
+        How to judge; values are turned so that larger is better.
+    known : Checkpoint
+        Results so far: a subset is never trained twice.
+    """
+
+    def __init__(
+        self,
+        ranker: Ranker,
+        folds: Sequence[Fold],
+        measure: Measure,
+        convention: Convention | str,
+        average_ties: bool,
+        known: Checkpoint,
+    ) -> None:
+        self.ranker = ranker
+        self.folds = list(folds)
+        self.known = known
+        self.n_trained = 0
+        self._average_ties = average_ties
+        self._sign = 1.0 if measure.greater_is_better else -1.0
+        self._prepared = [
+            measure.prepare(fold.test.y, fold.test.query_ptr, convention) for fold in self.folds
+        ]
+
+    @property
+    def n_queries(self) -> int:
+        """Held-out queries in all folds."""
+        return sum(fold.test.n_queries for fold in self.folds)
+
+    def values(self, subsets: Sequence[Subset]) -> list[np.ndarray]:
+        """Value of each held-out query, for each subset of features."""
+        keys = [tuple(sorted(subset)) for subset in subsets]
+        missing = [key for key in dict.fromkeys(keys) if key not in self.known]
+        advance = track("Subsets", len(missing))
+        tasks = [(key, place) for key in missing for place in range(len(self.folds))]
+        parts: list[np.ndarray] = []
+        for (key, place), part in zip(tasks, in_parallel(self._trained, tasks), strict=True):
+            parts.append(part)
+            if place == len(self.folds) - 1:
+                self.known.add(key, [np.concatenate(parts)])
+                self.n_trained += 1
+                parts = []
+                advance(1)
+        return [self.known[key][0] for key in keys]
+
+    def _trained(self, task: tuple[Subset, int]) -> np.ndarray:
+        """Train on a subset of a fold, and judge."""
+        subset, place = task
+        fold = self.folds[place]
+        ranker = self.ranker._for_features(subset, fold.train.n_features)
+        ranker.fit(fold.train.take_features(list(subset)))
+        return self.judged(ranker.predict(fold.test.take_features(list(subset))), place)
+
+    def judged(self, scores: np.ndarray, place: int) -> np.ndarray:
+        """Value of each held-out query of a fold, ranked by scores."""
+        query_ptr = self.folds[place].test.query_ptr
+        ranking = Ranking.of(scores, query_ptr, average_ties=self._average_ties)
+        return self._sign * self._prepared[place].per_query(ranking)
+
+
+def in_parallel(function: Callable[[Any], Any], items: Iterable[Any]) -> Iterable[Any]:
+    """Results in order, with one thread for each item: trainings are many, and small."""
+
+    def alone(item: Any) -> Any:
+        with limit_threads(1):
+            return function(item)
+
+    with limit_blas_threads(1):
+        yield from ordered_map(alone, items)

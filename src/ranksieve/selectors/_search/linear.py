@@ -1,0 +1,76 @@
+"""What selectors share that keep the features to which a linear ranker gives weights."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from ranksieve.base import Predictor, RankSelector
+from ranksieve.solvers.linear import linear_scores
+
+_DIGITS = 9  # to which weights are compared: equal features get equal ones but for rounding
+
+
+class EmbeddedSelector(Predictor, RankSelector):
+    """A selector that is a linear ranker, too: features are chosen by their weights.
+
+    Attributes
+    ----------
+    selected_ : int array
+        By decreasing absolute weight.
+    coef_ : array of shape (features,)
+        Weights; 0 for features that are not selected.
+    scores_ : array of shape (features,)
+        Absolute weights by which features were chosen.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **RankSelector._parameter_constraints,
+        "n_features_to_select": [
+            *RankSelector._parameter_constraints["n_features_to_select"],
+            None,
+        ],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    n_features_to_select: float | None  # type: ignore[assignment]
+    coef_: np.ndarray
+    scores_: np.ndarray
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return linear_scores(X, self.coef_)
+
+    def reasons(self) -> list[str]:
+        """Weight of each selected feature."""
+        check_is_fitted(self)
+        weights = self.coef_[self.selected_]
+        return [f"weight {weight:+.3g}" if weight else "no weight" for weight in weights]
+
+    def _number_to_select(self, n_features: int) -> int:
+        if self.n_features_to_select is None:
+            return n_features
+        return super()._number_to_select(n_features)
+
+    def _settle(
+        self, coef: np.ndarray, nearness: np.ndarray, varies: np.ndarray, k: int
+    ) -> np.ndarray:
+        """Take the features with weights, or the first ``k`` of all, and their weights.
+
+        Features without weights come after those with weights, by how near they are to one;
+        those that are constant within every query come last.
+        """
+        size = np.abs(coef)
+        largest = size.max() or 1.0
+        order = np.lexsort(
+            (-nearness.round(_DIGITS), -(size / largest).round(_DIGITS), coef == 0, ~varies)
+        )
+        n_weights = int(np.count_nonzero(coef))
+        chosen = order[: n_weights if self.n_features_to_select is None else k]
+        self.scores_ = size
+        self.coef_ = np.where(np.isin(np.arange(len(coef)), chosen), coef, 0.0)
+        return chosen

@@ -1,0 +1,69 @@
+"""Queries to train on, and queries that are held out to judge by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ranksieve.base import RankSelector, as_source
+from ranksieve.data import Block, DataError
+from ranksieve.engine import Source
+from ranksieve.sums.densities import Part
+from ranksieve.sums.importance import wanted_queries
+
+
+class HeldOutSelector(RankSelector):
+    """Base of selectors that judge by held-out queries, which ``_choose`` gets as ``eval_set``."""
+
+    def fit(self, X: Any, y: Any = None, qid: Any = None, eval_set: Any = None) -> Any:
+        """Select features.
+
+        Parameters
+        ----------
+        X, y, qid
+            As in :meth:`ranksieve.base.RankSelector.fit`.
+        eval_set : tuple (X, y, qid), RankingData or opened shards, optional
+            Queries to judge by. Without it, queries of the data serve.
+        """
+        return self._fit(X, y, qid, eval_set=eval_set)
+
+
+def hold_out(
+    source: Source, eval_set: Any, fraction: float, random_state: Any
+) -> tuple[Part, Part]:
+    """Training and held-out queries: all and ``eval_set``, or without it a seeded part of them.
+
+    Parameters
+    ----------
+    source : RankingData or opened shards
+    eval_set : tuple (X, y, qid), RankingData, opened shards or None
+    fraction : float
+        Share of the queries that is held out if there is no ``eval_set``; at least one query.
+    random_state : int, RandomState or None
+        Seed of the choice of held-out queries.
+    """
+    if eval_set is not None:
+        return Part(source), Part(as_source(eval_set, source))
+    if source.n_queries < 2:
+        raise DataError("a query is to be held out, but there is only one: pass an eval_set")
+    n_held_out = min(max(1, round(fraction * source.n_queries)), source.n_queries - 1)
+    held_out = np.zeros(source.n_queries, dtype=bool)
+    order = check_random_state(random_state).permutation(source.n_queries)
+    held_out[order[:n_held_out]] = True
+    return Part(source, ~held_out), Part(source, held_out)
+
+
+def take_queries(block: Block, queries: np.ndarray | None) -> Block:
+    """The queries of a block where a mask over all queries is true; the block itself without one.
+
+    They are a copy, which counts rows and queries from 0.
+    """
+    if queries is None:
+        return block
+    wanted = wanted_queries(block, queries)
+    lengths = np.diff(block.query_ptr)
+    rows = np.repeat(wanted, lengths)
+    query_ptr = np.concatenate([[0], np.cumsum(lengths[wanted])])
+    return Block(block.X[rows], block.y[rows], query_ptr)

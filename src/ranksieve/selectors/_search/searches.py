@@ -1,0 +1,228 @@
+"""Ways to search for features by an error on queries that are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from ranksieve.selectors._search.fits import Fit, standard_error
+from ranksieve.solvers.rankrls.model import SampledModel
+
+
+class Searched(Protocol):
+    """A model that a search changes by one feature at a time."""
+
+    features: list[int]
+
+    @property
+    def error(self) -> float:
+        """Sum over queries; smaller is better."""
+
+    @property
+    def square(self) -> float:
+        """Sum of squares over queries."""
+
+    @property
+    def coefficients(self) -> np.ndarray:
+        """Weights of ``features``, if it has any."""
+
+    def change(self, feature: int) -> None:
+        """Add a feature, or take it out if it is in the model."""
+
+    def addition_errors(self, candidates: np.ndarray) -> np.ndarray:
+        """Error after adding each of some features."""
+
+    def removal_errors(self, candidates: Sequence[int]) -> np.ndarray:
+        """Error after taking out each of some features."""
+
+
+class Bounds:
+    """What a search may do.
+
+    Parameters
+    ----------
+    n_queries : int
+        Queries that have an error.
+    varies : bool array of shape (features,)
+        False for features that are constant within every query; they come last.
+    include : sequence of int
+        Features to begin with, in this order, which stay.
+    exclude : sequence of int
+        Features not to take.
+    """
+
+    def __init__(
+        self,
+        n_queries: int,
+        varies: np.ndarray,
+        include: Sequence[int] = (),
+        exclude: Sequence[int] = (),
+    ) -> None:
+        self.n_queries = n_queries
+        self.include = list(include)
+        allowed = ~np.isin(np.arange(len(varies)), list(exclude))
+        self.useful, self.useless = allowed & varies, allowed & ~varies
+
+    def free(self, features: Sequence[int]) -> np.ndarray:
+        """Features that may be added to a model: constant ones if there are no others."""
+        for able in (self.useful, self.useless):
+            free = able.copy()
+            free[list(features)] = False
+            if free.any():
+                return np.flatnonzero(free)
+        return np.empty(0, dtype=np.intp)
+
+    def removable(self, features: Sequence[int]) -> list[int]:
+        """Features that may be taken out of a model: constant ones first."""
+        able = [feature for feature in features if feature not in self.include]
+        return [feature for feature in able if self.useless[feature]] or able
+
+    def fit(self, model: Searched | SampledModel) -> Fit:
+        """The model as it is now."""
+        deviation = standard_error(model.error, model.square, self.n_queries)
+        return Fit(tuple(model.features), model.coefficients, model.error, deviation)
+
+
+def forward(model: Searched, k: int, bounds: Bounds, patience: int | None = None) -> list[Fit]:
+    """Add the feature with the smallest error, again and again.
+
+    With ``patience``, ends after so many additions that have not lowered the error.
+    """
+    path = _begin(model, bounds)
+    while len(path) < k:
+        model.change(_best_addition(model, bounds))
+        path.append(bounds.fit(model))
+        errors = [fit.error for fit in path]
+        if patience is not None and len(path) - 1 - int(np.argmin(errors)) >= patience:
+            break
+    return path
+
+
+def backward(model: Searched, k: int, bounds: Bounds) -> list[Fit]:
+    """Take out the feature that is missed least, again and again; begins with the model as it is.
+
+    Models of the path are in order of size.
+    """
+    path = [bounds.fit(model)]
+    while len(model.features) > k and bounds.removable(model.features):
+        model.change(_best_removal(model, bounds)[0])
+        path.append(bounds.fit(model))
+    return path[::-1]
+
+
+def forward_sampled(
+    model: SampledModel, k: int, bounds: Bounds, kappa: int, random: np.random.RandomState
+) -> list[Fit]:
+    """Add the best of ``kappa`` random features, again and again."""
+    path: list[Fit] = []
+    while len(path) < k:
+        if len(path) < len(bounds.include):
+            candidates = np.array([bounds.include[len(path)]])
+        else:
+            free = bounds.free(model.features)
+            candidates = np.sort(random.choice(free, min(kappa, len(free)), replace=False))
+        errors = model.look(candidates)
+        model.change(int(candidates[first_least(errors)]))
+        path.append(bounds.fit(model))
+    return path
+
+
+def floating(model: Searched, k: int, bounds: Bounds, beyond: int = 2) -> list[Fit]:
+    """Sequential floating forward selection: after each addition, take out what is not missed.
+
+    A feature is taken out if that makes the best model of its size so far. The search goes
+    ``beyond`` k features, and the best model of each size up to k counts; they need not be nested.
+
+    References
+    ----------
+    P. Pudil, J. Novovicova, J. Kittler. Floating search methods in feature selection. Pattern
+    Recognition Letters 15, 1994.
+    """
+    best = {len(fit.features): fit for fit in _begin(model, bounds)}
+
+    def note() -> bool:
+        size = len(model.features)
+        if size and (size not in best or model.error < best[size].error):
+            best[size] = bounds.fit(model)
+            return True
+        return False
+
+    while len(model.features) < k + beyond and len(bounds.free(model.features)):
+        model.change(_best_addition(model, bounds))
+        note()
+        while len(model.features) > max(2, len(bounds.include)):
+            removed, error = _best_removal(model, bounds)
+            if not error < best[len(model.features) - 1].error * (1 - _SAME):
+                break
+            model.change(removed)
+            if not note():  # the error was a rounding away from the best
+                break
+    return [best[size] for size in sorted(best) if size <= k]
+
+
+def foba(
+    model: Searched, k: int, bounds: Bounds, epsilon: float = 0.0, nu: float = 0.5
+) -> list[Fit]:
+    """Forward-backward search (FoBa): take out a feature that costs far less than one brought.
+
+    Stops if the best addition but the first lowers the error by no more than ``epsilon``. After an
+    addition, features are taken out as long as that raises the error by at most ``nu`` times what
+    the addition to that size had brought.
+
+    References
+    ----------
+    T. Zhang. Adaptive forward-backward greedy algorithm for sparse learning with linear models.
+    NIPS 2008.
+    """
+    best = {len(fit.features): fit for fit in _begin(model, bounds)}
+    gains: dict[int, float] = {}
+    while len(model.features) < k and len(bounds.free(model.features)):
+        before, added = model.error, _best_addition(model, bounds)
+        if model.features and before - model.addition_errors(np.array([added]))[0] <= epsilon:
+            break
+        model.change(added)
+        size = len(model.features)
+        gains[size] = before - model.error
+        if size not in best or model.error < best[size].error:
+            best[size] = bounds.fit(model)
+        while len(model.features) > max(1, len(bounds.include)):
+            size = len(model.features)
+            removed, error = _best_removal(model, bounds)
+            if removed == added or error - model.error > nu * gains.get(size, 0.0):
+                break
+            model.change(removed)
+            if model.error < best[size - 1].error:
+                best[size - 1] = bounds.fit(model)
+    return [best[size] for size in sorted(best) if size <= len(model.features)]
+
+
+_SAME = 1e-11  # relative difference of errors that is rounding
+
+
+def _begin(model: Searched, bounds: Bounds) -> list[Fit]:
+    path = []
+    for feature in bounds.include:
+        model.change(feature)
+        path.append(bounds.fit(model))
+    return path
+
+
+def _best_addition(model: Searched, bounds: Bounds) -> int:
+    free = bounds.free(model.features)
+    return int(free[first_least(model.addition_errors(free))])
+
+
+def _best_removal(model: Searched, bounds: Bounds) -> tuple[int, float]:
+    """The feature that is missed least, and the error without it."""
+    able = bounds.removable(model.features)
+    errors = model.removal_errors(able)
+    place = first_least(errors)
+    return able[place], float(errors[place])
+
+
+def first_least(errors: np.ndarray) -> int:
+    """The first place whose error is the smallest, but for rounding."""
+    least = errors.min()
+    return int(np.argmax(errors <= least + _SAME * abs(least))) if np.isfinite(least) else 0

@@ -1,0 +1,1 @@
+"""Selectors that are linear rankers: training chooses the features."""

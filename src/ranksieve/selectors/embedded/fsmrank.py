@@ -1,0 +1,388 @@
+"""FSMRank: train a ranker and select features in one convex problem."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from numbers import Real
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ranksieve.data import DataError
+from ranksieve.engine import Source
+from ranksieve.metrics import Convention, Measure
+from ranksieve.metrics.constraints import A_CONVENTION
+from ranksieve.selectors._search.linear import EmbeddedSelector
+from ranksieve.selectors._search.quality import feature_quality
+from ranksieve.solvers.ranksvm.mean_loss import mean_loss
+from ranksieve.solvers.ranksvm.penalties import Weighted
+from ranksieve.solvers.ranksvm.sparse_newton import SparseNewton
+from ranksieve.sums.importance import check_labels_differ
+from ranksieve.sums.similarity import METHODS, feature_similarity
+
+_LEAST = 1e-12  # importance: a feature without any is not to divide by 0
+_ROUNDING = 1e-12  # of the largest eigenvalue, below which a negative one is none
+
+
+class FSMRank(EmbeddedSelector):
+    r"""Pairwise ranking with few, important and dissimilar features, as one convex problem.
+
+    .. math:: \min_w \frac1P \sum_{y_i > y_j} \max(0, 1 - w^T (x_i - x_j))^2
+              + \frac{\lambda_1}{2} |w|^T A |w| + \lambda_2 b^T |w|
+
+    over the P pairs of documents of the same query with different labels. A is the similarity of
+    features: using similar ones together costs more. b is large for features that are not important
+    alone.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None
+        Number of features, or the share of them if below 1: those with the largest absolute
+        weights. None selects all that have a weight.
+    lambda1 : float
+        How much similarity counts.
+    lambda2 : float
+        How much importance counts; only this makes weights 0 where similarity is 0.
+    importance : str or Measure
+        A measure such as ``"map"`` or ``"ndcg@10"``, or ``"loss"`` or ``"one_minus_loss"``, as of
+        :class:`GAS`; of the better direction of each feature.
+    cost : {"inverse", "complement"}
+        b is 1 / importance, or 1 - importance (at least 0).
+    similarity : str or callable
+        ``"concordance"``, ``"tau_a"``, ``"tau_b"``, ``"spearman"``, of which absolute values are
+        taken; or a function from the data to a matrix without negative numbers.
+    convention : str or Convention
+        Of the measure; see :mod:`ranksieve.metrics`.
+    ties : {"average", "stable"}
+        What importance does with documents of equal value.
+    tol : float
+        How much a condition of optimality may be violated, as a share of the largest slope of the
+        loss at 0.
+    max_iter : int
+        Newton steps at most.
+    verbose : bool
+        Whether to show progress on a terminal.
+
+    Attributes
+    ----------
+    selected_ : int array
+        Features by decreasing absolute weight. If there are too few with weights, the others
+        follow, by how near the slope of the loss is to what the penalties allow.
+    coef_ : array of shape (features,)
+        Weights; 0 for features that are not selected.
+    scores_ : array of shape (features,)
+        Absolute weights of the solution.
+    importance_ : array of shape (features,)
+    similarity_ : array of shape (features, features)
+        A.
+    objective_, violation_ : float
+        Value of the objective, and largest violation of a condition of optimality.
+    n_iter_ : int
+        Newton steps.
+
+    Notes
+    -----
+    The paper, of which we know the abstract, has one joint convex problem of pairwise errors with
+    any measure of importance and any of similarity, solved by Nesterov's accelerated gradient
+    method. The objective above is our reconstruction of it: squared hinge loss, quadratic form of
+    similarity, weighted absolute values. So are 1 / importance, concordance as the default, and
+    that the smallest number is added to the diagonal of A that makes it positive semidefinite,
+    without which the problem would not be convex.
+
+    Ours, too, is the solver, which gives the same minimum as an accelerated gradient method in few
+    steps: Newton's method on the features that have weights or may get one, O(m k^2 + m log n) a
+    step for k of them and m rows in queries of n documents, and O(m f) to check all f features.
+    See :class:`ranksieve.solvers.ranksvm.sparse_newton.SparseNewton`. For many parameters on
+    the same data, see :func:`fsmrank_path`.
+
+    When to use it: for a linear model of few features that are important and unlike each other.
+    Both penalties need tuning on validation data.
+
+    The weights depend on the scale of features; scale them first, by query or as a whole.
+
+    References
+    ----------
+    H.-J. Lai, Y. Pan, Y. Tang, R. Yu. FSMRank: feature selection algorithm for learning to rank.
+    IEEE Transactions on Neural Networks and Learning Systems 24, 2013.
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.preprocessing import QueryStandardScaler
+    >>> from ranksieve.selectors import FSMRank
+    >>> data, truth = make_ranking(200, n_informative=3, n_redundant=0, noise=0.1)
+    >>> data = QueryStandardScaler().fit_transform(data)
+    >>> selector = FSMRank(n_features_to_select=3).fit(data)
+    >>> sorted(selector.selected_.tolist()) == truth.informative.tolist()
+    True
+    >>> selector.predict(data).shape == data.y.shape
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **EmbeddedSelector._parameter_constraints,
+        "lambda1": [Interval(Real, 0, None, closed="left")],
+        "lambda2": [Interval(Real, 0, None, closed="left")],
+        "importance": [str, Measure],
+        "cost": [StrOptions({"inverse", "complement"})],
+        "similarity": [StrOptions(set(METHODS)), callable],
+        "convention": A_CONVENTION,
+        "ties": [StrOptions({"average", "stable"})],
+    }
+    _is_nested = True
+
+    def __init__(
+        self,
+        n_features_to_select: float | None = None,
+        *,
+        lambda1: float = 0.01,
+        lambda2: float = 0.01,
+        importance: str | Measure = "map",
+        cost: Literal["inverse", "complement"] = "inverse",
+        similarity: Any = "concordance",
+        convention: str | Convention = "standard",
+        ties: Literal["average", "stable"] = "average",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        verbose: bool = False,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.lambda1 = lambda1
+        self.lambda2 = lambda2
+        self.importance = importance
+        self.cost = cost
+        self.similarity = similarity
+        self.convention = convention
+        self.ties = ties
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
+        terms = self._terms(source)
+        with mean_loss(source) as loss:
+            solver = SparseNewton(loss)
+            penalty = terms.penalty(self.lambda1, self.lambda2)
+            found = solver.solve(penalty, self.tol, self.max_iter)
+            chosen = self._settle(found.coef, found.nearness, loss.varies, k)
+            self._finish(solver, chosen)
+        self.importance_, self.similarity_ = terms.importance, terms.similarity
+        self.objective_, self.violation_ = found.objective, found.violation
+        self.n_iter_ = found.n_iter
+        return chosen
+
+    def _finish(self, solver: SparseNewton, chosen: np.ndarray) -> None:
+        """What is left to do once features are chosen."""
+
+    def _terms(self, source: Source) -> Terms:
+        """What the penalties are made of."""
+        quality = feature_quality(
+            source, self.importance, convention=self.convention, ties=self.ties
+        )
+        if self.cost == "inverse":
+            costs = 1.0 / np.maximum(quality.values, _LEAST)
+        else:
+            costs = np.maximum(0.0, 1.0 - quality.values)
+        if callable(self.similarity):
+            similarity = np.asarray(self.similarity(source), dtype=np.float64)
+            _check_similarity(similarity, source.n_features)
+        else:
+            similarity = feature_similarity(source, self.similarity, absolute=True)
+        return Terms(quality.values, costs, _semidefinite(similarity))
+
+
+class Terms(NamedTuple):
+    """Importance, its cost b, and similarity A."""
+
+    importance: np.ndarray
+    costs: np.ndarray
+    similarity: np.ndarray
+
+    def penalty(self, lambda1: float, lambda2: float) -> Weighted:
+        """Both penalties, weighted."""
+        return Weighted(lambda2 * self.costs, lambda1 * self.similarity if lambda1 else None)
+
+
+class FSMRankFit(NamedTuple):
+    """A solution of :func:`fsmrank_path`, as the attributes of :class:`FSMRank`."""
+
+    lambda1: float
+    lambda2: float
+    coef: np.ndarray
+    objective: float
+    violation: float
+    n_iter: int
+
+
+def fsmrank_path(
+    source: Source,
+    lambda1s: Sequence[float],
+    lambda2s: Sequence[float],
+    **parameters: Any,
+) -> Iterator[FSMRankFit]:
+    """Train an :class:`FSMRank` for each pair of penalties, each starting from one nearby.
+
+    Parameters
+    ----------
+    source : RankingData or opened shards
+    lambda1s, lambda2s : sequences of float
+        Descending values need the fewest steps.
+    **parameters
+        Further parameters of :class:`FSMRank`.
+
+    Yields
+    ------
+    FSMRankFit
+        For the first of ``lambda1s`` all of ``lambda2s``, and so on.
+
+    Notes
+    -----
+    Importance and similarity, which take longer than a solution, are computed once.
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.selectors import fsmrank_path
+    >>> data, truth = make_ranking(50, n_informative=2, n_noise=3, random_state=0)
+    >>> for fit in fsmrank_path(data, [0.01], [0.1, 0.01]):
+    ...     print(f"lambda2={fit.lambda2} has {(fit.coef != 0).sum()} features")
+    lambda2=0.1 has 6 features
+    lambda2=0.01 has 7 features
+    """
+    for lambda1 in lambda1s:
+        for lambda2 in lambda2s:
+            FSMRank(lambda1=lambda1, lambda2=lambda2, **parameters)._validate_params()
+    model = FSMRank(**parameters)
+    check_labels_differ(source)
+    terms = model._terms(source)
+    with mean_loss(source) as loss:
+        solver = SparseNewton(loss)
+        beginning = solver.coef
+        for lambda1 in lambda1s:
+            solver.move_to(beginning)
+            for place, lambda2 in enumerate(lambda2s):
+                penalty = terms.penalty(lambda1, lambda2)
+                found = solver.solve(penalty, model.tol, model.max_iter)
+                if place == 0:
+                    beginning = found.coef
+                yield FSMRankFit(
+                    lambda1, lambda2, found.coef, found.objective, found.violation, found.n_iter
+                )
+
+
+class FSMSVM(FSMRank):
+    r"""RankSVM on the features to which :class:`FSMRank` gives the largest weights.
+
+    .. math:: \min_w \tfrac12 \|w\|^2
+              + \frac{C}{2 P} \sum_{y_i > y_j} \max(0, 1 - w^T (x_i - x_j))^2
+
+    over the P pairs of documents of the same query with different labels, where w is 0 for all
+    other features: the objective of :class:`ranksieve.rankers.RankSVM`.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None
+        As in :class:`FSMRank`.
+    C : float
+        Weight of the pairs against that of a small w.
+    lambda1, lambda2, importance, cost, similarity, convention, ties, tol, max_iter, verbose
+        As in :class:`FSMRank`.
+
+    Attributes
+    ----------
+    selected_ : int array
+        Features by decreasing absolute weight in FSMRank.
+    coef_ : array of shape (features,)
+        Weights of RankSVM; 0 for features that are not selected.
+    scores_ : array of shape (features,)
+        Absolute weights of FSMRank.
+    importance_, similarity_, objective_, violation_, n_iter_
+        Of FSMRank.
+
+    Notes
+    -----
+    Published, as a baseline in the paper below: features by their weights in FSMRank, then RankSVM
+    in the primal. FSMRank itself is reconstructed, as its Notes say. The number of features is to
+    be tuned on validation data. Costs a solution of FSMRank and one of RankSVM.
+
+    When to use it: if FSMRank's penalties shrink the weights of what it selects too much.
+
+    References
+    ----------
+    J.-Y. Yeh, C.-J. Tsai. A graph-based feature selection method for learning to rank using
+    spectral clustering for redundancy minimization and biased PageRank for relevance analysis.
+    Computer Science and Information Systems 19, 2022.
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.rankers import RankSVM
+    >>> from ranksieve.selectors import FSMSVM
+    >>> data, truth = make_ranking(200, n_informative=3, n_redundant=0, noise=0.1)
+    >>> selector = FSMSVM(n_features_to_select=3, C=10.0).fit(data)
+    >>> ranker = RankSVM(C=10.0).fit(selector.transform(data))
+    >>> bool(abs(selector.coef_[selector.support_] - ranker.coef_).max() < 1e-2)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **FSMRank._parameter_constraints,
+        "C": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: float | None = None,
+        *,
+        C: float = 1.0,
+        lambda1: float = 0.01,
+        lambda2: float = 0.01,
+        importance: str | Measure = "map",
+        cost: Literal["inverse", "complement"] = "inverse",
+        similarity: Any = "concordance",
+        convention: str | Convention = "standard",
+        ties: Literal["average", "stable"] = "average",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(
+            n_features_to_select,
+            lambda1=lambda1,
+            lambda2=lambda2,
+            importance=importance,
+            cost=cost,
+            similarity=similarity,
+            convention=convention,
+            ties=ties,
+            tol=tol,
+            max_iter=max_iter,
+            verbose=verbose,
+        )
+        self.C = C
+
+    def _finish(self, solver: SparseNewton, chosen: np.ndarray) -> None:
+        n = len(chosen)
+        shrink = Weighted(np.zeros(n), 2.0 / self.C * np.eye(n))
+        self.coef_ = np.zeros(len(self.coef_))
+        self.coef_[chosen] = solver.solve_on(chosen, shrink, self.tol, self.max_iter)
+
+
+def _check_similarity(similarity: np.ndarray, n_features: int) -> None:
+    if similarity.shape != (n_features, n_features):
+        raise DataError(
+            f"similarity has shape {similarity.shape}, but there are {n_features} features"
+        )
+    if not np.allclose(similarity, similarity.T):  # also false for NaN
+        raise DataError("similarity must be a symmetric matrix of finite numbers")
+    if similarity.min() < 0:
+        raise DataError("similarity must not be negative: take absolute values")
+
+
+def _semidefinite(similarity: np.ndarray) -> np.ndarray:
+    """Raise the diagonal until no eigenvalue is negative."""
+    values = np.linalg.eigvalsh(similarity)
+    if values[0] >= -_ROUNDING * max(1.0, values[-1]):
+        return similarity
+    return similarity - values[0] * np.eye(len(similarity))

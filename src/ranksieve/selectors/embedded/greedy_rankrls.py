@@ -1,0 +1,324 @@
+"""Greedy RankRLS: forward selection by exact leave-query-out errors of pairwise least squares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ranksieve.base import Predictor, RankSelector
+from ranksieve.engine import Source, Workers, engine_of
+from ranksieve.engine.memory import fits_in_memory
+from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
+from ranksieve.metrics.constraints import A_CONVENTION
+from ranksieve.selectors._search.backfitting import backfit
+from ranksieve.selectors._search.choices import FEATURES, check_choices, feature_indices
+from ranksieve.selectors._search.fits import Fit, best_fit, check_two_queries
+from ranksieve.selectors._search.greedy import Step
+from ranksieve.selectors._search.searches import Bounds, floating, foba, forward, forward_sampled
+from ranksieve.solvers.linear import linear_scores
+from ranksieve.solvers.rankrls.model import Model, Products, ReplayedModel, SampledModel
+from ranksieve.solvers.rankrls.residuals import (
+    LeaveQueryOut,
+    MeasuredLeaveQueryOut,
+    ReplayedLeaveQueryOut,
+)
+from ranksieve.sums.importance import locating
+from ranksieve.threads import limit_blas_threads
+
+_RULES = ("best", "one_se")
+_BLOCK = 2**22  # bytes: asking a block costs as much as a pass over a tenth of that
+
+
+class GreedyRankRLS(Predictor, RankSelector):
+    r"""Greedy RankRLS: the feature whose model ranks left-out queries best, again and again.
+
+    The model is least squares on pairs of documents of a query,
+
+    .. math:: \min_w \sum_Q \frac{1}{2 |Q|} \sum_{i, j \in Q}
+              (y_i - y_j - w^T x_i + w^T x_j)^2 + \lambda \|w\|^2 .
+
+    Each step adds the feature after which the sum over queries of the same loss, each of a model
+    trained without that query, is smallest. These leave-query-out errors are exact, and those of
+    all candidates take one pass over the data.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float, "best" or "one_se"
+        Number of features, or the share of them if below 1; or that with the smallest
+        leave-query-out error; or the smallest within one standard error of that.
+    lam : float
+        Regularization :math:`\lambda > 0`.
+    criterion : "squared", str or Measure
+        Leave-query-out squared loss, or a measure of the leave-query-out predictions, such as
+        ``"map"`` or ``"ndcg@10"``. A measure needs sorting and takes several times as long.
+    search : {"forward", "floating", "foba"}
+        Add features only; or take features out again if that makes the best model of its size; or
+        if they have come to cost little (FoBa, which may stop before the number of features is
+        reached). The latter two are for the squared criterion.
+    fitting : {"pre", "back"}
+        Fit all weights for each candidate; or fit that of the candidate alone to what the model
+        leaves, and all weights once it is chosen. The second is for sparse data of very many
+        features, which it never makes dense.
+    include : int, str, or sequence of them
+        Features to begin with, in this order: 0-based indices or names.
+    exclude : int, str, or sequence of them
+        Features not to take.
+    kappa : int, optional
+        Look at so many random features in each step instead of all: 59 hit one of the best 5 %
+        with a probability of 95 %.
+    memory : {"auto", "full", "low"}
+        Keep residuals of all features, about twice the size of the data; or make them anew in each
+        step, in time that grows with the square of the number of features selected. ``"auto"``
+        keeps them if there is room.
+    storage : {"float64", "float32"}
+        How the residuals are kept; sums are float64.
+    rotate : bool
+        Whether queries of more documents than features are replaced by as many rows as there are
+        features and labels, which squared errors cannot tell from them.
+    max_features : int, optional
+        Where the path ends if the number of features is chosen by the error; by default with all.
+    epsilon, nu : float
+        Of FoBa: the least gain of an addition; and the share of it up to which a removal may cost.
+    convention, ties
+        Of a measure; see :mod:`ranksieve.metrics`.
+    random_state : int, RandomState or None
+        Seed of the random candidates.
+    verbose : bool
+        Whether to show progress on a terminal.
+
+    Attributes
+    ----------
+    selected_ : int array
+        Features in the order of choice.
+    coef_ : array of shape (features,)
+        Weights; 0 for features that are not selected.
+    fits_ : list of Fit
+        Models of 1, 2, ... features: ``features``, ``coef``, ``error`` and its standard error
+        ``deviation``. Any smaller number is free: see :meth:`at`.
+    path_ : list of (feature, score)
+        Each selected feature, and the leave-query-out error of the model of that size.
+
+    Notes
+    -----
+    O(k m n) for m documents, n features and k steps, and O(m n^2) once for products of features.
+    In memory of 8 m n bytes a step reads m n numbers once and writes them now and then: it runs at
+    the speed of memory. Low memory takes O(k^2 m n). Features constant within every query come
+    last. Leave-query-out needs two queries of two documents. With back-fitting a candidate is
+    judged as if all other weights stayed.
+
+    Published: model, criterion and algorithm, whose printed form has errors that are corrected
+    here. Ours: all searches but forward, rules, rotation, and passing once over the data in a step:
+    the sums C.U, U.U, U.a and U.p of a query change by a few products when a feature is added.
+
+    References
+    ----------
+    T. Pahikkala, A. Airola, P. Naula, T. Salakoski. Greedy RankRLS: a linear time algorithm for
+    learning sparse ranking models. SIGIR 2010 workshop on feature generation and selection.
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.selectors import GreedyRankRLS
+    >>> data, truth = make_ranking(200, n_informative=3, n_redundant=0, noise=0.1)
+    >>> selector = GreedyRankRLS(n_features_to_select=3).fit(data)
+    >>> sorted(selector.selected_.tolist()) == truth.informative.tolist()
+    True
+    >>> selector.at(2).selected_.tolist() == selector.selected_[:2].tolist()
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **RankSelector._parameter_constraints,
+        "n_features_to_select": [
+            *RankSelector._parameter_constraints["n_features_to_select"],
+            StrOptions(set(_RULES)),
+        ],
+        "lam": [Interval(Real, 0, None, closed="neither")],
+        "criterion": [str, Measure],
+        "search": [StrOptions({"forward", "floating", "foba"})],
+        "fitting": [StrOptions({"pre", "back"})],
+        "include": FEATURES,
+        "exclude": FEATURES,
+        "kappa": [Interval(Integral, 1, None, closed="left"), None],
+        "memory": [StrOptions({"auto", "full", "low"})],
+        "storage": [StrOptions({"float64", "float32"})],
+        "rotate": ["boolean"],
+        "max_features": [Interval(Integral, 1, None, closed="left"), None],
+        "epsilon": [Interval(Real, 0, None, closed="left")],
+        "nu": [Interval(Real, 0, 1, closed="both")],
+        "convention": A_CONVENTION,
+        "ties": [StrOptions({"average", "stable"})],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: float | Literal["best", "one_se"] = 10,
+        *,
+        lam: float = 1.0,
+        criterion: str | Measure = "squared",
+        search: Literal["forward", "floating", "foba"] = "forward",
+        fitting: Literal["pre", "back"] = "pre",
+        include: Sequence[int | str] | int | str = (),
+        exclude: Sequence[int | str] | int | str = (),
+        kappa: int | None = None,
+        memory: Literal["auto", "full", "low"] = "auto",
+        storage: Literal["float64", "float32"] = "float64",
+        rotate: bool = True,
+        max_features: int | None = None,
+        epsilon: float = 0.0,
+        nu: float = 0.5,
+        convention: str | Convention = "standard",
+        ties: Literal["average", "stable"] = "average",
+        random_state: int | np.random.RandomState | None = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select  # type: ignore[assignment]
+        self.lam = lam
+        self.criterion = criterion
+        self.search = search
+        self.fitting = fitting
+        self.include = include
+        self.exclude = exclude
+        self.kappa = kappa
+        self.memory = memory
+        self.storage = storage
+        self.rotate = rotate
+        self.max_features = max_features
+        self.epsilon = epsilon
+        self.nu = nu
+        self.convention = convention
+        self.ties = ties
+        self.random_state = random_state
+        self.verbose = verbose
+
+    _is_nested = True
+
+    @property
+    def is_nested(self) -> bool:
+        """As of all selectors: with the forward search, which takes nothing out."""
+        return self.search == "forward" and super().is_nested
+
+    def at(self, k: int) -> GreedyRankRLS:
+        """The selector as if fitted for ``k`` features, from the path, without fitting again."""
+        check_is_fitted(self)
+        if not 1 <= k <= len(self.fits_):
+            raise ValueError(f"k={k}, but the path has models of 1 to {len(self.fits_)} features")
+        smaller = type(self)(**self.get_params(deep=False))
+        smaller.__dict__.update(self.__dict__)
+        smaller.n_features_to_select = k
+        smaller.selected_ = np.array(smaller._settle(k - 1), dtype=np.intp)
+        smaller.support_ = np.isin(np.arange(self.n_features_in_), smaller.selected_)
+        return smaller
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return linear_scores(X, self.coef_)
+
+    def reasons(self) -> list[str]:
+        """For each selected feature, how the error changed, and a bar of it."""
+        check_is_fitted(self)
+        errors = np.array([step.score for step in self.path_])
+        low, high = errors.min(), errors.max()
+        told = []
+        for place, error in enumerate(errors):
+            share = (error - low) / (high - low) if high > low else 0.0
+            before = errors[max(0, place - 1)]
+            change = f"{(error - before) / abs(before):+.2%}" if place and before else ""
+            told.append(f"{change:>8} {'#' * round(20 * share)}".rstrip())
+        return told
+
+    def _number_to_select(self, n_features: int) -> int:
+        if isinstance(self.n_features_to_select, str):
+            return min(n_features, self.max_features or n_features)
+        return super()._number_to_select(n_features)
+
+    def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
+        (self.fits_,) = self.paths(source, k, [self.lam])
+        if isinstance(self.n_features_to_select, str):
+            least = max(1, len(self._named(source, "include")))
+            return self._settle(best_fit(self.fits_, self.n_features_to_select, least))
+        return self._settle(len(self.fits_) - 1)
+
+    def paths(self, source: Source, k: int, lams: Sequence[float]) -> list[list[Fit]]:
+        """Models of 1 to ``k`` features for each regularization, which share what they can."""
+        include, exclude = self._named(source, "include"), self._named(source, "exclude")
+        if isinstance(self.n_features_to_select, str):
+            k = min(k, source.n_features - len(exclude))
+        self._check(source, k, include, exclude)
+        if self.fitting == "back":
+            how: dict[str, Any] = {"include": include, "exclude": exclude, "kappa": self.kappa}
+            return [backfit(source, k, lam, random_state=self.random_state, **how) for lam in lams]
+        with ExitStack() as stack:
+            stack.enter_context(limit_blas_threads(1))  # between rounds, matrices are small
+            stack.enter_context(locating(source))
+            workers = stack.enter_context(
+                engine_of(source, _BLOCK).start(*self._statistic(source, k))
+            )
+            n_queries = int(workers.sum("n_queries"))
+            check_two_queries(n_queries)
+            if self.kappa is not None:
+                bounds = Bounds(n_queries, workers.sum("spread") > 0, include, exclude)
+                return [self._sampled(workers, k, bounds, lam) for lam in lams]
+            products = Products(*workers.sum("gram"))
+            bounds = Bounds(n_queries, np.diag(products.xx) > 0, include, exclude)
+            kind = ReplayedModel if self._is_low else Model
+            return [self._searched(kind(workers, products, lam), k, bounds) for lam in lams]
+
+    def _sampled(self, workers: Workers, k: int, bounds: Bounds, lam: float) -> list[Fit]:
+        assert self.kappa is not None
+        random = check_random_state(self.random_state)
+        return forward_sampled(SampledModel(workers, lam), k, bounds, self.kappa, random)
+
+    def _searched(self, model: Model, k: int, bounds: Bounds) -> list[Fit]:
+        if self.search == "floating":
+            return floating(model, k, bounds)
+        if self.search == "foba":
+            return foba(model, k, bounds, self.epsilon, self.nu)
+        return forward(model, k, bounds)
+
+    def _settle(self, place: int) -> list[int]:
+        """Take a model of the path."""
+        fit = self.fits_[place]
+        self.coef_ = np.zeros(self.n_features_in_)
+        self.coef_[list(fit.features)] = fit.coef
+        self.path_ = [
+            Step(feature, self.fits_[size].error) for size, feature in enumerate(fit.features)
+        ]
+        return list(fit.features)
+
+    def _named(self, source: Source, which: str) -> list[int]:
+        """Indices of the features that a parameter lists."""
+        return feature_indices(which, getattr(self, which), source.feature_names)
+
+    def _check(self, source: Source, k: int, include: list[int], exclude: list[int]) -> None:
+        check_choices(k, source.feature_names, include, exclude)
+        special = self.search != "forward" or self.fitting == "back" or self.kappa is not None
+        if special and self.criterion != "squared":
+            raise ValueError("a measure as criterion is for search='forward' over all features")
+        if self.search != "forward" and (self.fitting == "back" or self.kappa is not None):
+            raise ValueError("fitting='back' and kappa are for search='forward'")
+        if self.memory == "low" and self.criterion != "squared":
+            raise ValueError("a measure as criterion needs memory='full'")
+
+    def _statistic(self, source: Source, k: int) -> tuple[Any, ...]:
+        """Statistic with its parameters."""
+        if self.criterion != "squared":
+            self._is_low = False
+            measure = parse_measure(self.criterion)
+            ties = get_convention(self.convention).averages_ties(self.ties)
+            return MeasuredLeaveQueryOut, self.storage, measure, self.convention, ties
+        self._is_low = self.memory == "low" or self.kappa is not None
+        if self.memory == "auto" and self.kappa is None:
+            width = np.dtype(self.storage).itemsize
+            rows = 2 * width * source.n_features + 8 * k  # a little more than what is kept
+            self._is_low = not fits_in_memory(source, source.n_rows * rows)
+        if self._is_low:
+            return (ReplayedLeaveQueryOut,)
+        return LeaveQueryOut, self.storage, self.rotate

@@ -1,0 +1,1 @@
+"""Selectors that look at the data alone, before any ranker is trained."""

@@ -1,0 +1,206 @@
+"""Filters that trade importance against similarity in other ways than GAS."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from ranksieve.metrics import Convention, Measure
+from ranksieve.selectors._search.filter import SimilarityFilter
+from ranksieve.selectors._search.greedy import Step, choose_in_turn
+from ranksieve.selectors._search.quality import Quality
+
+_PARAMETERS = """
+    Parameters
+    ----------
+    n_features_to_select : int or float
+        Number of features, or the share of them if below 1.
+    importance : str or Measure
+        Quality r of a feature alone: a measure, ``"loss"`` or ``"one_minus_loss"``.
+    trade_off : float
+        From 0, importance alone, to 1, diversity alone.
+    similarity : str or callable
+        ``"concordance"``, ``"tau_a"``, ``"tau_b"``, ``"spearman"``, or a function from the data to
+        a matrix.
+    absolute, align_directions, both_directions, convention, ties, verbose
+        As in :class:`GAS`.
+
+    Attributes
+    ----------
+    selected_, path_, scores_, importance_, directions_, similarity_
+        As in :class:`GAS`.
+"""
+
+
+class _Diverse(SimilarityFilter):
+    """Parameters that the filters of this file share."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **SimilarityFilter._parameter_constraints,
+        "trade_off": [Interval(Real, 0, 1, closed="both")],
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: float = 10,
+        *,
+        importance: str | Measure = "map",
+        trade_off: float = 0.5,
+        similarity: Any = "concordance",
+        absolute: bool = False,
+        align_directions: bool = False,
+        both_directions: bool = True,
+        convention: str | Convention = "standard",
+        ties: Literal["average", "stable"] = "average",
+        verbose: bool = False,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.importance = importance
+        self.trade_off = trade_off
+        self.similarity = similarity
+        self.absolute = absolute
+        self.align_directions = align_directions
+        self.both_directions = both_directions
+        self.convention = convention
+        self.ties = ties
+        self.verbose = verbose
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.__doc__ = (cls.__doc__ or "").replace("\n    {parameters}\n", _PARAMETERS)
+
+
+class MMR(_Diverse):
+    r"""Maximal marginal relevance: take the feature that is good and unlike those taken.
+
+    .. math:: \arg\max_j\; (1 - \lambda) r_j + \frac{\lambda}{|S|} \sum_{i \in S} (1 - s_{ij})
+
+    with :math:`\lambda` = ``trade_off``; the first feature is the most important one.
+
+    {parameters}
+
+    Notes
+    -----
+    O(n k) after importance and similarity. With one similarity and one trade-off it takes the same
+    features as :class:`MRMR`: the scores differ by a constant.
+
+    References
+    ----------
+    K. D. Naini, I. S. Altingovde. Exploiting result diversification methods for feature selection
+    in learning to rank. ECIR 2014.
+    """
+
+    _is_nested = True
+
+    def _weigh(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
+        def score(chosen: list[int]) -> np.ndarray:
+            if not chosen:
+                return quality.values
+            unlike = 1 - similarity[chosen].mean(axis=0)
+            return (1 - self.trade_off) * quality.values + self.trade_off * unlike
+
+        return choose_in_turn(k, quality.varies, score)
+
+
+class MRMR(_Diverse):
+    r"""Minimal redundancy, maximal relevance.
+
+    .. math:: \arg\max_j\; (1 - \beta) r_j - \frac{\beta}{|S|} \sum_{i \in S} s_{ij}
+
+    with :math:`\beta` = ``trade_off``; the first feature is the most important one.
+
+    {parameters}
+
+    Notes
+    -----
+    O(n k) after importance and similarity. Of the method of Shirzad and Keyvanpour only the
+    abstract was at hand; this is our reading of it.
+
+    References
+    ----------
+    M. B. Shirzad, M. R. Keyvanpour. A feature selection method based on minimum redundancy maximum
+    relevance for learning to rank. AI & Robotics 2015.
+    """
+
+    _is_nested = True
+
+    def _weigh(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
+        def score(chosen: list[int]) -> np.ndarray:
+            if not chosen:
+                return quality.values
+            redundancy = similarity[chosen].mean(axis=0)
+            return (1 - self.trade_off) * quality.values - self.trade_off * redundancy
+
+        return choose_in_turn(k, quality.varies, score)
+
+
+class MPT(_Diverse):
+    r"""Modern portfolio theory: a feature's risk is the variance of its quality over queries.
+
+    .. math:: \arg\max_j\; r_j - b\, \sigma_j^2 - 2 b\, \sigma_j \sum_{i \in S} \sigma_i s_{ij}
+
+    with b = ``trade_off``; the first feature is the most important one.
+
+    {parameters}
+
+    Notes
+    -----
+    O(n k) after importance and similarity. Variances are sample variances over queries of the
+    measure behind the importance.
+
+    References
+    ----------
+    K. D. Naini, I. S. Altingovde. Exploiting result diversification methods for feature selection
+    in learning to rank. ECIR 2014.
+    """
+
+    _is_nested = True
+
+    def _weigh(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
+        deviation = np.sqrt(quality.variance)
+
+        def score(chosen: list[int]) -> np.ndarray:
+            if not chosen:
+                return quality.values
+            shared = deviation[chosen] @ similarity[chosen]
+            return quality.values - self.trade_off * (quality.variance + 2 * deviation * shared)
+
+        return choose_in_turn(k, quality.varies, score)
+
+
+class MSD(_Diverse):
+    r"""Maximum sum dispersion: take pairs of features that are good and unlike each other.
+
+    .. math:: \arg\max_{i < j}\; (1 - \lambda)(r_i + r_j) + 2 \lambda (1 - s_{ij})
+
+    with :math:`\lambda` = ``trade_off``, over pairs of features not yet taken. For an odd number
+    the last feature is the most important one left.
+
+    {parameters}
+
+    Notes
+    -----
+    O(n^2 k) after importance and similarity. Within a pair the more important feature comes first.
+
+    References
+    ----------
+    K. D. Naini, I. S. Altingovde. Exploiting result diversification methods for feature selection
+    in learning to rank. ECIR 2014.
+    """
+
+    def _weigh(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
+        r = quality.values
+        value = (1 - self.trade_off) * np.add.outer(r, r) + 2 * self.trade_off * (1 - similarity)
+        able = np.outer(quality.varies, quality.varies)
+        value = np.where(np.triu(able, k=1), value, -np.inf)
+        steps: list[Step] = []
+        while len(steps) + 2 <= k and np.isfinite(value.max()):
+            pair = list(np.unravel_index(np.argmax(value), value.shape))
+            best = float(value[pair[0], pair[1]])
+            steps += [Step(int(f), best) for f in sorted(pair, key=lambda f: (-r[f], f))]
+            value[pair] = value[:, pair] = -np.inf
+        taken = [step.feature for step in steps]
+        return steps + choose_in_turn(k - len(steps), quality.varies, lambda chosen: r, taken)

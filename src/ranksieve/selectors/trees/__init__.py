@@ -1,0 +1,1 @@
+"""Selectors by what boosted trees make of the features."""

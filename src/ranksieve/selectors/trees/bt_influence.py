@@ -1,0 +1,300 @@
+"""Selection by the influence of features in boosted trees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from ranksieve.base import RankSelector
+from ranksieve.engine import Source
+from ranksieve.rankers import LambdaMART
+from ranksieve.selectors._search.filter import SimilarityFilter
+from ranksieve.selectors._search.greedy import Step, choose_in_turn
+from ranksieve.selectors._search.quality import Quality
+from ranksieve.selectors.filters.gas import GAS
+from ranksieve.sums.grades import start_classes, totals
+from ranksieve.sums.importance import locating
+from ranksieve.threads import limit_threads
+
+_FEW_ROWS = 20_000  # below this, LightGBM's threads wait for each other longer than they work
+
+_PARAMETERS = """
+    n_estimators, learning_rate, num_leaves, min_child_samples : int, float, int, int
+        Of :class:`ranksieve.rankers.LambdaMART`.
+    params : dict, optional
+        Further parameters of LightGBM, which outweigh the others.
+    random_state : int, RandomState or None
+        Seed of all that is random.
+    verbose : bool
+        Whether to show progress on a terminal.
+"""
+
+_REFERENCE = """
+    F. Pan, T. Converse, D. Ahn, F. Salvetti, G. Donato. Feature selection for ranking using boosted
+    trees. CIKM 2009.
+"""
+
+
+class TreeSelector(RankSelector):
+    """Trains LambdaMART, and asks it for the influence of features."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **RankSelector._parameter_constraints,
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "num_leaves": [Interval(Integral, 2, None, closed="left")],
+        "min_child_samples": [Interval(Integral, 1, None, closed="left")],
+        "params": [dict, None],
+        "random_state": ["random_state"],
+    }
+
+    n_estimators: int
+    learning_rate: float
+    num_leaves: int
+    min_child_samples: int
+    params: dict[str, Any] | None
+    random_state: int | np.random.RandomState | None
+    scores_: np.ndarray
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        doc = (cls.__doc__ or "").replace("\n    {parameters}\n", _PARAMETERS)
+        cls.__doc__ = doc.replace("\n    {reference}\n", _REFERENCE)
+
+    def _trained(
+        self,
+        source: Source,
+        seed: Any,
+        query_weights: np.ndarray | None = None,
+        features: Sequence[int] | None = None,
+    ) -> LambdaMART:
+        """Trees on all features, or on some of them."""
+        ranker = LambdaMART(
+            self.n_estimators,
+            learning_rate=self.learning_rate,
+            num_leaves=self.num_leaves,
+            min_child_samples=self.min_child_samples,
+            params=self.params,
+            random_state=seed,
+        )
+        if features is not None:
+            ranker = ranker._for_features(features, source.n_features)
+            source = source.take_features(list(features))
+        with _few_threads(source):
+            return ranker.fit(source, sample_weight=query_weights)
+
+    def _influence(self, source: Source) -> np.ndarray:
+        """Influence of each feature as a share of the largest."""
+        return shares(self._trained(source, self.random_state).feature_importances_)
+
+    def reasons(self) -> list[str]:
+        """For each selected feature, its influence."""
+        check_is_fitted(self)
+        influence = self.scores_[self.selected_].tolist()
+        return [f"influence {share:.3g}" if share else "in no tree" for share in influence]
+
+
+class BoostedTrees(TreeSelector):
+    r"""Features with the largest influence in boosted trees.
+
+    .. math:: I_f = \sum_{\text{splits on } f} \text{gain of the split}
+
+    over all trees of a :class:`ranksieve.rankers.LambdaMART`.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float
+        Number of features, or the share of them if below 1.
+    {parameters}
+
+    Attributes
+    ----------
+    selected_ : int array
+        Features in descending order of their influence.
+    scores_ : array of shape (features,)
+        Influence as a share of the largest; 0 for features in no tree.
+    path_ : list of (feature, score)
+
+    Notes
+    -----
+    One training. Published: to take the features of the largest relative influence. Ours:
+    LightGBM's trees and its total gain as influence, and the defaults. Trees take the first of two
+    equal features: a copy has no influence. Features constant within every query come last. On
+    a Dask cluster LightGBM makes bins from the rows of each worker, so that trees, and with them
+    features of near influence, may differ from those in memory. So they may with the order of the
+    documents of a query: LightGBM ranks those of equal score in that order.
+
+    When to use it: first, if trees are the ranker in the end; :class:`EliminationSelector` around
+    them is the next step.
+
+    References
+    ----------
+    {reference}
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.selectors import BoostedTrees
+    >>> data, truth = make_ranking(200, n_informative=2, n_redundant=0, noise=0.1)
+    >>> selector = BoostedTrees(n_features_to_select=2).fit(data)
+    >>> sorted(selector.selected_.tolist()) == truth.informative.tolist()
+    True
+    """
+
+    def __init__(
+        self,
+        n_features_to_select: float = 10,
+        *,
+        n_estimators: int = 50,
+        learning_rate: float = 0.1,
+        num_leaves: int = 10,
+        min_child_samples: int = 20,
+        params: dict[str, Any] | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.num_leaves = num_leaves
+        self.min_child_samples = min_child_samples
+        self.params = params
+        self.random_state = random_state
+        self.verbose = verbose
+
+    _is_nested = True
+
+    def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
+        varies = varying_features(source)
+        self.scores_ = self._influence(source)
+        self.path_ = choose_in_turn(k, varies, lambda chosen: self.scores_)
+        return [step.feature for step in self.path_]
+
+
+class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
+    r"""Features with a large influence in boosted trees that are unlike each other.
+
+    The feature with the largest weight is taken, and lowers the weights of those like it:
+
+    .. math:: w_f \leftarrow w_f - 2 c\, e_{fg} \quad \text{once } g \text{ is taken}, \qquad
+              w_f = I_f / \max_j I_j \quad \text{at first}
+
+    with the influence I of :class:`BoostedTrees` and the similarity e of two features: the update
+    of :class:`ranksieve.selectors.GAS`.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float
+        Number of features, or the share of them if below 1.
+    c : float
+        How much similarity counts; 0 selects by influence alone.
+    similarity : str or callable
+        As of GAS. Trees do not mind the direction of a feature, so it is the absolute value of
+        Kendall's tau-b by default.
+    absolute : bool
+        Whether to take absolute values of signed similarities.
+    {parameters}
+
+    Attributes
+    ----------
+    selected_ : int array
+        Features in the order of choice.
+    scores_, importance_ : arrays of shape (features,)
+        Influence as a share of the largest.
+    path_ : list of (feature, score)
+        The weight of each feature when it was chosen.
+    similarity_ : array of shape (features, features)
+        Similarity e of each pair.
+    objective_ : float
+        Value of the objective of GAS for the selected features.
+
+    Notes
+    -----
+    One training, and the similarity of all pairs. Published: to discount influence by similarity.
+    Ours: how, and what is said in :class:`BoostedTrees`.
+
+    When to use it: if features come in families whose members share the gain.
+
+    References
+    ----------
+    {reference}
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.selectors import DiscountedBoostedTrees
+    >>> data, truth = make_ranking(200, n_informative=3, n_redundant=6, copy_noise=0.1, tied=0)
+    >>> selector = DiscountedBoostedTrees(n_features_to_select=3, c=0.3).fit(data)
+    >>> sorted(truth.families[selector.selected_].tolist())
+    [0, 1, 2]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **TreeSelector._parameter_constraints,
+        "c": [Interval(Real, 0, None, closed="left")],
+        "similarity": SimilarityFilter._parameter_constraints["similarity"],
+        "absolute": ["boolean"],
+    }
+    align_directions = False
+    _is_nested = True
+
+    def __init__(
+        self,
+        n_features_to_select: float = 10,
+        *,
+        c: float = 0.01,
+        similarity: Any = "tau_b",
+        absolute: bool = True,
+        n_estimators: int = 50,
+        learning_rate: float = 0.1,
+        num_leaves: int = 10,
+        min_child_samples: int = 20,
+        params: dict[str, Any] | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.c = c
+        self.similarity = similarity
+        self.absolute = absolute
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.num_leaves = num_leaves
+        self.min_child_samples = min_child_samples
+        self.params = params
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _quality(self, source: Source, queries: np.ndarray | None = None) -> Quality:
+        varies = varying_features(source)
+        self.importance_ = self.scores_ = self._influence(source)
+        unknown = np.zeros(source.n_features)
+        return Quality(self.scores_, unknown, np.ones(source.n_features, dtype=int), varies)
+
+    def _weigh(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
+        gas = GAS(c=self.c)
+        steps = gas._weigh(quality, similarity, k)
+        self.objective_ = gas.objective_
+        return steps
+
+
+def varying_features(source: Source) -> np.ndarray:
+    """Mask of the features that are not constant within every query; a DataError for NaN."""
+    all_rows = np.array([np.inf])  # one class
+    with locating(source), start_classes(source, all_rows) as workers:
+        return totals(workers).varies
+
+
+def shares(influence: np.ndarray) -> np.ndarray:
+    """Influence as a share of the largest, if there is any."""
+    return influence / (influence.max(initial=0.0) or 1.0)
+
+
+def _few_threads(source: Source) -> AbstractContextManager[None]:
+    return limit_threads(1) if source.n_rows < _FEW_ROWS else nullcontext()

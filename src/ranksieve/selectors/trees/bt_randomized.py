@@ -1,0 +1,259 @@
+"""Selection by boosted trees on many random subsets of the features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ranksieve.data import Block
+from ranksieve.engine import Source, Workers, engine_of
+from ranksieve.metrics import Convention, Measure, parse_measure
+from ranksieve.metrics.constraints import A_CONVENTION
+from ranksieve.progress import track
+from ranksieve.rankers.boosting_rounds import Measured, first_of_best
+from ranksieve.rankers.lightgbm_data import as_known
+from ranksieve.selectors._search.parts import HeldOutSelector, hold_out, take_queries
+from ranksieve.selectors.trees.bt_influence import TreeSelector, shares, varying_features
+from ranksieve.sums.densities import Part
+from ranksieve.sums.importance import locating
+
+
+class Trial(NamedTuple):
+    """Features of trees, their influence there, and how well the trees rank held-out queries.
+
+    The value is the measure, or 1 minus it if smaller ones are better.
+    """
+
+    features: tuple[int, ...]
+    influence: tuple[float, ...]
+    value: float
+
+
+class HeldOutTrees:
+    """Statistic: how well trees rank some queries.
+
+    Parameters
+    ----------
+    block : Block
+    measure, convention, average_ties
+        How to judge.
+    queries : bool array of shape (queries of all blocks,), optional
+        The queries to look at.
+    """
+
+    title = "Validation"
+
+    def __init__(
+        self,
+        block: Block,
+        measure: Measure,
+        convention: Convention | str,
+        average_ties: bool,
+        queries: np.ndarray | None,
+    ) -> None:
+        self.block = take_queries(block, queries)
+        self.block.check_finite()
+        if len(self.block.y):
+            self.measured = Measured(self.block, measure, convention, average_ties)
+
+    def sums(self, text: str, features: np.ndarray) -> tuple[int, float]:
+        """Queries, and the sum over them of the measure, larger is better.
+
+        ``text`` is a model of LightGBM on some ``features``.
+        """
+        import lightgbm
+
+        if len(self.block.y) == 0:
+            return 0, 0.0
+        booster = lightgbm.Booster(model_str=text)
+        X = as_known(self.block.X[:, features])
+        scores = booster.predict(X, num_threads=1)
+        values = self.measured.values(self.measured.ranking(np.asarray(scores, dtype=np.float64)))
+        return len(values), float(values.sum())
+
+
+class RandomizedBoostedTrees(TreeSelector, HeldOutSelector):
+    r"""The best of several random subsets, each thinned out by influence in boosted trees.
+
+    A random subset of the features is drawn, trees are trained on it, and the features of the
+    lowest influence are dropped, until as many are left as are wanted; then trees on these are
+    judged on held-out queries. Of ``n_subsets`` such runs the best one's features are selected.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float
+        Number of features, or the share of them if below 1.
+    n_subsets : int
+        Random subsets to begin with.
+    subset_size : float
+        Share of the features in each of them, but never fewer than are wanted.
+    elimination : float
+        Share of a subset's features that is dropped before trees are trained again: at least one,
+        and never more than are to go.
+    measure : str or Measure
+        By which subsets are judged.
+    validation_fraction : float
+        Share of the queries that is held out if ``fit`` gets no ``eval_set``.
+    convention : str or Convention
+        Of the measure; see :mod:`ranksieve.metrics`.
+    ties : {"average", "stable"}
+        What the measure does with documents of equal score.
+    {parameters}
+
+    Attributes
+    ----------
+    selected_ : int array
+        Features of the best run in descending order of their influence in its last trees.
+    scores_ : array of shape (features,)
+        That influence as a share of the largest; 0 for other features.
+    trials_ : list of Trial
+        The end of each run: its features, their influence, and the measure.
+    best_trial_ : int
+        The run whose features are selected; the first of equals.
+
+    Notes
+    -----
+    ``n_subsets`` times about log(f / k) / -log(1 - ``elimination``) + 1 trainings, for subsets of f
+    features of which k are selected. Published: random subsets, backward elimination by importance,
+    and choice by validation. Ours: the sizes, that several features are dropped at a time, and what
+    is said in :class:`BoostedTrees`. Held-out queries of the training data have weight 0 in
+    training: their rows count in the choice of bins, but not their labels. They are copied into
+    memory to be judged; an ``eval_set`` is not. Features constant within every query are taken
+    only when there are no others.
+
+    When to use it: if the influence of a feature hangs much on which others are there, and tens of
+    trainings can be paid for.
+
+    References
+    ----------
+    {reference}
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.selectors import RandomizedBoostedTrees
+    >>> data, truth = make_ranking(200, n_informative=2, n_redundant=0, n_noise=4, noise=0.1)
+    >>> selector = RandomizedBoostedTrees(n_features_to_select=2, subset_size=0.8).fit(data)
+    >>> sorted(selector.selected_.tolist()) == truth.informative.tolist()
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **TreeSelector._parameter_constraints,
+        "n_subsets": [Interval(Integral, 1, None, closed="left")],
+        "subset_size": [Interval(Real, 0, 1, closed="right")],
+        "elimination": [Interval(Real, 0, 1, closed="neither")],
+        "measure": [str, Measure],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "convention": A_CONVENTION,
+        "ties": [StrOptions({"average", "stable"})],
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: float = 10,
+        *,
+        n_subsets: int = 10,
+        subset_size: float = 0.5,
+        elimination: float = 0.5,
+        measure: str | Measure = "ndcg@10",
+        validation_fraction: float = 0.25,
+        convention: str | Convention = "standard",
+        ties: Literal["average", "stable"] = "average",
+        n_estimators: int = 50,
+        learning_rate: float = 0.1,
+        num_leaves: int = 10,
+        min_child_samples: int = 20,
+        params: dict[str, Any] | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.n_subsets = n_subsets
+        self.subset_size = subset_size
+        self.elimination = elimination
+        self.measure = measure
+        self.validation_fraction = validation_fraction
+        self.convention = convention
+        self.ties = ties
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.num_leaves = num_leaves
+        self.min_child_samples = min_child_samples
+        self.params = params
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
+        rng = check_random_state(self.random_state)
+        train, validation = hold_out(source, held_out["eval_set"], self.validation_fraction, rng)
+        varies = varying_features(source)
+        candidates = np.flatnonzero(varies)
+        constant = np.flatnonzero(~varies)[: max(0, k - len(candidates))]
+        k -= len(constant)
+        size = max(k, round(self.subset_size * len(candidates)))
+        subsets = [np.sort(rng.permutation(candidates)[:size]) for _ in range(self.n_subsets)]
+        self.trials_ = self._run(train, validation, subsets, k, rng.randint(2**31))
+        self.best_trial_ = first_of_best(np.array([trial.value for trial in self.trials_]))
+        best = self.trials_[self.best_trial_]
+        self.scores_ = np.zeros(source.n_features)
+        self.scores_[list(best.features)] = best.influence
+        return np.concatenate([_by_influence(best), constant])
+
+    def _run(
+        self, train: Part, validation: Part, subsets: list[np.ndarray], k: int, seed: int
+    ) -> list[Trial]:
+        """Thin out each subset to ``k`` features."""
+        weights = None if train.queries is None else train.queries.astype(np.float64)
+        with self._judging(validation) as workers:
+
+            @cache
+            def trial(features: tuple[int, ...]) -> Trial:
+                if not features:
+                    return Trial((), (), 0.0)
+                ranker = self._trained(train.source, seed, weights, features)
+                influence = tuple(shares(ranker.feature_importances_).tolist())
+                if len(features) > k:
+                    return Trial(features, influence, float("nan"))
+                text = ranker.booster_.model_to_string()
+                n_queries, value = workers.sum("sums", text, np.array(features))
+                return Trial(features, influence, value / n_queries)
+
+            advance = track("Random subsets", len(subsets))
+            ends = []
+            for subset in subsets:
+                ends.append(self._thinned(trial, tuple(subset.tolist()), k))
+                advance(1)
+            return ends
+
+    def _thinned(
+        self, trial: Callable[[tuple[int, ...]], Trial], features: tuple[int, ...], k: int
+    ) -> Trial:
+        while len(features) > k:
+            n_dropped = max(1, int(self.elimination * len(features)))
+            kept = _by_influence(trial(features))[: max(k, len(features) - n_dropped)]
+            features = tuple(np.sort(kept).tolist())
+        return trial(features)
+
+    @contextmanager
+    def _judging(self, validation: Part) -> Iterator[Workers]:
+        measure = parse_measure(self.measure)
+        parameters = measure, self.convention, self.ties == "average", validation.queries
+        with (
+            locating(validation.source),
+            engine_of(validation.source).start(HeldOutTrees, *parameters) as workers,
+        ):
+            yield workers
+
+
+def _by_influence(trial: Trial) -> np.ndarray:
+    """Features of a trial in descending order of their influence, ties in their own."""
+    order = np.argsort(-np.array(trial.influence), kind="stable")
+    return np.array(trial.features, dtype=np.intp)[order]

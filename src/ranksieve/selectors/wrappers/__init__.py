@@ -1,0 +1,1 @@
+"""Selectors that train a ranker on subsets of the features."""

@@ -1,0 +1,349 @@
+"""Simulated annealing over subsets of features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ranksieve.base import RankSelector
+from ranksieve.data import Block, DataError
+from ranksieve.engine import Source, Workers, engine_of
+from ranksieve.fitted import SCALE_FIRST
+from ranksieve.metrics import Convention, Measure, parse_measure
+from ranksieve.metrics.constraints import A_CONVENTION
+from ranksieve.progress import track
+from ranksieve.rankers.boosting_rounds import ROUNDING
+from ranksieve.selectors._search.parts import HeldOutSelector, hold_out, take_queries
+from ranksieve.solvers.rankrls.model import Products, ridge
+from ranksieve.solvers.rankrls.ridge import RidgeRows
+from ranksieve.sums.densities import Part
+from ranksieve.sums.held_out import Validation
+from ranksieve.sums.importance import locating
+
+_MOST_AT_ONCE = 16  # neighbors that are measured in one round
+_LARGE_BLOCKS = 2**22  # bytes: rounds are many and quick
+
+Subset = tuple[int, ...]
+
+
+class HeldOutValidation(Validation):
+    """Statistic: :class:`ranksieve.sums.held_out.Validation` of some queries.
+
+    Parameters
+    ----------
+    block : Block
+    measure, convention, average_ties
+        As of Validation.
+    queries : bool array of shape (queries of all blocks,), optional
+        The queries to look at.
+    """
+
+    def __init__(
+        self,
+        block: Block,
+        measure: Measure,
+        convention: Convention | str,
+        average_ties: bool,
+        queries: np.ndarray | None = None,
+    ) -> None:
+        block = take_queries(block, queries)
+        self.is_empty = len(block.y) == 0  # nothing can be measured
+        if not self.is_empty:
+            super().__init__(block, measure, convention, average_ties)
+
+    def sums(self, features: np.ndarray, coefs: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
+        """As of Validation."""
+        if self.is_empty:
+            return 0, np.zeros(coefs.shape[1]), np.zeros(coefs.shape[1])
+        return super().sums(features, coefs)
+
+
+class Energies:
+    """Energies of subsets: minus a measure on held-out queries, by RankRLS on the subset.
+
+    Parameters
+    ----------
+    products : Products
+        Of all features on the training queries.
+    lam : float
+        Regularization.
+    workers : Workers of :class:`HeldOutValidation`
+    sign : int
+        1 if larger values of the measure are better, else -1.
+
+    Attributes
+    ----------
+    known : dict of tuple to float
+        Energies so far: a subset is trained once.
+    """
+
+    def __init__(self, products: Products, lam: float, workers: Workers, sign: int) -> None:
+        self.products = products
+        self.lam = lam
+        self.workers = workers
+        self.sign = sign
+        self.known: dict[Subset, float] = {}
+
+    def of(self, subsets: Sequence[Subset]) -> list[float]:
+        """Energy of each subset of features in ascending order; new ones in one round."""
+        new = [subset for subset in dict.fromkeys(subsets) if subset not in self.known]
+        if new:
+            features = np.unique(new).astype(np.intp)
+            coefs = np.zeros((len(features), len(new)))
+            for number, subset in enumerate(new):
+                places = np.searchsorted(features, subset)
+                coefs[places, number] = ridge(self.products, subset, self.lam)
+            n_queries, values, _ = self.workers.sum("sums", features, coefs)
+            energies = -self.sign * values / n_queries
+            self.known.update(zip(new, energies.tolist(), strict=True))
+        return [self.known[subset] for subset in subsets]
+
+
+class Chance(NamedTuple):
+    """What is random in each step of a walk.
+
+    Attributes
+    ----------
+    leaving, coming : list of float
+        Places, from 0 to 1, of the feature that leaves and of the one that comes.
+    allowed : list of float
+        By how much the energy may rise: at most so much with the probability that annealing asks
+        for.
+    """
+
+    leaving: list[float]
+    coming: list[float]
+    allowed: list[float]
+
+
+class SimulatedAnnealing(HeldOutSelector):
+    r"""Simulated annealing: a random walk over subsets that gets ever choosier.
+
+    .. math:: \min_S E(S), \quad |S| = k, \qquad
+              P(S \to S') = \min\left(1, e^{-(E(S') - E(S)) / T_t}\right), \qquad
+              T_t = T_0 (T_1 / T_0)^{t / (s - 1)}
+
+    E is minus a measure on held-out queries of RankRLS trained on the features of S. Step t of s
+    proposes S' with one random feature of S exchanged for a random other one. The best subset that
+    was visited is selected.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float
+        Number of features k, or the share of them if below 1.
+    lam : float
+        Regularization of RankRLS. Scale features first if their ranges differ
+        (:class:`ranksieve.preprocessing.QueryMinMaxScaler`).
+    measure : str or Measure
+        By which subsets are judged.
+    n_steps : int
+        Proposals s.
+    start_temperature, end_temperature : float
+        T_0 and T_1: the loss in the measure that is accepted with probability 1/e, at first and in
+        the end.
+    validation_fraction : float
+        Share of the queries that is held out if ``fit`` gets no ``eval_set``.
+    convention : str or Convention
+        Of the measure; see :mod:`ranksieve.metrics`.
+    ties : {"average", "stable"}
+        What the measure does with documents of equal score.
+    random_state : int, RandomState or None
+        Seed of the walk, and of the choice of held-out queries.
+    verbose : bool
+        Whether to show progress on a terminal.
+
+    Attributes
+    ----------
+    selected_ : int array
+        Features of the best subset, by decreasing score.
+    scores_ : array of shape (features,)
+        Absolute weight in the model of the best subset times the spread of the feature within
+        training queries (root of the sum of squares); 0 for other features.
+    coef_ : array of shape (features,)
+        Weights of that model; 0 for other features.
+    value_ : float
+        Measure of the best subset on held-out queries.
+    walk_ : array of shape (n_steps + 1,)
+        Measure of the subset at which the walk was after each step.
+    n_trained_ : int
+        Different subsets that were trained.
+
+    Notes
+    -----
+    O(m n^2) once for the products of n features over m training rows, then O(k^3 + h (k + log l))
+    for each new subset and h held-out rows in queries of l documents; no subset is trained twice.
+    Neighbors of the current subset are measured up to 16 at a time, ahead of their turn, while
+    none is accepted; the walk is that of one at a time. This is our own variant. Published:
+    annealing over subsets by the validation measure of a ranker. Ours: swaps, so that the size of
+    subsets stays, geometric cooling between given temperatures, RankRLS, and all defaults.
+    The walk starts at a random subset. Features that are constant within every training query are
+    taken only when there are no others. Held-out queries of the training data are copied into
+    memory, an ``eval_set`` is not. The measure of the selected subset is the best of many on the
+    held-out queries, and so too good.
+
+    When to use it: if features help only together, so that greedy search is trapped, and there are
+    too many for :class:`SequentialSelector`. Otherwise :class:`GreedyRankRLS` is cheaper and no
+    worse.
+
+    References
+    ----------
+    - M. W. Allvi, M. Hasan, L. Rayan, M. Shahabuddin, M. M. Khan, M. Ibrahim. Feature selection
+      for learning-to-rank using simulated annealing. IJACSA 11(3), 2020.
+    - M. S. Haque, M. Fahim, M. Ibrahim. An exploratory study on simulated annealing for feature
+      selection in learning-to-rank. IJISA 16(4), 2024.
+    - S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi. Optimization by simulated annealing. Science 220,
+      1983.
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.selectors import SimulatedAnnealing
+    >>> data, truth = make_ranking(200, n_informative=2, n_redundant=0, noise=0.1)
+    >>> selector = SimulatedAnnealing(n_features_to_select=2).fit(data)
+    >>> sorted(selector.selected_.tolist()) == truth.informative.tolist()
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **RankSelector._parameter_constraints,
+        "lam": [Interval(Real, 0, None, closed="neither")],
+        "measure": [str, Measure],
+        "n_steps": [Interval(Integral, 1, None, closed="left")],
+        "start_temperature": [Interval(Real, 0, None, closed="neither")],
+        "end_temperature": [Interval(Real, 0, None, closed="neither")],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "convention": A_CONVENTION,
+        "ties": [StrOptions({"average", "stable"})],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: float = 10,
+        *,
+        lam: float = 1.0,
+        measure: str | Measure = "ndcg@10",
+        n_steps: int = 1000,
+        start_temperature: float = 0.01,
+        end_temperature: float = 0.0001,
+        validation_fraction: float = 0.25,
+        convention: str | Convention = "standard",
+        ties: Literal["average", "stable"] = "average",
+        random_state: int | np.random.RandomState | None = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.lam = lam
+        self.measure = measure
+        self.n_steps = n_steps
+        self.start_temperature = start_temperature
+        self.end_temperature = end_temperature
+        self.validation_fraction = validation_fraction
+        self.convention = convention
+        self.ties = ties
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
+        if self.end_temperature > self.start_temperature:
+            raise DataError(
+                f"end_temperature={self.end_temperature} is above "
+                f"start_temperature={self.start_temperature}, but the walk is to cool down"
+            )
+        rng = check_random_state(self.random_state)
+        train, validation = hold_out(source, held_out["eval_set"], self.validation_fraction, rng)
+        products = _products(train)
+        varies = np.diag(products.xx) > 0
+        candidates = np.flatnonzero(varies)
+        constant = np.flatnonzero(~varies)[: max(0, k - len(candidates))]
+        with self._energies(products, validation) as energies:
+            best = self._anneal(energies, candidates, k - len(constant), rng)
+            self.n_trained_ = len(energies.known)
+            self.value_ = -energies.sign * energies.known[best]
+        self.coef_ = np.zeros(source.n_features)
+        self.coef_[list(best)] = ridge(products, best, self.lam)
+        self.scores_ = np.abs(self.coef_) * np.sqrt(np.diag(products.xx))
+        chosen = np.array(best, dtype=np.intp)
+        order = np.argsort(-self.scores_[chosen], kind="stable")
+        return np.concatenate([chosen[order], constant])
+
+    @contextmanager
+    def _energies(self, products: Products, validation: Part) -> Iterator[Energies]:
+        measure = parse_measure(self.measure)
+        engine = engine_of(validation.source, smallest=_LARGE_BLOCKS)
+        parameters = measure, self.convention, self.ties == "average", validation.queries
+        with (
+            locating(validation.source),
+            engine.start(HeldOutValidation, *parameters) as workers,
+        ):
+            yield Energies(products, self.lam, workers, 1 if measure.greater_is_better else -1)
+
+    def _anneal(
+        self, energies: Energies, candidates: np.ndarray, k: int, rng: np.random.RandomState
+    ) -> Subset:
+        """Walk over subsets of ``k`` candidates; the best one visited, the first of equals."""
+        order = rng.permutation(candidates)
+        current = best = tuple(sorted(order[:k].tolist()))
+        others = sorted(order[k:].tolist())
+        [energy] = energies.of([current])
+        walk = np.full(self.n_steps + 1, energy)
+        chance = self._draw(rng)
+        n_steps = self.n_steps if current and others else 0
+        advance = track("Annealing", n_steps)
+        step, at_once = 0, 1
+        while step < n_steps:
+            ahead = range(step, min(step + at_once, n_steps))
+            proposals = [
+                _swapped(current, others, chance.leaving[t], chance.coming[t]) for t in ahead
+            ]
+            at_once = min(2 * at_once, _MOST_AT_ONCE)
+            for proposal, proposed in zip(proposals, energies.of(proposals), strict=True):
+                step += 1
+                advance(1)
+                if proposed - energy <= chance.allowed[step - 1]:
+                    current, energy, at_once = proposal, proposed, 1
+                    others = np.setdiff1d(candidates, current).tolist()
+                    walk[step:] = energy
+                    if energy < energies.known[best] - ROUNDING:
+                        best = current
+                    break
+        self.walk_ = -energies.sign * walk
+        return best
+
+    def _draw(self, rng: np.random.RandomState) -> Chance:
+        """Draw for all steps, so that the walk does not depend on how many are looked at ahead."""
+        leaving, coming, accepting = rng.random_sample((3, self.n_steps))
+        ratio = self.end_temperature / self.start_temperature
+        temperatures = self.start_temperature * ratio ** np.linspace(0, 1, self.n_steps)
+        with np.errstate(divide="ignore"):
+            allowed = -temperatures * np.log(accepting)
+        return Chance(leaving.tolist(), coming.tolist(), allowed.tolist())
+
+    def reasons(self) -> list[str]:
+        """Weight of each selected feature in the model of the best subset."""
+        check_is_fitted(self)
+        return [f"weight {weight:+.3g}" for weight in self.coef_[self.selected_].tolist()]
+
+
+def _products(part: Part) -> Products:
+    """Products of all features on some queries."""
+    weights = None if part.queries is None else part.queries.astype(np.float64)
+    with locating(part.source), engine_of(part.source).start(RidgeRows, weights) as workers:
+        xx, xy = workers.sum("gram")
+    if not np.isfinite(xx).all():
+        raise DataError(f"some features are too large to multiply; {SCALE_FIRST}")
+    return Products(xx, xy, 0.0)  # no model of a subset needs the squared labels
+
+
+def _swapped(subset: Subset, others: Sequence[int], leaving: float, coming: float) -> Subset:
+    """Subset with the feature at a place exchanged for one of others, in ascending order."""
+    place = int(leaving * len(subset))
+    kept = subset[:place] + subset[place + 1 :]
+    return tuple(sorted((*kept, others[int(coming * len(others))])))

@@ -1,0 +1,341 @@
+"""FS-BFS: best-first search for subsets of features, each of which becomes one new feature."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from ranksieve._kernels.scoring import score_models
+from ranksieve.base import RankSelector
+from ranksieve.data import DataError
+from ranksieve.engine import Source, engine_of, in_memory
+from ranksieve.fitted import SCALE_FIRST, checked_rows
+from ranksieve.metrics import Convention, Measure, parse_measure
+from ranksieve.metrics.constraints import A_CONVENTION
+from ranksieve.progress import track
+from ranksieve.selectors._search.greedy import Step
+from ranksieve.selectors.wrappers.fs_bfs_ascent import Ascent, Node
+from ranksieve.selectors.wrappers.fs_bfs_search import BestFirstSearch, Promise
+from ranksieve.selectors.wrappers.fs_bfs_trials import CombinationTrials
+from ranksieve.sums.importance import GramSums, centered_gram, importance_sums, locating
+
+
+class Subset(NamedTuple):
+    """Features that became one: ``sum(weights * X[:, features])``, and the measure of that."""
+
+    features: tuple[int, ...]  # in the order in which they joined
+    weights: tuple[float, ...]
+    score: float
+
+
+class FSBFS(RankSelector):
+    r"""FS-BFS: subsets of features found by best-first search, each of them one new feature.
+
+    .. math:: \max_{S, w} \frac1q \sum_Q E\Big(\sum_{f \in S} w_f x_{Q f},\; y_Q\Big)
+
+    over subsets S of the features, for any measure E of ranking quality. Subsets are the nodes of
+    a graph whose edges add one feature; the value of a node is the measure that coordinate ascent
+    reaches with its features. The search begins with the single features. It looks at the best
+    node not looked at yet, adds its neighbors, and ends when ``patience`` nodes in a row were not
+    better than the best. The best subset becomes one new feature, and the search begins anew with
+    the features that are left, until none is.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None
+        Number of features that :meth:`transform` returns, or the share of all features if below
+        1. The search ends when there are enough. There may be fewer new features than asked for;
+        None is as many as there are, or all features that vary.
+    output : {"members", "constructed"}
+        What :meth:`transform` returns: the members of the subsets, as any selector does, or the
+        new features.
+    measure : str or Measure
+        E.
+    patience : int
+        Nodes in a row without a better one that end a search.
+    max_size : int, optional
+        Most features of a subset.
+    max_candidates : int, optional
+        Most features to try beside a node: those with the largest absolute partial correlation
+        with the label, given what the node tells already. None tries all that are left.
+    n_steps : int
+        Trial weights in each direction: the sum of all weights, half of it, and so on.
+    tol : float
+        Gains below it do not count: neither of a feature that joins a subset, nor of a change of
+        weights. 0 takes every gain, as published.
+    max_changes : int
+        Most changes of the weights of a node, after the line search for the one that joined.
+    convention, ties
+        Of the measure; see :mod:`ranksieve.metrics`. ``ties="average"`` gives nothing for scores
+        that are equal, where the order of the rows might.
+    verbose : bool
+        Whether to show progress on a terminal.
+
+    Attributes
+    ----------
+    subsets_ : list of Subset
+        Disjoint, in the order in which they were found: ``features`` in the order in which they
+        joined, their ``weights``, none of which is 0, and the ``score``, the measure of the new
+        feature on the training data.
+    selected_ : int array
+        Members of the subsets, in this order. With ``output="members"`` the last subset may have
+        more; features that are constant within every query follow if all others are taken.
+    path_ : list of (feature, score)
+        For each of ``selected_``, the measure of its subset when it joined.
+    scores_ : array of shape (features,)
+        Measure of each feature alone, in its better direction.
+    n_evaluations_ : int
+        Subsets that were measured, single features included; none of them twice.
+    n_rounds_ : int
+        Times that the search asked for sums over all of the data.
+
+    Notes
+    -----
+    To look at a node takes O((c + p t) s m log d) for c candidates, p features of the node, t
+    changes of its weights, s steps and m documents in queries of d. That is 1 + t rounds over the
+    data: all candidates are measured in one, and so are all changes of which the best is made.
+
+    When to use it: to see which features work together, or to give a ranker a few new features for
+    many old ones. It takes seconds for the 46 features of MQ2008, and about ten minutes for 699
+    features of 34,000 documents.
+
+    Published: best-first search on the graph of subsets, coordinate ascent to value them, a search
+    that ends when it has not improved for a while, and disjoint subsets. Of the paper only
+    descriptions by others were at hand. After these: edges that add a feature, and a patience of
+    5. Ours is all that makes the search end in time:
+
+    - A neighbor begins with the weights of the node that it was reached from first, and a line
+      search for the new one. It is a neighbor only if that is a gain, so that no path gets worse.
+      Its other weights are trained when it is the best that is left to look at.
+    - Training makes the best change of any weight, as long as one is a gain. Steps are powers of
+      two beside the sum of all weights, in units of each feature's spread within queries.
+    - ``max_candidates``, and ``tol`` above 0.
+    - Features that are multiples of each other, but for what is constant in a query, never meet in
+      a subset: together they rank as one of them.
+
+    NDCG@10 is our choice, too. Nothing is drawn at random; ties go to smaller subsets, then to the
+    lowest features.
+
+    The last subsets are made of what nobody needed, and the value of any is that of the training
+    data: tune the number on validation data.
+
+    References
+    ----------
+    - V. Dang, W. B. Croft. Feature selection for document ranking using best first search and
+      coordinate ascent. SIGIR workshop on feature generation and selection for information
+      retrieval, 2010.
+    - P. Gupta, P. Rosso. Expected divergence based feature selection for learning to rank. COLING
+      2012. (Described there.)
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.selectors import FSBFS
+    >>> data, truth = make_ranking(200, n_informative=3, n_redundant=0, noise=0.05, tied=0)
+    >>> selector = FSBFS(3).fit(data)
+    >>> set(selector.selected_.tolist()) == set(truth.informative.tolist())
+    True
+    >>> new = FSBFS(2, output="constructed").fit_transform(data.X, data.y, qid=data.qid)
+    >>> new.shape[1]
+    2
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **RankSelector._parameter_constraints,
+        "n_features_to_select": [
+            *RankSelector._parameter_constraints["n_features_to_select"],
+            None,
+        ],
+        "output": [StrOptions({"members", "constructed"})],
+        "measure": [str, Measure],
+        "patience": [Interval(Integral, 1, None, closed="left")],
+        "max_size": [Interval(Integral, 1, None, closed="left"), None],
+        "max_candidates": [Interval(Integral, 1, None, closed="left"), None],
+        "n_steps": [Interval(Integral, 1, 60, closed="both")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_changes": [Interval(Integral, 0, None, closed="left")],
+        "convention": A_CONVENTION,
+        "ties": [StrOptions({"average", "stable"})],
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: float | None = 10,
+        *,
+        output: Literal["members", "constructed"] = "members",
+        measure: str | Measure = "ndcg@10",
+        patience: int = 5,
+        max_size: int | None = None,
+        max_candidates: int | None = 30,
+        n_steps: int = 7,
+        tol: float = 0.001,
+        max_changes: int = 10,
+        convention: str | Convention = "standard",
+        ties: Literal["average", "stable"] = "average",
+        verbose: bool = False,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select  # type: ignore[assignment]
+        self.output = output
+        self.measure = measure
+        self.patience = patience
+        self.max_size = max_size
+        self.max_candidates = max_candidates
+        self.n_steps = n_steps
+        self.tol = tol
+        self.max_changes = max_changes
+        self.convention = convention
+        self.ties = ties
+        self.verbose = verbose
+
+    @property
+    def is_nested(self) -> bool:
+        """As of all selectors: with members of subsets, not subsets, as features."""
+        return self.output == "members"
+
+    def _number_to_select(self, n_features: int) -> int:
+        if self.n_features_to_select is None:
+            return n_features
+        return super()._number_to_select(n_features)
+
+    def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
+        measure = parse_measure(self.measure)
+        sums = importance_sums(source, measure, self.convention, ties=self.ties)
+        values = sums.mean if measure.greater_is_better else 1 - sums.mean
+        varies = sums.varying > 0
+        if self.output == "constructed" and not varies.any():
+            raise DataError(
+                "all features are constant within every query: there is nothing to construct"
+            )
+        gram = centered_gram(source)
+        units = _units(gram, varies, source.n_rows)
+        parameters = measure, self.convention, self.ties == "average", None
+        with locating(source), engine_of(source).start(CombinationTrials, *parameters) as workers:
+            ascent = Ascent(
+                workers, source.n_queries, units, self.n_steps, self.tol, self.max_changes
+            )
+            search = BestFirstSearch(
+                ascent,
+                _singles(values, units, varies),
+                Promise(gram, varies, values.max(axis=0)),
+                patience=self.patience,
+                max_size=self.max_size,
+                max_candidates=self.max_candidates,
+            )
+            found = self._search(search, k)
+        self.n_evaluations_, self.n_rounds_ = len(search.measured), ascent.n_rounds
+        self._remember(found, values.max(axis=0), units, measure)
+        if self.output == "members":
+            if self.n_features_to_select is not None:
+                constant = np.flatnonzero(~varies).tolist()
+                self.path_ += [Step(f, float(self.scores_[f])) for f in constant]
+            del self.path_[k:]
+        return [step.feature for step in self.path_]
+
+    def _remember(
+        self, found: list[Node], alone: np.ndarray, units: np.ndarray, measure: Measure
+    ) -> None:
+        """Tell what was found, with the measure itself where larger had to be better."""
+
+        def shown(value: Any) -> Any:
+            return value if measure.greater_is_better else 1 - value
+
+        self.scores_ = shown(alone)
+        self.subsets_ = [_subset(node, units, shown(node.value)) for node in found]
+        self.path_ = [
+            Step(feature, shown(value))
+            for node in found
+            for feature, value in zip(node.members, node.values, strict=True)
+        ]
+
+    def _search(self, search: BestFirstSearch, k: int) -> list[Node]:
+        """As many subsets as it takes to return ``k`` features."""
+        advance = track("Features in subsets", len(search.measured))
+        found: list[Node] = []
+        n_found = 0
+        for node in search.subsets():
+            found.append(node)
+            advance(len(node.members))
+            n_found += 1 if self.output == "constructed" else len(node.members)
+            if n_found >= k:
+                break
+        return found
+
+    def reasons(self) -> list[str]:
+        """For each selected feature, its subset, from 1, and its weight there."""
+        check_is_fitted(self)
+        told = {
+            feature: f"subset {number}, weight {weight:.3g}"
+            for number, subset in enumerate(self.subsets_, start=1)
+            for feature, weight in zip(subset.features, subset.weights, strict=True)
+        }
+        return [told.get(feature, "") for feature in self.selected_.tolist()]
+
+    def construct(self, X: Any) -> np.ndarray:
+        """New features (rows, subsets) of an array, frame, sparse matrix or RankingData."""
+        check_is_fitted(self)
+        values = checked_rows(self, X)
+        members = np.array(sorted(f for subset in self.subsets_ for f in subset.features), int)
+        coefs = np.zeros((len(members), len(self.subsets_)))
+        for number, subset in enumerate(self.subsets_):
+            coefs[np.searchsorted(members, subset.features), number] = subset.weights
+        if sparse.issparse(values):
+            return np.asarray(values[:, members].astype(np.float64) @ coefs)
+        new = np.empty((values.shape[0], len(self.subsets_)))
+        score_models(values, members, coefs, new)
+        return new
+
+    def _kept(self, X: Any) -> Any:
+        return super()._kept(X) if self.output == "members" else self.construct(X)
+
+    def _kept_of_data(self, data: Any) -> Any:
+        if self.output == "members":
+            return super()._kept_of_data(data)
+        rows = in_memory(data)
+        return rows._replace(X=self.construct(rows), feature_names=self.get_feature_names_out())
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Put selected features back to where they were; new ones cannot be taken apart."""
+        if self.output == "constructed":
+            raise DataError("new features cannot be turned back into those that they are made of")
+        return super().inverse_transform(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the features that :meth:`transform` returns; new ones are fsbfs0, fsbfs1, ..."""
+        if self.output == "members":
+            return super().get_feature_names_out(input_features)
+        check_is_fitted(self)
+        _check_feature_names_in(self, input_features)
+        return np.array([f"fsbfs{number}" for number in range(len(self.subsets_))], dtype=object)
+
+
+def _singles(values: np.ndarray, units: np.ndarray, varies: np.ndarray) -> list[Node]:
+    """Features that vary, alone, in the better of the two directions of ``values``."""
+    return [
+        Node((f,), ((1.0 if up >= down else -1.0) / units[f],), (max(up, down),))
+        for f, (up, down) in enumerate(values.T.tolist())
+        if varies[f]
+    ]
+
+
+def _units(gram: GramSums, varies: np.ndarray, n_rows: int) -> np.ndarray:
+    """Powers of two near the spread of each feature within queries; 1 for constant ones."""
+    squares = np.where(varies, np.diag(gram.xx), n_rows)
+    if not np.isfinite(gram.xx).all() or squares.min() <= 0:
+        raise DataError(f"some features are too large or too small to multiply; {SCALE_FIRST}")
+    return 2.0 ** np.round(np.log2(squares / n_rows) / 2)
+
+
+def _subset(node: Node, units: np.ndarray, score: float) -> Subset:
+    """Node with weights such that the new feature's spread is near 1.
+
+    They are divided by a power of two, which rounds nothing: the ranking stays the same.
+    """
+    total = sum(abs(w) * units[f] for f, w in zip(node.members, node.weights, strict=True))
+    scale = 2.0 ** (math.frexp(total)[1] - 1)
+    return Subset(node.members, tuple(float(w / scale) for w in node.weights), score)

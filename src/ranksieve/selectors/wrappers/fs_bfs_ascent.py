@@ -1,0 +1,151 @@
+"""Coordinate ascent of subsets of features, and line searches for one feature more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ranksieve.engine import Workers
+from ranksieve.rankers.boosting_rounds import ROUNDING, first_of_best
+from ranksieve.selectors.wrappers.fs_bfs_trials import Combination
+
+
+class Node(NamedTuple):
+    """A subset of features with learnt weights, none of which is 0.
+
+    ``values`` has the measure of the first feature alone, then with the second, and so on; larger
+    is better.
+    """
+
+    members: tuple[int, ...]  # in the order in which they joined
+    weights: tuple[float, ...]
+    values: tuple[float, ...]
+
+    @property
+    def value(self) -> float:
+        """Measure of the subset."""
+        return self.values[-1]
+
+    @property
+    def combination(self) -> Combination:
+        """Members, ascending, and their weights."""
+        order = sorted(range(len(self.members)), key=self.members.__getitem__)
+        return [self.members[at] for at in order], [self.weights[at] for at in order]
+
+
+class Change(NamedTuple):
+    """A feature, the best weight that was tried for it, and the measure with that weight."""
+
+    feature: int
+    weight: float
+    value: float
+
+
+class Ascent:
+    """Learns weights of subsets, by rounds over all of the data.
+
+    Weights are powers of two and sums of them, in units of each feature: a power of two near its
+    spread. So the steps to try do not depend on its scale, and no rounding of a sum changes them.
+
+    Parameters
+    ----------
+    workers : Workers
+        Of :class:`CombinationTrials`.
+    n_queries : int
+    units : array of shape (features,)
+    n_steps : int
+        Trial weights in each direction.
+    tol : float
+        Changes that gain less are not made.
+    max_changes : int
+        Most changes of an ascent.
+
+    Attributes
+    ----------
+    n_rounds : int
+        Rounds over the data so far.
+    """
+
+    def __init__(
+        self,
+        workers: Workers,
+        n_queries: int,
+        units: np.ndarray,
+        n_steps: int,
+        tol: float,
+        max_changes: int,
+    ) -> None:
+        self._workers, self._n_queries, self._units = workers, n_queries, units
+        self._n_steps, self._tol, self._max_changes = n_steps, tol, max_changes
+        self.n_rounds = 0
+
+    def is_gain(self, value: float, before: float) -> bool:
+        """Whether a value is better by the tolerance, or at all if that is 0."""
+        return value - before > max(ROUNDING, self._tol - ROUNDING)
+
+    def extend(self, node: Node, features: Sequence[int]) -> list[Node | None]:
+        """Add each of some features to a subset, with its best weight: one round.
+
+        None stands for a feature that is no gain.
+        """
+        _, changes = self._search(node, features)
+        return [
+            Node(
+                (*node.members, change.feature),
+                (*node.weights, change.weight),
+                (*node.values, change.value),
+            )
+            if self.is_gain(change.value, node.value)
+            else None
+            for change in changes
+        ]
+
+    def train(self, node: Node) -> Node | None:
+        """Change the weights of a subset as long as that is a gain: a round for each change.
+
+        Each change is the best of any weight. Weights of which no change was a gain are not tried
+        again. What a line search promises is taken only if the scores, added up anew, keep the
+        promise, so that anybody finds the value reached by the weights alone. None stands for a
+        subset whose last feature does not keep it.
+        """
+        reached: Node | None = None
+        before, hopeful = node.values[-2], list(node.members)
+        for changes_left in range(self._max_changes, -1, -1):
+            value, changes = self._search(node, hopeful if changes_left else [])
+            if not self.is_gain(value, before):
+                break
+            reached = node._replace(values=(*node.values[:-1], value))
+            gains = [change for change in changes if self.is_gain(change.value, value)]
+            if not gains:
+                break
+            best = gains[first_of_best(np.array([change.value for change in gains]))]
+            at = node.members.index(best.feature)
+            weights = (*node.weights[:at], best.weight, *node.weights[at + 1 :])
+            node, before = reached._replace(weights=weights), value
+            hopeful = [change.feature for change in gains if change is not best]
+        return reached
+
+    def _search(self, node: Node, features: Sequence[int]) -> tuple[float, list[Change]]:
+        """Measure a subset, and search the best weight of each of some features beside it."""
+        present = dict(zip(node.members, node.weights, strict=True))
+        steps = self._steps(present)
+        deltas = np.array([steps / self._units[feature] for feature in features])
+        self.n_rounds += 1
+        value, trials = self._workers.sum("sums", node.combination, features, deltas, self._n_steps)
+        changes = []
+        for feature, of_deltas, values in zip(features, deltas, trials, strict=True):
+            weights = present.get(feature, 0.0) + of_deltas
+            best = first_of_best(np.where(weights == 0, -np.inf, values))  # each member counts
+            found = float(weights[best]), float(values[best]) / self._n_queries
+            changes.append(Change(feature, *found))
+        return value / self._n_queries, changes
+
+    def _steps(self, weights: dict[int, float]) -> np.ndarray:
+        """Changes to try, in units of a feature: up to the sum of all weights, halved each time."""
+        total = sum(abs(weight) * self._units[feature] for feature, weight in weights.items())
+        largest = math.frexp(total)[1] - 1
+        up = 2.0 ** np.arange(largest - self._n_steps + 1, largest + 1)
+        return np.concatenate([up, -up])

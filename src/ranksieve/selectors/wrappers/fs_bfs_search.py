@@ -1,0 +1,165 @@
+"""Best-first search for subsets of features, each the best that is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from ranksieve.rankers.boosting_rounds import ROUNDING
+from ranksieve.selectors.wrappers.fs_bfs_ascent import Ascent, Node
+from ranksieve.sums.importance import GramSums
+
+_SAME = 1e-9  # how near to 1 a correlation is if one feature is a multiple of the other
+
+
+class Promise:
+    """Which features to try beside a subset first, by correlations alone.
+
+    The promise of a feature is the absolute partial correlation of feature and label given the
+    subset's new feature, all centered within each query: high for features that go with the label,
+    low for those that tell what the subset tells already.
+
+    Parameters
+    ----------
+    gram : GramSums
+    varies : bool array of shape (features,)
+        False for features that are constant within every query.
+    alone : array of shape (features,)
+        Measure of each feature in its better direction.
+    """
+
+    def __init__(self, gram: GramSums, varies: np.ndarray, alone: np.ndarray) -> None:
+        self._spread = np.sqrt(np.where(varies, np.diag(gram.xx), 1.0))
+        self._alike = gram.xx / np.outer(self._spread, self._spread)
+        self._label = gram.xy / (self._spread * np.sqrt(gram.yy))
+        # One large value in both correlates features that differ everywhere else; but then they do
+        # not rank the same.
+        rank_alike = np.abs(alone[:, None] - alone) <= ROUNDING
+        self._same = rank_alike & (np.abs(self._alike) > 1 - _SAME)
+
+    def candidates(self, node: Node, remaining: np.ndarray, most: int | None) -> list[int]:
+        """At most so many features that could join a subset, ascending.
+
+        A multiple of a member is none of them, nor is a multiple of another one before it.
+        """
+        features = self.different(remaining[~self._same[remaining][:, node.members].any(axis=1)])
+        if most is None or len(features) <= most:
+            return features.tolist()
+        promise = self._promise(node)[features].round(9)
+        return np.sort(features[np.argsort(-promise, kind="stable")[:most]]).tolist()
+
+    def different(self, features: np.ndarray) -> np.ndarray:
+        """Features, ascending, without those that are multiples of one before them."""
+        same = self._same[np.ix_(features, features)]
+        return features[~np.tril(same, -1).any(axis=1)]
+
+    def _promise(self, node: Node) -> np.ndarray:
+        members = list(node.members)
+        weights = np.array(node.weights) * self._spread[members]
+        deviation = np.sqrt(max(weights @ self._alike[np.ix_(members, members)] @ weights, 1e-300))
+        with_new = weights @ self._alike[members] / deviation
+        label_with_new = weights @ self._label[members] / deviation
+        left = np.maximum((1 - with_new**2) * (1 - label_with_new**2), _SAME)
+        return np.abs(self._label - with_new * label_with_new) / np.sqrt(left)
+
+
+class BestFirstSearch:
+    """Finds disjoint subsets, one after the other; no subset is measured or trained twice.
+
+    Parameters
+    ----------
+    ascent : Ascent
+    singles : iterable of Node
+        The features that vary, alone.
+    promise : Promise
+    patience : int
+        A search ends after so many nodes in a row that are not better than the best.
+    max_size : int or None
+        Most features of a subset.
+    max_candidates : int or None
+        Most features to try beside a node.
+
+    Attributes
+    ----------
+    measured : dict of frozenset to Node or None
+        Every subset that was measured; None if its last feature is no gain.
+    trained : set of frozenset
+        Those that were looked at, and so trained before.
+    """
+
+    def __init__(
+        self,
+        ascent: Ascent,
+        singles: Iterable[Node],
+        promise: Promise,
+        *,
+        patience: int,
+        max_size: int | None,
+        max_candidates: int | None,
+    ) -> None:
+        self._ascent, self._promise = ascent, promise
+        self._patience, self._max_size = patience, max_size
+        self._max_candidates = max_candidates
+        self.measured: dict[frozenset[int], Node | None] = {
+            frozenset(node.members): node for node in singles
+        }
+        self.trained = set(self.measured)  # a single feature needs no weight but 1 or -1
+
+    def subsets(self) -> Iterator[Node]:
+        """Yield the best subset, then the best of the features that are left, and so on."""
+        remaining = np.array(sorted(f for single in self.trained for f in single), dtype=int)
+        while len(remaining):
+            best = self._best(remaining)
+            yield best
+            remaining = np.setdiff1d(remaining, best.members)
+
+    def _best(self, remaining: np.ndarray) -> Node:
+        """The best subset of the features that remain."""
+        singles = [frozenset([f]) for f in self._promise.different(remaining).tolist()]
+        front = {single: node for single in singles if (node := self.measured[single])}
+        seen = set(front)
+        best: Node | None = None
+        stale = 0
+        while front and stale < self._patience:
+            members = _most_promising(front)
+            node = self._train(members, front.pop(members))
+            if node is None:
+                continue
+            if best is None or node.value > best.value + ROUNDING:
+                best, stale = node, 0
+            else:
+                stale += 1
+            if stale < self._patience:  # else nobody would look at its neighbors
+                neighbors = self._neighbors(members, node, remaining)
+                front.update((new, neighbors[new]) for new in neighbors.keys() - seen)
+                seen |= neighbors.keys()
+        assert best is not None  # single features are always there
+        return best
+
+    def _train(self, members: frozenset[int], node: Node) -> Node | None:
+        if members not in self.trained:
+            self.trained.add(members)
+            self.measured[members] = self._ascent.train(node)
+        return self.measured[members]
+
+    def _neighbors(
+        self, members: frozenset[int], node: Node, remaining: np.ndarray
+    ) -> dict[frozenset[int], Node]:
+        """Subsets with one feature more that are a gain."""
+        if self._max_size is not None and len(members) >= self._max_size:
+            return {}
+        candidates = self._promise.candidates(node, remaining, self._max_candidates)
+        new = [f for f in candidates if members | {f} not in self.measured]
+        if new:
+            for feature, extended in zip(new, self._ascent.extend(node, new), strict=True):
+                self.measured[members | {feature}] = extended
+        subsets = [members | {f} for f in candidates]
+        return {subset: found for subset in subsets if (found := self.measured[subset])}
+
+
+def _most_promising(front: dict[frozenset[int], Node]) -> frozenset[int]:
+    """The best subset; among equals the smallest, then the one with the first features."""
+    most = max(node.value for node in front.values()) - ROUNDING
+    equals = (members for members, node in front.items() if node.value >= most)
+    return min(equals, key=lambda members: (len(members), sorted(members)))

@@ -1,0 +1,49 @@
+"""Compare rankings honestly: tests, intervals and effect sizes over queries, stability of choices.
+
+The functions that compare two methods take one value per query for each of them, the same queries
+in the same order, such as ``evaluate(...).per_query["ndcg@10"]`` with the test queries of all folds
+joined. ``a`` is the method in question and ``b`` what it is compared with: a positive difference
+says that ``a`` is better. Only the pairing of the values matters, not the order of the queries.
+Differences of at most 1e-12 of the largest value are rounding errors and count as zero.
+"""
+
+from __future__ import annotations
+
+from ranksieve.significance.intervals import (
+    Interval,
+    NonInferiority,
+    bootstrap_interval,
+    non_inferiority,
+)
+from ranksieve.significance.stability import jaccard, kuncheva, nogueira
+from ranksieve.significance.summaries import relative_improvement, unified_rank
+from ranksieve.significance.tests import (
+    Comparison,
+    WinTieLoss,
+    effect_size,
+    holm,
+    paired_t_test,
+    randomization_test,
+    wilcoxon_test,
+    win_tie_loss,
+)
+
+__all__ = [
+    "Comparison",
+    "WinTieLoss",
+    "paired_t_test",
+    "randomization_test",
+    "wilcoxon_test",
+    "holm",
+    "effect_size",
+    "win_tie_loss",
+    "Interval",
+    "NonInferiority",
+    "bootstrap_interval",
+    "non_inferiority",
+    "relative_improvement",
+    "unified_rank",
+    "nogueira",
+    "jaccard",
+    "kuncheva",
+]

@@ -1,0 +1,175 @@
+"""How much selections on different folds agree."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from ranksieve.data import DataError
+from ranksieve.significance.inputs import (
+    check_level,
+)
+from ranksieve.significance.intervals import Interval
+
+
+def nogueira(selections: Iterable[Iterable[int]], n_features: int, level: float = 0.95) -> Interval:
+    """Stability of selected features across folds, with its confidence interval.
+
+    ``1 - mean over features of s_f^2 / ((k/d) (1 - k/d))``, where ``s_f^2`` is the unbiased
+    variance of whether feature f is selected, k the mean number of selected features and d that
+    of all. 1 if all folds select the same features; 0 is expected of random choices. Selections
+    may differ in size; if they do not, the value is that of :func:`kuncheva`.
+
+    Parameters
+    ----------
+    selections : sequences of int
+        Selected features of each fold, 0-based, in any order.
+    n_features : int
+        Number of features to choose from.
+    level : float
+        Confidence of the interval.
+
+    Returns
+    -------
+    Interval
+
+    Notes
+    -----
+    The interval is normal and holds for many independent selections. Folds of one cross-validation
+    share most of their training data and are few: there it is a rough guide and rather too narrow.
+
+    References
+    ----------
+    - S. Nogueira, K. Sechidis, G. Brown. On the stability of feature selection algorithms.
+      Journal of Machine Learning Research 18(174), 2018.
+
+    Examples
+    --------
+    >>> from ranksieve.significance import nogueira
+    >>> stability = nogueira([[0, 1], [1, 0], [0, 2]], n_features=5)
+    >>> round(stability.estimate, 4)
+    0.4444
+    """
+    check_level(level)
+    chosen = _selection_matrix(selections, n_features)
+    frequency = chosen.mean(axis=0)
+    share = frequency.mean()
+    if share in (0.0, 1.0):
+        raise DataError(
+            "stability is not defined where always none or all of the features are selected: "
+            "leave such a method out"
+        )
+    n_sets = len(chosen)
+    spread = share * (1 - share)
+    stability = 1 - n_sets / (n_sets - 1) * np.mean(frequency * (1 - frequency)) / spread
+    shares = chosen.mean(axis=1)
+    influence = (
+        (chosen * frequency).mean(axis=1)
+        - shares * share
+        + stability / 2 * (2 * shares * share - shares - share + 1)
+    ) / spread
+    error = 2 / n_sets * np.sqrt(np.sum((influence - influence.mean()) ** 2))
+    reach = special.ndtri((1 + level) / 2) * error
+    return Interval(float(stability), float(stability - reach), float(stability + reach))
+
+
+def jaccard(selections: Iterable[Iterable[Hashable]]) -> float:
+    """Mean Jaccard index ``|A & B| / |A | B|`` over all pairs of selections.
+
+    It grows with the number of selected features even if they are chosen at random; see
+    :func:`nogueira` for an index that does not. Two empty selections are equal: 1.
+
+    Parameters
+    ----------
+    selections : sequences of int or str
+        Selected features of each fold, in any order.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from ranksieve.significance import jaccard
+    >>> jaccard([[0, 1, 2], [2, 1, 3]])
+    0.5
+    """
+    sets = _selection_sets(selections)
+    indices = [len(A & B) / len(A | B) if A | B else 1.0 for A, B in combinations(sets, 2)]
+    return float(np.mean(indices))
+
+
+def kuncheva(selections: Iterable[Iterable[int]], n_features: int) -> float:
+    """Mean consistency index over all pairs of selections of the same size.
+
+    ``(r d - k^2) / (k (d - k))`` for two selections of k out of d features that have r in common:
+    1 if they are the same, 0 expected of random choices.
+
+    Parameters
+    ----------
+    selections : sequences of int
+        Selected features of each fold, 0-based, in any order.
+    n_features : int
+        Number of features to choose from.
+
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    - L. Kuncheva. A stability index for feature selection. Artificial Intelligence and
+      Applications 2007.
+
+    Examples
+    --------
+    >>> from ranksieve.significance import kuncheva
+    >>> kuncheva([[0, 1], [1, 2]], n_features=4)
+    0.0
+    """
+    chosen = _selection_matrix(selections, n_features)
+    sizes = np.unique(chosen.sum(axis=1))
+    if len(sizes) > 1:
+        raise DataError(
+            f"selections have {int(sizes[0])} to {int(sizes[-1])} features: "
+            "kuncheva needs one size, use nogueira"
+        )
+    size = sizes[0]
+    if size in (0, n_features):
+        raise DataError(
+            "stability is not defined where always none or all of the features are selected: "
+            "leave such a method out"
+        )
+    common = (chosen @ chosen.T)[np.triu_indices(len(chosen), 1)]
+    return float(np.mean((common * n_features - size**2) / (size * (n_features - size))))
+
+
+def _selection_sets(selections: Iterable[Iterable[Any]]) -> list[set[Any]]:
+    given: list[Sequence[Any]] = [list(selection) for selection in selections]
+    if len(given) < 2:
+        raise DataError(f"stability compares selections: pass at least 2, got {len(given)}")
+    sets = [set(selection) for selection in given]
+    for position, (selection, distinct) in enumerate(zip(given, sets, strict=True)):
+        if len(distinct) < len(selection):
+            raise DataError(
+                f"selection {position} (0-based) names a feature twice: pass the indices of the "
+                "selected features, not a mask"
+            )
+    return sets
+
+
+def _selection_matrix(selections: Iterable[Iterable[int]], n_features: int) -> np.ndarray:
+    sets = _selection_sets(selections)
+    matrix = np.zeros((len(sets), n_features))
+    for row, features in zip(matrix, sets, strict=True):
+        if not all(0 <= feature < n_features for feature in features):
+            raise DataError(
+                f"selections hold features {min(features)} to {max(features)}, but n_features "
+                f"is {n_features}: indices start at 0"
+            )
+        row[list(features)] = 1.0
+    return matrix

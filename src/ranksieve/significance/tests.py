@@ -1,0 +1,333 @@
+"""Whether one method ranks the same queries better than another."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from ranksieve.data import DataError
+from ranksieve.significance.inputs import (
+    NOISE,
+    Alternative,
+    check_alternative,
+    finite_column,
+    mean_and_error,
+    paired_differences,
+    paired_values,
+    ratio_of,
+    runs_of,
+    t_p_value,
+)
+
+_FEW = 13  # differences whose signs are all tried, whatever ties there are
+
+
+class Comparison(NamedTuple):
+    """Result of a test of ``a`` against ``b``.
+
+    Attributes
+    ----------
+    difference : float
+        Mean of ``a - b`` over queries.
+    p_value : float
+        1 if all differences are zero.
+    statistic : float
+        What the test is based on: t, the rank sum, or the mean difference itself.
+    n_queries : int
+        Number of queries compared.
+    """
+
+    difference: float
+    p_value: float
+    statistic: float
+    n_queries: int
+
+
+class WinTieLoss(NamedTuple):
+    """Numbers of queries on which ``a`` is better than ``b``, equal, and worse."""
+
+    wins: int
+    ties: int
+    losses: int
+
+
+def paired_t_test(a: Any, b: Any, alternative: Alternative = "two-sided") -> Comparison:
+    """Student's t-test of the mean difference over queries.
+
+    ``t = mean(d) / (s / sqrt(n))`` for the differences ``d = a - b`` on n queries with standard
+    deviation s, compared with Student's distribution of n - 1 degrees of freedom.
+
+    Parameters
+    ----------
+    a, b : arrays of shape (queries,)
+        Values of the two methods.
+    alternative : {"two-sided", "greater", "less"}
+        Whether the means differ, ``a`` has the greater mean, or the lesser.
+
+    Returns
+    -------
+    Comparison
+
+    References
+    ----------
+    - M. Smucker, J. Allan, B. Carterette. A comparison of statistical significance tests for
+      information retrieval evaluation. CIKM 2007.
+
+    Examples
+    --------
+    >>> from ranksieve.significance import paired_t_test
+    >>> result = paired_t_test([0.5, 0.7, 0.4, 0.9], [0.4, 0.5, 0.4, 0.6])
+    >>> round(result.difference, 4), round(result.p_value, 4)
+    (0.15, 0.1027)
+    """
+    check_alternative(alternative)
+    differences = paired_differences(a, b)
+    mean, error = mean_and_error(differences)
+    t = ratio_of(mean, error)
+    p_value = t_p_value(t, len(differences) - 1, alternative) if differences.any() else 1.0
+    return Comparison(mean, p_value, t, len(differences))
+
+
+def randomization_test(
+    a: Any,
+    b: Any,
+    n_permutations: int = 10_000,
+    alternative: Alternative = "two-sided",
+    random_state: Any = 0,
+) -> Comparison:
+    """Fisher's randomization test of the mean difference over queries.
+
+    If the methods do not differ, each difference could as well have had the other sign. The
+    p-value is the share of all assignments of signs whose mean is at least as extreme as the
+    observed one. It assumes nothing about the distribution of the values.
+
+    Parameters
+    ----------
+    a, b : arrays of shape (queries,)
+        Values of the two methods.
+    n_permutations : int
+        Assignments to draw. If there are no more than that (``2^k`` for k differences that are
+        not zero), all are counted instead and the p-value is exact; otherwise it is
+        ``(1 + extreme) / (1 + n_permutations)``, which keeps the level of the test.
+    alternative : {"two-sided", "greater", "less"}
+        Whether the means differ, ``a`` has the greater mean, or the lesser.
+    random_state : int, numpy Generator or None
+        Seed of the drawn signs.
+
+    Returns
+    -------
+    Comparison
+
+    Notes
+    -----
+    O(n_permutations * k).
+
+    References
+    ----------
+    - M. Smucker, J. Allan, B. Carterette. A comparison of statistical significance tests for
+      information retrieval evaluation. CIKM 2007.
+    - B. Phipson, G. Smyth. Permutation p-values should never be zero. Statistical
+      Applications in Genetics and Molecular Biology 9(1), 2010.
+
+    Examples
+    --------
+    >>> from ranksieve.significance import randomization_test
+    >>> randomization_test([0.5, 0.7, 0.4, 0.9], [0.4, 0.5, 0.4, 0.6]).p_value
+    0.25
+    """
+    check_alternative(alternative)
+    if n_permutations < 1:
+        raise ValueError(f"n_permutations must be at least 1, got {n_permutations}")
+    differences = paired_differences(a, b)
+    # Sizes in one order, so that neither the order of queries nor that of methods matters.
+    sizes = np.sort(np.abs(differences[differences != 0]))
+    observed = differences.sum()
+    exact = len(sizes) <= np.log2(n_permutations)
+    sums = _all_signed_sums(sizes) if exact else _drawn_sums(sizes, n_permutations, random_state)
+    tolerance = NOISE * sizes.sum()
+    if alternative == "two-sided":
+        extreme = np.abs(sums) >= abs(observed) - tolerance
+    elif alternative == "greater":
+        extreme = sums >= observed - tolerance
+    else:
+        extreme = sums <= observed + tolerance
+    count, total = int(np.count_nonzero(extreme)), len(sums)
+    p_value = count / total if exact else (1 + count) / (1 + total)
+    mean = float(differences.mean())
+    return Comparison(mean, p_value, mean, len(differences))
+
+
+def wilcoxon_test(a: Any, b: Any, alternative: Alternative = "two-sided") -> Comparison:
+    """Wilcoxon's signed-rank test of differences being symmetric about zero.
+
+    Differences that are not zero are ranked by size; the statistic is the sum W+ of the ranks of
+    the positive ones, or the smaller of W+ and W- if the test is two-sided.
+
+    Parameters
+    ----------
+    a, b : arrays of shape (queries,)
+        Values of the two methods.
+    alternative : {"two-sided", "greater", "less"}
+        Whether ``a`` differs from ``b``, tends to be greater, or less.
+
+    Returns
+    -------
+    Comparison
+
+    Notes
+    -----
+    ``scipy.stats.wilcoxon`` without the zeros, which decides between the exact distribution (up to
+    50 differences without ties) and the normal one; up to 13, the distribution is exact with ties
+    too. Sizes that differ by rounding errors alone share their rank.
+
+    References
+    ----------
+    - F. Wilcoxon. Individual comparisons by ranking methods. Biometrics Bulletin 1(6), 1945.
+
+    Examples
+    --------
+    >>> from ranksieve.significance import wilcoxon_test
+    >>> wilcoxon_test([0.5, 0.7, 0.45, 0.9], [0.4, 0.5, 0.4, 0.6]).p_value
+    0.125
+    """
+    check_alternative(alternative)
+    differences = paired_differences(a, b)
+    mean = float(differences.mean())
+    if not differences.any():
+        return Comparison(mean, 1.0, 0.0, len(differences))
+    step = NOISE * np.abs(differences).max()
+    steps = np.round(differences[differences != 0] / step)
+    if len(steps) <= _FEW:
+        return Comparison(mean, *_exact_wilcoxon(steps, alternative), len(differences))
+    result = stats.wilcoxon(steps, alternative=alternative)
+    return Comparison(mean, float(result.pvalue), float(result.statistic), len(differences))
+
+
+def holm(p_values: Any) -> np.ndarray:
+    """Adjust p-values for the number of tests by Holm's step-down method.
+
+    The i-th smallest of m p-values becomes ``max over j <= i of min(1, (m - j + 1) p_(j))``.
+    Rejecting what is then at most alpha makes one or more false rejections with probability at
+    most alpha, however the tests depend on each other.
+
+    Parameters
+    ----------
+    p_values : array of shape (tests,)
+        As the tests gave them.
+
+    Returns
+    -------
+    array of shape (tests,)
+        Adjusted p-values, in the order given.
+
+    References
+    ----------
+    - S. Holm. A simple sequentially rejective multiple test procedure. Scandinavian Journal
+      of Statistics 6(2), 1979.
+
+    Examples
+    --------
+    >>> from ranksieve.significance import holm
+    >>> holm([0.01, 0.25, 0.03]).tolist()
+    [0.03, 0.25, 0.06]
+    """
+    given = finite_column(p_values, "p_values")
+    if np.any((given < 0) | (given > 1)):
+        raise DataError("p_values must lie between 0 and 1")
+    order = np.argsort(given, kind="stable")
+    factors = np.arange(len(given), 0, -1)
+    adjusted = np.empty_like(given)
+    adjusted[order] = np.minimum(np.maximum.accumulate(factors * given[order]), 1.0)
+    return adjusted
+
+
+def effect_size(a: Any, b: Any) -> float:
+    """Cohen's d of paired values: the mean difference in units of its standard deviation.
+
+    ``mean(a - b) / s(a - b)``, with n - 1 in the variance. 0 if all differences are zero, and
+    infinite if they are all equal to another number.
+
+    Parameters
+    ----------
+    a, b : arrays of shape (queries,)
+        Values of the two methods.
+
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    - J. Cohen. Statistical Power Analysis for the Behavioral Sciences, section 2.3.5 (d_z).
+      1988.
+
+    Examples
+    --------
+    >>> from ranksieve.significance import effect_size
+    >>> effect_size([3.0, 5.0, 7.0], [2.0, 3.0, 4.0])
+    2.0
+    """
+    differences = paired_differences(a, b)
+    mean, error = mean_and_error(differences)
+    return ratio_of(mean, error * np.sqrt(len(differences)))
+
+
+def win_tie_loss(a: Any, b: Any, tie: float = NOISE) -> WinTieLoss:
+    """Count the queries on which ``a`` is better than ``b``, equal, and worse.
+
+    Parameters
+    ----------
+    a, b : arrays of shape (queries,)
+        Values of the two methods.
+    tie : float
+        Values that differ by no more than this are equal.
+
+    Returns
+    -------
+    WinTieLoss
+
+    Examples
+    --------
+    >>> from ranksieve.significance import win_tie_loss
+    >>> win_tie_loss([0.3, 0.5, 0.5, 0.8], [0.1 + 0.2, 0.4, 0.6, 0.7])
+    WinTieLoss(wins=2, ties=1, losses=1)
+    """
+    if not tie >= 0:
+        raise ValueError(f"tie must be at least 0, got {tie}")
+    first, second = paired_values(a, b)
+    wins = int(np.count_nonzero(first - second > tie))
+    losses = int(np.count_nonzero(second - first > tie))
+    return WinTieLoss(wins, len(first) - wins - losses, losses)
+
+
+def _exact_wilcoxon(differences: np.ndarray, alternative: Alternative) -> tuple[float, float]:
+    """P-value over all assignments of signs, and the statistic."""
+    ranks = np.round(2 * stats.rankdata(np.abs(differences))).astype(int)  # ties have half ranks
+    ways = np.ones(1)  # to have each sum of positive ranks
+    for rank in ranks:
+        ways = np.pad(ways, (0, rank)) + np.pad(ways, (rank, 0))
+    positive = int(ranks[differences > 0].sum())
+    at_least, at_most = ways[positive:].sum(), ways[: positive + 1].sum()
+    if alternative == "two-sided":
+        smaller = min(positive, ranks.sum() - positive) / 2
+        return float(min(1.0, 2 * min(at_least, at_most) / ways.sum())), float(smaller)
+    extreme = at_least if alternative == "greater" else at_most
+    return float(extreme / ways.sum()), positive / 2
+
+
+def _all_signed_sums(sizes: np.ndarray) -> np.ndarray:
+    sums = np.zeros(1)
+    for size in sizes:
+        sums = np.concatenate([sums + size, sums - size])
+    return sums
+
+
+def _drawn_sums(sizes: np.ndarray, n_permutations: int, random_state: Any) -> np.ndarray:
+    rng = np.random.default_rng(random_state)
+    sums = np.empty(n_permutations)
+    for rows in runs_of(n_permutations, len(sizes)):
+        positive = rng.integers(0, 2, (rows.stop - rows.start, len(sizes)), dtype=np.int8)
+        sums[rows] = 2 * (positive @ sizes) - sizes.sum()
+    return sums

@@ -1,0 +1,1 @@
+"""Numerical optimization that selectors and rankers share."""

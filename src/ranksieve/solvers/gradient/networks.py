@@ -1,0 +1,207 @@
+"""Linear models and networks of one hidden layer: scores, losses and gradients over blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ranksieve.data import Block
+from ranksieve.metrics import Convention, Measure, get_convention
+from ranksieve.metrics.ranking import Ranking
+from ranksieve.solvers.gradient.losses import LOSSES
+from ranksieve.solvers.linear import linear_scores
+
+Weights = list[np.ndarray]
+"""Of a linear model: [coef (features,)]; of a network: [inner (features, hidden), bias (hidden,),
+outer (hidden,)]. A score needs no bias of its own: only differences within a query count."""
+
+# Each activation, and its derivative as a function of its own value.
+ACTIVATIONS: dict[str, tuple[Callable[..., np.ndarray], Callable[..., np.ndarray]]] = {
+    "tanh": (np.tanh, lambda h: 1.0 - h * h),
+    "sigmoid": (lambda a: 0.5 + 0.5 * np.tanh(0.5 * a), lambda h: h * (1.0 - h)),
+    "relu": (lambda a: np.maximum(a, 0.0), lambda h: (h > 0).astype(np.float64)),
+}
+
+
+def score_rows(X: Any, weights: Weights, activation: str) -> np.ndarray:
+    """Scores of rows by a linear model or a network; a CSR matrix stays one."""
+    if len(weights) == 1:
+        return linear_scores(X, weights[0])
+    inner, bias, outer = weights
+    return np.asarray(ACTIVATIONS[activation][0](X @ inner + bias) @ outer)
+
+
+class Standard(NamedTuple):
+    """Weights for standardized features are learned, weights for features as they are applied."""
+
+    mean: np.ndarray
+    scale: np.ndarray
+
+    def applied(self, weights: Weights) -> Weights:
+        """The same model for features as they are, which need not be copied then."""
+        if len(weights) == 1:  # a shift of all scores changes no ranking
+            return [weights[0] / self.scale]
+        inner = weights[0] / self.scale[:, None]
+        return [inner, weights[1] - self.mean @ inner, weights[2].copy()]
+
+    def returned(self, gradients: Weights) -> Weights:
+        """Gradient by the learned weights, from that by the applied ones."""
+        if len(gradients) == 1:
+            return [gradients[0] / self.scale]
+        inner, bias, outer = gradients
+        return [(inner - np.outer(self.mean, bias)) / self.scale[:, None], bias, outer]
+
+
+class TrainingLoss:
+    """Statistic: loss and gradient of a model's weights, and moments of the features.
+
+    Parameters
+    ----------
+    block : Block
+    loss : str
+        Of ``LOSSES``.
+    activation : str
+        Of ``ACTIVATIONS``; a linear model has none.
+    query_weights : array or None
+        One for each query of all blocks.
+    """
+
+    title = "Training"
+
+    def __init__(
+        self, block: Block, loss: str, activation: str, query_weights: np.ndarray | None
+    ) -> None:
+        self.block = block
+        self.activation = ACTIVATIONS[activation]
+        self.loss = LOSSES[loss].prepare(block.y, block.query_ptr)
+        self.last_query = block.first_query + len(block.query_ptr) - 1
+        if query_weights is None:
+            self.weights = np.ones(len(block.query_ptr) - 1)
+        else:
+            self.weights = query_weights[block.first_query : self.last_query]
+        counted = np.where(self.loss.terms > 0, self.weights, 0.0)
+        self.row_weights = np.repeat(counted, np.diff(block.query_ptr))
+
+    def totals(self) -> tuple[float, np.ndarray, float]:
+        """Sums over rows of weights and of weighted feature values, and terms of the loss.
+
+        Rows of queries whose labels are all equal do not count.
+        """
+        total = self.block.X.T @ self.row_weights
+        if not np.isfinite(total).all():
+            self.block.check_finite()
+        terms = float(self.weights @ self.loss.terms)
+        return float(self.row_weights.sum()), np.asarray(total), terms
+
+    def squares(self, mean: np.ndarray) -> np.ndarray:
+        """Weighted sum over rows of squared distances from the mean."""
+        X, rows = self.block.X, self.row_weights
+        if not self.block.is_sparse:
+            return np.asarray(rows @ (X - mean) ** 2)
+        stored = X.copy()
+        stored.data = (stored.data - mean[stored.indices]) ** 2
+        present = X.copy()
+        present.data = np.ones(len(present.data))
+        return np.asarray(stored.T @ rows + (rows.sum() - present.T @ rows) * mean**2)
+
+    def telling(self) -> np.ndarray:
+        """Places, among all queries, of those that count."""
+        return self.block.first_query + np.flatnonzero((self.loss.terms > 0) & (self.weights > 0))
+
+    def slope(self, weights: Weights, queries: np.ndarray | None = None) -> tuple[Any, ...]:
+        """Loss, and its gradient by each of the weights.
+
+        ``queries``, in ascending order among all queries, are those that count; by default all.
+        """
+        X, local, score_ptr = self.block.X, None, None
+        if queries is not None:
+            among = slice(*np.searchsorted(queries, [self.block.first_query, self.last_query]))
+            local = queries[among] - self.block.first_query
+            rows, score_ptr = _rows_of(local, self.block.query_ptr)
+            X = X[rows]
+        if len(weights) == 1:
+            scores = np.asarray(X @ weights[0], dtype=np.float64)
+            loss, dz = self.loss(scores, self.weights, local, score_ptr)
+            return loss, np.asarray(X.T @ dz)
+        inner, bias, outer = weights
+        activate, derivative = self.activation
+        hidden = activate(np.asarray(X @ inner) + bias)
+        loss, dz = self.loss(hidden @ outer, self.weights, local, score_ptr)
+        back = derivative(hidden)
+        back *= outer
+        back *= dz[:, None]
+        return loss, np.asarray(X.T @ back), back.sum(axis=0), dz @ hidden
+
+
+def _rows_of(queries: np.ndarray, query_ptr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of some queries, and where each one's begin among them."""
+    starts, lengths = query_ptr[queries], query_ptr[queries + 1] - query_ptr[queries]
+    score_ptr = np.concatenate([[0], np.cumsum(lengths)])
+    return np.arange(score_ptr[-1]) + np.repeat(starts - score_ptr[:-1], lengths), score_ptr
+
+
+class HeldOut:
+    """Statistic: sums over queries of a measure of the rankings by a model."""
+
+    title = "Validation"
+
+    def __init__(
+        self, block: Block, measure: Measure, convention: Convention | str, activation: str
+    ) -> None:
+        self.block = block
+        self.measure = measure.prepare(block.y, block.query_ptr, convention)
+        self.average_ties = get_convention(convention).averages_ties()
+        self.activation = activation
+
+    def sums(self, weights: Weights) -> tuple[int, float]:
+        """Queries, and the sum of their values."""
+        scores = np.asarray(score_rows(self.block.X, weights, self.activation), dtype=np.float64)
+        if not np.isfinite(scores).all():
+            self.block.check_finite()
+        ranking = Ranking.of(scores, self.block.query_ptr, average_ties=self.average_ties)
+        values = self.measure.per_query(ranking)
+        return len(values), float(values.sum())
+
+
+class PlainSteps:
+    """Steps against the gradient, of a fixed rate."""
+
+    def __init__(self, weights: Weights, rate: float) -> None:
+        self.weights, self.rate = weights, rate
+
+    def step(self, gradients: Weights) -> None:
+        """Update the weights in place."""
+        for weight, gradient in zip(self.weights, gradients, strict=True):
+            weight -= self.rate * gradient
+
+
+class AdamSteps:
+    """Steps of like size for all weights, whatever the size of their gradients.
+
+    References
+    ----------
+    Kingma and Ba, Adam: a method for stochastic optimization, ICLR 2015.
+    """
+
+    def __init__(self, weights: Weights, rate: float) -> None:
+        self.weights, self.rate = weights, rate
+        self.means = [np.zeros_like(weight) for weight in weights]
+        self.squares = [np.zeros_like(weight) for weight in weights]
+        self.n_steps = 0
+
+    def step(self, gradients: Weights) -> None:
+        """Update the weights in place."""
+        self.n_steps += 1
+        fade, fade_squares = 0.9, 0.999  # the paper's
+        # Both averages begin with 0, which this makes up for.
+        rate = self.rate * np.sqrt(1 - fade_squares**self.n_steps) / (1 - fade**self.n_steps)
+        parts = zip(self.weights, gradients, self.means, self.squares, strict=True)
+        for weight, gradient, mean, square in parts:
+            mean += (1 - fade) * (gradient - mean)
+            square += (1 - fade_squares) * (gradient**2 - square)
+            weight -= rate * mean / (np.sqrt(square) + 1e-8)
+
+
+STEPS: dict[str, type[PlainSteps] | type[AdamSteps]] = {"sgd": PlainSteps, "adam": AdamSteps}

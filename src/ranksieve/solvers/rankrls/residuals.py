@@ -1,0 +1,381 @@
+"""Statistics: leave-query-out residuals of pairwise least squares, as features come and go.
+
+:class:`LeaveQueryOut` keeps what it needs of each feature; :class:`ReplayedLeaveQueryOut` makes it
+anew from the data each time. Both answer the same calls.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ranksieve._kernels.leave_query_out import (
+    add_removal_errors,
+    all_errors,
+    begin_sums,
+    change_model,
+    column_of,
+    pass_over,
+    predict_left_out,
+    replay_columns,
+    replay_errors,
+)
+from ranksieve.data import Block
+from ranksieve.metrics import Convention, Measure
+from ranksieve.metrics.ranking import ColumnSums
+from ranksieve.solvers.rankrls.rotation import CenteredRows, centered_rows
+
+_SCORES = 2**18  # predictions at a time: 2 MB, which the caches near a core hold
+_MORE_COLUMNS = 8  # to make room for at a time
+_DTYPES = {"float64": np.float64, "float32": np.float32}
+
+
+class Change(NamedTuple):
+    """A feature that enters or leaves the model, and what its rows need to know.
+
+    Attributes
+    ----------
+    feature : int
+    model : int array
+        Features in the model before the change.
+    weights : array
+        Of regressing the feature on these.
+    inverse, d : float
+        1 / c and d of the feature.
+    t : array of shape (features,)
+        How far each feature's column of C follows that of the feature.
+    """
+
+    feature: int
+    model: np.ndarray
+    weights: np.ndarray
+    inverse: float
+    d: float
+    t: np.ndarray
+
+
+Errors = tuple[np.ndarray, float, float]  # after each feature; of the model, and of its square
+
+
+class _Residuals:
+    """What both statistics keep: residuals of labels, and columns of the features in the model."""
+
+    title = "Leave-query-out"
+
+    rows: CenteredRows
+    y: np.ndarray
+    query_ptr: np.ndarray
+
+    def n_queries(self) -> int:
+        """Queries with two documents or more."""
+        return len(self.query_ptr) - 1
+
+    def _begin(self, lam: float) -> None:
+        self.lam = lam
+        self.a, self.p = self.y / lam, self.y.copy()
+        self.facts = np.zeros((len(self.query_ptr) - 1, 7))
+        if len(self.y):
+            self.facts[:, 6] = np.add.reduceat(self.p**2, self.query_ptr[:-1])
+
+    def removals(self, model: np.ndarray, inner: np.ndarray, xy: np.ndarray) -> np.ndarray:
+        """Errors after taking out each feature of the model, given products of all rows."""
+        columns = np.column_stack([self.rows.column(feature) for feature in model.tolist()])
+        errors = np.zeros(len(model))
+        add_removal_errors(columns, self.p, self.y, self.query_ptr, inner, xy, errors)
+        return errors
+
+    def _change(self, change: Change, u: np.ndarray, g: np.ndarray) -> None:
+        change_model(u, g, self.a, self.p, self.query_ptr, change.inverse, change.d, self.facts)
+
+    def _error(self) -> tuple[float, float]:
+        """Error of the model: sum over queries, and of its square."""
+        errors = self.facts[:, 6]
+        return float(errors.sum()), float(errors @ errors)
+
+
+class LeaveQueryOut(_Residuals):
+    """Statistic: keeps the leave-query-out residuals of all features, and sums of each query.
+
+    Parameters
+    ----------
+    block : Block
+    dtype : str
+        How columns are stored; sums are float64.
+    rotate : bool
+        Whether to replace queries of more documents than there are features by fewer rows, which
+        squared errors cannot tell from them.
+    """
+
+    def __init__(self, block: Block, dtype: str = "float64", rotate: bool = True) -> None:
+        self.rows = centered_rows(block, rotate=rotate)
+        self.y, self.query_ptr = self.rows.y, self.rows.query_ptr
+        self.U = self.rows.matrix(_DTYPES[dtype])
+        self.fresh = True
+
+    def gram(self) -> tuple[np.ndarray, np.ndarray, float]:
+        """Products of centered features (features, features), with labels, and of labels."""
+        if not self.fresh:
+            self.rows.fill(self.U)
+            self.fresh = True
+        X = self.U.astype(np.float64, copy=False)
+        return X.T @ X, X.T @ self.y, float(self.y @ self.y)
+
+    def begin(self, lam: float, inverse: np.ndarray, d: np.ndarray) -> Errors:
+        """Start from the empty model; errors after each feature, and of the model.
+
+        ``inverse`` and ``d`` are 1 / c and d of all features.
+        """
+        if not self.fresh:
+            self.rows.fill(self.U)
+        self.fresh = False
+        self._begin(lam)
+        self.places: dict[int, int] = {}  # of the features that were in the model
+        self.columns = np.empty((0, len(self.y)))
+        n_queries, (n_rows, n_features) = len(self.query_ptr) - 1, self.U.shape
+        # Changes that wait until they are written to U. More of them save writing, but are read in
+        # each round: rows / capacity + capacity / 2 is least here, for queries of so many rows.
+        capacity = max(1, round(np.sqrt(2 * n_rows / max(1, n_queries))))
+        self.sums = np.empty((n_queries, 4, n_features))
+        self.pending_u = np.empty((n_rows, capacity))
+        self.pending_r = np.empty((n_queries, capacity, n_features), dtype=self.U.dtype)
+        self.n_pending = 0
+        begin_sums(self.U, self.y, self.query_ptr, lam, self.sums)
+        return self._errors_from_sums(inverse, d)
+
+    def _errors_from_sums(self, inverse: np.ndarray, d: np.ndarray) -> Errors:
+        errors = np.zeros(self.U.shape[1])
+        all_errors(self.sums, self.facts[:, 6], inverse, d, errors)
+        return errors, *self._error()
+
+    def change(self, change: Change, inverse: np.ndarray, d: np.ndarray) -> Errors:
+        """Change the model; errors after each possible next feature, and of the model.
+
+        ``inverse`` and ``d`` are those of all features after the change.
+        """
+        pending = self.pending_u, self.pending_r, self.n_pending
+        u, g = np.empty(len(self.y)), self._residual(change)
+        column_of(self.U, change.feature, self.query_ptr, *pending, u)
+        self._change(change, u, g)
+        settle = self.n_pending == self.pending_u.shape[1]
+        errors = np.zeros(self.U.shape[1])
+        pass_over(
+            self.U,
+            self.query_ptr,
+            *pending,
+            settle,
+            u,
+            g,
+            self.facts,
+            change.d,
+            change.t,
+            inverse,
+            d,
+            self.sums,
+            errors,
+        )
+        self.n_pending = 1 if settle else self.n_pending + 1
+        return errors, *self._error()
+
+    def _residual(self, change: Change) -> np.ndarray:
+        """Column of C: what is left of the feature after regressing it on the model, / lambda."""
+        place = self.places.setdefault(change.feature, len(self.places))
+        if place == len(self.columns):
+            more = np.empty((_MORE_COLUMNS, len(self.y)))
+            self.columns = np.concatenate([self.columns, more])
+        if place == len(self.places) - 1:
+            self.columns[place] = self.rows.column(change.feature)
+        weights = np.zeros(len(self.places))
+        weights[[self.places[feature] for feature in change.model.tolist()]] = change.weights
+        return (self.columns[place] - weights @ self.columns[: len(weights)]) / self.lam
+
+
+class MeasuredLeaveQueryOut(LeaveQueryOut):
+    """Statistic: errors are those of a measure of the leave-query-out predictions.
+
+    Parameters
+    ----------
+    block : Block
+    dtype : str
+        How columns are stored.
+    measure, convention, average_ties
+        As of :class:`ranksieve.sums.importance.Importance`.
+    """
+
+    def __init__(
+        self,
+        block: Block,
+        dtype: str,
+        measure: Measure,
+        convention: Convention | str,
+        average_ties: bool,
+    ) -> None:
+        super().__init__(block, dtype, rotate=False)
+        # Queries of one document are left out: no feature can change how they are ranked.
+        self.labels = np.asarray(block.y)[self.rows.kept]
+        self.prepared = measure.prepare(self.labels, self.query_ptr, convention)
+        self.average_ties = average_ties
+        self.sign = -1.0 if measure.greater_is_better else 1.0
+
+    def begin(self, lam: float, inverse: np.ndarray, d: np.ndarray) -> Errors:
+        """Start from the empty model; as :meth:`LeaveQueryOut.begin`."""
+        super().begin(lam, inverse, d)
+        return self._measured(inverse, d)
+
+    def change(self, change: Change, inverse: np.ndarray, d: np.ndarray) -> Errors:
+        """Change the model; as :meth:`LeaveQueryOut.change`."""
+        super().change(change, inverse, d)
+        return self._measured(inverse, d)
+
+    def _measured(self, inverse: np.ndarray, d: np.ndarray) -> Errors:
+        n_queries, n_columns = len(self.query_ptr) - 1, self.U.shape[1] + 1
+        sums = ColumnSums(n_columns)
+        known = self.y - self.p
+        first = 0
+        while first < n_queries:
+            end = self.query_ptr[first] + _SCORES // n_columns
+            last = max(first + 1, int(np.searchsorted(self.query_ptr, end, side="right")) - 1)
+            rows = slice(self.query_ptr[first], self.query_ptr[last])
+            predicted = np.empty((rows.stop - rows.start, n_columns))
+            predict_left_out(
+                self.U,
+                first,
+                last,
+                self.query_ptr,
+                self.pending_u,
+                self.pending_r,
+                self.n_pending,
+                known,
+                self.sums,
+                inverse,
+                d,
+                predicted,
+            )
+            pointer = self.query_ptr[first : last + 1] - rows.start
+            self.prepared.add_columns(
+                predicted,
+                pointer,
+                self.average_ties,
+                sums,
+                first_query=first,
+                first_row=rows.start,
+            )
+            first = last
+        errors = self.sign * sums.values[0]
+        return errors[:-1], float(errors[-1]), float(sums.squares[0, -1])
+
+
+class ReplayedLeaveQueryOut(_Residuals):
+    """Statistic: keeps the changes of the model alone, and makes the rest anew from the data.
+
+    For data that fits once but not twice; and to look at some of the features only.
+
+    Parameters
+    ----------
+    block : Block
+    """
+
+    def __init__(self, block: Block) -> None:
+        self.rows = CenteredRows(block)
+        self.y, self.query_ptr = self.rows.y, self.rows.query_ptr
+
+    def gram(self) -> tuple[np.ndarray, np.ndarray, float]:
+        """Products of centered features (features, features), with labels, and of labels."""
+        n_features = self.rows.n_features
+        xx, xy = np.zeros((n_features, n_features)), np.zeros(n_features)
+        for piece in self.rows.pieces():
+            xx += piece.X.T @ piece.X
+            xy += piece.X.T @ self.y[piece.rows]
+        return xx, xy, float(self.y @ self.y)
+
+    def spread(self) -> np.ndarray:
+        """Sum of squares of each centered feature: 0 if it is constant within every query."""
+        return sum(
+            ((piece.X**2).sum(axis=0) for piece in self.rows.pieces()),
+            np.zeros(self.rows.n_features),
+        )
+
+    def products(
+        self, features: np.ndarray, model: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Products of some features with those of the model, with themselves and with labels."""
+        n = len(features)
+        with_model = np.zeros((len(model), n))
+        own, with_labels = np.zeros((2, n))
+        for piece in self.rows.pieces(np.concatenate([features, model])):
+            X = piece.X[:, :n]
+            with_model += piece.X[:, n:].T @ X
+            own += (X**2).sum(axis=0)
+            with_labels += self.y[piece.rows] @ X
+        return with_model, own, with_labels
+
+    def start(self, lam: float) -> tuple[float, float]:
+        """Start from the empty model; its error."""
+        self._begin(lam)
+        self.history_u = np.empty((0, len(self.y)))
+        self.history_g = np.empty((0, len(self.y)))
+        self.gammas = np.empty((0, len(self.query_ptr) - 1))
+        self.n_changes = 0
+        return self._error()
+
+    def enter(self, change: Change, history: np.ndarray) -> tuple[float, float]:
+        """Change the model; its error. ``history`` (changes,) is t of the feature so far."""
+        column, place = self.rows.column(change.feature), self.n_changes
+        u = self._replayed(column, history)
+        g = column / self.lam - history @ self.history_g[:place]
+        self._change(change, u, g)
+        if place == len(self.gammas):
+            for name in ("history_u", "history_g", "gammas"):
+                old = getattr(self, name)
+                more = np.empty((_MORE_COLUMNS, old.shape[1]))
+                setattr(self, name, np.concatenate([old, more]))
+        self.history_u[place], self.history_g[place] = u, g
+        self.gammas[place] = self.facts[:, 0]
+        self.n_changes += 1
+        return self._error()
+
+    def _replayed(self, column: np.ndarray, history: np.ndarray) -> np.ndarray:
+        """Column of U of one feature, given its centered values."""
+        u = np.empty((len(column), 1))
+        s = slice(0, self.n_changes)
+        replay_columns(
+            column[:, None],
+            self.query_ptr,
+            self.history_u[s],
+            self.history_g[s],
+            self.gammas[s],
+            np.ascontiguousarray(history[:, None]),
+            self.lam,
+            u,
+        )
+        return u[:, 0]
+
+    def errors(
+        self, features: np.ndarray | None, history: np.ndarray, inverse: np.ndarray, d: np.ndarray
+    ) -> np.ndarray:
+        """Errors after adding each of some features, or of all.
+
+        ``history`` (changes, features) are their t of each change so far; ``inverse`` and ``d``
+        are theirs now.
+        """
+        errors = np.zeros(history.shape[1])
+        s = slice(0, self.n_changes)
+        for piece in self.rows.pieces(features):
+            if len(piece.X) == 0:
+                continue
+            pointer = self.query_ptr[piece.queries.start : piece.queries.stop + 1]
+            replay_errors(
+                piece.X,
+                pointer - pointer[0],
+                np.ascontiguousarray(self.history_u[s, piece.rows]),
+                np.ascontiguousarray(self.history_g[s, piece.rows]),
+                np.ascontiguousarray(self.gammas[s, piece.queries]),
+                history,
+                self.a[piece.rows],
+                self.p[piece.rows],
+                self.lam,
+                inverse,
+                d,
+                errors,
+            )
+        return errors

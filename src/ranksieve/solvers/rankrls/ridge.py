@@ -1,0 +1,128 @@
+"""Pairwise least squares on all features: products, and queries left out, for many lambdas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from ranksieve.data import Block
+from ranksieve.metrics import Convention, Measure
+from ranksieve.metrics.ranking import ColumnSums
+from ranksieve.solvers.rankrls.rotation import CenteredRows
+from ranksieve.sums.importance import wanted_queries
+
+
+class Ridge(NamedTuple):
+    """Models for several regularizations, from one decomposition of the products of features.
+
+    Attributes
+    ----------
+    vectors : array of shape (features, features)
+        Eigenvectors of X'X, as columns.
+    values : array of shape (features,)
+        Eigenvalues.
+    lams : array
+        Regularizations.
+    coefs : array of shape (lams, features)
+        Weights.
+    """
+
+    vectors: np.ndarray
+    values: np.ndarray
+    lams: np.ndarray
+    coefs: np.ndarray
+
+
+def decompose(xx: np.ndarray, xy: np.ndarray, lams: np.ndarray) -> Ridge:
+    r"""Models for all regularizations: :math:`(X'X + \lambda I)^{-1} X'y`."""
+    values, vectors = np.linalg.eigh(xx)
+    values = np.maximum(values, 0.0)
+    turned = vectors.T @ xy
+    coefs = (turned / (values + np.asarray(lams)[:, None])) @ vectors.T
+    return Ridge(vectors, values, np.asarray(lams, dtype=float), coefs)
+
+
+class RidgeRows:
+    """Statistic: products of centered rows, and residuals of queries that are left out.
+
+    Parameters
+    ----------
+    block : Block
+    query_weights : array of shape (queries of all blocks,), optional
+    """
+
+    title = "RankRLS"
+
+    def __init__(self, block: Block, query_weights: np.ndarray | None = None) -> None:
+        self.block = block
+        self.rows = CenteredRows(block)
+        lengths = np.diff(block.query_ptr)
+        weights = np.ones(len(lengths))
+        if query_weights is not None:
+            weights = wanted_queries(block, query_weights)
+        self.weights = weights[lengths > 1]
+        self.scale = np.repeat(np.sqrt(self.weights), lengths[lengths > 1])
+
+    def gram(self) -> tuple[np.ndarray, np.ndarray]:
+        """Products of features (features, features), and with labels."""
+        n = self.rows.n_features
+        xx, xy = np.zeros((n, n)), np.zeros(n)
+        for piece in self.rows.pieces():
+            X = piece.X * self.scale[piece.rows, None]
+            xx += X.T @ X
+            xy += X.T @ (self.rows.y[piece.rows] * self.scale[piece.rows])
+        return xx, xy
+
+    def errors(self, ridge: Ridge) -> tuple[int, np.ndarray, np.ndarray]:
+        """Queries with two documents or more; sums of their errors, and of squares, by lambda."""
+        sums, squares = np.zeros((2, len(ridge.lams)))
+        for query, (_, left) in enumerate(self._left_out(ridge)):
+            error = self.weights[query] * (left**2).sum(axis=1)
+            sums += error
+            squares += error**2
+        return len(self.weights), sums, squares
+
+    def measured(
+        self, ridge: Ridge, measure: Measure, convention: Convention | str, average_ties: bool
+    ) -> tuple[int, np.ndarray, np.ndarray]:
+        """The same of a measure of the predictions for queries that are left out."""
+        rows = self.rows
+        predicted = np.empty((len(rows.y), len(ridge.lams)))
+        for own, left in self._left_out(ridge):
+            predicted[own] = (rows.y[own] - left).T
+        labels = np.asarray(self.block.y)[rows.kept]
+        prepared = measure.prepare(labels, rows.query_ptr, convention)
+        sums = ColumnSums(len(ridge.lams))
+        prepared.add_columns(predicted, rows.query_ptr, average_ties, sums)
+        return len(self.weights), sums.values[0], sums.squares[0]
+
+    def _left_out(self, ridge: Ridge) -> Iterator[tuple[slice, np.ndarray]]:
+        """Rows of each query, and its residuals without it (lams, rows)."""
+        inverse = 1.0 / (ridge.values + ridge.lams[:, None])
+        pointer = self.rows.query_ptr
+        for piece in self.rows.pieces():
+            turned = piece.X @ ridge.vectors
+            residuals = self.rows.y[piece.rows, None] - piece.X @ ridge.coefs.T
+            for query in range(piece.queries.start, piece.queries.stop):
+                rows = slice(int(pointer[query]), int(pointer[query + 1]))
+                own = slice(rows.start - piece.rows.start, rows.stop - piece.rows.start)
+                weight = self.weights[query]
+                yield rows, _without(turned[own], residuals[own].T, inverse, weight)
+
+
+def _without(Z: np.ndarray, residual: np.ndarray, inverse: np.ndarray, weight: float) -> np.ndarray:
+    """Residuals (lams, rows) of a query's rows Z by models that were trained without them.
+
+    Residuals by the model of all rows are those times I - w Z D Z', with D = ``inverse`` of a
+    lambda; what is inverted has as many rows as the query, or as there are features if these are
+    fewer.
+    """
+    n_rows, n_features = Z.shape
+    if n_rows <= n_features:
+        inner = np.eye(n_rows) - weight * (Z * inverse[:, None, :]) @ Z.T
+        return np.linalg.solve(inner, residual[:, :, None])[:, :, 0]
+    inner = -weight * Z.T @ Z + np.eye(n_features) / inverse[:, None, :]
+    moved = np.linalg.solve(inner, (residual @ Z)[:, :, None])[:, :, 0]
+    return residual + weight * moved @ Z.T

@@ -1,0 +1,116 @@
+"""Rows of a block for squared loss: centered within queries, and as few as can be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ranksieve._kernels.centering import center_column, center_queries
+from ranksieve.data import Block
+from ranksieve.sums.importance import chunks
+
+# A query is rotated if that leaves at most this share of its rows: below it, a round saves more
+# than the rotation costs within some ten rounds.
+_WORTH = 0.7
+_PIECE = 2**18  # numbers
+
+
+def centered_rows(block: Block, *, rotate: bool) -> CenteredRows | RotatedRows:
+    """Rows of the queries with two documents or more, less each query's mean."""
+    lengths, width = np.diff(block.query_ptr), block.X.shape[1] + 1
+    if rotate and np.any(lengths * _WORTH > width):
+        return RotatedRows(block, width)
+    return CenteredRows(block)
+
+
+class Piece(NamedTuple):
+    """Centered rows of some queries."""
+
+    X: np.ndarray
+    rows: slice
+    queries: slice
+
+
+class CenteredRows:
+    """Rows of a block, centered when they are asked for.
+
+    Attributes
+    ----------
+    y : array
+        Centered labels.
+    query_ptr : int array
+        Rows of each query.
+    """
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self.n_features = block.X.shape[1]
+        lengths = np.diff(block.query_ptr)
+        self.kept = np.repeat(lengths > 1, lengths)
+        self.query_ptr = np.concatenate([[0], np.cumsum(lengths[lengths > 1])])
+        self.y = np.empty(int(self.kept.sum()))
+        center_column(np.asarray(block.y)[:, None], 0, block.query_ptr, self.y)
+
+    def matrix(self, dtype: Any) -> np.ndarray:
+        """All rows, as an array of their own."""
+        X = np.empty((len(self.y), self.block.X.shape[1]), dtype=dtype)
+        self.fill(X)
+        return X
+
+    def fill(self, X: np.ndarray) -> None:
+        """Write all rows into an array."""
+        for piece in self.pieces():
+            X[piece.rows] = piece.X
+
+    def pieces(self, features: np.ndarray | None = None) -> Iterator[Piece]:
+        """All rows, of all features or of some, a few queries at a time."""
+        end, n_seen = 0, 0
+        for chunk in chunks(self.block, most=_PIECE):
+            X = chunk.X if features is None else chunk.X[:, features]
+            X, labels = np.ascontiguousarray(X), self.block.y[chunk.rows]
+            part = np.empty(X.shape)
+            center_queries(X, labels, chunk.query_ptr, part, np.empty(len(X)))
+            if not np.isfinite(part.sum()):
+                self.block.check_finite()
+            kept, n_kept = part[self.kept[chunk.rows]], int(np.sum(np.diff(chunk.query_ptr) > 1))
+            queries = slice(n_seen, n_seen + n_kept)
+            yield Piece(kept, slice(end, end + len(kept)), queries)
+            end, n_seen = end + len(kept), n_seen + n_kept
+
+    def column(self, feature: int) -> np.ndarray:
+        """One centered feature."""
+        X = self.block.X[:, [feature]].toarray() if self.block.is_sparse else self.block.X
+        column = np.empty(int(self.kept.sum()))
+        center_column(X, 0 if self.block.is_sparse else feature, self.block.query_ptr, column)
+        return column
+
+
+class RotatedRows(CenteredRows):
+    r"""Rows of a block of which long queries are rotated.
+
+    Squared loss of a query's rows :math:`[X_Q, y_Q] = Q R` is that of the rows of R, as Q is
+    orthogonal; R has as many rows as there are features and labels.
+    """
+
+    def __init__(self, block: Block, width: int) -> None:
+        super().__init__(block)
+        parts: list[np.ndarray] = []
+        for piece in super().pieces():
+            starts = self.query_ptr[piece.queries.start : piece.queries.stop + 1] - piece.rows.start
+            rows = np.column_stack([piece.X, self.y[piece.rows]])
+            for own in np.split(rows, starts[1:-1]):
+                is_long = len(own) * _WORTH > width
+                parts.append(np.asarray(np.linalg.qr(own, mode="r")) if is_long else own)
+        self.query_ptr = np.concatenate([[0], np.cumsum([len(part) for part in parts])])
+        joined = np.concatenate(parts)
+        self.X, self.y = joined[:, :-1], joined[:, -1].copy()
+
+    def fill(self, X: np.ndarray) -> None:
+        """Write all rows into an array."""
+        X[:] = self.X
+
+    def column(self, feature: int) -> np.ndarray:
+        """One feature."""
+        return self.X[:, feature].copy()

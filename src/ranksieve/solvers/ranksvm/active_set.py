@@ -1,0 +1,108 @@
+"""Statistic: the squared hinge loss where only a few features have weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ranksieve._kernels.curvature import curve_columns
+from ranksieve.data import Block
+from ranksieve.solvers.ranksvm.losses import SquaredHinge, float_parts
+from ranksieve.sums.importance import chunks
+
+_CHUNK = 2**18  # numbers: 2 MB, which the caches near a core hold
+
+
+class Columns(SquaredHinge):
+    """Statistic: half of the sum of squared violations, by the weights of some columns.
+
+    Parameters
+    ----------
+    block : Block
+    query_weights : array of shape (all queries,) or None
+    """
+
+    def __init__(self, block: Block, query_weights: np.ndarray | None = None) -> None:
+        super().__init__(block, query_weights)
+        self.block = block
+        self.focus(np.zeros(0, dtype=np.intp), True, np.zeros(0))
+
+    def focus(self, columns: np.ndarray, keep: bool, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """Give weights to some columns, which may be kept in memory; loss and gradient at ``w``."""
+        self.columns, self.kept = columns, None
+        self.kept = self._taken() if keep else None
+        return self.look(w)
+
+    def slopes(self) -> np.ndarray:
+        """Gradient by the weights of all features at the last place."""
+        return sum(part.T @ self.slope[rows] for rows, part in float_parts(self.block.X))
+
+    def varying(self) -> np.ndarray:
+        """Number of queries with pairs in which each feature is not constant."""
+        count = np.zeros(self.block.X.shape[1], dtype=np.int64)
+        for part in chunks(self.block):
+            starts = part.query_ptr[:-1]
+            differ = np.minimum.reduceat(part.X, starts) < np.maximum.reduceat(part.X, starts)
+            count += differ[self.n_levels[part.queries] > 1].sum(axis=0)
+        return count
+
+    def try_step(self, step: np.ndarray) -> float:
+        """Choose a direction; loss at its end."""
+        self.aim(step)
+        return self._loss()
+
+    def try_along(self, t: float) -> float:
+        """Loss ``t`` steps along the direction."""
+        self.along(t)
+        return self._loss()
+
+    def aim_at(self, feature: int, weight: float, sign: float) -> tuple[float, float]:
+        """Choose the direction to the model of one feature, which has ``weight``, or away from it.
+
+        The sign is 1 or -1. First and second derivative along it, where it begins.
+        """
+        column = self.block.X[:, [feature]]
+        values = column.toarray()[:, 0] if sparse.issparse(column) else column[:, 0]
+        lengths = np.diff(self.query_ptr)
+        means = np.add.reduceat(values.astype(np.float64), self.query_ptr[:-1]) / lengths
+        self.origin = self.z
+        self.step = sign * (weight * (values - np.repeat(means, lengths)) - self.z)
+        return float(self.slope @ self.step), self.bend()
+
+    def look_along(self, t: float) -> tuple[float, float]:
+        """First and second derivative along the direction, ``t`` steps from where it begins."""
+        return self.along(t), self.bend()
+
+    def hessian(self) -> np.ndarray:
+        """Second derivatives (columns, columns) at the last place."""
+        n = len(self.columns)
+        total = np.zeros((n, n))
+        X = self.kept if self.kept is not None else self._taken()
+        taken = replace(self.block, X=X)
+        for part in chunks(taken, most=max(_CHUNK, 4 * n * n)):
+            rows, queries = part.rows, part.queries
+            curved = np.empty(part.X.shape)
+            curve_columns(
+                part.X,
+                self.weights[rows],
+                self.degree[rows],
+                part.query_ptr,
+                self.levels[rows],
+                self.n_levels[queries],
+                self.order[rows],
+                self.reach[rows],
+                curved,
+            )
+            total += part.X.T @ curved
+        return total
+
+    def _taken(self) -> np.ndarray:
+        X: Any = self.block.X[:, self.columns]
+        return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+
+    def _parts(self) -> Iterator[tuple[slice, Any]]:
+        yield slice(None), self.kept if self.kept is not None else self._taken()

@@ -1,0 +1,102 @@
+"""The loss that sparse rankers share, as seen by those who minimize it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from ranksieve.data import DataError
+from ranksieve.engine import Source, Workers, engine_of
+from ranksieve.engine.memory import fits_in_memory
+from ranksieve.fitted import SCALE_FIRST
+from ranksieve.solvers.ranksvm.active_set import Columns
+from ranksieve.sums.importance import locating
+from ranksieve.threads import limit_blas_threads
+
+_BLOCK = 2**20  # bytes: asking a block costs as much as a quick method of a small one
+
+
+class MeanLoss:
+    r"""Mean over all pairs of the squared violation of the margin, at a place that moves.
+
+    .. math:: \frac1P \sum_{y_i > y_j} \max(0, 1 - w^T (x_i - x_j))^2
+
+    At first all weights are 0, and the loss is 1.
+
+    Parameters
+    ----------
+    source : RankingData or opened shards
+    workers : Workers
+        Of :class:`Columns`.
+
+    Attributes
+    ----------
+    n_features : int
+    varies : bool array of shape (features,)
+        False for features that are constant within every query that has pairs.
+    deviations : array of shape (features,)
+        Standard deviation of each feature around the mean of a query, documents weighted by the
+        number of their pairs; 1 for features that do not vary.
+    """
+
+    def __init__(self, source: Source, workers: Workers) -> None:
+        self.source, self.workers = source, workers
+        self.scale = 2.0 / workers.sum("totals")[0]  # the statistic has half of the sum
+        self.n_features = source.n_features
+        self.varies = workers.sum("varying") > 0
+        variances = workers.sum("diagonal") * self.scale / 4  # a pair counts in two documents
+        squares = variances[self.varies]
+        if not ((squares >= np.finfo(np.float64).tiny) & np.isfinite(squares)).all():
+            raise DataError(f"some features are too large or too small to multiply; {SCALE_FIRST}")
+        self.deviations = np.where(self.varies, np.sqrt(variances), 1.0)
+
+    def focus(self, columns: np.ndarray, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """Go to ``w``, weights of some features, all others being 0; loss and slopes by them."""
+        keep = fits_in_memory(self.source, 8 * self.source.n_rows * len(columns))
+        return self._scaled(self.workers.sum("focus", columns, keep, w))
+
+    def slopes(self) -> np.ndarray:
+        """Slopes by the weights of all features; 0 for those that tell nothing."""
+        return np.where(self.varies, self.scale * self.workers.sum("slopes"), 0.0)
+
+    def hessian(self) -> np.ndarray:
+        """Second derivatives by the weights that are in focus."""
+        return self.scale * self.workers.sum("hessian")
+
+    def aim(self, step: np.ndarray) -> float:
+        """Take a step of the weights in focus; loss there."""
+        return self.scale * self.workers.sum("try_step", step)
+
+    def go(self, t: float) -> float:
+        """Take ``t`` steps in the direction that was chosen last, from where it was; loss there."""
+        return self.scale * self.workers.sum("try_along", t)
+
+    def aim_at(self, feature: int, weight: float, sign: float) -> tuple[float, float]:
+        """Choose the direction to the model that has one weight, or (-1) away; both derivatives."""
+        slope, bend = self.workers.sum("aim_at", feature, weight, sign)
+        return self.scale * slope, self.scale * bend
+
+    def look_along(self, t: float) -> tuple[float, float]:
+        """Take ``t`` steps, as :meth:`go`; both derivatives along the direction."""
+        slope, bend = self.workers.sum("look_along", t)
+        return self.scale * slope, self.scale * bend
+
+    def arrive(self) -> tuple[float, np.ndarray]:
+        """Loss and slopes by the weights in focus."""
+        return self._scaled(self.workers.sum("arrive"))
+
+    def _scaled(self, sums: tuple[float, np.ndarray]) -> tuple[float, np.ndarray]:
+        return self.scale * sums[0], self.scale * sums[1]
+
+
+@contextmanager
+def mean_loss(source: Source) -> Iterator[MeanLoss]:
+    """The loss, whose statistics live beside the data inside a ``with`` block."""
+    with (
+        limit_blas_threads(1),  # between rounds, matrices are small
+        locating(source),
+        engine_of(source, _BLOCK).start(Columns) as workers,
+    ):
+        yield MeanLoss(source, workers)

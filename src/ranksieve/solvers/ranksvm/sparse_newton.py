@@ -1,0 +1,256 @@
+"""Newton steps for the squared hinge loss on pairs with a penalty that keeps weights at 0."""
+
+from __future__ import annotations
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from ranksieve.solvers.ranksvm.mean_loss import MeanLoss
+from ranksieve.solvers.ranksvm.penalties import Penalty, Weighted
+from ranksieve.solvers.ranksvm.quadratic import least_quadratic
+
+_FALL = 1e-4  # share of the expected decrease that a step has to reach
+_ROUNDING = 1e-13  # of the objective, which a step may seem to raise
+_SHORTEST = 2.0**-30
+_FIRST = 100  # features that may get weights at once
+
+
+class Minimum(NamedTuple):
+    """Weights that minimize an objective.
+
+    Attributes
+    ----------
+    coef : array of shape (features,)
+    objective : float
+        Mean squared violation of the margin, plus the penalty.
+    slopes : array of shape (features,)
+        Gradient of the mean squared violation.
+    nearness : array of shape (features,)
+        Of each slope to the bound up to which a weight stays at 0, as a share of it.
+    violation : float
+        Largest violation of a condition of optimality, as a share of the largest slope at 0, both
+        by the standard deviations of their features.
+    n_iter : int
+        Newton steps.
+    """
+
+    coef: np.ndarray
+    objective: float
+    slopes: np.ndarray
+    nearness: np.ndarray
+    violation: float
+    n_iter: int
+
+
+class SparseNewton:
+    r"""Minimizes the mean squared violation of the margin over all pairs, plus a penalty.
+
+    .. math:: \frac1P \sum_{y_i > y_j} \max(0, 1 - w^T (x_i - x_j))^2
+              + \sum_f g_f(|w_f|) + \tfrac12 |w|^T A |w|
+
+    with concave g. Each solution is the start of the next.
+
+    Parameters
+    ----------
+    loss : MeanLoss
+        Where all weights are 0.
+    screen : bool
+        Whether to leave out features that will not get a weight, and check so afterwards.
+
+    Attributes
+    ----------
+    coef, slopes : arrays of shape (features,)
+        Weights of the last solution, and gradient of the loss there.
+    steepest : float
+        Largest absolute slope at 0, by the standard deviation of its feature.
+
+    Notes
+    -----
+    A step minimizes the quadratic function that has the derivatives of the loss, with concave
+    functions replaced by their tangents; backtracking sees to it that the objective falls. Only
+    the columns of a working set are read for it: O(m k^2 + m log n) for m rows in queries of n
+    documents and k features of the set. To it belong features with weights and those whose slope
+    could reach its bound if it changes as fast as the bound does (the strong rule of Tibshirani et
+    al. 2012); when the steps end, one pass over all features finds what the rule has missed.
+
+    Since the loss is quadratic as long as the same pairs violate the margin, the last step is
+    exact.
+    """
+
+    def __init__(self, loss: MeanLoss, *, screen: bool = True) -> None:
+        self.loss, self.screen = loss, screen
+        self.coef, self.slopes = np.zeros(loss.n_features), loss.slopes()
+        self.steepest = float(np.max(np.abs(self.slopes) / loss.deviations))
+        self.bounds: np.ndarray | None = None
+
+    def move_to(self, coef: np.ndarray) -> None:
+        """Start the next solution from some weights."""
+        columns = np.flatnonzero(coef)
+        self.loss.focus(columns, coef[columns])
+        self.coef, self.slopes, self.bounds = coef.copy(), self.loss.slopes(), None
+
+    def curvature(self, feature: int) -> float:
+        """Second derivative of the loss by the weight of a feature, where all weights are 0."""
+        self.loss.focus(np.array([feature]), np.zeros(1))
+        return float(self.loss.hessian()[0, 0])
+
+    def solve(self, penalty: Penalty, tol: float = 1e-6, max_iter: int = 1000) -> Minimum:
+        """Minimize, starting from the last solution."""
+        coef, n_iter = self.coef, 0
+        limits = self._limits(tol)
+        working = self._promising(penalty)
+        while True:
+            part, objective, steps = self._descend(
+                working, coef[working], penalty.of(working), limits[working], max_iter - n_iter
+            )
+            coef = np.zeros(len(coef))
+            coef[working] = part
+            n_iter += steps
+            self.slopes = self.loss.slopes()
+            violation = penalty.violation(coef, self.slopes) / limits
+            missed = _largest(violation, 1.0, working)
+            if len(missed) == 0 or n_iter == max_iter:
+                break
+            working = np.union1d(working, missed)
+        self.coef, self.bounds = coef, penalty.bounds(coef)
+        worst = tol * float(violation.max())
+        if worst > tol:
+            _warn(n_iter, max_iter, worst, tol)
+        return Minimum(coef, objective, self.slopes, self._nearness(), worst, n_iter)
+
+    def solve_on(
+        self, columns: np.ndarray, penalty: Penalty, tol: float = 1e-6, max_iter: int = 1000
+    ) -> np.ndarray:
+        """Weights of some features that minimize, those of all others being 0."""
+        start = np.zeros(len(columns))
+        return self._descend(columns, start, penalty, self._limits(tol)[columns], max_iter)[0]
+
+    def _limits(self, tol: float) -> np.ndarray:
+        """How much each condition of optimality may be violated."""
+        return tol * (self.steepest or 1.0) * self.loss.deviations
+
+    def _promising(self, penalty: Penalty) -> np.ndarray:
+        """Features to begin with: those that have weights, or will have if slopes change so."""
+        if not self.screen:
+            return np.flatnonzero(self.loss.varies)
+        bounds = penalty.bounds(self.coef)
+        change = 0.0 if self.bounds is None else np.minimum(0.0, bounds - self.bounds)
+        support = np.flatnonzero(self.coef)
+        return np.union1d(support, _largest(np.abs(self.slopes) - bounds - change, 0.0, support))
+
+    def _nearness(self) -> np.ndarray:
+        """Slopes as a share of their bounds; where there is none, of the steepest."""
+        assert self.bounds is not None
+        size, positive = np.abs(self.slopes), self.bounds > 0
+        relative = size / self._limits(1.0)
+        return np.divide(size, self.bounds, out=relative, where=positive)
+
+    def _descend(
+        self,
+        columns: np.ndarray,
+        v: np.ndarray,
+        penalty: Penalty,
+        limits: np.ndarray,
+        max_iter: int,
+    ) -> tuple[np.ndarray, float, int]:
+        """Newton steps for the weights of some features: weights, objective, number of steps."""
+        loss, slopes = self.loss.focus(columns, v)
+        n_iter = 0
+        while True:
+            objective = loss + penalty.value(v)
+            wrong = penalty.violation(v, slopes) > limits
+            if n_iter == max_iter or not wrong.any():
+                break
+            H = self.loss.hessian()
+            there = None
+            if not wrong[v == 0].any():
+                there = self._bent_step(v, slopes, H, penalty, objective)
+            if there is None:
+                there = self._straight_step(v, slopes, H, penalty, objective, limits)
+            if there is None:
+                break
+            v = there
+            loss, slopes = self.loss.arrive()
+            n_iter += 1
+        return v, objective, n_iter
+
+    def _straight_step(
+        self,
+        v: np.ndarray,
+        slopes: np.ndarray,
+        H: np.ndarray,
+        penalty: Penalty,
+        objective: float,
+        limits: np.ndarray,
+    ) -> np.ndarray | None:
+        """Minimize with tangents in place of concave functions, and halve the step until it pays.
+
+        None if it never does, which is for rounding errors.
+        """
+        straight = Weighted(penalty.slopes(v), penalty.similarity)
+        best = least_quadratic(H, slopes - H @ v, straight, v, 0.1 * limits)
+        step = best - v
+        expected = slopes @ step + straight.value(best) - straight.value(v)
+        t, loss = 1.0, self.loss.aim(step)
+        while not _falls(loss + penalty.value(v + t * step), objective, t * expected):
+            t *= 0.5
+            loss = self.loss.go(t)
+            if t < _SHORTEST:
+                return None
+        return best if t == 1 else v + t * step
+
+    def _bent_step(
+        self,
+        v: np.ndarray,
+        slopes: np.ndarray,
+        H: np.ndarray,
+        penalty: Penalty,
+        objective: float,
+    ) -> np.ndarray | None:
+        """Newton step of the weights that are not 0, if concave functions bend, and if it pays.
+
+        Steps with tangents need many rounds to come close to where such functions are least.
+        """
+        face, bends = np.flatnonzero(v), penalty.curvatures(v)
+        if len(face) == 0 or not bends[face].any():
+            return None
+        gradient = (slopes + np.sign(v) * penalty.bounds(v))[face]
+        try:
+            root = np.linalg.cholesky(H[np.ix_(face, face)] + np.diag(bends[face]))
+        except np.linalg.LinAlgError:  # the least is not near
+            return None
+        step = np.zeros(len(v))
+        step[face] = -np.linalg.solve(root.T, np.linalg.solve(root, gradient))
+        there = v + step
+        if np.any(np.sign(there) != np.sign(v)):
+            return None
+        pays = _falls(self.loss.aim(step) + penalty.value(there), objective, gradient @ step[face])
+        if not pays:
+            self.loss.go(0.0)
+        return there if pays else None
+
+
+def _falls(now: float, before: float, expected: float) -> bool:
+    """Whether an objective has fallen by a share of what was expected, but for rounding errors."""
+    return now <= (1 + _ROUNDING) * before + _FALL * expected
+
+
+def _largest(values: np.ndarray, above: float, have: np.ndarray) -> np.ndarray:
+    """Features other than some, with the largest values above a number; ties by index."""
+    values = values.copy()
+    values[have] = -np.inf
+    found = np.flatnonzero(values > above)
+    most = max(_FIRST, 2 * len(have))
+    return found[np.argsort(-values[found], kind="stable")[:most]]
+
+
+def _warn(n_iter: int, max_iter: int, worst: float, tol: float) -> None:
+    warnings.warn(
+        f"stopped after {n_iter} Newton steps (max_iter={max_iter}) with conditions of optimality "
+        f"violated by {worst:.1e} (tol={tol})",
+        ConvergenceWarning,
+        stacklevel=3,
+    )

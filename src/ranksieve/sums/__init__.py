@@ -1,0 +1,1 @@
+"""Statistics: sums over queries that selectors and rankers ask an engine for."""

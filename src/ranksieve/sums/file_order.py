@@ -1,0 +1,100 @@
+"""Whether the order of the documents in the data tells about their labels.
+
+Many collections list relevant documents first. Where equal scores keep the order of the file, a
+model that cannot tell documents apart then ranks well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ranksieve.data import Block
+from ranksieve.engine import Source, engine_of
+from ranksieve.metrics import Convention, Measure, Ranking, parse_measure
+from ranksieve.significance import paired_t_test
+
+_LEVEL = 0.01
+_FEWEST = 10  # queries that can show anything
+
+
+@dataclass(frozen=True)
+class FileOrder:
+    """How well the documents of each query rank in the order of the data.
+
+    Attributes
+    ----------
+    value, by_chance : float
+        Mean over queries of the measure in this order, and of its expectation over all orders.
+    p_value : float
+        Of a paired one-sided t-test over queries; 1 if there are fewer than ten.
+    better_than_chance : bool
+        Whether it is below 0.01.
+    """
+
+    value: float
+    by_chance: float
+    p_value: float
+    better_than_chance: bool
+
+
+def file_order(source: Source, measure: str | Measure, convention: Convention | str) -> FileOrder:
+    """Compare the order of the documents with all others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ranksieve import RankingData
+    >>> from ranksieve.sums.file_order import file_order
+    >>> labels, qid = np.tile([2, 1, 0, 0], 10), np.repeat(np.arange(10), 4)
+    >>> found = file_order(RankingData(np.zeros((40, 1)), labels, qid), "mrr", "standard")
+    >>> found.value, round(found.by_chance, 4), found.better_than_chance
+    (1.0, 0.7222, True)
+    """
+    measure = parse_measure(measure)
+    with engine_of(source).start(_InOrder, measure, convention) as workers:
+        pieces = workers.collect("values")
+    in_order, by_chance = np.concatenate(pieces, axis=1)
+    return judged(in_order, by_chance, greater_is_better=measure.greater_is_better)
+
+
+def judged(
+    in_order: np.ndarray, by_chance: np.ndarray, *, greater_is_better: bool = True
+) -> FileOrder:
+    """Test the values of queries in the order of the data against those by chance."""
+    p_value = 1.0
+    if len(in_order) >= _FEWEST:
+        better: Literal["greater", "less"] = "greater" if greater_is_better else "less"
+        p_value = paired_t_test(in_order, by_chance, alternative=better).p_value
+    means = float(in_order.mean()), float(by_chance.mean())
+    return FileOrder(*means, p_value, p_value < _LEVEL)
+
+
+def order_values(
+    y: np.ndarray, query_ptr: np.ndarray, measure: Measure, convention: Convention | str
+) -> np.ndarray:
+    """Values of each query in the order of the data, and by chance: shape (2, queries)."""
+    prepared = measure.prepare(y, query_ptr, convention)
+    distinct, equal = -np.arange(len(y), dtype=np.float64), np.zeros(len(y))
+    return np.array(
+        [
+            prepared.per_query(Ranking.of(distinct, query_ptr, average_ties=False)),
+            prepared.per_query(Ranking.of(equal, query_ptr, average_ties=True)),
+        ]
+    )
+
+
+class _InOrder:
+    """Statistic: values of each query in the order of the data, and by chance."""
+
+    title = "File order"
+
+    def __init__(self, block: Block, measure: Measure, convention: Convention | str) -> None:
+        self.block = block
+        self.how = measure, convention
+
+    def values(self) -> np.ndarray:
+        """As of :func:`order_values`."""
+        return order_values(self.block.y, self.block.query_ptr, *self.how)

@@ -1,0 +1,181 @@
+"""Values of features by class of document: counts, moments, order statistics and tables.
+
+The grades of the labels are taken as unordered classes, over the rows of all queries together.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ranksieve._kernels.classes import add_digits, add_squares, add_table, add_totals
+from ranksieve.data import Block, DataError
+from ranksieve.engine import Source, Workers, engine_of
+from ranksieve.sums.importance import chunks, wanted_queries
+
+MOST_GRADES = 256
+
+
+class Grades:
+    """Statistic: which labels there are."""
+
+    title = "Labels"
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+
+    def distinct(self) -> np.ndarray:
+        """Labels in ascending order, each once."""
+        return np.unique(self.block.y)
+
+
+def grades_of(*sources: Source) -> np.ndarray:
+    """Labels of all sources in ascending order, each once: the classes of documents."""
+    found: list[np.ndarray] = []
+    for source in sources:
+        with engine_of(source).start(Grades) as workers:
+            found += workers.collect("distinct")
+    grades = np.unique(np.concatenate(found))
+    if len(grades) > MOST_GRADES:
+        raise DataError(
+            f"labels are taken as classes, but there are {len(grades)} different ones, more than "
+            f"{MOST_GRADES}; round them to grades first"
+        )
+    return grades
+
+
+class Classes:
+    """Statistic: values of features by class.
+
+    Parameters
+    ----------
+    block : Block
+    grades : array
+        Labels of the classes in ascending order, as :func:`grades_of` finds them.
+    queries : bool array of shape (queries of all blocks,), optional
+        The queries to look at.
+    """
+
+    title = "Classes"
+
+    def __init__(self, block: Block, grades: np.ndarray, queries: np.ndarray | None = None) -> None:
+        self.block = block
+        self.n_classes = len(grades)
+        self.classes = np.searchsorted(grades, block.y)
+        wanted = wanted_queries(block, queries)
+        self.classes[~np.repeat(wanted, np.diff(block.query_ptr))] = -1
+
+    def totals(self) -> tuple[np.ndarray, ...]:
+        """Counts and sums by class, smallest and largest values, and queries that tell."""
+        n_features = self.block.X.shape[1]
+        counts = np.zeros(self.n_classes, dtype=np.int64)
+        sums = np.zeros((self.n_classes, n_features))
+        low, high = np.full(n_features, np.inf), np.full(n_features, -np.inf)
+        varying = np.zeros(n_features, dtype=np.int64)
+        all_finite = True
+        for chunk in chunks(self.block):
+            all_finite &= add_totals(
+                chunk.X,
+                self.classes[chunk.rows],
+                chunk.query_ptr,
+                counts,
+                sums,
+                low,
+                high,
+                varying,
+            )
+        if not all_finite:
+            self.block.check_finite()
+        return counts, sums, low, high, varying
+
+    def squares(self, means: np.ndarray) -> np.ndarray:
+        """Sums of squared distances to ``means``, (classes, features)."""
+        squares = np.zeros(means.shape)
+        for chunk in chunks(self.block):
+            add_squares(chunk.X, self.classes[chunk.rows], means, squares)
+        return squares
+
+    def digits(self, shift: int, prefixes: np.ndarray) -> np.ndarray:
+        """Counts of the next byte below ``prefixes``; see :func:`order_statistics`."""
+        counts = np.zeros((*prefixes.shape, 256), dtype=np.int64)
+        for chunk in chunks(self.block):
+            add_digits(chunk.X, self.classes[chunk.rows], shift, prefixes, counts)
+        return counts
+
+    def table(self, edges: np.ndarray, n_edges: np.ndarray) -> np.ndarray:
+        """Rows by bin and class, (features, bins, classes)."""
+        table = np.zeros((len(edges), edges.shape[1] + 1, self.n_classes), dtype=np.int64)
+        for chunk in chunks(self.block):
+            add_table(chunk.X, self.classes[chunk.rows], edges, n_edges, table)
+        return table
+
+
+class Totals(NamedTuple):
+    """What :func:`totals` finds."""
+
+    counts: np.ndarray  # (classes,)
+    sums: np.ndarray  # (classes, features)
+    low: np.ndarray  # (features,)
+    high: np.ndarray
+    varies: np.ndarray  # (features,): not constant within every query
+
+
+def totals(workers: Workers) -> Totals:
+    """Counts and sums by class, and the range of each feature; ``workers`` of :class:`Classes`."""
+    counts, sums, low, high, varying = zip(*workers.collect("totals"), strict=True)
+    return Totals(
+        counts=np.sum(counts, axis=0),
+        sums=np.sum(sums, axis=0),
+        low=np.min(low, axis=0),
+        high=np.max(high, axis=0),
+        varies=np.sum(varying, axis=0) > 0,
+    )
+
+
+def order_statistics(workers: Workers, ranks: np.ndarray, n_features: int) -> np.ndarray:
+    """Values of given ranks within their class, exactly and without sorting.
+
+    Parameters
+    ----------
+    workers : Workers of :class:`Classes`
+    ranks : int array of shape (classes or 1, ranks)
+        0-based, ascending; in one row for all classes together, or in one row for each class.
+    n_features : int
+
+    Returns
+    -------
+    array of shape (classes or 1, features, ranks)
+
+    Notes
+    -----
+    A number is found byte by byte, from the highest: in each of eight rounds over the data, all
+    values that begin with what is known are counted by their next byte. So the result is the same
+    wherever the data lives, and only counts travel.
+    """
+    n_groups, n_ranks = ranks.shape
+    shape = (n_groups, n_features, n_ranks)
+    prefixes = np.zeros(shape, dtype=np.uint64)
+    left = np.broadcast_to(ranks[:, None, :], shape).copy()  # rank among those with the prefix
+    for shift in range(56, -8, -8):
+        counts = workers.sum("digits", shift, prefixes)
+        for target in range(1, n_ranks):  # counted at the first target with that prefix
+            same = prefixes[:, :, target] == prefixes[:, :, target - 1]
+            counts[:, :, target][same] = counts[:, :, target - 1][same]
+        below = np.cumsum(counts, axis=-1)
+        byte = np.minimum(255, np.sum(below <= left[..., None], axis=-1))
+        smaller = np.take_along_axis(below - counts, byte[..., None], axis=-1)[..., 0]
+        left -= smaller
+        prefixes = (prefixes << np.uint64(8)) | byte.astype(np.uint64)
+    return _from_keys(prefixes)
+
+
+def _from_keys(keys: np.ndarray) -> np.ndarray:
+    """Numbers from the unsigned integers that sort as they do."""
+    sign = np.uint64(1) << np.uint64(63)
+    return np.where(keys & sign, keys ^ sign, ~keys).view(np.float64)
+
+
+def start_classes(source: Source, grades: np.ndarray, queries: Any = None) -> Workers:
+    """Start :class:`Classes` on a source."""
+    return engine_of(source).start(Classes, grades, queries)

@@ -1,0 +1,125 @@
+"""Statistic: how well linear models rank held-out queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from ranksieve._kernels.scoring import score_models
+from ranksieve.data import Block
+from ranksieve.engine import Source, engine_of
+from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
+from ranksieve.metrics.ranking import ColumnSums
+from ranksieve.sums.importance import chunks, locating
+
+_CHUNK = 2**18  # scores: 2 MB, which the caches near a core hold
+
+
+class Validation:
+    """Statistic: sums over queries of a measure of rankings by linear models.
+
+    Parameters
+    ----------
+    block : Block
+    measure, convention, average_ties
+        As of :class:`ranksieve.sums.importance.Importance`.
+    """
+
+    title = "Validation"
+
+    def __init__(
+        self, block: Block, measure: Measure, convention: Convention | str, average_ties: bool
+    ) -> None:
+        self.block = block
+        self.prepared = measure.prepare(block.y, block.query_ptr, convention)
+        self.average_ties = average_ties
+
+    def sums(self, features: np.ndarray, coefs: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
+        """Queries, and sums over them of each model's value and of its square.
+
+        ``coefs`` (some features, models) are the weights of ``features``.
+        """
+        block = self.block
+        if block.is_sparse:  # the other columns need not become an array
+            block = replace(block, X=block.X[:, features])
+            features = np.arange(len(features))
+        n_models = coefs.shape[1]
+        sums = ColumnSums(n_models)
+        all_finite = True
+        for chunk in chunks(block, most=_CHUNK * block.X.shape[1] // n_models):
+            scores = np.empty((len(chunk.X), n_models))
+            score_models(chunk.X, features, coefs, scores)
+            all_finite &= self.prepared.add_columns(
+                scores,
+                chunk.query_ptr,
+                self.average_ties,
+                sums,
+                first_query=chunk.queries.start,
+                first_row=chunk.rows.start,
+            )
+        if not all_finite:
+            self.block.check_finite()
+        return len(block.query_ptr) - 1, sums.values[0], sums.squares[0]
+
+
+class ModelValues(NamedTuple):
+    """What some models reach on held-out queries."""
+
+    mean: np.ndarray  # (models,)
+    deviation: np.ndarray  # (models,): standard error of the mean, from its spread over queries
+
+
+def measure_models(
+    source: Source,
+    models: Iterable[tuple[np.ndarray, np.ndarray]],
+    measure: str | Measure = "map",
+    convention: str | Convention = "standard",
+    *,
+    ties: Literal["stable", "average"] | None = None,
+) -> list[ModelValues]:
+    """How well linear models rank the documents of each query.
+
+    Parameters
+    ----------
+    source : RankingData or opened shards
+    models : iterable of (features, coefs)
+        Groups of models: indices of the features they use, and an array (features, models) of
+        their weights.
+    measure, convention, ties
+        As in :func:`ranksieve.metrics.evaluate`.
+
+    Returns
+    -------
+    list of ModelValues
+        One for each group.
+
+    Notes
+    -----
+    O(m p (f + log n)) for m rows in queries of n documents and p models of f features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ranksieve import RankingData
+    >>> from ranksieve.sums.held_out import measure_models
+    >>> data = RankingData([[1.0, 9.0], [2.0, 5.0], [3.0, 7.0]], y=[0, 0, 1], qid=[4, 4, 4])
+    >>> coefs = np.array([[1.0, 0.0], [0.0, 1.0]])  # one model for each feature alone
+    >>> measure_models(data, [(np.array([0, 1]), coefs)], "mrr")[0].mean.tolist()
+    [1.0, 0.5]
+    """
+    found = []
+    parameters = parse_measure(measure), convention, get_convention(convention).averages_ties(ties)
+    with locating(source), engine_of(source).start(Validation, *parameters) as workers:
+        for features, coefs in models:
+            if not np.isin(features, np.arange(source.n_features)).all():  # kernels do not look
+                raise ValueError(
+                    f"models use features that are not in 0 to {source.n_features - 1}"
+                )
+            n, values, squares = workers.sum("sums", features, coefs)
+            mean = values / n
+            spread = np.maximum(0.0, squares / n - mean**2)
+            found.append(ModelValues(mean, np.sqrt(spread / max(1, n - 1))))
+    return found

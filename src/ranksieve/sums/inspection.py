@@ -1,0 +1,169 @@
+"""A first look at ranking data: its size, its labels, and what its features are worth alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ranksieve.engine import Source
+from ranksieve.metrics import Convention, get_convention, parse_measure
+from ranksieve.sums.file_order import FileOrder, file_order
+from ranksieve.sums.importance import centered_gram, feature_importance
+from ranksieve.sums.overview import MOST_FEATURES_TO_PAIR, Facts, overview
+
+_NEARLY = 0.99
+
+
+@dataclass(frozen=True)
+class SingleFeature:
+    """A feature and how well it ranks alone."""
+
+    name: str
+    direction: str  # "descending" or "ascending": which end of its values is better
+    value: float
+
+
+@dataclass(frozen=True)
+class NearPair:
+    """Two features that move together within queries."""
+
+    first: str
+    second: str
+    correlation: float
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What :func:`inspect` found.
+
+    Attributes
+    ----------
+    n_rows, n_queries, n_features : int
+    density : float
+        Share of feature values that are not zero.
+    n_missing : int
+        Feature values that are NaN or infinite. If there are any, nothing that compares
+        values is computed: ``near_duplicates`` and ``best_features`` are None.
+    labels : dict of float to int
+        Number of rows with each label.
+    documents_per_query : dict of str to float
+        Minimum, median, mean and maximum.
+    n_single : int
+        Queries with one document.
+    n_without_relevant : int
+        Queries without a relevant document.
+    constant : list of str
+        Features with one value everywhere.
+    constant_in_queries : list of str or None
+        Other features that are constant within every query: they cannot rank. None, like
+        ``near_duplicates``, if there are more than 2,000 features.
+    duplicates : list of list of str
+        Groups of features with equal values everywhere, other than constant ones.
+    near_duplicates : list of NearPair or None
+        Other pairs whose correlation within queries is at least 0.99 in absolute value,
+        strongest first.
+    measure, convention : str
+        How ``file_order`` and ``best_features`` were measured.
+    file_order : FileOrder
+        How well documents rank in the order of the data, beside all orders. Where that is better
+        than chance, a convention that keeps this order for equal scores flatters weak models.
+    best_features : list of SingleFeature or None
+        All features by quality, best first.
+    """
+
+    n_rows: int
+    n_queries: int
+    n_features: int
+    density: float
+    n_missing: int
+    labels: dict[float, int]
+    documents_per_query: dict[str, float]
+    n_single: int
+    n_without_relevant: int
+    constant: list[str]
+    constant_in_queries: list[str] | None
+    duplicates: list[list[str]]
+    near_duplicates: list[NearPair] | None
+    measure: str
+    convention: str
+    file_order: FileOrder
+    best_features: list[SingleFeature] | None
+
+
+def inspect(
+    source: Source, measure: str = "ndcg@10", convention: str | Convention = "standard"
+) -> Inspection:
+    """Look at ranking data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ranksieve import RankingData
+    >>> from ranksieve.sums.inspection import inspect
+    >>> X = np.array([[1.0, 5, 2], [2.0, 5, 4], [3.0, 5, 6]])
+    >>> found = inspect(RankingData(X, y=[0, 1, 2], qid=[7, 7, 7]))
+    >>> found.constant, found.best_features[0]
+    (['2'], SingleFeature(name='1', direction='descending', value=1.0))
+    """
+    convention = get_convention(convention)
+    facts = overview(source, convention.relevance)
+    comparable = facts.n_missing == 0
+    few = source.n_features <= MOST_FEATURES_TO_PAIR
+    names = source.feature_names
+    counts = facts.lengths
+    flat = facts.flat if facts.flat is not None else facts.constant
+    return Inspection(
+        n_rows=source.n_rows,
+        n_queries=source.n_queries,
+        n_features=source.n_features,
+        density=facts.n_nonzero / max(1, source.n_rows * source.n_features),
+        n_missing=facts.n_missing,
+        labels=dict(sorted(facts.labels.items())),
+        documents_per_query={
+            "min": int(counts.min()),
+            "median": float(np.median(counts)),
+            "mean": float(counts.mean()),
+            "max": int(counts.max()),
+        },
+        n_single=int(np.sum(counts == 1)),
+        n_without_relevant=facts.n_without_relevant,
+        constant=names[facts.constant].tolist(),
+        constant_in_queries=names[flat & ~facts.constant].tolist() if few else None,
+        duplicates=[names[group].tolist() for group in facts.duplicates],
+        near_duplicates=_near_duplicates(source, facts) if few and comparable else None,
+        measure=parse_measure(measure).name,
+        convention=convention.name,
+        file_order=file_order(source, measure, convention),
+        best_features=_by_quality(source, measure, convention) if comparable else None,
+    )
+
+
+def _near_duplicates(source: Source, facts: Facts) -> list[NearPair]:
+    assert facts.flat is not None
+    names, gram = source.feature_names, centered_gram(source).xx
+    scale = np.sqrt(np.where(facts.flat, np.inf, np.diag(gram)))
+    correlation = np.triu(gram / np.outer(scale, scale), k=1)
+    for group in facts.duplicates:
+        correlation[np.ix_(group, group)] = 0.0
+    pairs = [
+        NearPair(names[i], names[j], float(np.clip(correlation[i, j], -1, 1)))
+        for i, j in np.argwhere(np.abs(correlation) >= _NEARLY).tolist()
+    ]
+    return sorted(pairs, key=lambda pair: -abs(pair.correlation))
+
+
+def _by_quality(source: Source, measure: str, convention: Convention) -> list[SingleFeature]:
+    importance = feature_importance(source, measure, convention)
+    if not parse_measure(measure).greater_is_better:
+        importance = -importance
+    best = importance.max(axis=0)
+    order = np.argsort(-best, kind="stable")
+    return [
+        SingleFeature(
+            name=source.feature_names[feature],
+            direction=("descending", "ascending")[int(importance[:, feature].argmax())],
+            value=float(abs(best[feature])),
+        )
+        for feature in order
+    ]

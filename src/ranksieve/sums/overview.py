@@ -1,0 +1,133 @@
+"""First facts about data: labels, lengths, and features that say nothing or nothing new."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ranksieve.data import Block
+from ranksieve.engine import Source, engine_of
+from ranksieve.sums.importance import chunks
+
+MOST_FEATURES_TO_PAIR = 2_000
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Facts about a block, or about all of them.
+
+    Attributes
+    ----------
+    labels : Counter
+        Number of rows with each label.
+    lengths : int array
+        Documents of each query.
+    n_without_relevant, n_missing, n_nonzero : int
+        Queries without a relevant document; values that are not finite; values that are not 0.
+    low, high : arrays of shape (features,)
+        Smallest and largest value.
+    flat : bool array of shape (features,) or None
+        Whether a feature is constant within every query; None if there are too many features.
+    digests : list of bytes
+        One per feature; those of equal columns are equal.
+    """
+
+    labels: Counter[float]
+    lengths: np.ndarray
+    n_without_relevant: int
+    n_missing: int
+    n_nonzero: int
+    low: np.ndarray
+    high: np.ndarray
+    flat: np.ndarray | None
+    digests: list[bytes]
+
+    @property
+    def constant(self) -> np.ndarray:
+        """Whether each feature has one value everywhere."""
+        return self.low == self.high
+
+    @property
+    def duplicates(self) -> list[list[int]]:
+        """Groups of features with equal values everywhere, other than constant ones."""
+        groups: dict[bytes, list[int]] = defaultdict(list)
+        for feature in np.flatnonzero(~self.constant).tolist():
+            groups[self.digests[feature]].append(feature)
+        return [group for group in groups.values() if len(group) > 1]
+
+    def joined(self, other: Facts) -> Facts:
+        """Facts about this block and the next."""
+        flat = None if self.flat is None or other.flat is None else self.flat & other.flat
+        pairs = zip(self.digests, other.digests, strict=True)
+        return Facts(
+            labels=self.labels + other.labels,
+            lengths=np.concatenate([self.lengths, other.lengths]),
+            n_without_relevant=self.n_without_relevant + other.n_without_relevant,
+            n_missing=self.n_missing + other.n_missing,
+            n_nonzero=self.n_nonzero + other.n_nonzero,
+            low=np.minimum(self.low, other.low),
+            high=np.maximum(self.high, other.high),
+            flat=flat,
+            digests=[hashlib.blake2b(a + b).digest() for a, b in pairs],
+        )
+
+
+class Overview:
+    """Statistic: facts about a block."""
+
+    title = "Overview"
+
+    def __init__(self, block: Block, relevance: float) -> None:
+        self.block = block
+        self.relevance = relevance
+
+    def facts(self) -> Facts:
+        """All facts about the block."""
+        X, y, starts = self.block.X, self.block.y, self.block.query_ptr[:-1]
+        values = X.data if self.block.is_sparse else X
+        few = X.shape[1] <= MOST_FEATURES_TO_PAIR
+        low, high = X.min(axis=0), X.max(axis=0)
+        if self.block.is_sparse:
+            low, high = low.toarray().ravel(), high.toarray().ravel()
+        return Facts(
+            labels=Counter(y.tolist()),
+            lengths=np.diff(self.block.query_ptr),
+            n_without_relevant=int(np.sum(np.add.reduceat(y >= self.relevance, starts) == 0)),
+            n_missing=int(values.size - np.isfinite(values).sum()),
+            n_nonzero=int(np.count_nonzero(values)),
+            low=low,
+            high=high,
+            flat=self._flat() if few else None,
+            digests=[hashlib.blake2b(column).digest() for column in self._columns()],
+        )
+
+    def _flat(self) -> np.ndarray:
+        flat = np.ones(self.block.X.shape[1], dtype=bool)
+        for chunk in chunks(self.block):
+            smallest = np.minimum.reduceat(chunk.X, chunk.query_ptr[:-1], axis=0)
+            largest = np.maximum.reduceat(chunk.X, chunk.query_ptr[:-1], axis=0)
+            flat &= np.all(smallest == largest, axis=0)
+        return flat
+
+    def _columns(self) -> Iterator[bytes]:
+        """Bytes of each column."""
+        if not self.block.is_sparse:
+            for column in self.block.X.T:
+                yield column.tobytes()
+            return
+        matrix = self.block.X.tocsc()
+        for start, end in zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True):
+            yield matrix.indices[start:end].tobytes() + matrix.data[start:end].tobytes()
+
+
+def overview(source: Source, relevance: float = 1.0) -> Facts:
+    """Look at all blocks of a source; labels of at least ``relevance`` are relevant."""
+    with engine_of(source).start(Overview, relevance) as workers:
+        first, *others = workers.collect("facts")
+    for other in others:
+        first = first.joined(other)
+    return first

@@ -1,0 +1,252 @@
+"""ranksieve compare and report, as a user runs them."""
+
+import csv
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from ranksieve import make_ranking, write_letor
+from ranksieve.cli import main
+from ranksieve.report.study import write_data_figures, write_report
+from ranksieve.study import Study, load_study
+
+SMALL = dict(n_informative=3, n_redundant=3, n_noise=4, docs_per_query=(3, 12))
+OPTIONS = ("--rankers", "rankrls", "--ks", "1,3", "--seeds", "2", "--grid", "rankrls.lam=0.1,10")
+
+
+def run(*arguments):
+    try:
+        main([str(argument) for argument in arguments])
+    except SystemExit as end:
+        if end.code:
+            raise
+
+
+@pytest.fixture(scope="module")
+def letor_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "queries.txt"
+    write_letor(make_ranking(40, **SMALL, random_state=5)[0], path)
+    return path
+
+
+def test_a_study_leaves_tables_figures_and_a_page(letor_file, tmp_path, capsys):
+    out = tmp_path / "study"
+    run("compare", letor_file, "--selectors", "gas-e,fs-ed", *OPTIONS, "--out", out)
+    told = capsys.readouterr().out
+    assert "Quality of selectors with rankrls on queries.txt" in told
+    assert "convention standard" in told
+    assert "5 folds over queries" in told
+    for selector in ("gas-e", "fs-ed", "all", "random"):
+        assert selector in told
+    assert max(map(len, told.splitlines())) <= 80
+    page = (out / "report.md").read_text()
+    for figure in (out / "figures").glob("*.svg"):
+        assert ET.parse(figure).getroot().tag.endswith("svg")
+        assert figure.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
+    named = {line.split("(figures/")[1][:-5] for line in page.splitlines() if "(figures/" in line}
+    assert named == {figure.stem for figure in (out / "figures").glob("*.svg")}
+    stems = {table.stem for table in (out / "tables").iterdir()}
+    assert {"comparison-rankrls", "folds-rankrls-map", "statistics-all"} <= stems
+    for stem in stems:
+        assert {p.suffix for p in (out / "tables").glob(f"{stem}.*")} == {".md", ".tex", ".csv"}
+    with (out / "tables" / "comparison-rankrls.csv").open() as file:
+        rows = {row["selector"]: row for row in csv.DictReader(file)}
+    result = load_study(out)
+    assert float(rows["gas-e"]["MAP"]) == result.run("gas-e", "rankrls").chosen.mean("MAP")
+
+
+def test_a_plan_file_does_the_same_as_options(letor_file, tmp_path, capsys):
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        f'data = "{letor_file}"\n'
+        'selectors = ["gas-e"]\nrankers = ["rankrls"]\nks = [1, "all"]\nseeds = 2\n'
+        'measures = ["ndcg@3"]\ntune = "ndcg@3"\nconvention = "letor4"\nchoose = "one-se"\n'
+        "[grids.rankrls]\nlam = [0.1, 10]\n[parameters.gas-e]\nc = 0.1\n"
+    )
+    run("compare", "--plan", plan, "--out", tmp_path / "a", "--no-figures")
+    run(
+        *("compare", letor_file, "--selectors", "gas-e", "--rankers", "rankrls", "--ks", "1,all"),
+        *("--measures", "ndcg@3", "--tune", "ndcg@3", "--convention", "letor4", "--seeds", "2"),
+        *("--choose", "one-se", "--grid", "rankrls.lam=0.1,10", "--param", "gas-e.c=0.1"),
+        *("--out", tmp_path / "b", "--no-figures"),
+    )
+    one, other = load_study(tmp_path / "a"), load_study(tmp_path / "b")
+    assert one.measures == ["NDCG@3"]
+    for key in one.runs:
+        assert one.runs[key].chosen.mean("NDCG@3") == other.runs[key].chosen.mean("NDCG@3")
+        assert one.runs[key].chosen.selections == other.runs[key].chosen.selections
+    assert not (tmp_path / "a" / "figures").exists()
+
+
+def test_report_writes_the_tables_again(letor_file, tmp_path, capsys):
+    out = tmp_path / "study"
+    run("compare", letor_file, "--selectors", "top", *OPTIONS, "--out", out, "--no-figures")
+    told = capsys.readouterr().out
+    table = out / "tables" / "comparison-rankrls.md"
+    before = table.read_text()
+    table.unlink()
+    run("report", out)
+    assert table.read_text() == before
+    assert told in capsys.readouterr().out
+    assert (out / "figures" / "curves-rankrls-map.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--selectors", "gas-x"], "error: unknown method 'gas-x'; known are gas-e, gas-l"),
+        (["--rankers", "svm"], "error: unknown ranker 'svm'; known are rankrls"),
+        (["--ks", "few"], "error: ks must be whole numbers from 1 on or 'all', got 'few'"),
+        (["--protocol", "loo"], "error: unknown protocol 'loo'; known are letor, kfold"),
+        (["--convention", "letor9"], "letor9"),
+        (["--protocol", "letor"], "error: the protocol letor needs the directory of a collection"),
+        (["--plan", "nowhere.toml"], "error: nowhere.toml: no such file"),
+        pytest.param(
+            ["--out", "/sys/kernel/study"],
+            "error: /sys/kernel/study: cannot be made",
+            marks=pytest.mark.skipif(
+                not Path("/sys/kernel").is_dir(), reason="no read-only file system is known"
+            ),
+        ),
+    ],
+)
+def test_what_cannot_be_is_told_in_a_line(letor_file, options, message):
+    with pytest.raises(SystemExit) as end:
+        main(["compare", str(letor_file), *options])
+    assert message in str(end.value.code)
+
+
+def test_bad_plan_files_are_named(tmp_path):
+    plan = tmp_path / "plan.toml"
+    for text, message in (
+        ("selectors = [", "plan.toml: not TOML"),
+        ("selector = ['top']", "unknown setting 'selector'; known are data, title"),
+        ('seeds = "3"', "plan.toml: seeds must be a whole number"),
+        ("seeds = 1.5", "plan.toml: seeds must be a whole number"),
+        ("seeds = 1" + "0" * 5000, "plan.toml: not TOML"),
+        ("parameters = [1]", "plan.toml: parameters must be a table"),
+        ("parameters.top = 3", "plan.toml: parameters of top must be a table"),
+        ("selectors = 5", "plan.toml: selectors must be a list, got 5"),
+        ("selectors = [2020-01-01]", "plan.toml: selectors: each must be a text"),
+        ("data = 3", "plan.toml: data must be a list, got 3"),
+        ("data = [3]", "plan.toml: data: each must be a text, got 3"),
+        ("title = []", "plan.toml: title must be a text"),
+        ("protocol = 5", "plan.toml: protocol must be a text, got 5"),
+        ("parameters.top.n = 2020-01-01", "parameters of top: n must be a finite number"),
+        ("parameters.top.n = nan", "parameters of top: n must be a finite number, .*got nan"),
+        ("ks = " + "[" * 5000, "plan.toml: not TOML"),
+        ("ks = " + "[" * 60 + "]" * 60, "plan.toml: ks must be whole numbers"),
+        ("a." * 3000 + "b = 1", "plan.toml: "),
+    ):
+        plan.write_text(text)
+        for more in ([], ["--selectors", "top", "--rankers", "rankrls"]):
+            with pytest.raises(SystemExit, match=message):
+                main(["compare", "--plan", str(plan), *more, "--out", str(tmp_path / "s")])
+
+
+def test_parameters_need_a_method(letor_file, capsys):
+    with pytest.raises(SystemExit):
+        main(["compare", str(letor_file), "--param", "c=0.1"])
+    assert "'c=0.1' should be METHOD.NAME=VALUE" in capsys.readouterr().err
+
+
+def test_a_report_of_no_study_is_refused(tmp_path):
+    with pytest.raises(SystemExit, match=r"study.toml: no such file"):
+        main(["report", str(tmp_path)])
+
+
+def test_the_plan_of_a_study_can_be_run_again_and_changed(letor_file, tmp_path, capsys):
+    one = tmp_path / "one"
+    run(
+        *("compare", letor_file, "--selectors", "gas-e,top", *OPTIONS, "--protocol", "kfold:4"),
+        *("--grid", "gas-e.c=0.1,1", "--no-figures", "--out", one),
+    )
+    plan = one / "study.toml"
+    run("compare", "--plan", plan, "--no-figures", "--out", tmp_path / "again")
+    again = load_study(tmp_path / "again")
+    first = load_study(one)
+    assert len(again.folds) == 4
+    for key, expected in first.runs.items():
+        assert again.runs[key].chosen.selections == expected.chosen.selections
+    # An option wins, and what the file says of methods left out does not matter.
+    run("compare", "--plan", plan, "--selectors", "top", "--no-figures", "--out", tmp_path / "top")
+    assert load_study(tmp_path / "top").selectors == ["top", "all", "random"]
+
+
+@pytest.mark.parametrize(
+    ("selectors", "seen"),
+    [
+        (["fs-ed", "top"], {"importance", "densities"}),
+        (["gas-l"], {"importance", "similarity"}),
+        (["greedy-rankrls"], {"validation"}),
+        (["ig"], set()),
+    ],
+)
+def test_figures_of_the_data_are_those_of_the_plan(letor_file, tmp_path, selectors, seen):
+    write_data_figures(Study(letor_file, selectors=selectors), tmp_path)
+    assert {figure.stem for figure in tmp_path.glob("figures/*.svg")} == seen
+
+
+def test_a_report_shows_what_its_own_selectors_saw(letor_file, tmp_path, capsys):
+    out = tmp_path / "study"
+    run("compare", letor_file, "--selectors", "top", *OPTIONS, "--no-figures", "--out", out)
+    (out / "figures").mkdir()
+    for name in ("importance", "similarity", "densities", "validation"):  # of earlier plans
+        (out / "figures" / f"{name}.svg").write_text("old")
+    write_report(load_study(out), out, figures=False)
+    shown = (out / "report.md").read_text().partition("## What the selectors saw")[2]
+    assert [line for line in shown.splitlines() if "svg" in line] == [
+        "![importance](figures/importance.svg)"
+    ]
+
+
+def test_lack_of_memory_is_told_and_what_is_finished_is_kept(letor_file, tmp_path, capsys):
+    out = tmp_path / "study"
+    common = (*OPTIONS, "--no-figures", "--out", out)
+    run("compare", letor_file, "--selectors", "top", *common)
+    finished = (out / "ledger.jsonl").read_bytes()
+    message = rf"error: out of memory \(Unable to allocate .*\); what is finished is kept in {out}"
+    with pytest.raises(SystemExit, match=message):
+        run("compare", letor_file, "--selectors", "ig", "--param", f"ig.n_bins={10**14}", *common)
+    assert (out / "ledger.jsonl").read_bytes().startswith(finished)
+    run("report", out)
+
+
+def test_one_of_a_thing_is_told_as_one(letor_file, tmp_path, capsys):
+    out = tmp_path / "study"
+    only = ("--measures", "map", "--no-figures", "--out", out)
+    run("compare", letor_file, "--selectors", "random", *OPTIONS, *only)
+    told = " ".join(capsys.readouterr().out.split())
+    assert "unified rank: of FS-SCPR, over 1 measure, which" in told
+    assert "adjustment for the one comparison of the study" in told
+    page = (out / "report.md").read_text()
+    assert "Holm: adjusted for the one comparison." in page
+
+
+def test_the_fold_of_plain_files_is_not_named_as_a_selector(tmp_path, capsys):
+    for name, seed in (("train.txt", 1), ("vali.txt", 2), ("test.txt", 3)):
+        write_letor(make_ranking(15, **SMALL, random_state=seed)[0], tmp_path / name)
+    out = tmp_path / "study"
+    run("compare", tmp_path, "--selectors", "top", *OPTIONS, "--no-figures", "--out", out)
+    with (out / "tables" / "folds-rankrls-map.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["selector", "Fold1", "average"]
+    assert [row["selector"] for row in rows] == ["top", "all", "random"]
+
+
+@pytest.mark.parametrize("selectors", ["random", " all , random "])
+def test_baselines_alone_have_a_report(letor_file, tmp_path, capsys, selectors):
+    out = tmp_path / "study"
+    run("compare", letor_file, "--selectors", selectors, *OPTIONS, "--out", out)
+    assert (out / "report.md").exists()
+    drawn = {figure.stem for figure in (out / "figures").glob("*.svg")}
+    assert "curves-rankrls-map" in drawn
+    assert "frequency-rankrls" not in drawn
+
+
+def test_all_features_alone_have_a_report(letor_file, tmp_path, capsys):
+    out = tmp_path / "study"
+    run("compare", letor_file, "--selectors", "all", "--no-baselines", *OPTIONS, "--out", out)
+    assert "no selector to ask" in capsys.readouterr().out
+    assert (out / "tables" / "comparison-rankrls.csv").exists()

@@ -1,0 +1,405 @@
+"""The command line: what it prints, how fast it starts, and how it fails."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ranksieve
+from ranksieve import __version__, make_ranking, read_letor, read_parquet, write_letor
+from ranksieve.cli import main
+from ranksieve.cli.sources import title_of
+from ranksieve.io.shards.shards import open_shards
+from ranksieve.metrics import evaluate
+from ranksieve.preprocessing import QueryMinMaxScaler
+
+TEXT = """\
+#1:bm25
+#2:clicks
+2 qid:flights 1:3.5 2:10 # a
+0 qid:flights 1:1.5 2:11 # b
+1 qid:hotels 1:0.5 2:3 # c
+0 qid:hotels 1:0.7 2:1 # d
+0 qid:hotels 1:0.1 2:1 # e
+"""
+
+
+@pytest.fixture
+def text_file(tmp_path):
+    path = tmp_path / "data.txt"
+    path.write_text(TEXT)
+    return path
+
+
+def runner(capsys):
+    """Function that runs a command and returns status, output and errors."""
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main([str(argument) for argument in arguments])
+        output = capsys.readouterr()
+        code = stop.value.code
+        if isinstance(code, str):  # as the interpreter does: print it and fail
+            return 1, output.out, output.err + code
+        return code or 0, output.out, output.err
+
+    return run
+
+
+@pytest.fixture
+def run(capsys):
+    return runner(capsys)
+
+
+def test_inspect(run, text_file):
+    status, output, errors = run("inspect", text_file)
+    assert (status, errors) == (0, "")
+    assert re.search(r"rows +5\n", re.sub(" +\n", "\n", output))
+    assert re.search(r"queries +2\n", re.sub(" +\n", "\n", output))
+    assert "bm25" in output
+    assert "NDCG@10" in output
+    assert max(map(len, output.splitlines())) <= 80
+
+
+def test_inspect_as_json(run, text_file):
+    status, output, _ = run("inspect", text_file, "--json", "--measure", "map")
+    found = json.loads(output)
+    assert status == 0
+    assert found["n_rows"] == 5
+    assert found["labels"] == {"0.0": 3, "1.0": 1, "2.0": 1}
+    assert found["measure"] == "MAP"
+    assert [feature["name"] for feature in found["best_features"]] == ["bm25", "clicks"]
+
+
+def test_inspect_the_demo(run):
+    status, output, _ = run("inspect", "--demo", "--top", "3")
+    assert status == 0
+    assert "embedded demo" in output
+    table = output.split("Best single features")[1].strip().splitlines()
+    assert len(table) == 2 + 3
+
+
+def test_inspect_needs_data_or_demo(run, text_file):
+    assert "name a file, or use --demo" in run("inspect")[2]
+    assert run("inspect", text_file, "--demo")[0] == 2
+
+
+def test_inspect_a_collection(run, mq2008_dir):
+    status, output, _ = run("inspect", mq2008_dir, "--json")
+    found = json.loads(output)
+    assert (status, found["n_rows"], found["n_queries"]) == (0, 15_211, 784)
+
+
+def test_convert_there_and_back(run, text_file, tmp_path):
+    parquet, packed = tmp_path / "data.parquet", tmp_path / "back.txt.gz"
+    status, output, _ = run("convert", text_file, parquet)
+    assert (status, output) == (0, f"{parquet}: 5 rows, 2 queries, 2 features\n")
+    assert run("convert", parquet, packed)[0] == 0
+    first, second, third = read_letor(text_file), read_parquet(parquet), read_letor(packed)
+    for other in (second, third):
+        np.testing.assert_array_equal(other.X, first.X)
+        assert other.qid.tolist() == first.qid.tolist()
+        assert other.doc_ids.tolist() == list("abcde")
+        assert other.feature_names.tolist() == ["bm25", "clicks"]
+
+
+def test_convert_scales_within_queries(run, text_file, tmp_path):
+    scaled = tmp_path / "scaled.txt"
+    assert run("convert", text_file, scaled, "--scale", "min-max")[0] == 0
+    expected = QueryMinMaxScaler().fit_transform(read_letor(text_file))
+    np.testing.assert_array_equal(read_letor(scaled).X, expected.X)
+    told = run("convert", text_file, tmp_path / "x.txt", "--scale", "log")[2]
+    assert "scale must be one of none, min-max, standard, got 'log'" in told
+    refused = run("convert", text_file, tmp_path / "x", "--scale", "min-max")[2]
+    assert "convert that to shards" in refused
+
+
+def test_convert_joins_files_and_drops_zeros(run, tmp_path):
+    parts = [tmp_path / "1.txt", tmp_path / "2.txt"]
+    parts[0].write_text("1 qid:1 1:0 2:5\n")
+    parts[1].write_text("0 qid:2 1:3 2:0\n")
+    joined = tmp_path / "joined.txt"
+    assert run("convert", *parts, joined, "--sparse", "--n-features", 3)[0] == 0
+    assert joined.read_text() == "1 qid:1 2:5.0 3:0.0\n0 qid:2 1:3.0\n"
+
+
+@pytest.fixture
+def shard_directory(run, tmp_path):
+    """Shards of a planted ranking, made by the command line, and the text they came from."""
+    text = tmp_path / "planted.txt"
+    write_letor(make_ranking(60, random_state=2)[0], text)
+    directory = tmp_path / "planted.shards"
+    status, output, _ = run("convert", text, directory)
+    assert status == 0
+    assert output.startswith(f"{directory}: ")
+    return text, directory
+
+
+def test_shards_are_inspected_like_the_text(run, shard_directory, client):
+    text, directory = shard_directory
+    expected = run("inspect", text, "--json")[1]
+    for options in ([], ["--verify"], ["--dask", client.scheduler.address], ["--workers", "2"]):
+        status, output, errors = run("inspect", directory, "--json", *options)
+        assert (status, errors) == (0, "")
+        ours, theirs = json.loads(output), json.loads(expected)
+        for name in ("best_features", "near_duplicates"):
+            assert len(ours[name]) == len(theirs[name])
+            ours.pop(name), theirs.pop(name)
+        assert ours == theirs
+
+
+def test_shards_are_converted_back(run, shard_directory, tmp_path):
+    text, directory = shard_directory
+    back = tmp_path / "back.txt"
+    assert run("convert", directory, back)[0] == 0
+    assert back.read_text() == text.read_text()
+
+
+def test_shards_become_shards(run, shard_directory, tmp_path):
+    _, directory = shard_directory
+    copy = tmp_path / "copy.shards"
+    assert run("convert", directory, copy, "--dtype", "float32", "--sparse")[0] == 0
+    with open_shards(copy) as shards, open_shards(directory) as original:
+        assert (shards.dtype, shards.is_sparse) == (np.float32, True)
+        assert shards.query_ids.tolist() == original.query_ids.tolist()
+        np.testing.assert_array_equal(
+            shards.read().X.toarray(), original.read().X.astype(np.float32)
+        )
+    assert run("convert", copy, copy, "--overwrite")[0] == 0  # read before it is replaced
+    with open_shards(copy, verify=True) as shards:
+        assert (shards.dtype, shards.is_sparse) == (np.float32, True)  # as they were
+
+
+def test_shards_are_not_replaced_unless_told(run, shard_directory):
+    text, directory = shard_directory
+    status, _, errors = run("convert", text, directory)
+    assert status == 1
+    assert errors.startswith(f"error: {directory}")
+    assert run("convert", text, directory, "--overwrite", "--dtype", "float32")[0] == 0
+    with open_shards(directory) as shards:
+        assert shards.dtype == np.float32
+
+
+def test_a_collection_becomes_shards(run, mq2008_dir, tmp_path):
+    status, output, _ = run("convert", mq2008_dir, tmp_path / "mq2008")
+    assert (status, output) == (
+        0,
+        f"{tmp_path / 'mq2008'}: 15,211 rows, 784 queries, 46 features\n",
+    )
+
+
+def test_damaged_shards_are_reported(run, shard_directory):
+    _, directory = shard_directory
+    damaged = max(directory.glob("*.npy"), key=lambda file: file.stat().st_size)
+    content = bytearray(damaged.read_bytes())
+    content[-1] ^= 1
+    damaged.write_bytes(content)
+    status, _, errors = run("inspect", directory, "--verify")
+    assert status == 1
+    assert errors.startswith(f"error: {damaged}")
+
+
+def test_a_cluster_needs_shards(run, text_file):
+    status, _, errors = run("inspect", text_file, "--workers", "2")
+    assert status == 1
+    assert f"ranksieve convert {text_file} data.shards" in errors
+
+
+def test_evaluate_equals_the_library(run, text_file, tmp_path):
+    scores = tmp_path / "scores.txt"
+    scores.write_text("0.5\n1\n3e-1\n\n-2\n0\n")
+    status, output, _ = run(
+        "evaluate",
+        text_file,
+        scores,
+        "--measures",
+        "map, ndcg@2",
+        "--convention",
+        "letor4",
+        "--json",
+    )
+    data = read_letor(text_file)
+    expected = evaluate(data.y, [0.5, 1, 0.3, -2, 0], data.qid, ["map", "ndcg@2"], "letor4")
+    assert status == 0
+    assert json.loads(output) == {"convention": "letor4", "mean": expected.mean}
+    status, output, _ = run("evaluate", text_file, scores, "--per-query", "--measures", "map")
+    assert status == 0
+    assert [line.split() for line in output.splitlines()] == [
+        ["convention", "standard", "MAP"],
+        ["flights", "0.5000"],
+        ["hotels", "1.0000"],
+        ["mean", "of", "2", "queries", "0.7500"],
+    ]
+    everything = json.loads(run("evaluate", text_file, scores, "--per-query", "--json")[1])
+    assert everything["query_ids"] == ["flights", "hotels"]
+    assert everything["per_query"]["MAP"] == [0.5, 1.0]
+
+
+def test_evaluate_follows_the_lines_of_ungrouped_files(run, tmp_path):
+    data, scores = tmp_path / "data.txt", tmp_path / "scores.txt"
+    data.write_text("0 qid:1 1:1\n1 qid:2 1:1\n1 qid:1 1:1\n0 qid:2 1:1\n")
+    scores.write_text("qid1\t0\t1.0\nqid2\t0\t2.0\nqid1\t1\t3.0\nqid2\t1\t0.5\n")  # as RankLib
+    answer = json.loads(run("evaluate", data, scores, "--measures", "map", "--json")[1])
+    assert answer["mean"]["MAP"] == 1.0
+
+
+def test_published_digits(run, mq2008_dir, tmp_path):
+    part = mq2008_dir / "S5.txt"
+    scores = tmp_path / "scores.txt"
+    scores.write_text("".join(f"{value!r}\n" for value in read_letor(part).X[:, 38].tolist()))
+    status, output, _ = run("evaluate", part, scores, "--convention", "letor4")
+    assert status == 0
+    assert output.splitlines()[-1].split()[-4:] == ["0.4311", "0.1920", "0.2333", "0.4454"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("1\n2\nx\n4\n5\n", ":3: the score is not a number: 'x'"),
+        ("1\n2\nnan\n4\n5\n", ":3: the score must be finite: 'nan'"),
+        ("1\n2\n3 4\n", ":3: expected one score per line, found 2 words"),
+        ("1\n2\n", ":2: 2 scores, but "),
+        ("", ": no scores"),
+    ],
+)
+def test_bad_scores(run, text_file, tmp_path, content, message):
+    scores = tmp_path / "scores.txt"
+    scores.write_text(content)
+    status, output, errors = run("evaluate", text_file, scores)
+    assert (status, output) == (1, "")
+    assert errors.startswith(f"error: {scores}{message}")
+
+
+BAD_FILES = {
+    "not a number": ("1 qid:1 1:x\n", r":1: the value is not a number: 'x'"),
+    "missing qid": ("0 qid:1 1:1\n1 1:1\n", r":2: expected 'qid:' after the label"),
+    "index 0": ("1 qid:1 0:1\n", r":1: index 0, but indices start at 1"),
+    "out of order": ("1 qid:1 2:1 1:1\n", r":1: index 1 comes after a larger one"),
+    "twice": ("1 qid:1 1:1 1:1\n", r":1: index 1 occurs twice"),
+    "NUL": ("1 qid:1 1:1\n\0\n", r":2: NUL byte"),
+    "empty": ("", r": no rows"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_FILES)
+def test_bad_files(run, tmp_path, case):
+    content, message = BAD_FILES[case]
+    path = tmp_path / "bad.txt"
+    path.write_text(content)
+    status, output, errors = run("inspect", path)
+    assert (status, output) == (1, "")
+    assert re.match(re.escape(f"error: {path}") + message, errors)
+
+
+def test_other_bad_input(run, text_file, tmp_path):
+    beyond = run("inspect", text_file, "--n-features", 1)
+    assert beyond[2].startswith(f"error: {text_file}:3: index 2 is beyond n_features=1")
+    cut = tmp_path / "cut.gz"
+    cut.write_bytes(b"\x1f\x8b\x08\x00")
+    assert run("inspect", cut)[2].startswith(f"error: {cut}: the compressed file is truncated")
+    assert run("inspect", tmp_path)[2].startswith(f"error: {tmp_path}: no known layout")
+    assert run("inspect", tmp_path / "none")[2].startswith(f"error: {tmp_path}/none: no such file")
+    assert "unknown measure 'ndgc'; known are" in run("inspect", text_file, "--measure", "ndgc")[2]
+    assert "unknown convention 'x'" in run("inspect", text_file, "--convention", "x")[2]
+    mixed = run("convert", text_file, tmp_path / "a.parquet", tmp_path / "b.txt")
+    assert "cannot be joined" in mixed[2]
+
+
+def test_no_traceback_from_the_program_itself(tmp_path):
+    path = tmp_path / "bad.txt"
+    path.write_text("x\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "ranksieve", "inspect", str(path)], capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert done.stderr == f"error: {path}:1: the label is not a number: 'x'\n"
+
+
+def test_names_with_marks_are_shown_as_they_are(run, tmp_path):
+    path = tmp_path / "marked.txt"
+    path.write_text("#1:[bold]title[/bold] :smile:\n1 qid:[red] 1:2\n0 qid:[red] 1:1\n")
+    assert "[bold]title[/bold] :smile:" in run("inspect", path)[1]
+    scores = tmp_path / "scores.txt"
+    scores.write_text("1\n2\n")
+    assert "[red]" in run("evaluate", path, scores, "--per-query")[1]
+
+
+def test_version_and_help(run):
+    assert run("--version")[1] == f"ranksieve {__version__}\n"
+    status, output, _ = run("--help")
+    assert status == 0
+    for command in ("inspect", "select", "convert", "evaluate"):
+        assert command in output
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys\n"
+        "from ranksieve.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "heavy = {'numpy', 'scipy', 'numba', 'sklearn', 'pyarrow', 'rich', 'matplotlib'}\n"
+        "print(sorted(heavy & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_convert_does_without_scikit_learn(tmp_path):
+    (tmp_path / "a.txt").write_text("1 qid:1 1:2\n0 qid:1 1:3\n")
+    code = (
+        "import sys\n"
+        "from ranksieve.cli import main\n"
+        "try:\n    main(['convert', 'a.txt', 'b.txt'])\nexcept SystemExit:\n    pass\n"
+        "print('sklearn' in sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.stdout.splitlines()[-1] == "False"
+    assert (tmp_path / "b.txt").is_file()
+
+
+def test_progress_bar_only_on_a_terminal(text_file, tmp_path):
+    pty = pytest.importorskip("pty", reason="pseudo-terminals are a Unix matter")
+    big = tmp_path / "big.txt"
+    big.write_text("".join(f"0 qid:{n} 1:0.123456\n" for n in range(100_000)))
+    command = [sys.executable, "-m", "ranksieve", "inspect", str(big), "--json"]
+    piped = subprocess.run(command, capture_output=True, text=True)
+    assert (piped.returncode, piped.stderr) == (0, "")
+    master, slave = pty.openpty()
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": "80"}
+    shown = subprocess.run(command, stdout=subprocess.PIPE, stderr=slave, env=environment)
+    os.close(slave)
+    assert shown.returncode == 0
+    assert b"Reading" in os.read(master, 100_000)
+    os.close(master)
+    assert json.loads(shown.stdout)["n_rows"] == 100_000
+
+
+def test_errors_without_a_line_name_the_file_alone(run, text_file, tmp_path):
+    empty, scores = tmp_path / "empty.txt", tmp_path / "scores.txt"
+    empty.write_text("")
+    scores.write_text("")
+    assert run("inspect", empty)[2].startswith(f"error: {empty}: no rows")
+    assert run("evaluate", text_file, scores)[2].startswith(f"error: {scores}: no scores")
+    for source in sorted(Path(ranksieve.__file__).parent.rglob("*.py")):
+        assert "}:0: " not in source.read_text(), source
+
+
+def test_one_of_anything_is_no_plural(run, tmp_path):
+    path, scores, model = (tmp_path / name for name in ("a.txt", "scores.txt", "model.json"))
+    path.write_text("1 qid:1 1:2\n0 qid:1 1:1\n")
+    scores.write_text("1\n2\n")
+    said = run("convert", path, tmp_path / "a.parquet")[1]
+    assert said == f"{tmp_path / 'a.parquet'}: 2 rows, 1 query, 1 feature\n"
+    assert "mean of 1 query " in run("evaluate", path, scores)[1]
+    assert "trained on 1 feature\n" in run("train", path, "--ranker", "rankrls", "--out", model)[1]
+    assert title_of([path, path]).endswith("a.txt and 1 more file")
+    (tmp_path / "b.txt").write_text("0 qid:2 1:2\n0 qid:2 1:1\n")
+    said = run("inspect", path, tmp_path / "b.txt")[1]
+    assert "1 query (50.0%)" in said

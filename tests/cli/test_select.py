@@ -1,0 +1,489 @@
+"""The command line: selecting features, and keeping the selected ones."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from ranksieve import (
+    RankingData,
+    __version__,
+    load_demo,
+    make_ranking,
+    read_letor,
+    read_parquet,
+    write_letor,
+    write_parquet,
+)
+from ranksieve.io.selection import read_selection
+from ranksieve.io.shards.shards import open_shards, write_shards
+from ranksieve.rankers import RankSVM
+from ranksieve.selectors import FSED, EliminationSelector, GreedyRankRLSCV
+from ranksieve.selectors.registry import METHODS, make_selector
+from tests.cli.test_data_commands import runner
+from tests.io.test_letor import assert_identical
+
+
+@pytest.fixture
+def run(capsys):
+    return runner(capsys)
+
+
+@pytest.fixture(scope="module")
+def planted():
+    data, _ = make_ranking(60, n_informative=4, n_redundant=4, n_noise=4, random_state=5)
+    names = [f"feature-{letter}" for letter in "abcdefghijkl"]
+    return RankingData(data.X, data.y, data.qid, feature_names=names)
+
+
+@pytest.fixture
+def stored(planted, tmp_path):
+    """The same data as text, as a Parquet file and as shards."""
+    paths = {name: tmp_path / f"data.{name}" for name in ("txt", "parquet", "shards")}
+    write_letor(planted, paths["txt"])
+    write_parquet(planted, paths["parquet"])
+    write_shards(planted, paths["shards"], shard_bytes=20_000)
+    return paths
+
+
+def read(path):
+    """Read what convert wrote."""
+    if path.is_dir():
+        with open_shards(path, verify=True) as shards:
+            return shards.read()
+    return (read_parquet if path.suffix == ".parquet" else read_letor)(path)
+
+
+# Selecting
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method(run, method):
+    number = [] if method == "all" else ["-k", 6]
+    status, output, errors = run("select", "--demo", "--method", method, *number)
+    assert (status, errors) == (0, "")
+    heading, columns, *rows = output.splitlines()
+    n = 43 if method == "all" else 6
+    assert heading.rstrip() == f"{method}: {n} of 43 features of embedded demo"
+    assert columns.split()[0] == "feature"
+    assert [row.split()[0] for row in rows] == [str(rank) for rank in range(1, n + 1)]
+    assert max(map(len, output.splitlines())) <= 80
+    data, _ = load_demo()
+    selector = make_selector(method, None if method == "all" else 6).fit(data)
+    assert [row.split()[1] for row in rows] == data.feature_names[selector.selected_].tolist()
+
+
+def test_the_table(run, stored, planted):
+    status, output, _ = run("select", stored["txt"], "--method", "gas-e", "-k", 3, "--set", "c=0.2")
+    assert status == 0
+    heading, columns, *rows = output.splitlines()
+    assert "gas-e (c=0.2): 3 of 12 features of" in heading
+    assert columns.split() == ["feature", "score", "reason"]
+    selector = make_selector("gas-e", 3, c=0.2).fit(planted)
+    for rank, row in enumerate(rows):
+        name = planted.feature_names[selector.selected_[rank]]
+        reason = selector.reasons()[rank].split()
+        assert row.split() == [f"{rank + 1}", name, f"{selector.path_[rank].score:.4f}", *reason]
+
+
+def test_tables_fit_the_terminal_whatever_the_names(run, planted, tmp_path):
+    names = [f"{'long ' * 30}{n}" for n in range(planted.n_features)]
+    write_letor(RankingData(planted.X, planted.y, planted.qid, feature_names=names), tmp_path / "d")
+    for method in ("gas-e", "random", "gas-l"):
+        status, output, _ = run("select", tmp_path / "d", "--method", method, "-k", 5)
+        assert status == 0
+        assert max(map(len, output.splitlines())) <= 80
+    marked = RankingData(planted.X[:, :1], planted.y, planted.qid, feature_names=["[red]a[/red]"])
+    write_letor(marked, tmp_path / "d")
+    assert "[red]a[/red]" in run("select", tmp_path / "d", "-k", 1)[1]
+
+
+def test_json_is_printed_as_it_is_written(run, stored, planted, tmp_path):
+    out = tmp_path / "selected.json"
+    command = ["select", stored["txt"], "--method", "mmr", "-k", "0.25", "--out", out]
+    command += ["--set", "similarity=tau_b", "--set", "absolute=true"]
+    status, output, errors = run(*command, "--json")
+    assert (status, errors) == (0, "")
+    assert output == out.read_text()
+    found = json.loads(output)
+    selector = make_selector("mmr", 0.25, similarity="tau_b", absolute=True).fit(planted)
+    assert found["method"] == "mmr"
+    assert found["parameters"] == selector.get_params()
+    assert found["n_features_in"] == 12
+    assert found["data"] == [str(stored["txt"])]
+    assert found["ranksieve"] == __version__
+    assert found["features"] == [
+        {
+            "index": step.feature,
+            "name": planted.feature_names[step.feature],
+            "score": step.score,
+            "reason": reason,
+        }
+        for step, reason in zip(selector.path_, selector.reasons(), strict=True)
+    ]
+    heading = run(*command)[1].splitlines()[0]
+    assert "mmr (absolute=True, similarity=tau_b): 3 of 12 features" in heading
+
+
+def test_the_same_wherever_the_data_lives(run, stored, client):
+    def features(*arguments):
+        status, output, errors = run("select", *arguments, "-k", 5, "--json")
+        assert (status, errors) == (0, "")
+        return [(f["index"], f["name"], f["reason"]) for f in json.loads(output)["features"]]
+
+    expected = features(stored["txt"])
+    for arguments in (
+        [stored["parquet"]],
+        [stored["shards"], "--verify"],
+        [stored["shards"], "--dask", client.scheduler.address],
+        [stored["shards"], "--workers", 2],
+    ):
+        assert features(*arguments) == expected
+
+
+def test_a_word_instead_of_a_number(run):
+    status, output, _ = run("select", "--demo", "--method", "hierarchical", "-k", "silhouette")
+    assert status == 0
+    assert output.startswith("hierarchical (n_features_to_select=silhouette): ")
+
+
+@pytest.mark.parametrize(
+    ("options", "parameters"),
+    [
+        (["-k", 8], {"k": 8}),
+        (["-k", "0.2"], {"k": 0.2}),
+        (["-k", "best"], {"k": "best"}),
+        (["-k", "one_se"], {"k": "one_se"}),
+        (["-k", 5, "--set", "lam=0.5"], {"k": 5, "lam": 0.5}),
+        (
+            ["-k", 4, "--set", 'include=["spam_score"]', "--set", "exclude=bm25_body"],
+            {"k": 4, "include": ["spam_score"], "exclude": "bm25_body"},
+        ),
+        (["-k", 4, "--set", "criterion=map"], {"k": 4, "criterion": "map"}),
+        (["-k", 4, "--set", "search=floating"], {"k": 4, "search": "floating"}),
+    ],
+)
+def test_the_path_of_greedy_rankrls(run, options, parameters):
+    status, output, errors = run("select", "--demo", "--method", "greedy-rankrls", *options)
+    assert (status, errors) == (0, "")
+    assert max(map(len, output.splitlines())) <= 80
+    data, _ = load_demo()
+    selector = make_selector("greedy-rankrls", **parameters).fit(data)
+    heading, columns, *rows = output.splitlines()
+    assert columns.split() == ["feature", "score", "reason"]
+    assert len(rows) == len(selector.selected_)
+    errors_ = np.array([step.score for step in selector.path_])
+    for rank, row in enumerate(rows):
+        cells = row.split()
+        assert cells[1] == data.feature_names[selector.selected_[rank]]
+        assert float(cells[2]) == pytest.approx(errors_[rank], rel=1e-3)
+    # The bar falls with the error: longest at the worst model, none at the best.
+    bars = np.array([row.count("#") for row in rows])
+    assert (bars.max(), bars.min()) == (20, 0)
+    assert bars[np.argmax(errors_)] == 20
+    assert bars[np.argmin(errors_)] == 0
+    for name, value in parameters.items():
+        if name != "k" or isinstance(value, str):
+            name = "n_features_to_select" if name == "k" else name
+            assert f"{name}={value}" in heading
+
+
+def test_greedy_rankrls_names_features_as_the_collection_does(run, mq2008_dir):
+    command = ["select", mq2008_dir, "--method", "greedy-rankrls", "-k", 3]
+    status, output, errors = run(*command, "--set", 'include=["39"]', "--set", "lam=0.5")
+    assert (status, errors) == (0, "")
+    assert output.splitlines()[2].split()[1] == "39"
+    assert "no feature is named '47'" in run(*command, "--set", 'include=["47"]')[2]
+
+
+@pytest.mark.parametrize("include", ["5", '["5"]'])
+def test_features_are_told_by_the_numbers_that_tables_show(run, tmp_path, include):
+    data, _ = make_ranking(40, n_informative=3, n_redundant=0, n_noise=5)
+    write_letor(RankingData(data.X, data.y, data.qid), tmp_path / "data.txt")
+    for method in ("greedy-rankrls", "greedy-rankrls-cv", "elimination", "sequential"):
+        command = ["select", tmp_path / "data.txt", "--method", method, "-k", 2, "--json"]
+        status, output, errors = run(*command, "--param", f"include={include}")
+        assert (status, errors) == (0, "")
+        assert "5" in [feature["name"] for feature in json.loads(output)["features"]]
+        status, output, errors = run(*command, "--param", f"exclude={include}")
+        assert (status, errors) == (0, "")
+        assert "5" not in [feature["name"] for feature in json.loads(output)["features"]]
+    status, _, errors = run(*command, "--param", "exclude=9")
+    assert (status, errors) == (1, "error: exclude: no feature is named '9'")
+
+
+@pytest.mark.parametrize(
+    "groups", ["[[1, 2, 3, 4], [5, 6, 7]]", '{"a": [1, 2, 3, 4], "b": [5, 6, 7]}']
+)
+def test_tables_say_that_groups_were_counted(run, tmp_path, groups):
+    data, _ = make_ranking(40, n_informative=3, n_redundant=0, n_noise=5)
+    write_letor(RankingData(data.X, data.y, data.qid), tmp_path / "data.txt")
+    command = ["select", tmp_path / "data.txt", "--method", "elimination", "--json"]
+    status, output, errors = run(*command, "-k", 2, "--param", f"groups={groups}")
+    assert (status, errors) == (0, "")
+    n = len(json.loads(output)["features"])
+    heading = run(*command[:-1], "-k", 2, "--param", f"groups={groups}")[1]
+    assert n > 2
+    assert heading.startswith(f"elimination: 2 groups, {n} of 8 features of ")
+
+
+def test_greedy_rankrls_validated_on_held_out_data(run, divided):
+    folder, _ = divided
+    train, vali = (read_letor(folder / f"{name}.txt") for name in ("train", "vali"))
+    for rule in ("best", "one_se", "knee", "penalized", "pareto", "3"):
+        status, output, errors = run(
+            "select", folder / "train.shards", "--method", "greedy-rankrls-cv", "-k", rule,
+            "--set", "lams=[0.25, 4, 64]", "--eval", folder / "vali.shards", "--json",
+        )  # fmt: skip
+        assert (status, errors) == (0, "")
+        k = int(rule) if rule.isdecimal() else rule
+        selector = GreedyRankRLSCV(k, lams=[0.25, 4, 64]).fit(train, eval_set=vali)
+        found = json.loads(output)
+        indices = [feature["index"] for feature in found["features"]]
+        assert indices == selector.selected_.tolist()
+        assert found["parameters"]["lams"] == [0.25, 4, 64]
+
+
+def test_the_seed(run):
+    orders = [
+        run("select", "--demo", "--method", "random", "--seed", seed)[1].splitlines()[1:]
+        for seed in (1, 1, 2)
+    ]
+    assert orders[0] == orders[1] != orders[2]
+    assert "(random_state=1)" in run("select", "--demo", "--method", "random", "--seed", 1)[1]
+
+
+@pytest.fixture
+def divided(planted, tmp_path):
+    """Data to select on, and held-out data, as text and as shards."""
+    train = planted.take_queries(np.arange(40))
+    held_out = planted.take_queries(np.arange(40, 60))
+    for name, part in (("train", train), ("vali", held_out)):
+        write_letor(part, tmp_path / f"{name}.txt")
+        write_shards(part, tmp_path / f"{name}.shards", shard_bytes=20_000)
+    return tmp_path, FSED(4).fit(train, eval_set=held_out).selected_.tolist()
+
+
+@pytest.mark.parametrize(
+    ("train", "vali", "options"),
+    [
+        ("train.txt", "vali.txt", []),
+        ("train.txt", "vali.shards", []),
+        ("train.shards", "vali.txt", []),
+        ("train.shards", "vali.shards", ["--verify"]),
+        ("train.shards", "vali.shards", ["--workers", 2]),
+    ],
+)
+def test_held_out_data(run, divided, train, vali, options):
+    folder, expected = divided
+    status, output, errors = run(
+        "select", folder / train, "--method", "fs-ed", "-k", 4, "--eval", folder / vali, "--json",
+        *options,
+    )  # fmt: skip
+    assert (status, errors) == (0, "")
+    assert [feature["index"] for feature in json.loads(output)["features"]] == expected
+
+
+def test_held_out_data_have_the_features_of_the_data(run, planted, divided, tmp_path):
+    folder, _ = divided
+    command = ["select", folder / "train.txt", "--method", "fs-ed", "-k", 2, "--eval"]
+    narrow = folder / "narrow.txt"  # features that it leaves out are zero
+    narrow.write_text("2 qid:1 1:3\n0 qid:1 2:4\n1 qid:1 2:5\n")
+    assert run(*command, narrow)[0] == 0
+    wide = folder / "wide.txt"
+    wide.write_text("2 qid:1 13:3\n0 qid:1 2:4\n")
+    assert run(*command, wide)[2].startswith(f"error: {wide}:1: index 13 is beyond n_features=12")
+    other = folder / "other.parquet"
+    write_parquet(planted.take_features(np.arange(11)), other)
+    assert "other.parquet: there are 11 features, but 12 in the" in run(*command, other)[2]
+    write_parquet(planted.take_features(np.arange(12)[::-1]), other)
+    assert "other.parquet: its features are not named as in" in run(*command, other)[2]
+
+
+def test_a_convention_with_a_label(run):
+    command = ["select", "--demo", "--method", "gas-e", "-k", 3, "--json", "--param"]
+    status, output, errors = run(*command, "convention=standard:2")
+    assert (status, errors) == (0, "")
+    assert json.loads(output)["parameters"]["convention"] == "standard:2"
+
+
+def test_the_list_of_methods(run):
+    status, output, _ = run("select", "--methods")
+    assert status == 0
+    assert max(map(len, output.splitlines())) <= 80
+    assert [line.split()[0] for line in output.splitlines()[1:]] == list(METHODS)
+    for method in METHODS.values():
+        assert method.description in output
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--method", "gas"], "error: unknown method 'gas'; known are gas-e, gas-l, "),
+        (["--set", "d=1"], "error: method 'gas-e' has no parameter 'd'; it has importance, c, "),
+        (["--set", "k=1"], "error: method 'gas-e' has no parameter 'k'; it has "),
+        (["--set", "c"], "--param needs NAME=VALUE, got 'c'"),
+        (["--set", "c=1", "--set", "c=2"], "--param c is given twice"),
+        (["--set", "c=-1"], "error: The 'c' parameter of GAS must be a float in the range [0.0"),
+        (["--param", "convention=x"], "error: The 'convention' parameter of GAS must be the name"),
+        (["--set", "importance=mapp"], "error: unknown measure 'mapp'; known are"),
+        (["-k", "0"], "error: The 'n_features_to_select' parameter of GAS must be an int"),
+        (["-k", "many"], "error: The 'n_features_to_select' parameter of GAS must be an int"),
+        (["-k", "44"], "error: n_features_to_select=44, but there are only 43 features"),
+        (["--method", "all", "-k", "3"], "error: method 'all' keeps all features"),
+        (["--seed", "1"], "error: method 'gas-e' draws no random numbers: leave out --seed"),
+        (
+            ["--method", "random", "--seed", "1", "--set", "random_state=1"],
+            "error: the seed is given twice, by --seed and by --param random_state",
+        ),
+        (
+            ["--eval", "vali.txt"],
+            "error: method 'gas-e' does not use held-out data: leave out --eval; "
+            "methods that use them are fs-ed",
+        ),
+        (["--out", "none/selected.json"], "none/selected.json: there is no directory none"),
+        (["data.txt"], "name a file, or use --demo"),
+        (["--workers", "2"], "a cluster works on shards, not on the demo"),
+    ],
+)
+def test_errors(run, options, message):
+    status, output, errors = run("select", "--demo", *options)
+    assert status != 0
+    assert output == ""
+    assert message in errors
+
+
+def test_data_or_demo(run, stored):
+    assert "name a file, or use --demo" in run("select")[2]
+    errors = run("select", stored["txt"], "--workers", "2")[2]
+    assert f"ranksieve convert {stored['txt']} data.shards" in errors
+
+
+def test_help_of_select_imports_nothing_heavy():
+    code = (
+        "import sys\n"
+        "from ranksieve.cli import main\n"
+        "try:\n    main(['select', '--help'])\nexcept SystemExit:\n    pass\n"
+        "heavy = {'numpy', 'scipy', 'numba', 'sklearn', 'pyarrow', 'rich', 'matplotlib'}\n"
+        "print(sorted(heavy & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+# Keeping the selected features
+
+
+@pytest.fixture
+def selection(run, stored, tmp_path):
+    """A selection made by the command line, and the data that transform makes with it."""
+    path = tmp_path / "selected.json"
+    assert run("select", stored["txt"], "--method", "gas-e", "-k", 5, "--out", path)[0] == 0
+    return path
+
+
+@pytest.mark.parametrize("source", ["txt", "parquet", "shards"])
+@pytest.mark.parametrize("destination", ["kept.txt", "kept.parquet", "kept.shards", "kept"])
+def test_convert_does_what_transform_does(
+    run, stored, planted, selection, tmp_path, source, destination
+):
+    target = tmp_path / destination
+    status, output, errors = run("convert", stored[source], target, "--features", selection)
+    assert (status, errors) == (0, "")
+    assert output == f"{target}: {planted.n_rows:,} rows, 60 queries, 5 features\n"
+    assert_identical(make_selector("gas-e", 5).fit(planted).transform(planted), read(target))
+    assert target.is_dir() == (destination in ("kept.shards", "kept"))
+
+
+@pytest.mark.parametrize("destination", ["kept.txt", "kept.shards"])
+def test_sparse_conversion(run, stored, planted, selection, tmp_path, destination):
+    target = tmp_path / destination
+    assert run("convert", stored["txt"], target, "--features", selection, "--sparse")[0] == 0
+    kept = read(target)
+    assert kept.is_sparse == (destination == "kept.shards")
+    X = kept.X.toarray() if kept.is_sparse else kept.X
+    np.testing.assert_array_equal(X, planted.X[:, read_selection(selection).columns])
+
+
+def test_features_without_names_keep_their_numbers(run, planted, selection, tmp_path):
+    bare = tmp_path / "bare.txt"
+    write_letor(RankingData(planted.X, planted.y, planted.qid), bare)
+    numbers = [str(column + 1) for column in read_selection(selection).columns]
+    for destination in ("kept.txt", "kept.shards"):
+        target = tmp_path / destination
+        assert run("convert", bare, target, "--features", selection)[0] == 0
+        assert read(target).feature_names.tolist() == numbers
+
+
+def test_a_collection(run, mq2008_dir, tmp_path):
+    out = tmp_path / "selected.json"
+    status, output, _ = run("select", mq2008_dir, "--method", "top", "-k", 3, "--out", out)
+    assert status == 0
+    assert "39" in [line.split()[1] for line in output.splitlines()[2:]]
+    for destination in ("kept.txt", "kept.shards"):
+        target = tmp_path / destination
+        status, output, _ = run("convert", mq2008_dir, target, "--features", out)
+        assert (status, output) == (0, f"{target}: 15,211 rows, 784 queries, 3 features\n")
+    assert_identical(read(tmp_path / "kept.txt"), read(tmp_path / "kept.shards"))
+
+
+@pytest.mark.parametrize("destination", ["kept.txt", "kept.parquet", "kept.shards"])
+@pytest.mark.parametrize("source", ["txt", "parquet", "shards"])
+def test_other_features_are_refused(run, stored, planted, selection, tmp_path, source, destination):
+    target, path = tmp_path / destination, tmp_path / f"other.{source}"
+    write = {"txt": write_letor, "parquet": write_parquet, "shards": write_shards}[source]
+    write(planted.take_features(np.arange(11)), path)
+    status, output, errors = run("convert", path, target, "--features", selection)
+    assert (status, output) == (1, "")
+    assert errors.startswith(f"error: {path}: there are 11 features, but the selection was made")
+    path = tmp_path / f"renamed.{source}"
+    write(planted.take_features(np.arange(12)[::-1]), path)
+    errors = run("convert", path, target, "--features", selection)[2]
+    assert errors.startswith(f"error: {path}: feature ")
+    assert " in the selection" in errors
+    assert not target.exists()
+
+
+def test_a_selection_that_cannot_be_read(run, stored, tmp_path):
+    bad = tmp_path / "bad.json"
+    for content, message in (('{\n"a"', ":2: not JSON"), ("{}", ": 'n_features_in' is missing")):
+        bad.write_text(content)
+        for destination in ("kept.txt", "kept.shards"):
+            status, _, errors = run(
+                "convert", stored["txt"], tmp_path / destination, "--features", bad
+            )
+            assert status == 1
+            assert errors.startswith(f"error: {bad}{message}")
+            assert not (tmp_path / destination).exists()
+
+
+class TestAroundARanker:
+    def test_any_ranker(self, run, stored, planted):
+        command = ["select", stored["txt"], "--method", "elimination", "-k", 3, "--json"]
+        status, output, _ = run(*command, "--ranker", "ranksvm", "--ranker-param", "C=0.5")
+        assert status == 0
+        record = json.loads(output)
+        expected = EliminationSelector(RankSVM(C=0.5), 3).fit(planted).selected_
+        assert [feature["index"] for feature in record["features"]] == expected.tolist()
+        assert record["parameters"]["ranker"] == "RankSVM(C=0.5)"
+
+    def test_a_checkpoint(self, run, stored, tmp_path):
+        path = tmp_path / "search.jsonl"
+        command = ["select", stored["txt"], "--method", "sequential", "-k", 2]
+        first = run(*command, "--param", f"checkpoint={path}")
+        n_lines = len(path.read_bytes().splitlines())
+        assert n_lines > 12
+        assert run(*command, "--param", f"checkpoint={path}") == first
+        assert len(path.read_bytes().splitlines()) == n_lines
+
+    def test_errors(self, run, stored):
+        status, _, error = run("select", stored["txt"], "--method", "top", "--ranker", "ranksvm")
+        assert status != 0
+        assert "method 'top' needs no ranker" in error
+        assert "sequential, elimination" in error
+        status, _, error = run("select", stored["txt"], "--ranker-param", "C=1")
+        assert "--ranker-param needs --ranker" in error
+        command = ["select", stored["txt"], "--method", "sequential", "--ranker", "svm"]
+        assert "unknown ranker 'svm'" in run(*command)[2]

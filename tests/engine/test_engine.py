@@ -1,0 +1,285 @@
+"""The engine: sums in block order, state beside blocks, the same bits everywhere."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from ranksieve import DataError, RankingData, limit_threads, make_ranking
+from ranksieve.engine import engine_of
+from ranksieve.engine.dask import connect
+from ranksieve.engine.sources import block_runs
+from ranksieve.io.shards.shards import open_shards, write_shards
+from ranksieve.progress import listen
+from ranksieve.sums.importance import centered_gram, feature_importance
+from tests.example_statistics import Awkward, Rounds, Sizes
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_ranking(1200, docs_per_query=(1, 30), n_noise=7, tied=0.4, random_state=5)[0]
+
+
+def run_rounds(source, n_rounds=6, seconds=0.0, during=None):
+    """Rounds whose arguments depend on the results before them."""
+    results = []
+    weights = np.linspace(-1e-3, 1e-3, source.n_features)
+    with engine_of(source).start(Rounds, seconds) as workers:
+        for number in range(n_rounds):
+            if during is not None:
+                during(number)
+            total = workers.sum("step", weights)
+            weights = total / np.abs(total).max() / 1e3
+            results.append(total)
+    return np.array(results)
+
+
+def test_sums_of_numbers_arrays_and_tuples(everywhere, data):
+    source = everywhere(data)
+    with engine_of(source).start(Sizes, 3) as workers:
+        assert workers.n_blocks > 1
+        assert workers.sum("rows") == 3 * data.n_rows
+        rows, labels, halves = workers.sum("several")
+        assert rows == data.n_rows
+        np.testing.assert_array_equal(labels, np.bincount(data.y.astype(int), minlength=10))
+        assert halves == 0.5 * workers.n_blocks
+        assert sum(workers.collect("rows")) == 3 * data.n_rows
+        for _ in range(2):
+            np.testing.assert_array_equal(workers.sum("kept"), [workers.n_blocks] * 2)
+
+
+def test_terms_are_added_in_block_order(everywhere, data):
+    with engine_of(everywhere(data)).start(Awkward) as workers:
+        terms = [term[0] for term in workers.collect("term")]
+        total = workers.sum("term")[0]
+    expected = 0.0
+    for term in terms:
+        expected += term
+    assert total == expected
+    assert total != sum(reversed(terms))  # so that order shows
+
+
+def test_state_stays_beside_its_block(everywhere, data):
+    state = np.zeros(data.n_rows)
+    weights = np.linspace(-1e-3, 1e-3, data.n_features)
+    for total in run_rounds(everywhere(data)):
+        state = np.tanh(state + data.X @ weights)
+        np.testing.assert_allclose(total, data.X.T @ state, rtol=1e-9)
+        weights = total / np.abs(total).max() / 1e3
+
+
+def test_errors_of_a_statistic_are_raised(everywhere, data):
+    with engine_of(everywhere(data)).start(Sizes, 1) as workers:
+        with pytest.raises(ValueError, match="broken on purpose"):
+            workers.sum("broken")
+        with pytest.raises(AttributeError, match="no_such_method"):
+            workers.sum("no_such_method")
+    with pytest.raises(TypeError, match="factor"):
+        engine_of(data).start(Sizes)
+
+
+def test_progress_counts_blocks(everywhere, data):
+    reports = []
+    with (
+        engine_of(everywhere(data)).start(Sizes, 1) as workers,
+        listen(lambda *report: reports.append(report)),
+    ):
+        workers.sum("rows")
+    n = workers.n_blocks
+    assert reports == [("Sizes", done, n) for done in range(1, n + 1)]
+
+
+@pytest.mark.parametrize("as_csr", [False, True], ids=["dense", "sparse"])
+def test_blocks_in_memory_are_views_of_whole_queries(data, as_csr):
+    X = sparse.csr_matrix(data.X) if as_csr else data.X
+    source = RankingData(X, data.y, data.qid)
+    blocks = [open_block() for open_block in engine_of(source).blocks]
+    assert len(blocks) > 1
+    assert sum(len(block.y) for block in blocks) == data.n_rows
+    row = 0
+    for block in blocks:
+        assert block.first_row == row
+        assert block.query_ptr[0] == 0
+        assert block.query_ptr[-1] == len(block.y) == block.X.shape[0]
+        assert row in data.query_ptr
+        if not as_csr:
+            assert np.shares_memory(block.X, data.X)
+        row += len(block.y)
+
+
+@pytest.mark.parametrize(
+    ("n_queries", "length", "n_features", "n_blocks"),
+    [(3, 5, 4, 1), (1, 50_000, 10, 1), (1000, 100, 10, 16), (2, 40_000, 10, 2)],
+)
+def test_blocks_follow_the_size_of_the_data(n_queries, length, n_features, n_blocks):
+    X = np.zeros((n_queries * length, n_features))
+    qid = np.repeat(np.arange(n_queries), length)
+    runs = block_runs(RankingData(X, np.zeros(len(X)), qid))
+    assert len(runs) == n_blocks
+    assert [first for first, _ in runs[1:]] == [last for _, last in runs[:-1]]
+    assert (runs[0][0], runs[-1][1]) == (0, n_queries)
+
+
+def test_no_rows_and_wrong_sources(data):
+    with pytest.raises(DataError, match="no rows"):
+        engine_of(data.take_queries([]))
+    with pytest.raises(TypeError, match="expected a RankingData or opened shards, got ndarray"):
+        engine_of(data.X)
+
+
+def test_threads_do_not_change_a_bit(data):
+    results = []
+    for n in (1, 2, 5):
+        with limit_threads(n):
+            results.append((run_rounds(data), feature_importance(data), centered_gram(data).xx))
+    for other in results[1:]:
+        for ours, theirs in zip(results[0], other, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.fixture(scope="module")
+def shard_directory(data, tmp_path_factory):
+    directory = tmp_path_factory.mktemp("data") / "shards"
+    write_shards(data, directory, shard_bytes=100_000)
+    return directory
+
+
+def everything(source):
+    gram = centered_gram(source)
+    return [
+        feature_importance(source, "ndcg@10"),
+        feature_importance(source, "map", ties="stable"),
+        gram.xx,
+        gram.xy,
+        np.array(gram.yy),
+        run_rounds(source),
+    ]
+
+
+def test_any_number_of_workers_gives_the_same_bits(shard_directory):
+    with open_shards(shard_directory) as shards:
+        assert shards.n_shards >= 7
+        expected = everything(shards)
+    for n_workers in (1, 2, 3):
+        client = connect(n_workers=n_workers)
+        try:
+            with open_shards(shard_directory, client=client) as shards:
+                results = everything(shards)
+        finally:
+            client.close()
+        for ours, theirs in zip(expected, results, strict=True):
+            assert ours.tobytes() == theirs.tobytes()
+
+
+def test_a_killed_worker_is_replaced_without_changing_a_bit(shard_directory):
+    with open_shards(shard_directory) as shards:
+        expected = run_rounds(shards)
+    client = connect(n_workers=2)
+    try:
+        pids, timers = list(client.run(os.getpid).values()), []
+
+        def kill(number):
+            if number in (2, 4):  # in the middle of a round; the second time another worker
+                timers.append(
+                    threading.Timer(0.2, os.kill, (pids[number // 2 - 1], signal.SIGKILL))
+                )
+                timers[-1].start()
+
+        with open_shards(shard_directory, client=client) as shards:
+            seconds = 0.5 / shards.n_shards
+            results = run_rounds(shards, seconds=seconds, during=kill)
+            for timer in timers:  # late, if the machine is busy
+                timer.join()
+            survivors = set(client.run(os.getpid).values())
+    finally:
+        client.close()
+    assert not survivors & set(pids)
+    assert results.tobytes() == expected.tobytes()
+
+
+def test_a_worker_that_dies_between_rounds_is_noticed(shard_directory):
+    with open_shards(shard_directory) as shards:
+        expected = run_rounds(shards)
+    client = connect(n_workers=2)
+    try:
+        (pid, *_) = client.run(os.getpid).values()
+
+        def kill(number):
+            if number == 3:
+                os.kill(pid, signal.SIGKILL)
+                time.sleep(0.5)
+
+        with open_shards(shard_directory, client=client) as shards:
+            results = run_rounds(shards, during=kill)
+    finally:
+        client.close()
+    assert results.tobytes() == expected.tobytes()
+
+
+def test_closed_shards_are_refused(shard_directory, client):
+    for connection in (None, client):
+        shards = open_shards(shard_directory, client=connection)
+        shards.close()
+        with pytest.raises(DataError, match="these shards are closed; open them again"):
+            feature_importance(shards)
+
+
+def test_a_cluster_that_cannot_see_the_directory(data, tmp_path, client):
+    directory = tmp_path / "here"
+    write_shards(data, directory)
+    with open_shards(directory, client=client) as shards:
+        directory.rename(tmp_path / "there")
+        with pytest.raises(DataError, match=r"worker tcp://\S+ cannot open .* every worker sees"):
+            feature_importance(shards)
+        write_shards(data, directory)
+        with pytest.raises(DataError, match="sees other data"):
+            feature_importance(shards)
+
+
+def test_no_dask(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(DataError, match=r"pip install 'ranksieve\[dask\]'"):
+        connect(n_workers=2)
+
+
+def test_no_scheduler():
+    # In a process of its own: a client that fails to connect leaves its event loop behind.
+    code = "from ranksieve.engine.dask import connect; connect('tcp://127.0.0.1:9', timeout=0.5)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "DataError: no Dask scheduler answers at tcp://127.0.0.1:9 (" in done.stderr
+
+
+def test_missing_values_are_named(everywhere, data):
+    X = data.X.copy()
+    X[777, 3] = np.nan
+    source = everywhere(RankingData(X, data.y, data.qid))
+    for statistic in (feature_importance, centered_gram):
+        with pytest.raises(DataError, match=r"NaN in row 777, .*column 3"):
+            statistic(source)
+
+
+def test_some_features_of_shards_on_a_cluster(client, tmp_path):
+    data, _ = make_ranking(30, n_informative=4, n_noise=4, random_state=1)
+    write_shards(data, tmp_path / "shards", shard_bytes=5_000)
+    with open_shards(tmp_path / "shards", client=client) as shards:
+        xx = centered_gram(shards.take_features([5, 0, 2])).xx
+    np.testing.assert_allclose(xx, centered_gram(data.take_features([5, 0, 2])).xx)
+
+
+def test_workers_verify_what_they_read(client, data, tmp_path):
+    write_shards(data, tmp_path / "d", shard_bytes=50_000)
+    path = tmp_path / "d" / "000001.X.npy"
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 4
+    path.write_bytes(content)
+    damaged = pytest.raises(DataError, match=r"000001.X.npy: is damaged: its checksum is")
+    with open_shards(tmp_path / "d", client=client) as shards, damaged:
+        feature_importance(shards)
+    with open_shards(tmp_path / "d", client=client, verify=False) as shards:
+        assert feature_importance(shards).shape == (2, data.n_features)

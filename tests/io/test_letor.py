@@ -1,0 +1,774 @@
+"""LETOR text: the fast reader against the naive one, its errors, and round trips."""
+
+import gzip
+import os
+import random
+import re
+import stat
+import struct
+import subprocess
+import sys
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from ranksieve import DataError, RankingData, concatenate, read_letor, write_letor
+from ranksieve._kernels.decimal import BAD, HARD, parse_number, powers_of_five
+from ranksieve.io import files
+from ranksieve.io.files import place_of
+from ranksieve.io.scores import read_scores
+from ranksieve.io.shards.shards import convert_to_shards, open_shards
+from ranksieve.io.zstd import Xxh64
+from ranksieve.progress import listen
+from ranksieve.threads import limit_threads
+from tests import oracles
+
+PLAIN = b"""\
+2 qid:10 1:0.5 3:1e-3 #docid = GX1 inc = 1 prob = 0.08
+0 qid:10 2:-4
+1 qid:11 1:7 # second
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    def writer(content: bytes, name: str = "data.txt"):
+        path = tmp_path / name
+        path.write_bytes(content)
+        return path
+
+    return writer
+
+
+def as_rows(data: RankingData) -> list:
+    dense = data.X.toarray() if data.is_sparse else data.X
+    return dense.tolist()
+
+
+# What is read
+
+
+def test_a_small_file(write):
+    data = read_letor(write(PLAIN))
+    assert as_rows(data) == [[0.5, 0, 0.001], [0, -4, 0], [7, 0, 0]]
+    assert data.y.tolist() == [2, 0, 1]
+    assert data.qid.tolist() == [10, 10, 11]
+    assert data.qid.dtype == np.int64
+    assert data.query_ptr.tolist() == [0, 2, 3]
+    assert data.doc_ids.tolist() == ["GX1", "", "second"]
+    assert data.feature_names.tolist() == ["1", "2", "3"]
+
+
+def test_sparse_output_has_no_zeros(write):
+    data = read_letor(write(b"1 qid:1 1:0 2:5 4:0\n0 qid:1 3:0\n"), sparse=True)
+    assert isinstance(data.X, sparse.csr_matrix)
+    assert data.X.shape == (2, 4)
+    assert data.X.nnz == 1
+    assert as_rows(data) == [[0, 5, 0, 0], [0, 0, 0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("line", "row"),
+    [
+        (b"1 qid:1 1:2\r\n", [2.0]),
+        (b"1 qid:1 1:2", [2.0]),
+        (b"\t1   qid:1\t1:2  \n", [2.0]),
+        (b"\n\n  \n1 qid:1 1:2\n\n", [2.0]),
+        (b"# a remark\n1 qid:1 1:2\n# another\n", [2.0]),
+        (b"1 qid:1 1:1e2 2:1.5E-3 3:.5 4:5. 5:+3 6:-2\n", [100, 0.0015, 0.5, 5, 3, -2]),
+        (b"1 qid:1 1:inf 2:-Infinity 3:1e400\n", [np.inf, -np.inf, np.inf]),
+        (b"1 qid:1 01:3\n", [3.0]),
+        (b"1 qid:1 1:2#docid\n", [2.0]),
+        (b"\xef\xbb\xbf1 qid:1 1:2\n", [2.0]),
+    ],
+)
+def test_ways_to_write_a_line(write, line, row):
+    assert as_rows(read_letor(write(line))) == [row]
+
+
+def test_missing_values_can_be_read(write):
+    data = read_letor(write(b"1 qid:1 1:nan 2:NaN 3:1\n"))
+    assert np.isnan(data.X[0, :2]).all()
+    with pytest.raises(DataError, match=r"NaN in row 0, feature '1' \(column 0\)"):
+        data.check_finite()
+
+
+def test_null_of_letor_3_is_a_missing_value(write, tmp_path):
+    path = write(b"1 qid:1 1:NULL 2:1 3:NULL\n0 qid:1 1:2 2:NULL#d\n")
+    nan = np.nan
+    for as_csr in (False, True):
+        data = read_letor(path, sparse=as_csr)
+        np.testing.assert_array_equal(as_rows(data), [[nan, 1, nan], [2, nan, 0]])
+        write_letor(data, tmp_path / "again.txt")
+        back = read_letor(tmp_path / "again.txt", sparse=as_csr)
+        np.testing.assert_array_equal(as_rows(back), as_rows(data))
+    for value in (b"NULLs", b"NUL", b"null", b"-NULL", b"NULL:1"):
+        with pytest.raises(DataError, match=f":1: the value is not a number: '{value.decode()}'"):
+            read_letor(write(b"1 qid:1 1:" + value + b"\n"))
+    with pytest.raises(DataError, match="the label is not a number: 'NULL'"):
+        read_letor(write(b"NULL qid:1 1:1\n"))
+
+
+def test_labels_may_be_real(write):
+    data = read_letor(write(b"1.5 qid:1 1:1\n-2e-1 qid:1 1:1\n"))
+    assert data.y.tolist() == [1.5, -0.2]
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected"),
+    [
+        ([b"a", b"b"], ["a", "b"]),
+        ([b"1", b"x"], ["1", "x"]),
+        ([b"007", b"8"], ["007", "8"]),
+        ([b"-3", b"0"], [-3, 0]),
+        ([b"99999999999999999999", b"1"], ["99999999999999999999", "1"]),
+        ([b"qid:1", b"2:3"], ["qid:1", "2:3"]),
+        ([b"caf\xc3\xa9", b"caf\xe9"], ["caf\u00e9", "caf\\xe9"]),
+    ],
+)
+def test_query_ids_are_integers_only_if_all_of_them_are(write, ids, expected):
+    text = b"".join(b"0 qid:%s 1:1\n" % query for query in ids)
+    assert read_letor(write(text)).qid.tolist() == expected
+
+
+def test_rows_of_a_query_are_brought_together(write):
+    data = read_letor(write(b"0 qid:b 1:1 #d1\n1 qid:a 1:2 #d2\n2 qid:b 1:3 #d3\n"))
+    assert data.query_ids.tolist() == ["b", "a"]
+    assert data.X.ravel().tolist() == [1, 3, 2]
+    assert data.y.tolist() == [0, 2, 1]
+    assert data.doc_ids.tolist() == ["d1", "d3", "d2"]
+    assert data.row_order.tolist() == [0, 2, 1]
+    sparse_data = read_letor(write(b"0 qid:b 1:1\n1 qid:a 1:2\n2 qid:b 1:3\n"), sparse=True)
+    assert sparse_data.X.toarray().ravel().tolist() == [1, 3, 2]
+
+
+def test_header_lines_name_features(write):
+    data = read_letor(write(b"#1:bm25 title\n# 3:page rank\n0 qid:1 2:5\n#1:too late\n"))
+    assert data.feature_names.tolist() == ["bm25 title", "2", "page rank"]
+    assert as_rows(data) == [[0, 5, 0]]
+    zero_based = read_letor(write(b"#0:bm25\n0 qid:1 0:5\n"), zero_based=True)
+    assert zero_based.feature_names.tolist() == ["bm25"]
+
+
+def test_header_lines_must_name_features_apart(write):
+    for header in (b"#1:a\n#2:a\n", b"#1:2\n"):
+        path = write(header + b"0 qid:1 1:5 2:6\n")
+        with pytest.raises(DataError, match=re.escape(f"{path}: the header names two features")):
+            read_letor(path)
+
+
+def test_no_comments_no_documents(write):
+    assert read_letor(write(b"0 qid:1 1:1\n")).doc_ids is None
+
+
+@pytest.mark.parametrize(
+    ("comment", "document"),
+    [
+        (b"docid = GX1 inc = 1 prob = 0.1", "GX1"),
+        (b"docid=GX1", "GX1"),
+        (b" docid = two words inc = 1", "two words"),
+        (b"docidentity", "docidentity"),
+        (b" any text: 1 ", "any text: 1"),
+        (b"", ""),
+    ],
+)
+def test_comments_become_document_ids(write, comment, document):
+    data = read_letor(write(b"0 qid:1 1:1 #" + comment + b"\n0 qid:1 1:2 #x\n"))
+    assert data.doc_ids.tolist() == [document, "x"]
+
+
+def test_files_are_joined(write):
+    parts = [write(b"0 qid:1 1:1\n0 qid:2 2:1 #d\n", "a"), write(b"1 qid:2 3:1\n", "b")]
+    data = read_letor(parts)
+    assert as_rows(data) == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    assert data.query_ptr.tolist() == [0, 1, 3]
+    assert data.doc_ids.tolist() == ["", "d", ""]
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_compressed_files(write, suffix):
+    packed = gzip.compress(PLAIN) if suffix == ".gz" else pa.compress(PLAIN, "zstd", asbytes=True)
+    data = read_letor(write(packed, "data.txt" + suffix))
+    assert as_rows(data) == as_rows(read_letor(write(PLAIN)))
+
+
+def test_width_and_type_can_be_fixed(write):
+    path = write(PLAIN)
+    assert read_letor(path, n_features=5).X.shape == (3, 5)
+    single = read_letor(path, dtype="float32")
+    assert single.X.dtype == np.float32
+    assert single.X[0, 2] == np.float32(0.001)
+    with pytest.raises(ValueError, match="float64 or float32"):
+        read_letor(path, dtype="int64")
+    with pytest.raises(ValueError, match="at least 1"):
+        read_letor(path, n_features=0)
+
+
+def test_many_pieces_and_threads_give_the_same(write, monkeypatch):
+    rng = random.Random(0)
+    lines = [
+        f"{n % 3} qid:{n // 7} {rng.randint(1, 9)}:{rng.random()!r} #d{n}" for n in range(2000)
+    ]
+    path = write("\n".join(lines).encode())
+    whole = read_letor(path)
+    for size in (1, 100, 4096):
+        monkeypatch.setattr(files, "_CHUNK", size)
+        with limit_threads(3):
+            part = read_letor(path)
+        np.testing.assert_array_equal(part.X, whole.X)
+        np.testing.assert_array_equal(part.qid, whole.qid)
+        np.testing.assert_array_equal(part.doc_ids, whole.doc_ids)
+
+
+def test_progress_is_reported(write):
+    path = write(PLAIN)
+    calls: list[tuple[int, int]] = []
+    with listen(lambda what, done, total: calls.append((done, total))):
+        read_letor([path, path])
+    assert calls[-1] == (2 * len(PLAIN), 2 * len(PLAIN))
+    assert [done for done, _ in calls] == sorted(done for done, _ in calls)
+
+
+def test_equal_to_scikit_learn_on_mq2008(mq2008_dir):
+    from sklearn.datasets import load_svmlight_file
+
+    for part in range(1, 6):
+        path = mq2008_dir / f"S{part}.txt"
+        X, y, qid = load_svmlight_file(str(path), n_features=46, query_id=True)
+        data = read_letor(path)
+        np.testing.assert_array_equal(data.X, X.toarray())
+        np.testing.assert_array_equal(data.y, y)
+        np.testing.assert_array_equal(data.qid, qid)
+        assert (read_letor(path, sparse=True).X != X).nnz == 0
+
+
+# Numbers
+
+
+def same_bits(a: float, b: float) -> bool:
+    return (a != a and b != b) or struct.pack("d", a) == struct.pack("d", b)
+
+
+def parse(text: str) -> tuple[int, float, int]:
+    return parse_number(np.frombuffer(text.encode() + b"\n", np.uint8), 0, powers_of_five())
+
+
+def halfway(significand: int, exponent: int) -> str:
+    """Decimal digits of the point between two doubles."""
+    value = Fraction(2 * significand + 1) * Fraction(2) ** exponent
+    digits = 0
+    while value.denominator > 1:
+        value, digits = value * 10, digits + 1
+    return f"{value.numerator}e-{digits}"
+
+
+numbers = st.one_of(
+    st.floats(allow_nan=False).map(repr),
+    st.builds("{}.{}e{}".format, st.integers(0), st.integers(0), st.integers(-400, 400)),
+    st.builds("{}{}".format, st.integers(0, 10**40), st.sampled_from(["", ".", "e-30", "e5"])),
+    st.builds(halfway, st.integers(2**52, 2**53 - 1), st.integers(-80, 20)),
+    st.decimals(allow_nan=False, allow_infinity=False, places=25).map(str),
+)
+
+
+@given(numbers, st.sampled_from(["", "-", "+"]))
+@example("5e-324", "")
+@example("2.4703282292062327208e-324", "")
+@example("1.7976931348623157e308", "")
+@example("1.7976931348623159e308", "-")
+@example("9007199254740993", "")
+@example("0." + "0" * 400 + "1", "-")
+@example("1" + "0" * 400, "")
+@settings(max_examples=1000)
+def test_numbers_have_the_bits_of_float(text, sign):
+    text = text if text.startswith("-") else sign + text
+    status, value, end = parse(text)
+    assert status != BAD
+    assert end == len(text)
+    if status != HARD:
+        assert same_bits(value, float(text))
+
+
+def test_few_numbers_need_help():
+    rng = np.random.default_rng(0)
+    values = rng.integers(0, 2**63, 20_000, dtype=np.int64).view(np.float64)
+    values = np.concatenate([values[np.isfinite(values)], rng.normal(size=20_000)])
+    statuses = []
+    for value in values.tolist():
+        status, parsed, _ = parse(repr(value))
+        statuses.append(status)
+        assert status == HARD or same_bits(parsed, value)
+    assert np.mean(np.array(statuses) == HARD) < 0.002
+
+
+def test_hard_numbers_reach_the_result(write):
+    words = [halfway(2**52 + n, -60 + n) for n in range(5)] + ["5e-324", "3e-400", "2.5e-320"]
+    pairs = " ".join(f"{index}:{word}" for index, word in enumerate(words, start=1))
+    path = write(f"5e-324 qid:1 {pairs}\n".encode())
+    for as_csr in (False, True):
+        data = read_letor(path, sparse=as_csr)
+        assert as_rows(data) == [[float(word) for word in words]]
+        assert data.y.tolist() == [5e-324]
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("line", "options", "message"),
+    [
+        (b"x qid:1 1:2", {}, "the label is not a number: 'x'"),
+        (b"1x qid:1 1:2", {}, "the label is not a number: '1x'"),
+        (b"nan qid:1 1:2", {}, "the label must be finite: 'nan'"),
+        (b"1 1:2", {}, "expected 'qid:' after the label, found '1:2'"),
+        (b"1", {}, "expected 'qid:' after the label, found no more text"),
+        (b"1 qid: 1:2", {}, "the query id is empty"),
+        (b"1 qid:1 1:2 x", {}, "expected index:value, found 'x'"),
+        (b"1 qid:1 1", {}, "expected index:value, found '1'"),
+        (b"1 qid:1 -1:2", {}, "expected index:value, found '-1:2'"),
+        (b"1 qid:1 1:", {}, "the value is not a number: ''"),
+        (b"1 qid:1 1:2x", {}, "the value is not a number: '2x'"),
+        (b"1 qid:1 1:1_0", {}, "the value is not a number: '1_0'"),
+        (b"1 qid:1 1:0x1", {}, "the value is not a number: '0x1'"),
+        (b"1 qid:1 1:1e", {}, "the value is not a number: '1e'"),
+        (b"1 qid:1 1:.", {}, "the value is not a number: '.'"),
+        (b"1 qid:1 0:2", {}, "index 0, but indices start at 1; .* zero_based=True"),
+        (b"1 qid:1 2:1 2:1", {}, "index 2 occurs twice"),
+        (b"1 qid:1 3:1 2:1", {}, "index 2 comes after a larger one"),
+        (b"1 qid:1 4:1", {"n_features": 3}, "index 4 is beyond n_features=3"),
+        (b"1 qid:1 3:1", {"n_features": 3, "zero_based": True}, "index 3 is beyond n_features=3"),
+        (
+            b"1 qid:1 99999999:1",
+            {},
+            "index 99999999 is too large for a dense array; read with sparse=True",
+        ),
+        (b"1 qid:1 99999999999999999999:1", {"sparse": True}, "index 9+ is too large"),
+        (b"1 qid:1 1:2 \0", {}, "NUL byte"),
+        (b"1 qid:1 1:2 #\0", {}, "NUL byte"),
+    ],
+)
+def test_errors_name_the_file_the_line_and_the_trouble(write, line, options, message):
+    path = write(b"# remark\n\n1 qid:1 1:2\n" + line + b"\n1 qid:1 1:2\n")
+    with pytest.raises(DataError, match=re.escape(f"{path}:4: ") + message):
+        read_letor(path, **options)
+
+
+def test_the_first_error_is_reported_whatever_the_pieces(write, monkeypatch):
+    good = [b"1 qid:1 1:2"] * 500
+    lines = [*good, b"bad", *good, b"\0", *good]
+    path = write(b"\n".join(lines))
+    for size in (64, 1000, 10**6):
+        monkeypatch.setattr(files, "_CHUNK", size)
+        with pytest.raises(DataError, match=r":501: the label is not a number: 'bad'"):
+            read_letor(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"\n \n", b"# only a remark\n"])
+def test_files_without_rows(write, content):
+    path = write(content)
+    with pytest.raises(DataError, match=rf"^{re.escape(str(path))}(:\d+)?: no rows"):
+        read_letor(path)
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_truncated_and_damaged_compression(write, suffix):
+    text = b"".join(b"1 qid:%d 1:%f\n" % (n, random.random()) for n in range(50_000))
+    packed = gzip.compress(text) if suffix == ".gz" else pa.compress(text, "zstd", asbytes=True)
+    path = write(packed[: len(packed) // 2], "cut" + suffix)
+    with pytest.raises(DataError, match=r"^.*cut\.\w+(:\d+)?: the compressed file is truncated"):
+        read_letor(path)
+    path = write(b"not compressed at all", "plain" + suffix)
+    with pytest.raises(DataError, match=r"^.*plain\.\w+: the compressed file is damaged"):
+        read_letor(path)
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_flipped_bits_of_written_files_are_noticed(tmp_path, suffix):
+    rng = random.Random(3)
+    X = np.array([[rng.random() for _ in range(5)] for _ in range(60)])
+    data = RankingData(X, np.arange(60) % 3, np.arange(60) // 6)
+    path = tmp_path / f"data.txt{suffix}"
+    write_letor(data, path)
+    content = path.read_bytes()
+    noticed = 0
+    for bit in [*range(20 * 8), *(rng.randrange(len(content) * 8) for _ in range(300))]:
+        damaged = bytearray(content)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        try:
+            back = read_letor(path)
+        except DataError:
+            noticed += 1
+        else:  # such as the time that gzip notes in its header, or zstd's room for later
+            assert_identical(data, back)
+    assert noticed > 300
+
+
+@given(st.lists(st.binary(max_size=100), max_size=8))
+@example([])
+@example([b"abc"])
+def test_the_hash_of_zstd(pieces):
+    """zstd's own reader, which compares checksums, is the oracle."""
+    content = b"".join(pieces)
+    hashed = Xxh64()
+    for piece in pieces:
+        hashed.update(piece)
+    frame = bytearray(pa.compress(content, "zstd", asbytes=True))
+    frame[4] |= 4
+    good = hashed.digest() % 2**32
+    for checksum in (good, good ^ 1):
+        whole = bytes(frame) + checksum.to_bytes(4, "little")
+        stream = pa.CompressedInputStream(pa.py_buffer(whole), "zstd")
+        if checksum == good:
+            assert stream.read() == content
+        else:
+            with pytest.raises(OSError, match="checksum"):
+                stream.read()
+
+
+def test_known_hashes():
+    for content, expected in ((b"", 0xEF46DB3751D8E999), (b"abc", 0x44BC2CF5AD770999)):
+        hashed = Xxh64()
+        hashed.update(content)
+        assert hashed.digest() == expected
+
+
+@pytest.mark.parametrize("index", [2_000_000_000, 10_000_000])
+def test_memory_stays_in_proportion_to_the_text(write, tmp_path, index):
+    path = write(b"0 qid:1 1:1 %d:2\n1 qid:1 2:1\n" % index)
+    message = f"index {index} is out of proportion to the 3[0-9] bytes .* n_features={index}$"
+    header = write(b"#%d:name\n1 qid:1 2:1\n" % index, "header.txt")
+    read_letor(path, sparse=True, n_features=index)  # compiles what is compiled
+    tracemalloc.start()
+    try:
+        for file in (path, header):
+            with pytest.raises(DataError, match=rf"{file}: index {index} is out of proportion"):
+                read_letor(file, sparse=True)
+        with pytest.raises(DataError, match=message):
+            convert_to_shards(path, tmp_path / "d", sparse=True)
+        data = read_letor(path, sparse=True, n_features=index)
+        convert_to_shards(path, tmp_path / "d", sparse=True, n_features=index)
+        with open_shards(tmp_path / "d") as shards:
+            assert_same_entries(shards.read(), data)
+            assert_same_entries(concatenate([data]), data)
+        assert (data.n_features, data.has_feature_names) == (index, False)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 2e6
+
+
+def assert_same_entries(a: RankingData, b: RankingData) -> None:
+    assert a.X.shape == b.X.shape
+    assert a.X.indices.tolist() == b.X.indices.tolist()
+
+
+@pytest.mark.parametrize("header", [b"", b"0 qid:7 1:1 1048576:1\n"])
+def test_a_small_text_makes_no_large_array(write, tmp_path, header):
+    rows = b"".join(b"0 qid:%d 1:1\n" % n for n in range(50))
+    path = write(header + rows + b"0 qid:7 1:1 1048576:1\n" * (not header))
+    message = "index 1048576 makes an array of [0-9]+ MB from [0-9]+ bytes of text; .*sparse=True"
+    for size in (30, 2**20):
+        chunk, files._CHUNK = files._CHUNK, size
+        try:
+            for read in (read_letor, lambda path: convert_to_shards(path, tmp_path / "d")):
+                with pytest.raises(DataError, match=f"{path}: {message}; .* n_features=1048576"):
+                    read(path)
+        finally:
+            files._CHUNK = chunk
+    assert read_letor(path, sparse=True).X.shape == (51, 1048576)
+    assert read_letor(write(b"0 qid:1 1048576:1\n")).X.shape == (1, 1048576)
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+def test_a_line_beyond_all_measure_is_refused(tmp_path, suffix, monkeypatch):
+    monkeypatch.setattr(files, "_CHUNK", 1000)
+    monkeypatch.setattr(files, "_LONGEST_LINE", 50_000)
+    path = tmp_path / f"data{suffix}"
+    for line in (b"#" * 60_000, b"1 qid:1 " + b" " * 60_000, b"9" * 60_000):
+        with files.compressed_writer(path) as file:
+            file.write(b"1 qid:1 1:2\n# remark\n" + line + b"\n")
+        with pytest.raises(
+            DataError, match=rf"data{suffix}:3: the line has more than 50,000 bytes"
+        ):
+            read_letor(path)
+        with files.compressed_writer(path) as file:
+            file.write(b"1\n2\n" + line)
+        with pytest.raises(
+            DataError, match=rf"data{suffix}:3: the line has more than 50,000 bytes"
+        ):
+            read_scores(path)
+
+
+def test_directory_and_missing_file(tmp_path):
+    with pytest.raises(DataError, match=": is a directory"):
+        read_letor(tmp_path)
+    with pytest.raises(DataError, match=": no such file"):
+        read_letor(tmp_path / "nothing.txt")
+    with pytest.raises(DataError, match="no file to read"):
+        read_letor([])
+
+
+def test_no_permission(write):
+    path = write(PLAIN)
+    path.chmod(0)
+    superuser = os.geteuid() == 0
+    if superuser:
+        os.seteuid(65534)  # permissions do not bind the superuser
+    try:
+        with pytest.raises(DataError, match=": no permission"):
+            read_letor(path)
+    finally:
+        if superuser:
+            os.seteuid(0)
+
+
+VALID = [
+    b"2 qid:10 1:0.5 2:1e-3 3:-4 # docid = GX1 inc = 1",
+    b"0 qid:q7 1:1 4:.25\r",
+    b"#1:name of it",
+    b"1.5 qid:10",
+    b"",
+    b"1 qid:3 2:123456789012345678901234567890 3:nan 4:Inf",
+    b"0 qid:3 1:NULL 2:1 3:NULL#d",
+]
+PIECES = [
+    b"",
+    b"\0",
+    b"\n",
+    b" ",
+    b"#",
+    b":",
+    b"qid:",
+    b"1:",
+    b"0:",
+    b"e",
+    b"-",
+    b".",
+    b"9" * 25,
+    b"\xff",
+]
+
+
+@st.composite
+def damaged_text(draw):
+    """A few valid lines with some pieces cut out, put in or replaced."""
+    lines = draw(st.lists(st.sampled_from(VALID), min_size=1, max_size=5))
+    text = b"\n".join(lines)
+    for _ in range(draw(st.integers(0, 3))):
+        start = draw(st.integers(0, len(text)))
+        end = min(len(text), start + draw(st.integers(0, 4)))
+        insert = draw(st.one_of(st.sampled_from(PIECES), st.binary(max_size=3)))
+        text = text[:start] + insert + text[end:]
+    return text
+
+
+@given(damaged_text(), st.booleans(), st.sampled_from([7, 2**20]))
+@settings(max_examples=2000)
+def test_damaged_text_is_read_like_the_naive_reader_does_or_refused(
+    tmp_path_factory, text, sparse_, size
+):
+    path = tmp_path_factory.getbasetemp() / "damaged.txt"
+    path.write_bytes(text)
+    expected = oracles.read_letor(text, n_features=50)
+    chunk, files._CHUNK = files._CHUNK, size
+    try:
+        if isinstance(expected, oracles.LetorProblem):
+            with pytest.raises(DataError, match=re.escape(f"{place_of(path, expected.line)}: ")):
+                read_letor(path, n_features=50, sparse=sparse_)
+        else:
+            assert_equal_rows(read_letor(path, n_features=50, sparse=sparse_), expected)
+    finally:
+        files._CHUNK = chunk
+
+
+def assert_equal_rows(data: RankingData, expected: oracles.LetorRows) -> None:
+    order, pointer = oracles.group(expected.qids)
+    assert data.row_order.tolist() == order
+    assert data.query_ptr.tolist() == pointer
+    assert [str(query) for query in data.qid.tolist()] == [expected.qids[row] for row in order]
+    assert data.y.tolist() == [expected.labels[row] for row in order]
+    names = [expected.names.get(f, str(f + 1)) for f in range(data.n_features)]
+    assert data.feature_names.tolist() == names
+    docs = [""] * len(order) if data.doc_ids is None else data.doc_ids.tolist()
+    assert docs == [expected.docs[row] for row in order]
+    dense = np.zeros(data.X.shape)
+    for place, row in enumerate(order):
+        for feature, value in expected.rows[row].items():
+            dense[place, feature] = value
+    np.testing.assert_array_equal(as_rows(data), dense)
+
+
+# Round trips
+
+
+words = st.text(
+    st.characters(blacklist_categories=["Cs", "Cc", "Zs", "Zl", "Zp"], blacklist_characters="#"),
+    min_size=1,
+    max_size=8,
+)
+
+
+@st.composite
+def ranking_data(draw):
+    n, f = draw(st.integers(1, 8)), draw(st.integers(1, 5))
+    values = draw(st.lists(st.floats(allow_nan=False), min_size=n * f, max_size=n * f))
+    X = np.array(values).reshape(n, f)
+    if draw(st.booleans()):
+        with np.errstate(over="ignore"):
+            X = X.astype(np.float32)
+    y = draw(st.lists(st.floats(-1e6, 1e6), min_size=n, max_size=n))
+    ids = st.integers(-(10**17), 10**17) if draw(st.booleans()) else words.map("q".__add__)
+    qid = draw(st.lists(ids, min_size=n, max_size=n))
+    docs = draw(st.none() | st.lists(words | st.just(""), min_size=n, max_size=n))
+    names = draw(st.none() | st.lists(words, min_size=f, max_size=f, unique=True))
+    return RankingData(X, y, qid, feature_names=names, doc_ids=docs)
+
+
+def assert_identical(a: RankingData, b: RankingData) -> None:
+    assert a.X.dtype == b.X.dtype
+    dense_a, dense_b = (d.X.toarray() if d.is_sparse else d.X for d in (a, b))
+    assert dense_a.tobytes() == dense_b.tobytes()
+    np.testing.assert_array_equal(a.y, b.y)
+    assert a.qid.tolist() == b.qid.tolist()
+    assert a.feature_names.tolist() == b.feature_names.tolist()
+    documents_a, documents_b = (
+        [""] * d.n_rows if d.doc_ids is None else d.doc_ids.tolist() for d in (a, b)
+    )
+    assert documents_a == documents_b
+
+
+@given(ranking_data(), st.booleans(), st.sampled_from(["", ".gz", ".zst"]))
+def test_writing_and_reading_back_is_the_identity(tmp_path_factory, data, zero_based, suffix):
+    path = tmp_path_factory.getbasetemp() / f"round-trip{suffix}"
+    write_letor(data, path, zero_based=zero_based)
+    back = read_letor(path, dtype=data.X.dtype.name, zero_based=zero_based)
+    assert_identical(data, back)
+
+
+@given(ranking_data())
+def test_sparse_round_trip(tmp_path_factory, data):
+    X = sparse.csr_matrix(np.where(data.X > 0, data.X, 0))
+    data = RankingData(X, data.y, data.qid)
+    path = tmp_path_factory.getbasetemp() / "sparse-round-trip"
+    write_letor(data, path)
+    back = read_letor(path, dtype=X.dtype.name, sparse=True)
+    assert back.X.shape == X.shape
+    assert back.X.nnz == X.nnz
+    assert (back.X != X).nnz == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"qid": ["a b"]}, "query id 'a b' cannot be written"),
+        ({"qid": ["a#b"]}, "query id 'a#b' cannot"),
+        ({"qid": [""]}, "query id '' cannot"),
+        ({"doc_ids": ["a\nb"]}, "document id .* cannot"),
+        ({"doc_ids": ["a inc = 1"]}, "document id 'a inc = 1' cannot"),
+        ({"doc_ids": [" a"]}, "document id ' a' cannot"),
+        ({"feature_names": ["a\n"]}, "feature name .* cannot"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_and_nothing_is_lost(tmp_path, change, message):
+    path = tmp_path / "data.txt"
+    path.write_text("precious")
+    parts = {"qid": [1], "doc_ids": None, "feature_names": None} | change
+    with pytest.raises(DataError, match=message):
+        write_letor(RankingData([[1.0]], [0], **parts), path)
+    assert path.read_text() == "precious"
+    assert os.listdir(tmp_path) == ["data.txt"]
+
+
+def test_writing_to_a_wrong_place(tmp_path):
+    data = RankingData([[1.0]], [0], [1])
+    with pytest.raises(DataError, match="is a directory"):
+        write_letor(data, tmp_path)
+    with pytest.raises(DataError, match="there is no directory"):
+        write_letor(data, tmp_path / "missing" / "data.txt")
+
+
+def test_written_files_have_ordinary_permissions(tmp_path):
+    path = tmp_path / "data.txt"
+    write_letor(RankingData([[1.0]], [0], [1]), path)
+    reference = tmp_path / "reference"
+    reference.touch()
+    assert path.stat().st_mode == reference.stat().st_mode
+    path.chmod(0o600)
+    write_letor(RankingData([[2.0]], [0], [1]), path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_symbolic_links_are_followed(tmp_path):
+    data = RankingData([[1.0]], [0], [1])
+    (tmp_path / "there").mkdir()
+    target, link = tmp_path / "there" / "target.txt", tmp_path / "link.txt"
+    link.symlink_to(target)
+    for content in (None, "old"):  # a link to nothing makes the file
+        if content:
+            target.write_text(content)
+        write_letor(data, link)
+        assert link.is_symlink()
+        assert not target.is_symlink()
+        assert_identical(data, read_letor(target))
+    assert os.listdir(tmp_path / "there") == ["target.txt"]
+    link.unlink()
+    link.symlink_to(link)
+    with pytest.raises(DataError, match="link.txt: is a symbolic link that leads to itself"):
+        write_letor(data, link)
+    link.unlink()
+    link.symlink_to(tmp_path / "none" / "target.txt")
+    with pytest.raises(DataError, match="link.txt: there is no directory .*none"):
+        write_letor(data, link)
+
+
+def test_what_is_no_file_is_written_to_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        content = pool.submit(pipe.read_bytes)
+        write_letor(RankingData([[1.5]], [0], [1]), pipe)
+        assert content.result() == b"0 qid:1 1:1.5\n"
+    assert os.listdir(tmp_path) == ["pipe"]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+FILL_THE_DISK = """
+import resource, signal, sys
+import numpy as np
+from ranksieve import DataError, RankingData, write_letor, write_parquet
+from ranksieve.io.scores import write_scores
+from ranksieve.io.shards.shards import write_shards
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+X = np.random.default_rng(0).random((2000, 9))
+data = RankingData(X, np.zeros(2000), np.arange(2000) // 10)
+resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+for write in (write_letor, write_parquet, write_shards, lambda d, p: write_scores(d.X[:, 0], p)):
+    for suffix in sys.argv[2:]:
+        try:
+            write(data, sys.argv[1] + "/data" + suffix)
+        except DataError as error:
+            print(error)
+"""
+
+
+def test_a_disk_that_is_full_is_an_error_of_the_file(tmp_path):
+    """Files of this process may not grow, which is as good as a full disk."""
+    suffixes = ["", ".gz", ".zst"]
+    command = [sys.executable, "-c", FILL_THE_DISK, str(tmp_path), *suffixes]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    refusals = done.stdout.splitlines()
+    assert len(refusals) == 12
+    assert all(
+        re.match(rf"{tmp_path}/\S*: cannot be written: .*File too large", r) for r in refusals
+    )
+    assert os.listdir(tmp_path) == []

@@ -1,0 +1,328 @@
+"""Selections on disk: round trips, every way to be wrong, and streaming conversion with them."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from ranksieve import DataError, RankingData, make_ranking, write_letor, write_parquet
+from ranksieve.io import files
+from ranksieve.io.selection import SelectedFeature, Selection, read_selection, write_selection
+from ranksieve.io.shards.filler import ShardFiller
+from ranksieve.io.shards.shards import convert_to_shards, open_shards
+from tests.io.test_letor import assert_identical
+
+FEATURES = [SelectedFeature(3, "clicks", 0.5, "cluster 1"), SelectedFeature(0, "bm25", None, "")]
+SELECTION = Selection("gas-e", {"c": 0.1, "solver": None}, 5, ["a.txt", "b"], "0.1", FEATURES)
+
+
+def selected(*indices, n_features_in, names=None):
+    """A selection of these indices; features have numbers unless they have names."""
+    if names is None:
+        names = [str(number + 1) for number in range(n_features_in)]
+    features = [SelectedFeature(i, names[i], None, "") for i in indices]
+    return Selection("top", {}, n_features_in, [], "0.1", features)
+
+
+@given(
+    st.lists(st.integers(0, 30), min_size=1, unique=True),
+    st.lists(st.one_of(st.none(), st.floats(allow_nan=False, allow_infinity=False)), min_size=31),
+    st.dictionaries(st.text(), st.one_of(st.none(), st.booleans(), st.integers(), st.text())),
+)
+def test_writing_and_reading_back_is_the_identity(tmp_path_factory, indices, scores, parameters):
+    features = [SelectedFeature(i, f"f\u00e9{i}", scores[i], "why " * (i % 2)) for i in indices]
+    selection = replace(SELECTION, n_features_in=31, features=features, parameters=parameters)
+    path = tmp_path_factory.getbasetemp() / "selected.json"
+    write_selection(selection, path)
+    assert read_selection(path) == selection
+
+
+def test_what_is_written(tmp_path):
+    path = tmp_path / "selected.json"
+    write_selection(SELECTION, path)
+    record = json.loads(path.read_text())
+    checksum = record.pop("checksum")
+    assert record == {
+        "method": "gas-e",
+        "parameters": {"c": 0.1, "solver": None},
+        "n_features_in": 5,
+        "data": ["a.txt", "b"],
+        "ranksieve": "0.1",
+        "features": [
+            {"index": 3, "name": "clicks", "score": 0.5, "reason": "cluster 1"},
+            {"index": 0, "name": "bm25", "score": None, "reason": ""},
+        ],
+    }
+    record["features"][0]["index"] = 4
+    path.write_text(json.dumps(record))  # by hand, or by another program
+    assert read_selection(path).features[0].index == 4
+    path.write_text(json.dumps(record | {"checksum": checksum}))
+    with pytest.raises(
+        DataError, match=r"selected.json: it is not as it was written; if it was ch"
+    ):
+        read_selection(path)
+    assert SELECTION.columns.tolist() == [0, 3]
+
+
+def test_an_error_leaves_the_old_file(tmp_path):
+    path = tmp_path / "selected.json"
+    path.write_text("old")
+    with pytest.raises(ValueError, match="JSON compliant"):
+        write_selection(replace(SELECTION, parameters={"c": np.inf}), path)
+    assert path.read_text() == "old"
+    assert [file.name for file in tmp_path.iterdir()] == ["selected.json"]
+    with pytest.raises(DataError, match=": is a directory"):
+        write_selection(SELECTION, tmp_path)
+    with pytest.raises(DataError, match=": there is no directory"):
+        write_selection(SELECTION, tmp_path / "none" / "selected.json")
+
+
+def test_a_full_disk_is_told(tmp_path, monkeypatch):
+    def fail(*arguments, **options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_text", fail)
+    with pytest.raises(DataError, match=r"s\.json: cannot be written: No space left on device"):
+        write_selection(SELECTION, tmp_path / "s.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+BAD_TEXTS = {
+    "not JSON": (b'{\n"method": 1,,\n}', r":2: not JSON: "),
+    "cut": (b'{\n"method": "x"', r":2: not JSON: "),
+    "empty": (b"", r":1: not JSON: "),
+    "binary": (b"\xff\xfe\x00", r": not JSON: .*utf-8"),
+    "deep": (b"[" * 100_000, r": not JSON: "),
+    "NaN": (b'{"score": NaN}', r": not JSON: NaN is not a number"),
+    "a list": (b"[]", r": not a selection"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_TEXTS)
+def test_bad_texts(tmp_path, case):
+    content, message = BAD_TEXTS[case]
+    path = tmp_path / "bad.json"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"bad\.json" + message):
+        read_selection(path)
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(DataError, match=r"none\.json: no such file"):
+        read_selection(tmp_path / "none.json")
+    with pytest.raises(DataError, match=": is a directory"):
+        read_selection(tmp_path)
+
+
+BAD_FIELDS = {
+    "missing": ({"method": KeyError}, "'method' is missing"),
+    "kind": ({"method": 3}, "'method' should be a text, not 3"),
+    "true": ({"n_features_in": True}, "'n_features_in' should be a number, not True"),
+    "parameters": ({"parameters": []}, "'parameters' should be an object"),
+    "version": ({"ranksieve": None}, "'ranksieve' should be a text"),
+    "data": ({"data": [1]}, "'data' should be a list of texts"),
+    "none": ({"features": []}, "no features are selected"),
+    "not a list": ({"features": {}}, "'features' should be a list"),
+}
+BAD_FEATURES = {
+    "not an object": (4, "feature 2 of the list: it should be an object, not 4"),
+    "no index": ({"index": KeyError}, "feature 2 of the list: 'index' is missing"),
+    "text": ({"index": "1"}, "feature 2 of the list: 'index' should be a number"),
+    "fraction": ({"index": 1.0}, "feature 2 of the list: 'index' should be a number"),
+    "negative": ({"index": -1}, "feature 2 of the list: index -1 is out of range: there are 5"),
+    "beyond": ({"index": 5}, "feature 2 of the list: index 5 is out of range: there are 5"),
+    "twice": ({"index": 3}, r"index 3 \(bm25\) is selected twice"),
+    "name": ({"name": None}, "feature 2 of the list: 'name' should be a text"),
+    "equal names": ({"name": "clicks"}, "two features are named 'clicks'"),
+    "score": ({"score": "high"}, "feature 2 of the list: 'score' should be a number or null"),
+    "reason": ({"reason": KeyError}, "feature 2 of the list: 'reason' is missing"),
+}
+
+
+def changed(record, changes):
+    both = record | changes
+    return {key: value for key, value in both.items() if value is not KeyError}
+
+
+@pytest.mark.parametrize("case", [*BAD_FIELDS, *BAD_FEATURES])
+def test_bad_shapes(tmp_path, case):
+    record = json.loads(json.dumps(SELECTION.to_record()))
+    if case in BAD_FIELDS:
+        changes, message = BAD_FIELDS[case]
+        record = changed(record, changes)
+    else:
+        changes, message = BAD_FEATURES[case]
+        second = record["features"][1]
+        record["features"][1] = changed(second, changes) if isinstance(changes, dict) else changes
+    path = tmp_path / "bad.json"
+    path.write_text(json.dumps(record))
+    with pytest.raises(DataError, match=r"bad\.json: " + message):
+        read_selection(path)
+
+
+def test_more_than_is_needed_may_be_there(tmp_path):
+    path = tmp_path / "selected.json"
+    record = json.loads(json.dumps(SELECTION.to_record())) | {"seconds": 3}
+    record["features"][0]["cost"] = 2
+    path.write_text(json.dumps(record))
+    assert read_selection(path) == SELECTION
+
+
+@given(st.data())
+def test_columns_of_narrow_and_wide_matrices(choose):
+    n_features = choose.draw(st.integers(1, 8))
+    width = choose.draw(st.integers(0, n_features))
+    every = range(n_features)
+    indices = choose.draw(st.lists(st.sampled_from(every), min_size=1, unique=True))
+    X = np.arange(1.0, 3 * width + 1).reshape(3, width)
+    padded = np.column_stack([X, np.zeros((3, n_features - width))])
+    selection = selected(*indices, n_features_in=n_features)
+    np.testing.assert_array_equal(selection.take_from(X), padded[:, sorted(indices)])
+    taken = selection.take_from(sparse.csr_matrix(X))
+    np.testing.assert_array_equal(taken.toarray(), padded[:, sorted(indices)])
+
+
+class TestWhetherItFits:
+    def test_numbers(self):
+        selection = selected(0, 2, n_features_in=4)
+        selection.check_fits(4, None, "data.txt")
+        with pytest.raises(DataError, match=r"^data\.txt: there are 3 features, but the .* 4; if"):
+            selection.check_fits(3, None, "data.txt")
+        with pytest.raises(DataError, match=r"^data\.txt: there are 5 features, .* from 4$"):
+            selection.check_fits(5, None, "data.txt")
+
+    def test_names(self):
+        selection = selected(0, 2, n_features_in=3, names=["a", "b", "c"])
+        selection.check_fits(3, ["a", "x", "c"], "data.txt")  # a feature that is left out anyway
+        selection.check_fits(3, ["1", "2", "3"], "data.txt")  # numbers are no names
+        selection.check_fits(3, None, "data.txt")
+        selected(0, 2, n_features_in=3).check_fits(3, ["a", "b", "c"], "data.txt")
+        with pytest.raises(DataError, match=r"^data\.txt: feature 3 is 'b', but 'c' in the sel"):
+            selection.check_fits(3, ["a", "c", "b"], "data.txt")
+
+
+# Streaming conversion
+
+
+@pytest.fixture
+def named():
+    """Data whose last two features come late: they are zero in the first queries."""
+    rng = np.random.default_rng(3)
+    X = np.where(rng.random((60, 6)) < 0.7, rng.normal(size=(60, 6)), 0)
+    X[:40, 4:] = 0
+    X[-1] = 1
+    names = ["bm25", "tf", "clicks", "age", "links", "depth"]
+    documents = np.array([f"d{row}" for row in range(60)], dtype=object)
+    qid = np.repeat(np.arange(15), 4)
+    return RankingData(X, rng.integers(0, 3, 60), qid, feature_names=names, doc_ids=documents)
+
+
+@pytest.fixture(params=[".txt", ".txt.gz", ".parquet"])
+def named_file(request, named, tmp_path):
+    path = tmp_path / f"data{request.param}"
+    (write_parquet if request.param == ".parquet" else write_letor)(named, path)
+    return path
+
+
+@pytest.mark.parametrize("as_csr", [False, True])
+@pytest.mark.parametrize("indices", [(4, 0), (5,), (1, 0), range(6)])
+def test_conversion_keeps_the_selected_features(named, named_file, tmp_path, as_csr, indices):
+    selection = selected(*indices, n_features_in=6, names=named.feature_names)
+    convert_to_shards(
+        named_file, tmp_path / "kept", features=selection, sparse=as_csr, shard_bytes=100
+    )
+    expected = named.take_features(sorted(indices))
+    with open_shards(tmp_path / "kept", verify=True) as shards:
+        assert shards.n_shards > 3
+        assert shards.is_sparse == as_csr
+        back = shards.read()
+    assert_identical(
+        RankingData(
+            expected.X,
+            expected.y,
+            expected.qid,
+            feature_names=expected.feature_names,
+            doc_ids=expected.doc_ids,
+        ),
+        back,
+    )
+
+
+def test_features_that_come_late_in_sparse_text(tmp_path):
+    path = tmp_path / "late.txt"
+    rows = [f"{n % 2} qid:{n // 2} 1:{n}.5\n" for n in range(100_000)]  # several pieces of text
+    path.write_text("".join(rows) + "1 qid:last 2:3 4:7\n")
+    for as_csr in (False, True):
+        convert_to_shards(
+            path, tmp_path / f"{as_csr}", features=selected(3, 0, n_features_in=4), sparse=as_csr
+        )
+        with open_shards(tmp_path / f"{as_csr}") as shards:
+            assert shards.feature_names.tolist() == ["1", "4"]  # numbers that they had
+            X = shards.read().X
+        X = X.toarray() if as_csr else X
+        np.testing.assert_array_equal(X[:, 0], [*np.arange(100_000) + 0.5, 0])
+        assert X[:, 1].nonzero()[0].tolist() == [100_000]
+
+
+def test_conversion_refuses_other_features(named, named_file, tmp_path):
+    def convert(selection, **how):
+        convert_to_shards(named_file, tmp_path / "kept", features=selection, **how)
+
+    place = f"^{named_file}: "
+    with pytest.raises(DataError, match=place + "there are 6 features, but .* made from 7"):
+        convert(selected(0, n_features_in=7))
+    with pytest.raises(DataError, match=place + "there are 6 features, but .* made from 5"):
+        convert(selected(0, n_features_in=5))
+    with pytest.raises(DataError, match=place + "there are 8 features, but .* made from 7"):
+        convert(selected(0, n_features_in=7), n_features=8)
+    names = ["bm25", "tf", "price", "age", "links", "depth"]
+    with pytest.raises(DataError, match=place + "feature 3 is 'clicks', but 'price' in the sel"):
+        convert(selected(2, 0, n_features_in=6, names=names))
+    assert [path.name for path in tmp_path.iterdir()] == [named_file.name]
+
+
+def test_width_that_text_cannot_tell(tmp_path):
+    path = tmp_path / "narrow.txt"
+    path.write_text("1 qid:1 1:3\n0 qid:1 2:4\n")
+    selection = selected(4, 1, n_features_in=5)
+    with pytest.raises(DataError, match="if the others are zero, pass that as n_features"):
+        convert_to_shards(path, tmp_path / "kept", features=selection)
+    convert_to_shards(path, tmp_path / "kept", features=selection, n_features=5)
+    with open_shards(tmp_path / "kept") as shards:
+        assert shards.read().X.tolist() == [[0, 0], [4, 0]]
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".parquet"])
+def test_conversion_holds_few_values_at_a_time(tmp_path, monkeypatch, suffix):
+    data, _ = make_ranking(500, docs_per_query=10)
+    path = tmp_path / f"wide{suffix}"
+    (write_letor if suffix == ".txt" else write_parquet)(data, path)
+    shapes = []
+    add = ShardFiller.add
+
+    def spy(filler, piece):
+        shapes.append(piece.X.shape)
+        add(filler, piece)
+        # No more than a shard, which ends with a query of ten rows of 24 bytes, and a piece.
+        assert filler._bytes <= 3_000 + 24 * (10 + len(piece.y))
+
+    monkeypatch.setattr(files, "_CHUNK", 2_000)
+    monkeypatch.setattr(ShardFiller, "add", spy)
+    selection = selected(7, 0, n_features_in=20)
+    convert_to_shards(path, tmp_path / "kept", features=selection, shard_bytes=3_000)
+    assert sum(rows for rows, _ in shapes) == data.n_rows
+    assert max(rows for rows, _ in shapes) < data.n_rows / 50
+    assert {width for _, width in shapes} == {2}  # cut before they are kept
+
+
+def test_one_shard_is_read(named, named_file, tmp_path):
+    convert_to_shards(named_file, tmp_path / "all", shard_bytes=200)
+    with open_shards(tmp_path / "all") as shards:
+        parts = [shards.read_shard(number) for number in range(shards.n_shards)]
+        assert parts[0].feature_names.tolist() == named.feature_names.tolist()
+    np.testing.assert_array_equal(np.concatenate([part.X for part in parts]), named.X)
+    assert [d for part in parts for d in part.doc_ids] == named.doc_ids.tolist()

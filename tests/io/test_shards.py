@@ -1,0 +1,1034 @@
+"""Shards: round trips, streaming conversion, replacing safely, and every way to be damaged."""
+
+import gzip
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import tracemalloc
+from contextlib import contextmanager, suppress
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from ranksieve import DataError, RankingData, concatenate, read_letor, read_parquet, write_parquet
+from ranksieve.datasets import PlantedRanking, draw_plan, make_ranking
+from ranksieve.io import files, shard_files, shard_store
+from ranksieve.io.records import checksum_of
+from ranksieve.io.shards.shards import convert_to_shards, open_shards, write_shards
+from ranksieve.progress import listen
+from ranksieve.sums.importance import feature_importance
+from tests.io.test_letor import assert_identical, ranking_data
+
+SIZES = [1, 50, 200, 10**6]
+
+
+@pytest.fixture
+def text(tmp_path):
+    def writer(content: str, name: str = "data.txt"):
+        path = tmp_path / name
+        path.write_text(content)
+        return path
+
+    return writer
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """A directory of several shards, and the data in it."""
+    data, _ = make_ranking(20, n_noise=2)
+    data.doc_ids = np.array([f"d{row}" for row in range(data.n_rows)], dtype=object)
+    write_shards(data, tmp_path / "stored", shard_bytes=4000)
+    return tmp_path / "stored", data
+
+
+def read_back(directory) -> RankingData:
+    """Read shards, and check what holds for all of them."""
+    with open_shards(directory, verify=True) as shards:
+        data = shards.read()
+        blocks = [shards.block(number) for number in range(shards.n_shards)]
+        assert shards.query_ids.tolist() == data.query_ids.tolist()
+        assert shards.feature_names.tolist() == data.feature_names.tolist()
+        shape = (shards.n_rows, shards.n_queries, shards.n_features)
+        assert shape == (data.n_rows, data.n_queries, data.n_features)
+        assert shards.dtype == data.X.dtype
+        assert shards.is_sparse == data.is_sparse
+    assert data.row_order.tolist() == list(range(data.n_rows))
+    assert np.concatenate([np.diff(b.query_ptr) for b in blocks]).tolist() == list(
+        data.group_counts
+    )
+    for block in blocks:
+        rows = slice(block.first_row, block.first_row + len(block.y))
+        assert block.query_ptr[0] == 0
+        assert block.query_ptr[-1] == len(block.y) == block.X.shape[0]
+        np.testing.assert_array_equal(block.y, data.y[rows])
+        np.testing.assert_array_equal(dense(block.X), dense(data.X[rows]))
+    return data
+
+
+def dense(X):
+    return X.toarray() if sparse.issparse(X) else X
+
+
+def replace_in_manifest(directory, **changes) -> None:
+    path = directory / "manifest.json"
+    record = json.loads(path.read_text())
+    for key, value in changes.items():
+        if value is KeyError:
+            del record[key]
+        else:
+            record[key] = value
+    if "manifest_checksum" not in changes:
+        del record["manifest_checksum"]
+        record["manifest_checksum"] = checksum_of(record)
+    path.write_text(json.dumps(record))
+
+
+# Round trips
+
+
+@given(ranking_data(), st.booleans(), st.sampled_from(SIZES))
+def test_writing_and_reading_back_is_the_identity(tmp_path_factory, data, as_csr, shard_bytes):
+    if as_csr:
+        X = sparse.csr_matrix(np.where(data.X > 0, data.X, 0))
+        names = data.feature_names
+        data = RankingData(X, data.y, data.qid, feature_names=names, doc_ids=data.doc_ids)
+    directory = tmp_path_factory.getbasetemp() / "shards-round-trip"
+    write_shards(data, directory, shard_bytes=shard_bytes, overwrite=True)
+    back = read_back(directory)
+    assert back.is_sparse == as_csr
+    assert (back.doc_ids is None) == (data.doc_ids is None)
+    assert (back.qid.dtype == np.int64) == (data.qid.dtype == np.int64)
+    assert_identical(data, back)
+
+
+@given(ranking_data(), st.data())
+def test_pieces_make_the_same_shards_as_the_whole(tmp_path_factory, data, choose):
+    cuts = sorted(choose.draw(st.sets(st.integers(1, data.n_queries))) | {0, data.n_queries})
+    pieces = (data.take_queries(np.arange(first, last)) for first, last in pairwise(cuts))
+    base = tmp_path_factory.getbasetemp()
+    for name, source in (("shards-whole", data), ("shards-pieces", pieces)):
+        write_shards(source, base / name, shard_bytes=60, overwrite=True)
+    with open_shards(base / "shards-whole") as whole, open_shards(base / "shards-pieces") as parts:
+        assert parts.data_id != whole.data_id
+        assert [s.files for s in parts._opened.shards] == [s.files for s in whole._opened.shards]
+
+
+@pytest.mark.parametrize(
+    ("ids", "back"),
+    [
+        (np.array([3, 1], dtype=np.uint8), [3, 1]),
+        (np.array([3, 2**63], dtype=np.uint64), ["3", str(2**63)]),
+        (np.array([3, -1], dtype=object), [3, -1]),
+        (np.array([3, "x"], dtype=object), ["3", "x"]),
+        (np.array([0.5, 2.0]), ["0.5", "2.0"]),
+        (np.array([True, False]), ["True", "False"]),
+        (np.array(["", "caf\u00e9\0\ud800"], dtype=object), ["", "caf\u00e9\0\ud800"]),
+    ],
+)
+def test_ids_are_integers_if_they_fit_else_text(tmp_path, ids, back):
+    data = RankingData([[1.0], [2.0]], [0, 1], ids, doc_ids=ids)
+    write_shards(data, tmp_path / "d", shard_bytes=1)
+    result = read_back(tmp_path / "d")
+    assert result.qid.tolist() == back
+    assert result.doc_ids.tolist() == back
+
+
+def test_ids_that_text_would_confuse_are_refused(tmp_path):
+    data = RankingData([[1.0], [2.0]], [0, 1], np.array([1, "1"], dtype=object))
+    with pytest.raises(DataError, match="queries 1 and '1' have one id as text"):
+        write_shards(data, tmp_path / "d")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("shard_bytes", [1, 10**6])
+def test_document_ids_of_different_kinds_become_text(tmp_path, shard_bytes):
+    documents = ([7], None, ["x"], [0.5])
+    pieces = [RankingData([[1.0]], [0], [q], doc_ids=ids) for q, ids in enumerate(documents)]
+    write_shards(pieces, tmp_path / "d", shard_bytes=shard_bytes)
+    assert read_back(tmp_path / "d").doc_ids.tolist() == ["7", "", "x", "0.5"]
+
+
+def test_type_and_sparsity_can_be_chosen(tmp_path):
+    data, _ = make_ranking(5)
+    write_shards(data, tmp_path / "d", dtype="float32", sparse=True, shard_bytes=1000)
+    back = read_back(tmp_path / "d")
+    assert isinstance(back.X, sparse.csr_matrix)
+    np.testing.assert_array_equal(back.X.toarray(), data.X.astype(np.float32))
+    write_shards(back, tmp_path / "e", dtype="float64", sparse=False)
+    np.testing.assert_array_equal(read_back(tmp_path / "e").X, data.X.astype(np.float32))
+    with pytest.raises(ValueError, match="float64 or float32"):
+        write_shards(data, tmp_path / "f", dtype="int64")
+    with pytest.raises(ValueError, match="at least 1"):
+        write_shards(data, tmp_path / "f", shard_bytes=0)
+
+
+def test_csr_is_stored_in_canonical_form_and_the_input_is_left_alone(tmp_path):
+    X = sparse.csr_matrix(([1.0, 2, 3, 4], [1, 0, 2, 2], [0, 2, 4]), shape=(2, 3))
+    data = RankingData(X, [0, 1], [1, 1])
+    before = data.X.indices.copy()
+    write_shards(data, tmp_path / "d")
+    np.testing.assert_array_equal(data.X.indices, before)
+    with open_shards(tmp_path / "d") as shards:
+        X = shards.block(0).X
+    assert X.indices.tolist() == [0, 1, 2]
+    assert X.data.tolist() == [2, 1, 7]
+
+
+@pytest.mark.parametrize("as_csr", [False, True])
+def test_blocks_are_mapped_and_read_only(tmp_path, as_csr):
+    data, _ = make_ranking(5)
+    write_shards(data, tmp_path / "d", sparse=as_csr)
+    with open_shards(tmp_path / "d") as shards:
+        X = shards.block(0).X
+    for array in (X.data, X.indices) if as_csr else (X,):
+        assert isinstance(array.base, np.memmap)
+        assert not array.flags.writeable
+
+
+@pytest.mark.parametrize("as_csr", [False, True])
+def test_data_without_features_or_entries(tmp_path, as_csr):
+    for width in (0, 3):
+        data = RankingData(np.zeros((3, width)), [0, 1, 0], [5, 5, 6])
+        write_shards(data, tmp_path / "d", sparse=as_csr, shard_bytes=1, overwrite=True)
+        assert_identical(data, read_back(tmp_path / "d"))
+
+
+@pytest.mark.parametrize(("as_csr", "row_bytes"), [(False, 3 * 8 + 8), (True, 3 * 12 + 12)])
+def test_shards_end_with_the_query_that_reaches_their_size(tmp_path, as_csr, row_bytes):
+    data = RankingData(np.ones((200, 3)), np.zeros(200), np.repeat(np.arange(20), 10))
+    for limit, expected in ((50 * row_bytes, 50), (50 * row_bytes + 1, 60)):
+        write_shards(data, tmp_path / "d", shard_bytes=limit, sparse=as_csr, overwrite=True)
+        with open_shards(tmp_path / "d") as shards:
+            rows = [len(shards.block(number).y) for number in range(shards.n_shards)]
+        assert set(rows[:-1]) == {expected}
+        assert sum(rows) == 200
+
+
+def test_the_manifest_keeps_names_only_if_they_say_something(tmp_path):
+    data, _ = make_ranking(3)
+    named = RankingData(data.X, data.y, data.qid, feature_names=[f"f{n}" for n in range(20)])
+    for source, expected in ((data, None), (named, named.feature_names.tolist())):
+        write_shards(source, tmp_path / "d", overwrite=True)
+        record = json.loads((tmp_path / "d" / "manifest.json").read_text())
+        assert record["feature_names"] == expected
+        assert read_back(tmp_path / "d").has_feature_names == (expected is not None)
+
+
+# Pieces that do not fit together
+
+
+def piece(qid, n_features=1, dtype=np.float64, **options) -> RankingData:
+    X = np.ones((len(qid), n_features), dtype=dtype)
+    return RankingData(X, np.zeros(len(qid)), qid, **options)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "message"),
+    [
+        ([piece([1]), piece([2]), piece([1])], "query 1 occurs in pieces 1 and 3"),
+        ([piece(["a", "b"]), piece(["b"])], "query 'b' occurs in pieces 1 and 2"),
+        ([piece([1]), piece([2], 2)], "piece 1 has 1 features but piece 2 has 2"),
+        ([piece([1]), piece([2], feature_names=["f"])], "piece 1 and piece 2 have different"),
+        ([piece([1]), piece([2], dtype=np.float32)], "piece 1 holds float64 but piece 2 float32"),
+        ([], "no rows to write"),
+        ([piece([])], "no rows to write"),
+    ],
+)
+@pytest.mark.parametrize("shard_bytes", [1, 10**6])
+def test_pieces_must_fit_together(tmp_path, pieces, message, shard_bytes):
+    with pytest.raises(DataError, match=message):
+        write_shards(pieces, tmp_path / "d", shard_bytes=shard_bytes)
+    assert os.listdir(tmp_path) == []
+
+
+def test_pieces_must_be_data(tmp_path):
+    with pytest.raises(TypeError, match="expected a RankingData, got str"):
+        write_shards("path", tmp_path / "d")
+
+
+# Text
+
+
+@st.composite
+def letor_text(draw):
+    """Text whose queries are adjacent, with integer or text ids and rows of growing width."""
+    lengths = draw(st.lists(st.integers(1, 4), min_size=1, max_size=6))
+    prefix = draw(st.sampled_from(["", "q"]))
+    header = draw(st.sampled_from(["", "#2:bm25\n", "#9:last\n# remark\n"]))
+    rows = []
+    for query, length in enumerate(lengths):
+        for _ in range(length):
+            features = sorted(draw(st.sets(st.integers(1, 7), max_size=3)))
+            pairs = " ".join(f"{f}:{draw(st.integers(-3, 3))}" for f in features)
+            document = draw(st.sampled_from(["", " # d1", " #docid = GX7 inc = 1"]))
+            rows.append(f"{draw(st.integers(0, 2))} qid:{prefix}{query + 5} {pairs}{document}\n")
+    return header + "".join(rows)
+
+
+def convert_in_pieces(paths, directory, chunk: int, **how) -> RankingData:
+    before, files._CHUNK = files._CHUNK, chunk
+    try:
+        convert_to_shards(paths, directory, overwrite=True, **how)
+    finally:
+        files._CHUNK = before
+    return read_back(directory)
+
+
+@given(letor_text(), st.sampled_from([1, 30, 10**6]), st.sampled_from(SIZES), st.booleans())
+def test_converted_text_is_what_the_reader_reads(
+    tmp_path_factory, content, chunk, shard_bytes, as_csr
+):
+    base = tmp_path_factory.getbasetemp()
+    path = base / "shards-converted.txt"
+    path.write_text(content)
+    expected = read_letor(path, sparse=as_csr, dtype="float32")
+    how = dict(shard_bytes=shard_bytes, sparse=as_csr, dtype="float32")
+    back = convert_in_pieces(path, base / "shards-converted", chunk, **how)
+    assert_identical(expected, back)
+    assert back.qid.dtype == expected.qid.dtype
+    assert (back.doc_ids is None) == (expected.doc_ids is None)
+
+
+@given(
+    st.lists(st.integers(0, 3), min_size=1, max_size=12), st.sampled_from([1, 30]), st.booleans()
+)
+def test_scattered_rows_are_grouped_within_a_shard(tmp_path_factory, queries, chunk, as_csr):
+    base = tmp_path_factory.getbasetemp()
+    path = base / "shards-scattered.txt"
+    rows = (f"{n % 2} qid:{query} {n % 5 + 1}:{n + 1} # d{n}\n" for n, query in enumerate(queries))
+    path.write_text("".join(rows))
+    back = convert_in_pieces(path, base / "shards-scattered", chunk, sparse=as_csr)
+    assert_identical(read_letor(path, sparse=as_csr), back)
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=15), st.integers(1, 80))
+def test_a_query_that_comes_back_too_late_stops_the_conversion(
+    tmp_path_factory, queries, shard_bytes
+):
+    """The oracle fills shards row by row: 16 bytes each, closed when a new query begins."""
+    base = tmp_path_factory.getbasetemp()
+    shutil.rmtree(base / "shards-late", ignore_errors=True)
+    first_line, in_shard, size, error = {}, set(), 0, None
+    for line, query in enumerate(queries, start=1):
+        if query in first_line and query not in in_shard:
+            error = (line, query, first_line[query])
+            break
+        if query not in first_line and size >= shard_bytes:
+            in_shard, size = set(), 0
+        first_line.setdefault(query, line)
+        in_shard.add(query)
+        size += 16
+    path = base / "shards-late.txt"
+    path.write_text("".join(f"0 qid:q{query} 1:{query}\n" for query in queries))
+    for chunk in (1, 40):
+        if error is None:
+            back = convert_in_pieces(path, base / "shards-late", chunk, shard_bytes=shard_bytes)
+            assert back.n_rows == len(queries)
+        else:
+            line, query, first = error
+            message = (
+                f"{path}:{line}: query 'q{query}' continues here, but its rows from line {first} "
+                "on are already written; sort the file by query"
+            )
+            with pytest.raises(DataError, match=re.escape(message)):
+                convert_in_pieces(path, base / "shards-late", chunk, shard_bytes=shard_bytes)
+            assert not (base / "shards-late").exists()
+
+
+def test_several_files_are_joined(text, tmp_path):
+    first = text("0 qid:1 1:1\n0 qid:2 2:1 #d\n", "a.txt")
+    second = tmp_path / "b.txt.gz"
+    second.write_bytes(gzip.compress(b"1 qid:2 3:1\n0 qid:3 1:4\n"))
+    for shard_bytes in (1, 10**6):
+        convert_to_shards([first, second], tmp_path / "d", shard_bytes=shard_bytes, overwrite=True)
+        assert_identical(read_letor([first, second]), read_back(tmp_path / "d"))
+    third = text("#1:x\n1 qid:1 1:1\n", "c.txt")
+    with pytest.raises(DataError) as caught:
+        convert_to_shards([first, second, third], tmp_path / "e", shard_bytes=1)
+    assert str(caught.value) == (
+        f"{third}:2: query '1' continues here, but its rows from line 1 of {first} on are "
+        "already written; sort the file by query"
+    )
+
+
+@pytest.mark.parametrize("as_csr", [False, True])
+@pytest.mark.parametrize("chunk", [1, 10**6])
+def test_shards_written_before_a_wider_row_get_its_width(text, tmp_path, as_csr, chunk):
+    path = text("0 qid:1 1:1\n0 qid:2 2:2\n0 qid:3 9:3\n0 qid:4 1:4\n")
+    back = convert_in_pieces(path, tmp_path / "d", chunk, shard_bytes=1, sparse=as_csr)
+    assert back.X.shape == (4, 9)
+    assert_identical(read_letor(path, sparse=as_csr), back)
+
+
+def test_width_can_be_fixed(text, tmp_path):
+    path = text("0 qid:1 1:1\n0 qid:2 2:2\n")
+    convert_to_shards(path, tmp_path / "d", n_features=4)
+    assert read_back(tmp_path / "d").X.tolist() == [[1, 0, 0, 0], [0, 2, 0, 0]]
+    with pytest.raises(DataError, match=r"data.txt:2: index 2 is beyond n_features=1"):
+        convert_to_shards(path, tmp_path / "e", n_features=1)
+    zero = text("0 qid:1 0:5\n", "zero.txt")
+    convert_to_shards(zero, tmp_path / "f", zero_based=True)
+    assert read_back(tmp_path / "f").X.tolist() == [[5]]
+
+
+def test_one_id_that_is_no_integer_makes_all_of_them_text(text, tmp_path):
+    path = text("0 qid:7 1:1\n0 qid:8 1:2\n0 qid:x 1:3\n")
+    convert_to_shards(path, tmp_path / "d", shard_bytes=1)
+    assert read_back(tmp_path / "d").qid.tolist() == ["7", "8", "x"]
+
+
+def test_errors_of_the_text_name_their_line_and_leave_nothing(text, tmp_path):
+    path = text("0 qid:1 1:1\n0 qid:2 1:x\n")
+    with pytest.raises(DataError, match=re.escape(f"{path}:2: the value is not a number: 'x'")):
+        convert_to_shards(path, tmp_path / "d", shard_bytes=1)
+    twins = text("#1:a\n#2:a\n0 qid:1 2:1\n", "twins.txt")
+    with pytest.raises(DataError, match="twins.txt: the header names two features 'a'"):
+        convert_to_shards(twins, tmp_path / "d")
+    with pytest.raises(DataError, match=": no such file"):
+        convert_to_shards(tmp_path / "none", tmp_path / "d")
+    with pytest.raises(DataError, match="no file to read"):
+        convert_to_shards([], tmp_path / "d")
+    assert sorted(os.listdir(tmp_path)) == ["data.txt", "twins.txt"]
+
+
+def test_long_work_reports_progress(text, tmp_path):
+    path = text("0 qid:1 1:1\n0 qid:2 1:2\n")
+    seen = []
+    with listen(lambda *report: seen.append(report)):
+        convert_to_shards(path, tmp_path / "d", shard_bytes=1)
+        assert seen.pop() == ("Reading", path.stat().st_size, path.stat().st_size)
+        with open_shards(tmp_path / "d") as shards:
+            assert seen == []
+            shards.verify()
+            size = sum(p.stat().st_size for p in (tmp_path / "d").glob("*.npy"))
+            assert seen[-1] == ("Verifying", size, size)
+            seen.clear()
+            shards.read()
+            assert seen == [("Reading", 1, 2), ("Reading", 2, 2)]
+
+
+# Parquet
+
+
+@pytest.mark.parametrize("shard_bytes", [1, 300, 10**6])
+@pytest.mark.parametrize("as_csr", [False, True])
+def test_converted_parquet_is_what_the_reader_reads(tmp_path, shard_bytes, as_csr):
+    data, _ = make_ranking(12, docs_per_query=(1, 6))
+    names = [f"f{n}" for n in range(data.n_features)]
+    qid = np.array([f"q{q}" for q in data.qid], dtype=object)
+    documents = np.arange(data.n_rows)
+    data = RankingData(data.X, data.y, qid, feature_names=names, doc_ids=documents)
+    write_parquet(data, tmp_path / "data.parquet")
+    convert_to_shards(
+        tmp_path / "data.parquet", tmp_path / "d", shard_bytes=shard_bytes, sparse=as_csr
+    )
+    back = read_back(tmp_path / "d")
+    assert back.is_sparse == as_csr
+    assert_identical(read_parquet(tmp_path / "data.parquet"), back)
+
+
+def test_parquet_files_are_joined(tmp_path):
+    data, _ = make_ranking(6)
+    paths = [tmp_path / "a.parquet", tmp_path / "b.pq"]
+    for path, queries in zip(paths, ([0, 1, 2], [3, 4, 5]), strict=True):
+        write_parquet(data.take_queries(queries), path)
+    convert_to_shards(paths, tmp_path / "d", shard_bytes=1000, dtype="float32")
+    back = read_back(tmp_path / "d")
+    np.testing.assert_array_equal(back.X, data.X.astype(np.float32))
+    np.testing.assert_array_equal(back.qid, data.qid)
+
+
+def test_errors_of_parquet_files(tmp_path):
+    def table(name, qid, label=None, **features):
+        path = tmp_path / name
+        columns = {"label": label or [0.0] * len(qid), "qid": qid} | features
+        pd.DataFrame(columns).to_parquet(path)
+        return path
+
+    scattered = table("scattered.parquet", [1, 2, 2, 1], f=[1.0, 2, 3, 4])
+    with pytest.raises(DataError) as caught:
+        convert_to_shards(scattered, tmp_path / "d", shard_bytes=1)
+    assert str(caught.value) == (
+        f"{scattered}: row 3: query 1 continues here, but its rows from row 0 on are already "
+        "written; sort the file by query"
+    )
+    convert_to_shards(scattered, tmp_path / "d")
+    assert read_back(tmp_path / "d").X.ravel().tolist() == [1, 4, 2, 3]
+
+    again = table("again.parquet", [5, 1], f=[1.0, 2])
+    with pytest.raises(DataError, match=r"again.parquet: row 1: .* from row 0 of .*scattered"):
+        convert_to_shards([scattered, again], tmp_path / "e", shard_bytes=60)
+
+    bad_label = table("label.parquet", [1, 2], label=[0.0, np.nan], f=[1.0, 2])
+    with pytest.raises(DataError, match="label.parquet: in the rows from 1 on: the label of row 0"):
+        convert_to_shards(bad_label, tmp_path / "e", shard_bytes=1)
+    other = table("other.parquet", [3], g=[1.0])
+    with pytest.raises(DataError, match="other.parquet: its features are not those"):
+        convert_to_shards([scattered, other], tmp_path / "e")
+    with pytest.raises(DataError, match="there are 1 features, but n_features=2"):
+        convert_to_shards(scattered, tmp_path / "e", n_features=2)
+    with pytest.raises(DataError, match="cannot be joined"):
+        convert_to_shards([scattered, tmp_path / "a.txt"], tmp_path / "e")
+
+
+# Memory
+
+
+def test_memory_stays_bounded_by_pieces_and_shards(tmp_path):
+    ranking = PlantedRanking(draw_plan(n_noise=90), docs_per_query=50)
+    total = 400 * 50 * 100 * 8
+    pieces = (ranking.queries(first, first + 20) for first in range(0, 400, 20))
+    tracemalloc.start()
+    try:
+        write_shards(pieces, tmp_path / "d", shard_bytes=total // 40)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < total / 3
+    with open_shards(tmp_path / "d") as shards:
+        assert shards.n_rows == 400 * 50
+
+
+def test_conversion_holds_few_rows_at_a_time(text, tmp_path, monkeypatch):
+    rng = random.Random(0)
+    path = text("".join(f"0 qid:{n // 10} 1:{rng.random()}\n" for n in range(5000)))
+    held = []
+    add = convert_to_shards.__globals__["ShardFiller"].add
+
+    def spy(filler, piece):
+        add(filler, piece)
+        held.append(sum(len(y) for _, y, _ in filler._parts))
+
+    monkeypatch.setattr(convert_to_shards.__globals__["ShardFiller"], "add", spy)
+    convert_in_pieces(path, tmp_path / "d", 2000, shard_bytes=16 * 100)
+    # A shard of 100 rows of 16 bytes, and a piece of 2000 bytes, with at least 20 in a row.
+    assert len(held) > 20
+    assert max(held) <= 100 + 2000 // 20
+
+
+# Replacing
+
+
+def files_of(directory) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+@pytest.mark.parametrize("stop", [RuntimeError, KeyboardInterrupt])
+def test_an_interruption_leaves_the_old_shards_and_nothing_else(stored, stop):
+    directory, data = stored
+    before = files_of(directory)
+
+    def pieces():
+        yield data.take_queries([0, 1, 2])
+        assert len(os.listdir(directory.parent)) == 2  # the new ones are under way beside it
+        raise stop
+
+    with pytest.raises(stop):
+        write_shards(pieces(), directory, shard_bytes=1, overwrite=True)
+    assert files_of(directory) == before
+    assert os.listdir(directory.parent) == [directory.name]
+
+
+# A background job of a shell may have been told to ignore interrupts.
+CONVERT = """
+import signal
+from ranksieve.cli import main
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+main()
+"""
+
+
+@contextmanager
+def conversion_under_way(folder):
+    """A process that converts text, which ends with the block."""
+    os.mkfifo(folder / "pipe")
+    command = [sys.executable, "-c", CONVERT, "convert", folder / "pipe", folder / "data"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with open(folder / "pipe", "w") as pipe:
+        pipe.write("0 qid:1 1:1\n")
+        pipe.flush()
+        while process.poll() is None and not list(folder.glob(".data.*.partial")):
+            time.sleep(0.01)
+        yield process
+
+
+def test_a_killed_conversion_is_cleared_away_by_the_next(text, tmp_path):
+    for stop in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
+        folder = tmp_path / stop.name
+        folder.mkdir()
+        with conversion_under_way(folder) as process:
+            while process.poll() is None:  # Python misses a signal right before a system call
+                process.send_signal(stop)
+                with suppress(subprocess.TimeoutExpired):
+                    process.communicate(timeout=2)
+        assert process.returncode != 0
+        with pytest.raises(DataError, match="data: no such directory"):
+            open_shards(folder / "data")
+        for leftover in folder.glob(".data.*.partial"):
+            with pytest.raises(DataError, match="partial: half-written"):
+                open_shards(leftover)
+        assert stop != signal.SIGKILL or list(folder.glob(".data.*.partial"))
+        (folder / f".data.{'0' * 12}.partial").mkdir()
+        precious = folder / f".data.{'1' * 12}.partial"
+        precious.mkdir()
+        (precious / "letter").write_text("precious")
+        convert_to_shards(text("0 qid:1 1:1\n"), folder / "data")
+        assert sorted(os.listdir(folder)) == [precious.name, "data", "pipe"]
+
+
+def test_a_conversion_under_way_is_left_alone(text, tmp_path):
+    with conversion_under_way(tmp_path) as process:
+        convert_to_shards(text("0 qid:1 1:1\n"), tmp_path / "data")
+        assert len(list(tmp_path.glob(".data.*.partial"))) == 1
+    _, said = process.communicate()
+    assert process.returncode == 1
+    assert "data: is not empty; pass overwrite=True" in said
+    assert sorted(os.listdir(tmp_path)) == ["data", "data.txt", "pipe"]
+
+
+def test_shards_that_a_killed_run_had_set_aside_come_back(stored):
+    directory, data = stored
+    os.rename(directory, directory.with_name(f".stored.{'a' * 12}.old"))
+    with pytest.raises(DataError, match="is not empty; pass overwrite=True"):
+        write_shards(data, directory)
+    assert_identical(data, read_back(directory))
+    assert os.listdir(directory.parent) == ["stored"]
+
+
+def test_a_full_directory_is_replaced_only_on_request(stored):
+    directory, data = stored
+    before = files_of(directory)
+    with pytest.raises(DataError, match="is not empty; pass overwrite=True"):
+        write_shards(data, directory)
+    assert files_of(directory) == before
+    part = data.take_queries([3, 4])
+    write_shards(part, directory, overwrite=True)
+    assert_identical(part, read_back(directory))
+    assert os.listdir(directory.parent) == [directory.name]
+
+
+def test_opened_shards_can_be_rewritten_in_place(stored):
+    directory, data = stored
+    with open_shards(directory) as shards:
+        block = shards.block(0)
+        write_shards(shards.read(), directory, shard_bytes=1, overwrite=True)
+    np.testing.assert_array_equal(block.X, data.X[: len(block.y)])
+    assert_identical(data, read_back(directory))
+
+
+def test_other_files_are_never_replaced(tmp_path):
+    data, _ = make_ranking(2)
+    home = tmp_path / "home"
+    home.mkdir()
+    write_shards(data, home)  # an empty directory is as good as none
+    (home / "letter.npy").write_text("precious")
+    with pytest.raises(DataError, match="home: holds 'letter.npy', which is no part of shards"):
+        write_shards(data, home, overwrite=True)
+    assert (home / "letter.npy").read_text() == "precious"
+    with pytest.raises(DataError, match=r"letter.npy: is a file; shards need a directory"):
+        write_shards(data, home / "letter.npy", overwrite=True)
+    with pytest.raises(DataError, match="there is no directory"):
+        write_shards(data, tmp_path / "no" / "where")
+    assert os.listdir(tmp_path) == ["home"]
+
+
+def test_if_the_new_directory_cannot_take_its_place_the_old_one_returns(stored, monkeypatch):
+    directory, data = stored
+    before = files_of(directory)
+    rename = os.rename
+
+    def refuse(source, target):
+        if str(source).endswith(".partial"):
+            raise PermissionError("no")
+        rename(source, target)
+
+    monkeypatch.setattr(shard_store.os, "rename", refuse)
+    with pytest.raises(PermissionError):
+        write_shards(data, directory, overwrite=True)
+    assert files_of(directory) == before
+    assert os.listdir(directory.parent) == [directory.name]
+
+
+def test_a_full_disk_is_reported_by_name(tmp_path, monkeypatch):
+    def full(handle):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(DataError, match=r"000000.X.npy: cannot be written: No space left"):
+        write_shards(make_ranking(2)[0], tmp_path / "d")
+    assert os.listdir(tmp_path) == []
+
+
+# Opening
+
+
+def test_what_is_not_shards(tmp_path):
+    with pytest.raises(DataError, match="none: no such directory"):
+        open_shards(tmp_path / "none")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match="file: is a file, not a directory of shards"):
+        open_shards(tmp_path / "file")
+    with pytest.raises(DataError, match="not a directory of shards: there is no manifest.json"):
+        open_shards(tmp_path)
+
+
+def test_a_half_written_directory_is_not_taken_for_a_whole_one(stored, tmp_path):
+    directory, _ = stored
+    (directory / "manifest.json").unlink()
+    with pytest.raises(DataError, match="stored: half-written"):
+        open_shards(directory)
+    (tmp_path / ".x.123.partial").mkdir()
+    with pytest.raises(DataError, match="partial: half-written"):
+        open_shards(tmp_path / ".x.123.partial")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"{", "damaged: it is not JSON"),
+        (b"\xff\xfe", "damaged: it is not JSON"),
+        (b"[" * 100_000, "damaged: it is not JSON"),
+        (b"[]", "its format is None"),
+        (b'{"format": "other"}', "its format is 'other'"),
+    ],
+)
+def test_a_manifest_that_is_none(stored, content, message):
+    directory, _ = stored
+    (directory / "manifest.json").write_bytes(content)
+    with pytest.raises(DataError, match=rf"manifest.json: .*{message}"):
+        open_shards(directory)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (dict(version=3), "newer version of ranksieve: format 3, this one reads 2"),
+        (dict(version=0), "'version' is 0"),
+        (dict(manifest_checksum="sha256:0"), "its checksum is not that of its content"),
+        (dict(version=2, manifest_checksum=KeyError), "'manifest_checksum' is missing"),
+        (dict(version="1"), "'version' should be a number, not '1'"),
+        (dict(version=KeyError), "'version' is missing"),
+        (dict(checksum="md5"), "'checksum' is 'md5', which this version does not know"),
+        (dict(n_rows=True), "'n_rows' should be a number, not True"),
+        (dict(n_rows=3), "rows but 'n_rows' is 3"),
+        (dict(n_queries=-1), "'n_queries' is -1"),
+        (dict(n_queries=10**9), "queries but 'n_queries' is 1000000000"),
+        (dict(dtype="object"), "'dtype' is 'object'"),
+        (dict(dtype=[]), "'dtype' is \\[\\]"),
+        (dict(sparse=0), "'sparse' should be true or false"),
+        (dict(sparse=True), "shard 0 should have files for data"),
+        (dict(doc_ids=None), "shard 0 should have files for X, query_ids, query_ptr, y"),
+        (dict(feature_names="abc"), "'feature_names' should be a list"),
+        (dict(feature_names=["a"]), "1 feature names for"),
+        (dict(feature_names=[1]), "a feature name is not a text"),
+        (dict(shards=[]), "lists no shards"),
+        (dict(shards=[1]), "'files' is missing"),
+        (dict(shards=[{"rows": 1, "queries": 1, "files": {"y": 1}}]), "'name' is missing"),
+    ],
+)
+def test_a_damaged_manifest(stored, changes, message):
+    directory, _ = stored
+    replace_in_manifest(directory, **changes)
+    with pytest.raises(DataError, match=f"manifest.json: .*{message}"):
+        open_shards(directory)
+
+
+def test_every_key_of_the_manifest_is_needed(stored):
+    directory, _ = stored
+    whole = (directory / "manifest.json").read_bytes()
+    for key in json.loads(whole):
+        replace_in_manifest(directory, **{key: KeyError})
+        with pytest.raises(DataError, match=f"'{key}' is missing|its format is None"):
+            open_shards(directory)
+        (directory / "manifest.json").write_bytes(whole)
+    open_shards(directory).close()
+
+
+@pytest.mark.parametrize(
+    "name", ["../secret.npy", "/etc/secret.npy", "a/000000.y.npy", "..", "", "c:000000.y.npy"]
+)
+def test_a_manifest_cannot_lead_out_of_its_directory(stored, name):
+    directory, _ = stored
+    np.save(directory.parent / "secret.npy", np.zeros(3))
+    shards = json.loads((directory / "manifest.json").read_text())["shards"]
+    shards[0]["files"]["y"]["name"] = name
+    replace_in_manifest(directory, shards=shards)
+    with pytest.raises(DataError, match="is not the name of a file of shards"):
+        open_shards(directory)
+
+
+def test_a_missing_or_truncated_file_is_named_with_its_size(stored):
+    directory, _ = stored
+    path = directory / "000001.X.npy"
+    content = path.read_bytes()
+    path.write_bytes(content[:-10])
+    message = f"{path}: has {len(content) - 10} bytes, but {len(content)} were written"
+    with pytest.raises(DataError, match=re.escape(message)):
+        open_shards(directory)
+    path.unlink()
+    message = f"{path}: no such file, but the manifest lists it with {len(content)} bytes"
+    with pytest.raises(DataError, match=re.escape(message)):
+        open_shards(directory)
+
+
+def test_opening_reads_no_data_and_verifying_finds_what_is_wrong(stored):
+    directory, data = stored
+    path = directory / "000002.X.npy"
+    path.write_bytes(b"\xee" * path.stat().st_size)
+    with open_shards(directory) as shards:
+        block = shards.block(1)
+        np.testing.assert_array_equal(block.X, data.X[block.first_row :][: len(block.y)])
+        with pytest.raises(DataError, match=r"000002.X.npy: is damaged"):
+            shards.block(2)
+        with pytest.raises(DataError, match=r"000002.X.npy: is damaged: its checksum is"):
+            shards.verify()
+    with pytest.raises(DataError, match=r"000002.X.npy: is damaged: its checksum is"):
+        open_shards(directory, verify=True)
+
+
+def test_verifying_finds_every_flipped_bit(stored):
+    directory, _ = stored
+    with open_shards(directory) as shards:
+        for path in sorted(directory.glob("*.npy")):
+            content = path.read_bytes()
+            path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+            with pytest.raises(DataError, match=f"{path.name}: is damaged"):
+                shards.verify()
+            path.write_bytes(content)
+        shards.verify()
+
+
+@pytest.mark.parametrize(
+    ("role", "change"),
+    [
+        ("y", lambda a: a.astype(np.int64)),
+        ("y", lambda a: a.astype(">f8")),
+        ("y", lambda a: np.full_like(a, np.nan)),
+        ("X", lambda a: np.asfortranarray(a)),
+        ("X", lambda a: a.reshape(-1)),
+        ("query_ptr", lambda a: np.array([0, a[-1] + 1, *a[2:]])),
+        ("query_ptr", lambda a: a + 1),
+        ("query_ptr", lambda a: np.array([0, 0, *a[2:]])),
+        ("query_ptr", lambda a: np.append(a[:-1], 2**40)),
+        ("query_ids", lambda a: a.astype(np.float64)),
+        ("doc_id_offsets", lambda a: np.append(a[:-1], 10**9)),
+        ("doc_ids", lambda a: np.full_like(a, 0xFF)),
+    ],
+)
+def test_arrays_of_the_right_size_but_wrong_content_are_refused(stored, role, change):
+    """Without verifying: what could send a kernel out of its arrays must not come through."""
+    directory, _ = stored
+    path = directory / f"000000.{role}.npy"
+    size = path.stat().st_size
+    np.save(path, change(np.load(path)))
+    assert path.stat().st_size == size
+    damaged = pytest.raises(DataError, match=f"{path.name}: is damaged")
+    with open_shards(directory, verify=False) as shards, damaged:
+        shards.read()
+
+
+def test_nothing_is_unpickled(stored):
+    directory, _ = stored
+    path = directory / "000000.y.npy"
+    np.save(path, np.array([{}], dtype=object), allow_pickle=True)
+    shards = json.loads((directory / "manifest.json").read_text())["shards"]
+    shards[0]["files"]["y"]["bytes"] = path.stat().st_size
+    replace_in_manifest(directory, shards=shards)
+    with open_shards(directory) as opened, pytest.raises(DataError, match=r"y.npy: is damaged"):
+        opened.block(0)
+
+
+CSR_DAMAGE = [
+    ("indices", 0, 2_000_000_000),
+    ("indices", -1, -1),
+    ("indices", 5, -(2**31)),
+    ("indices", 3, 20),  # as many features as there are
+    ("indices", 1, 0),  # twice in a row of the matrix
+    ("indptr", -1, 10**6),
+    ("indptr", 2, 2**31 - 1),
+    ("indptr", 3, -5),
+    ("query_ptr", 1, 10**9),
+    ("query_ptr", 1, -1),
+]
+
+USE_SHARDS = """
+import sys
+from ranksieve import DataError
+from ranksieve.io.shards.shards import open_shards
+from ranksieve.selectors import GAS, GreedyRankRLS
+
+for selector in (GAS(2), GreedyRankRLS(2)):
+    for directory in sys.argv[1:]:
+        try:
+            with open_shards(directory, verify=False) as shards:
+                selector.fit(shards)
+        except DataError as error:
+            print(error)
+"""
+
+
+def test_no_damage_to_csr_shards_leads_out_of_their_arrays(tmp_path):
+    """Without verifying; in a process of its own, which a kernel astray would take down."""
+    directories = []
+    for number, (role, place, value) in enumerate(CSR_DAMAGE):
+        directories.append(tmp_path / str(number))
+        write_shards(make_ranking(9)[0], directories[-1], sparse=True)
+        path = directories[-1] / f"000000.{role}.npy"
+        array = np.load(path)
+        array[place] = value
+        np.save(path, array)
+    command = [sys.executable, "-c", USE_SHARDS, *map(str, directories)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    refusals = done.stdout.splitlines()
+    assert len(refusals) == 2 * len(CSR_DAMAGE)
+    for refusal, directory in zip(refusals, 2 * directories, strict=True):
+        assert re.match(rf"{directory}/000000\.\w+\.npy: is damaged: ", refusal)
+
+
+def read_after_flip(path, bit, directory) -> RankingData | None:
+    """What is read after a bit of a file was flipped; None if that is noticed."""
+    content = bytearray(path.read_bytes())
+    content[bit // 8] ^= 1 << bit % 8
+    before = path.read_bytes()
+    path.write_bytes(content)
+    try:
+        with open_shards(directory) as shards:
+            return shards.read()
+    except DataError:
+        return None
+    finally:
+        path.write_bytes(before)
+
+
+@pytest.mark.parametrize("as_csr", [False, True])
+def test_flipped_bits_are_noticed_by_default(tmp_path, as_csr):
+    data, _ = make_ranking(6, n_noise=2)
+    names = [f"name {n}" for n in range(data.n_features)]
+    documents = [f"d{row}" for row in range(data.n_rows)]
+    data = RankingData(data.X, data.y, data.qid, feature_names=names, doc_ids=documents)
+    write_shards(data, tmp_path / "d", sparse=as_csr, shard_bytes=2000)
+    data = read_back(tmp_path / "d")
+    rng = random.Random(1)
+    noticed = 0
+    for path in sorted((tmp_path / "d").iterdir()):
+        # The beginning, where headers are, and any place; of the manifest more.
+        size, n = path.stat().st_size * 8, 200 if path.name == "manifest.json" else 6
+        for bit in [rng.randrange(128 * 8), *(rng.randrange(size) for _ in range(n))]:
+            back = read_after_flip(path, bit, tmp_path / "d")
+            noticed += back is None
+            if back is not None:  # a blank of the manifest became another one
+                assert path.name == "manifest.json"
+                assert_identical(data, back)
+    assert noticed > 200
+
+
+def test_files_are_verified_once_when_they_are_first_read(stored, monkeypatch):
+    directory, _ = stored
+    seen = []
+    real = shard_files.checksum_in
+    monkeypatch.setattr(shard_files, "checksum_in", lambda c: seen.append(len(c)) or real(c))
+    with open_shards(directory) as shards:
+        assert seen == []
+        block = shards.block(0)
+        small = len(seen)
+        assert block.X.shape[1] == shards.n_features
+        assert len(seen) == small + 1  # X, when it was used
+        for _ in range(2):
+            feature_importance(shards)
+            feature_importance(shards.take_features([0, 1]))
+        assert len(seen) == 3 * shards.n_shards
+    with open_shards(directory, verify=False) as shards:
+        feature_importance(shards)
+    assert len(seen) == 3 * shards_in(directory)
+
+
+def shards_in(directory) -> int:
+    return len(list(directory.glob("*.y.npy")))
+
+
+def test_shards_of_the_first_format_are_read(stored):
+    """They have no checksum of the manifest, but those of the files."""
+    directory, data = stored
+    record = json.loads((directory / "manifest.json").read_text())
+    del record["manifest_checksum"]
+    (directory / "manifest.json").write_text(json.dumps(record | {"version": 1}))
+    assert_identical(data, read_back(directory))
+
+
+def test_verify_is_one_of_three(stored):
+    with pytest.raises(ValueError, match="verify must be True, False or 'first-read', not 'yes'"):
+        open_shards(stored[0], verify="yes")
+
+
+def test_there_are_no_other_shards(stored):
+    with open_shards(stored[0]) as shards:
+        for number in (-1, shards.n_shards):
+            with pytest.raises(IndexError, match=f"no shard {number}: there are"):
+                shards.block(number)
+
+
+def test_closed_shards_say_so(stored):
+    directory, _ = stored
+    client = object()
+    shards = open_shards(directory, client=client)
+    assert shards.client is client
+    assert repr(shards) == (
+        f"Shards({str(directory)!r}, {shards.n_shards} shards, {shards.n_rows} rows, 20 queries, "
+        f"{shards.n_features} features)"
+    )
+    with shards:
+        pass
+    names = ["n_rows", "n_queries", "n_features", "n_shards", "dtype", "is_sparse", "data_id"]
+    uses = [lambda name=name: getattr(shards, name) for name in [*names, "query_ids"]]
+    uses += [lambda: shards.feature_names, lambda: shards.block(0), shards.read, shards.verify]
+    uses += [shards.__enter__]
+    message = f"these shards are closed; open them again with open_shards({str(directory)!r})"
+    for use in uses:
+        with pytest.raises(DataError, match=re.escape(message)):
+            use()
+    shards.close()
+    assert repr(shards) == f"Shards({str(directory)!r}, closed)"
+
+
+def test_pieces_of_a_planted_ranking(tmp_path):
+    ranking = PlantedRanking(draw_plan(n_noise=3), dtype="float32")
+    write_shards((ranking.queries(n, n + 5) for n in range(0, 20, 5)), tmp_path / "d")
+    whole = concatenate([ranking.queries(0, 20)])
+    assert_identical(whole, read_back(tmp_path / "d"))
+
+
+class TestTakeFeatures:
+    @pytest.mark.parametrize("as_csr", [False, True])
+    def test_equal_to_taking_them_in_memory(self, tmp_path, as_csr):
+        data, _ = make_ranking(30, n_informative=4, n_redundant=0, n_noise=4, random_state=1)
+        if as_csr:
+            data = RankingData(sparse.csr_matrix(data.X), data.y, data.qid)
+        write_shards(data, tmp_path / "shards", shard_bytes=5_000)
+        with open_shards(tmp_path / "shards") as shards:
+            assert shards.n_shards > 1
+            for features in ([5, 0, 2], [True, False] * 4):
+                expected = data.take_features(features)
+                taken = shards.take_features(features)
+                assert_identical(taken.read(), expected)
+                assert taken.n_features == expected.n_features
+                assert taken.has_feature_names == expected.has_feature_names
+                blocks = [taken.block(number) for number in range(taken.n_shards)]
+                rows = [b.X.toarray() if as_csr else b.X for b in blocks]
+                whole = expected.X.toarray() if as_csr else expected.X
+                np.testing.assert_array_equal(np.concatenate(rows), whole)
+                again = taken.take_features([1])
+                assert_identical(again.read(), expected.take_features([1]))
+            assert shards.n_features == 8

@@ -1,0 +1,125 @@
+"""RankRLS: closed form, paths over lambda, queries left out."""
+
+import numpy as np
+import pytest
+
+from ranksieve import DataError, RankingData, make_ranking
+from ranksieve.metrics import evaluate
+from ranksieve.rankers import RankRLS, RankRLSCV
+from ranksieve.rankers.rankrls import LAMS, leave_query_out
+from tests import oracles
+from tests.selectors.test_greedy_rankrls import random_data, trained
+
+LAMBDAS = [2.0**-10, 0.5, 2.0**10]
+
+
+def mixed_data():
+    """Queries of fewer and of more documents than features."""
+    data, _ = make_ranking(
+        14, docs_per_query=(1, 14), n_informative=3, n_redundant=1, n_noise=2, random_state=3
+    )
+    return data
+
+
+@pytest.mark.parametrize("lam", LAMBDAS)
+@pytest.mark.parametrize("seed", range(3))
+def test_equal_to_least_squares_on_pairs(seed, lam):
+    data = random_data(seed)
+    expected = trained(data, range(6), lam)
+    np.testing.assert_allclose(RankRLS(lam).fit(data).coef_, expected, rtol=1e-6, atol=1e-9)
+
+
+def test_left_out_errors_equal_refitting():
+    data = mixed_data()
+    found = leave_query_out(data, LAMBDAS)
+    for place, lam in enumerate(LAMBDAS):
+        errors, _ = oracles.backfitting_errors(
+            data.X, data.y, data.qid.tolist(), list(range(data.n_features)), lam
+        )
+        errors = np.array(errors)[data.group_counts > 1]
+        assert found.mean[place] == pytest.approx(errors.mean(), rel=1e-7)
+        deviation = errors.std(ddof=1) / np.sqrt(len(errors))
+        assert found.deviation[place] == pytest.approx(deviation, rel=1e-6)
+        np.testing.assert_allclose(
+            found.coefs[place], RankRLS(lam).fit(data).coef_, rtol=1e-9, atol=1e-12
+        )
+
+
+def test_left_out_measures_equal_refitting():
+    data = mixed_data()
+    data = data.take_queries(data.group_counts > 1)
+    found = leave_query_out(data, LAMBDAS, "map")
+    for place, lam in enumerate(LAMBDAS):
+        scores = np.empty(data.n_rows)
+        for query in range(data.n_queries):
+            others = data.take_queries(np.arange(data.n_queries) != query)
+            own = slice(*data.query_ptr[query : query + 2])
+            scores[own] = RankRLS(lam).fit(others).predict(data.X[own])
+        expected = evaluate(data.y, scores, data.qid, ["map"]).mean["MAP"]
+        assert found.mean[place] == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_same_wherever_the_data_lives(everywhere):
+    data = mixed_data()
+    source = everywhere(data, shard_bytes=3000)
+    np.testing.assert_allclose(RankRLS().fit(source).coef_, RankRLS().fit(data).coef_, rtol=1e-9)
+    for measure in ("squared", "ndcg@5"):
+        ours, theirs = (RankRLSCV(measure=measure).fit(place) for place in (source, data))
+        np.testing.assert_allclose(ours.values_, theirs.values_, rtol=1e-9)
+        assert ours.lam_ == theirs.lam_
+
+
+def test_a_weight_of_two_is_the_query_twice():
+    data = mixed_data()
+    weights = np.ones(data.n_queries)
+    weights[[2, 5]] = 2
+    twice = RankingData(
+        np.concatenate([data.X, *(data.take_queries([q]).X for q in (2, 5))]),
+        np.concatenate([data.y, *(data.take_queries([q]).y for q in (2, 5))]),
+        np.concatenate(
+            [data.query_codes, *(np.full(data.group_counts[q], 100 + q) for q in (2, 5))]
+        ),
+    )
+    weighted = RankRLS().fit(data, sample_weight=weights)
+    np.testing.assert_allclose(weighted.coef_, RankRLS().fit(twice).coef_, rtol=1e-9)
+    by_row = np.repeat(weights, data.group_counts)
+    arrays = RankRLS().fit(data.X, data.y, qid=data.qid, sample_weight=by_row)
+    np.testing.assert_allclose(arrays.coef_, weighted.coef_)
+    left = leave_query_out(data, [1.0], query_weights=weights)
+    assert left.mean[0] > leave_query_out(data, [1.0]).mean[0]
+    for wrong in (weights[:-1], -weights, by_row + np.arange(data.n_rows)):
+        with pytest.raises(DataError, match="sample_weight"):
+            RankRLS().fit(data, sample_weight=wrong)
+
+
+def test_choice_of_lambda():
+    data, _ = make_ranking(80, noise=1.0, random_state=2)
+    train, held_out = data.take_queries(range(50)), data.take_queries(range(50, 80))
+    by_errors = RankRLSCV().fit(train)
+    assert by_errors.lam_ == LAMS[int(np.argmin(by_errors.values_))]
+    by_measure = RankRLSCV(measure="map").fit(train, eval_set=held_out)
+    expected = [
+        evaluate(held_out.y, RankRLS(lam).fit(train).predict(held_out), held_out.qid, ["map"]).mean
+        for lam in LAMS
+    ]
+    np.testing.assert_allclose(by_measure.values_, [mean["MAP"] for mean in expected], rtol=1e-9)
+    assert by_measure.values_[LAMS.index(by_measure.lam_)] == by_measure.values_.max()
+    with pytest.raises(DataError, match="eval_set needs a measure"):
+        RankRLSCV().fit(train, eval_set=held_out)
+    for wrong in ([], [1, -1], [[1.0]], [np.nan], -1, ["x"]):
+        with pytest.raises(ValueError, match="lams must be one or more numbers above 0"):
+            RankRLSCV(wrong).fit(train)
+    with pytest.raises(DataError, match="needs two queries"):
+        RankRLSCV().fit(train.take_queries([0]))
+
+
+def test_published_numbers(mq2008_dir):
+    from ranksieve.datasets.collections import open_collection
+
+    published = [0.4524, 0.4300, 0.4542, 0.5225, 0.5006]
+    collection = open_collection(mq2008_dir)
+    for fold, expected in enumerate(published):
+        train, held_out, test = collection.read_fold(fold)
+        ranker = RankRLSCV(measure="map", convention="letor4").fit(train, eval_set=held_out)
+        result = evaluate(test.y, ranker.predict(test), test.qid, ["map"], "letor4")
+        assert round(result.mean["MAP"], 4) == expected

@@ -1,0 +1,438 @@
+"""Sheets: the same table on a terminal, in Markdown, in LaTeX and in CSV."""
+
+import csv
+import re
+import shutil
+import subprocess
+from io import StringIO
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from rich.console import Console
+from scipy.stats import rankdata
+
+from ranksieve.report.formats.folding import GAP, fold
+from ranksieve.report.sheets import Cell, Column, Sheet, to_csv, to_latex, to_markdown, to_terminal
+from ranksieve.report.sheets.sheet import compared
+
+SPECIAL = "a_b%c&d#e~f^g\\h{i}j$k|l*m[n]<o>`p!"
+ODD_TEXT = st.text(alphabet="ab1 _%&#~^\\{}$|*[]<>`'\"!-+=.()@:,;/\n", max_size=12)
+SELECTOR = Column("selector", align="left", is_name=True)
+
+
+def sheet_of(names, columns=("MAP",), *, notes=(), title="Quality", form=".4f"):
+    rows = [[Cell(name), *(Cell(0.5, form) for _ in columns)] for name in names]
+    return Sheet("example", title, "On queries.", [SELECTOR, *map(Column, columns)], [rows], notes)
+
+
+def printed(sheet, width=80):
+    console = Console(width=width, highlight=False, emoji=False)
+    with console.capture() as capture:
+        console.print(to_terminal(sheet))
+    return [line.rstrip() for line in capture.get().splitlines()]
+
+
+@pytest.fixture
+def sheet():
+    """Ranks of two digits, marks, the best, nothing, groups, and a column for CSV alone."""
+    columns = [
+        Column("ranker", align="left", is_name=True),
+        SELECTOR,
+        Column("MAP"),
+        Column("MAP sd", "sd"),
+        Column("exact", only_csv=True),
+    ]
+    rows = [
+        ["ranksvm", "all", Cell(0.47191, ".4f", rank=10), Cell(None), Cell(1 / 3)],
+        ["ranksvm", "gas_e", Cell(0.4767, ".4f", True, "+", 1), Cell(0.001, ".4f"), Cell(None)],
+        ["listnet", "all", Cell(-0.25, "+z.4f", mark="-="), Cell(2e-7, ".0e"), Cell(7)],
+    ]
+    rows = [[Cell(c) if isinstance(c, str) else c for c in row] for row in rows]
+    return Sheet("example", "Quality", "On 7 queries.", columns, [rows[:2], rows[2:]], ["+: up"])
+
+
+class TestCells:
+    @pytest.mark.parametrize(
+        ("cell", "text"),
+        [
+            (Cell(None), "-"),
+            (Cell(None, ".4f"), "-"),
+            (Cell(0.47761, ".4f"), "0.4776"),
+            (Cell(-0.00001, "+z.4f"), "+0.0000"),
+            (Cell(12), "12"),
+            (Cell(np.float64(0.5), ".1%"), "50.0%"),
+            (Cell(" two\n lines "), "two lines"),
+            (Cell(float("-inf"), ".2f"), "-inf"),
+        ],
+    )
+    def test_text(self, cell, text):
+        assert cell.text == text
+
+    def test_ties_share_the_better_rank_and_all_are_bold(self):
+        cells = compared([0.1 + 0.2, 0.2, 0.3, None, 0.1], with_ranks=True)
+        assert [cell.rank for cell in cells] == [1, 3, 1, None, 4]
+        assert [cell.is_best for cell in cells] == [True, False, True, False, False]
+
+    @given(st.lists(st.integers(0, 5), min_size=1))
+    def test_ranks(self, values):
+        cells = compared([value / 7 for value in values], with_ranks=True)
+        assert [cell.rank for cell in cells] == rankdata(-np.array(values), "min").tolist()
+        assert [cell.is_best for cell in cells] == [value == max(values) for value in values]
+
+    def test_a_sheet_that_cannot_be(self):
+        with pytest.raises(ValueError, match="has 1 cells, but there are 2 columns"):
+            Sheet("a", "", "", [SELECTOR, Column("MAP")], [[[Cell("all")]]])
+        with pytest.raises(ValueError, match="columns of the same name"):
+            Sheet("a", "", "", [Column("MAP"), Column("MAP")], [])
+        with pytest.raises(ValueError, match="columns of names first"):
+            Sheet("a", "", "", [Column("MAP"), SELECTOR], [])
+        for name in ("", "../a", "a b", ".a"):
+            with pytest.raises(ValueError, match="no name for files"):
+                Sheet(name, "", "", [SELECTOR], [])
+
+
+class TestTerminal:
+    def test_lines(self, sheet):
+        assert printed(sheet) == [
+            "Quality",
+            "On 7 queries.",
+            "",
+            "ranker   selector             MAP      sd",
+            "ranksvm  all        0.4719 (10)         -",
+            "         gas_e      0.4767 (1) +   0.0010",
+            "",
+            "listnet  all       -0.2500     -=   2e-07",
+            "",
+            "+: up",
+        ]
+
+    def test_the_last_name_is_always_printed(self):
+        columns = [Column("measure", is_name=True), SELECTOR]
+        rows = [[Cell("MAP"), Cell("all")], [Cell("MAP"), Cell("all")], [Cell("P"), Cell("all")]]
+        lines = printed(Sheet("a", "t", "", columns, [rows]))
+        assert [line.split() for line in lines[3:]] == [["MAP", "all"], ["all"], ["P", "all"]]
+
+    def test_the_best_is_bold(self, sheet):
+        console = Console(width=80, force_terminal=True, highlight=False)
+        with console.capture() as capture:
+            console.print(to_terminal(sheet))
+        assert re.findall("\x1b\\[1m(0.*?)\x1b\\[0m", capture.get()) == ["0.4767"]
+
+    @pytest.mark.parametrize("width", [40, 80, 120])
+    def test_a_wide_sheet_is_folded(self, width):
+        columns = [f"NDCG@{k}" for k in range(1, 21)]
+        names = ["all", "x" * 50, "[red]"]
+        rows = [
+            [Cell(name), *(Cell((i + 1) / 1000, ".4f", rank=i + 1, mark="+") for i in range(20))]
+            for name in names
+        ]
+        sheet = Sheet(
+            "a", "t" * 90, "s" * 90, [SELECTOR, *map(Column, columns)], [rows], ["n" * 90]
+        )
+        lines = printed(sheet, width)
+        text = "\n".join(lines)
+        assert max(map(len, lines)) <= width
+        assert "\N{HORIZONTAL ELLIPSIS}" not in text
+        for i, name in enumerate(columns):
+            assert len(re.findall(rf"{name}(?!\d)", text)) == 1
+            assert len(re.findall(rf"{(i + 1) / 1000:.4f} \({i + 1}\) ?\+", text)) == 3
+        blocks = text.count("selector")
+        assert text.count("[red]") == blocks
+        assert text.count("x") == 50 * blocks
+        assert all(text.count(letter) >= 90 for letter in "tsn")
+
+    def test_nothing_is_lost_on_a_narrow_terminal(self):
+        lines = printed(sheet_of(["greedy-rankrls"]), width=12)
+        squeezed = "".join(lines).replace(" ", "")
+        assert max(map(len, lines)) <= 12
+        assert "\N{HORIZONTAL ELLIPSIS}" not in squeezed
+        assert sum(map(str.isdigit, squeezed)) == 5
+
+    def test_names_are_no_markup(self):
+        assert any(
+            "[bold]x[/bold] :smile:" in line
+            for line in printed(sheet_of(["[bold]x[/bold] :smile:"]))
+        )
+
+    def test_no_rows(self):
+        assert printed(Sheet("a", "Nothing", "", [SELECTOR, Column("MAP")], [])) == [
+            "Nothing",
+            "",
+            "selector  MAP",
+        ]
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 12), st.sampled_from(["", "a", "b"])), max_size=12),
+    st.integers(1, 10),
+    st.integers(10, 60),
+)
+def test_folding(others, name_width, width):
+    columns = [SELECTOR, *(Column(str(i), group=group) for i, (_, group) in enumerate(others))]
+    widths = [name_width, *(one for one, _ in others)]
+    blocks = fold(columns, widths, width)
+    assert all(block[0] == 0 for block in blocks)
+    assert [place for block in blocks for place in block[1:]] == list(range(1, len(columns)))
+
+    def total(places):
+        return sum(widths[place] + GAP for place in places) - GAP
+
+    for block, following in zip(blocks, [*blocks[1:], None], strict=True):
+        assert total(block) <= width or len(block) <= 2
+        if following is None:
+            continue
+        first = following[1]
+        unit = [first]
+        group = columns[first].group
+        while group and unit[-1] + 1 < len(columns) and columns[unit[-1] + 1].group == group:
+            unit.append(unit[-1] + 1)
+        # A new table begins only where the column, or the group it begins, would not have fit.
+        assert total(block + unit) > width
+        if group and columns[block[-1]].group == group:  # a group that was cut
+            start = block[-1]
+            while columns[start].group == group and start > 0:
+                start -= 1
+            assert total([0, *range(start + 1, unit[-1] + 1)]) > width
+
+
+def parsed(markdown):
+    """Headings and cells of a Markdown table: text of each, and which is bold."""
+    tokens = MarkdownIt("commonmark").enable("table").parse(markdown)
+    cells, rows = [], []
+    for before, token in pairwise(tokens):
+        if before.type in ("th_open", "td_open"):
+            text = "".join(child.content for child in token.children)
+            bold = any(child.type == "strong_open" for child in token.children)
+            cells.append((text, bold))
+        if token.type == "tr_close":
+            rows.append(cells)
+            cells = []
+    return tokens, rows
+
+
+class TestMarkdown:
+    def test_read_back(self, sheet):
+        tokens, rows = parsed(to_markdown(sheet))
+        assert [[text for text, _ in row] for row in rows] == [
+            ["ranker", "selector", "MAP", "sd"],
+            ["ranksvm", "all", "0.4719 (10)", "-"],
+            ["ranksvm", "gas_e", "0.4767 (1)+", "0.0010"],
+            ["listnet", "all", "-0.2500-=", "2e-07"],
+        ]
+        assert [(i, j) for i, row in enumerate(rows) for j, (_, b) in enumerate(row) if b] == [
+            (2, 2)
+        ]
+        inline = [token for token in tokens if token.type == "inline"]
+        assert "".join(child.content for child in inline[0].children) == "Quality. On 7 queries."
+        assert "".join(child.content for child in inline[-1].children) == "+: up"
+        styles = [token.attrGet("style") for token in tokens if token.type == "th_open"]
+        assert styles == [f"text-align:{side}" for side in ("left", "left", "right", "right")]
+
+    @given(ODD_TEXT)
+    def test_names_are_shown_as_they_are(self, name):
+        line = " ".join(name.split())
+        note = f"{line} note"
+        tokens, rows = parsed(to_markdown(sheet_of([name], [f"M{name}"], notes=[note])))
+        assert rows[0][1] == (" ".join(f"M{name}".split()), False)
+        assert rows[1] == [(line, False), ("0.5000", False)]
+        last = [token for token in tokens if token.type == "inline"][-1]
+        assert "".join(child.content for child in last.children) == " ".join(note.split())
+        assert [token.type for token in tokens].count("bullet_list_open") == 1
+
+
+def no_formula(name):
+    """The name, quoted if it begins like a formula and is no number with a sign."""
+    begins = name.lstrip()[:1] in ("=", "+", "-", "@")
+    return f"'{name}" if begins and not re.fullmatch(r"[-+](1+\.?1*|\.1+)", name) else name
+
+
+class TestCsv:
+    def test_read_back(self, sheet):
+        assert list(csv.reader(StringIO(to_csv(sheet)))) == [
+            ["ranker", "selector", "MAP", "MAP sd", "exact"],
+            ["ranksvm", "all", "0.47191", "", "0.3333333333333333"],
+            ["ranksvm", "gas_e", "0.4767", "0.001", ""],
+            ["listnet", "all", "-0.25", "2e-07", "7"],
+        ]
+
+    @given(st.lists(st.tuples(ODD_TEXT, st.floats()), min_size=1))
+    def test_to_the_last_bit(self, pairs):
+        rows = [[Cell(name), Cell(np.float64(value), ".1f")] for name, value in pairs]
+        text = to_csv(Sheet("a", "", "", [SELECTOR, Column("MAP")], [rows]))
+        _, *read = csv.reader(StringIO(text, newline=""))
+        assert [name for name, _ in read] == [no_formula(name) for name, _ in pairs]
+        found = np.array([float(value) for _, value in read])
+        np.testing.assert_array_equal(found, [value for _, value in pairs])
+        assert np.signbit(found[found == 0]).tolist() == [
+            np.signbit(value) for _, value in pairs if value == 0
+        ]
+
+
+COMMANDS = {
+    r"\textbackslash{}": "\\",
+    r"\textasciitilde{}": "~",
+    r"\textasciicircum{}": "^",
+    r"\textless{}": "<",
+    r"\textgreater{}": ">",
+    r"\textbar{}": "|",
+    r"\textasciigrave{}": "`",
+    "-{}": "-",
+    "'{}": "'",
+    **{"\\" + sign: sign for sign in "{}$&#_%"},
+    **{f"{{{sign}}}": sign for sign in "[]*"},
+}
+TOKEN = re.compile("|".join(map(re.escape, sorted(COMMANDS, key=len, reverse=True))) + "|(.)")
+
+
+def as_printed(latex):
+    """What LaTeX prints for escaped text; fails if a special character was left bare."""
+
+    def plain(found):
+        assert found[1] is None or found[1] not in "\\~^<>|`{}$&#_%[]*", (found[1], latex)
+        return COMMANDS.get(found[0], found[0])
+
+    return TOKEN.sub(plain, latex)
+
+
+def latex_rows(latex):
+    """Cells of each tabular; ends of rows and columns are told from escaped signs."""
+    for kinds, body in re.findall(
+        r"\\begin\{tabular\}\{@\{\}(.*?)@\{\}\}\n(.*?)\\end\{tabular\}", latex, re.DOTALL
+    ):
+        lines = [line for line in body.splitlines() if not re.fullmatch(r"\\[a-z]+", line)]
+        n_columns = len(re.sub(r"p\{[^}]*\}", "p", kinds))
+        rows = [re.split(r"(?<!\\) & ", line.removesuffix(r" \\")) for line in lines]
+        assert all(line.endswith(r" \\") for line in lines)
+        assert all(len(row) == n_columns for row in rows)
+        yield rows
+
+
+def assert_balanced(latex):
+    bare = re.sub(r"\\[\\{}%]", "", re.sub(r"^%.*", "", latex, flags=re.MULTILINE))
+    depth = 0
+    for sign in bare:
+        depth += (sign == "{") - (sign == "}")
+        assert depth >= 0
+    assert depth == 0
+    stack = []
+    for what, name in re.findall(r"\\(begin|end)\{(\w+)\}", latex):
+        if what == "begin":
+            stack.append(name)
+        else:
+            assert stack.pop() == name
+    assert not stack
+
+
+class TestLatex:
+    def test_rows(self, sheet):
+        latex = to_latex(sheet)
+        assert_balanced(latex)
+        assert list(latex_rows(latex)) == [
+            [
+                ["ranker", "selector", "MAP", "sd"],
+                ["ranksvm", "all", "0.4719 (10)", "-"],
+                [
+                    "",
+                    r"gas\_e",
+                    r"\textbf{0.4767} (1)\phantom{0}\rlap{\textsuperscript{+}}",
+                    "0.0010",
+                ],
+                [
+                    "listnet",
+                    "all",
+                    r"$-$0.2500\rlap{\textsuperscript{$-$=}}",
+                    r"$2\cdot 10^{-7}$",
+                ],
+            ]
+        ]
+        for command in (r"\toprule", r"\midrule", r"\addlinespace", r"\bottomrule"):
+            assert latex.count(command + "\n") == 1
+        assert r"\caption[Quality]{Quality. On 7 queries.}" in latex
+        assert r"\label{tab:example}" in latex
+        assert latex.index(r"\end{tabular}") < latex.index(r"+: up\par")
+
+    @given(ODD_TEXT)
+    def test_names_are_printed_as_they_are(self, name):
+        latex = to_latex(sheet_of([name], notes=[name], title=name))
+        assert_balanced(latex)
+        ((_, (first, value)),) = latex_rows(latex)
+        assert value == "0.5000"
+        line = " ".join(name.split())
+        assert as_printed(first) == line
+        short, long = re.fullmatch(
+            r"\\caption\[(.*)\]\{(.*)\}",
+            next(row for row in latex.splitlines() if "caption" in row),
+        ).groups()
+        assert as_printed(short) == line
+        assert as_printed(long) == " ".join(f"{name}. On queries.".split())
+        note = latex.split("footnotesize\n")[1].split("\\par\n")[0]
+        assert as_printed(note) == line
+        # What follows the end of a row must not look like its argument, nor two hyphens a dash.
+        assert not first.startswith(("[", "*"))
+        assert "--" not in first
+        assert "''" not in first
+
+    def test_every_special_character(self):
+        ((_, (first, _)),) = latex_rows(to_latex(sheet_of([SPECIAL])))
+        assert as_printed(first) == SPECIAL
+        assert r"a\_b\%c\&d\#e\textasciitilde{}f\textasciicircum{}g\textbackslash{}h" in first
+
+    def test_hyphens_stay_hyphens(self):
+        ((_, (first, _)),) = latex_rows(to_latex(sheet_of(["a---b----c"])))
+        assert first == "a-{}-{}-b-{}-{}-{}-c"
+
+    @pytest.mark.parametrize(
+        ("cell", "written"),
+        [
+            (Cell(-1e-5, ".0e"), r"$-1\cdot 10^{-5}$"),
+            (Cell(float("inf"), ".2f"), r"$\infty$"),
+            (Cell(float("-inf"), "+.2f"), r"$-\infty$"),
+            (Cell(0.05, ".0%"), r"5\%"),
+            (Cell(0.5, "+.1f"), "$+$0.5"),
+            (Cell("a-b"), "a-b"),
+            (Cell(None), "-"),
+        ],
+    )
+    def test_numbers(self, cell, written):
+        sheet = Sheet("a", "t", "s", [SELECTOR, Column("MAP")], [[[Cell("all"), cell]]])
+        ((_, (_, found)),) = latex_rows(to_latex(sheet))
+        assert found == written
+
+    def test_a_wide_sheet_becomes_several_tabulars(self):
+        latex = to_latex(sheet_of(["all", "gas-e"], [f"NDCG@{k}" for k in range(1, 31)]))
+        assert_balanced(latex)
+        tabulars = list(latex_rows(latex))
+        assert len(tabulars) > 1
+        assert all([row[0] for row in rows] == ["selector", "all", "gas-e"] for rows in tabulars)
+        headings = [heading for rows in tabulars for heading in rows[0][1:]]
+        assert headings == [f"NDCG@{k}" for k in range(1, 31)]
+
+    def test_text_that_wraps(self):
+        columns = [SELECTOR, Column("k"), Column("features", align="left", wraps=True)]
+        rows = [[Cell("all"), Cell(46), Cell(" ".join(map(str, range(1, 47))))]]
+        latex = to_latex(Sheet("a", "t", "s", columns, [rows]))
+        assert r"\begin{tabular}{@{}lrp{0.4\linewidth}@{}}" in latex
+        assert len(list(latex_rows(latex))) == 1
+
+    def test_it_compiles(self, sheet, tmp_path):
+        programs = [name for name in ("pdflatex", "tectonic") if shutil.which(name)]
+        if not programs:
+            pytest.skip("needs pdflatex or tectonic")
+        wide = sheet_of(
+            [SPECIAL, "[a]", "*b"], [f"NDCG@{k}" for k in range(1, 31)], notes=[SPECIAL]
+        )
+        tables = to_latex(sheet) + to_latex(wide)
+        (tmp_path / "tables.tex").write_text(
+            "\\documentclass{article}\\usepackage{booktabs}\\begin{document}\n\\listoftables\n"
+            f"{tables}\\end{{document}}\n"
+        )
+        options = ["-halt-on-error", "-interaction=nonstopmode"] if "pdflatex" in programs else []
+        done = subprocess.run(
+            [programs[0], *options, "tables.tex"], cwd=tmp_path, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stdout[-2000:]
+        assert (tmp_path / "tables.pdf").stat().st_size > 0

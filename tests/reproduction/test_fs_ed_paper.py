@@ -1,0 +1,166 @@
+"""Numbers of features at the best result of FS-ED, as published and made again."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from ranksieve.metrics import evaluate
+from ranksieve.rankers import RankBoost
+from ranksieve.report.sheets.reproduction import fs_ed_reproduction_tables
+from ranksieve.reproduction import FSEDReproduction, reproduce_fs_ed
+from ranksieve.reproduction.collections import Facts, open_at_hand
+from ranksieve.reproduction.fs_ed import GRIDS, MEASURE, RANKERS, validation_mean
+from ranksieve.reproduction.published_fs_ed import BEST_NUMBERS
+from ranksieve.selectors import FSED
+from ranksieve.significance import paired_t_test
+from ranksieve.study import results  # Outcomes is no class of tests
+from tests.cli.test_data_commands import runner
+from tests.reproduction.test_collections import write_collection
+
+FOLDS = [
+    results.FoldSummary(f"Fold{n}", 6, 2, [f"{n}-{query}" for query in range(3)]) for n in (1, 2)
+]
+
+
+def outcomes_at(k, validation, test):
+    """Values on two folds: of validation queries, and of three test queries each."""
+    outcomes = [
+        results.Outcome(
+            k, tuple(range(k)), {}, {}, value, 0.1, {MEASURE: np.array(queries)}, 0.1, 0.2
+        )
+        for value, queries in zip(validation, test, strict=True)
+    ]
+    return results.Outcomes([outcomes], FOLDS)
+
+
+def made_up(known_as="MQ2008"):
+    """Two rankers; 2 features are best on validation queries, 1 on test queries."""
+    by_k = {
+        1: outcomes_at(1, (0.3, 0.4), ([0.9, 0.8, 0.7], [0.9, 0.8, 0.9])),
+        2: outcomes_at(2, (0.9, 0.1), ([0.5, 0.6, 0.9], [0.1, 0.2, 0.3])),
+        3: outcomes_at(3, (0.4, 0.6), ([0.5, 0.6, 0.8], [0.1, 0.2, 0.4])),
+        4: outcomes_at(4, (0.5, 0.3), ([0.5, 0.5, 0.5], [0.1, 0.4, 0.3])),
+    }
+    runs = {}
+    for ranker in ("ranksvm-struct", "lambdamart"):
+        runs["fs-ed", ranker] = results.Run("fs-ed", ranker, by_k[2], by_k)
+        runs["all", ranker] = results.Run("all", ranker, by_k[4], {4: by_k[4]})
+    names = [str(number) for number in range(4)]
+    protocol = "the folds of the collection"
+    study = results.StudyResult("x", protocol, "standard", MEASURE, [MEASURE], FOLDS, names, runs)
+    return FSEDReproduction(Facts("x", known_as, "standard", 6, 4), study)
+
+
+class TestBest:
+    def test_by_validation_and_by_test(self):
+        linear, trees = made_up().bests()
+        # Means on validation queries: 0.35, 0.5, 0.5, 0.4: the fewest of equals.
+        assert (linear.by_validation, linear.by_test) == (2, 1)
+        assert linear.value == pytest.approx((2 / 3 + 0.2) / 2)
+        assert linear.value_by_test == pytest.approx((0.8 + 2.6 / 3) / 2)
+        assert linear.base == pytest.approx((0.5 + 0.8 / 3) / 2)
+        assert (linear.published, trees.published) == (3, 20)
+
+    def test_significance_is_over_all_test_queries(self):
+        first, second = made_up().bests()
+        queries = [0.5, 0.6, 0.9, 0.1, 0.2, 0.3], [0.5, 0.5, 0.5, 0.1, 0.4, 0.3]
+        assert first.p_value == pytest.approx(paired_t_test(*queries).p_value)
+        assert first.adjusted == second.adjusted == pytest.approx(min(1, 2 * first.p_value))
+
+    def test_what_is_not_published(self):
+        assert [best.published for best in made_up(None).bests()] == [None, None]
+        assert [best.published for best in made_up("OHSUMED").bests()] == [15, 20]
+        assert BEST_NUMBERS["fs-bfs", "rankboost"] == {"OHSUMED": 12, "MQ2007": 7, "MQ2008": 7}
+
+    def test_validation_mean_is_over_seeds_too(self):
+        one = outcomes_at(1, (0.2, 0.4), ([0.1] * 3, [0.1] * 3))
+        other = outcomes_at(1, (0.6, 0.8), ([0.1] * 3, [0.1] * 3))
+        both = replace(one, outcomes=[*one.outcomes, *other.outcomes])
+        assert validation_mean(both) == pytest.approx(0.5)
+
+
+def test_tables():
+    console = Console(width=80, highlight=False)
+    with console.capture() as capture:
+        console.print(fs_ed_reproduction_tables(made_up()))
+    lines = [line.rstrip() for line in capture.get().splitlines()]
+    assert max(map(len, lines)) <= 80
+    words = [line.split() for line in lines]
+    row = ["fs-ed", "ranksvm-struct", "3", "2", "-1", "1*", "0.4333", "0.3833", "+0.0500"]
+    assert row in words
+    text = " ".join(" ".join(lines).split())
+    assert "*: chosen by looking at the test queries" in text
+    assert "convention standard" in text
+    assert "NDCG@10 by number of features with lambdamart on x" in text
+
+
+def test_the_grid_of_ranksvm():
+    (values,) = GRIDS["ranksvm-struct"].values()
+    assert values[0] == 1e-5
+    np.testing.assert_allclose(np.diff(np.log2(values)), 1)
+    assert values[-1] <= 10 < 2 * values[-1]
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    return write_collection(tmp_path_factory.mktemp("data") / "ours", n_queries=5)
+
+
+class TestOtherCollections:
+    def test_all_of_it(self, capsys, directory, tmp_path, monkeypatch):
+        monkeypatch.setitem(GRIDS["ranksvm-struct"], "C", [0.01, 1.0])  # saves time
+        run = runner(capsys)
+        figure = tmp_path / "curves.svg"
+        command = ["reproduce", "fs-ed", "--data", directory, "--out", tmp_path / "kept"]
+        status, output, errors = run(*command, "--figure", figure)
+        assert (status, errors) == (0, "")
+        assert figure.read_text().count("number of features<") == len(RANKERS)
+        assert "on ours, paper and ours" in " ".join(output.split())
+        status, output, _ = run(*command, "--json")
+        found = json.loads(output)
+        assert (found["convention"], found["known_as"]) == ("ranklib", None)
+        assert [best["ranker"] for best in found["best"]] == list(RANKERS)
+        for best in found["best"]:
+            curve = found["curves"][best["ranker"]]["fs-ed"]
+            assert list(curve) == ["1", "2", "3", "4", "5", "6", "7"]
+            assert best["published"] is None
+            top = max(point["validation"] for point in curve.values())
+            assert curve[str(best["by_validation"])]["validation"] == pytest.approx(top)
+            assert best["value"] == curve[str(best["by_validation"])]["test"]
+            assert best["base"] == pytest.approx(curve["7"]["test"])
+
+    def test_settings_by_hand(self, directory):
+        """RankBoost as the paper has it, on three features of FS-ED."""
+        found = reproduce_fs_ed(directory, rankers=["rankboost"]).study
+        outcomes = found.run("fs-ed", "rankboost").by_k[3].outcomes[0]
+        for fold, outcome in zip(open_at_hand(directory).folds(), outcomes, strict=True):
+            chosen = FSED(3).fit(fold.train, eval_set=fold.vali).selected_
+            assert outcome.features == tuple(chosen.tolist())
+            train, vali, test = (
+                part.take_features(sorted(chosen.tolist()))
+                for part in (fold.train, fold.vali, fold.test)
+            )
+            ranker = RankBoost(
+                1000, n_thresholds=10, binning="width", measure="ndcg@10", patience=100
+            ).fit(train, eval_set=vali)
+            for data, values in (
+                (vali, [outcome.validation]),
+                (test, [outcome.per_query[MEASURE].mean()]),
+            ):
+                mean = evaluate(data.y, ranker.predict(data), data.qid, MEASURE, "ranklib").mean
+                assert mean[MEASURE] == pytest.approx(values[0])
+
+    def test_methods_on_request(self, directory):
+        result = reproduce_fs_ed(directory, ["fs-ed", "fs-bfs", "random"], ["lambdamart"], 2)
+        assert result.study.selectors == ["fs-ed", "fs-bfs", "random", "all"]
+        assert [best.selector for best in result.bests()] == ["fs-ed", "fs-bfs", "random"]
+        assert result.study.run("random", "lambdamart").chosen.n_seeds == 2
+
+    def test_errors(self, directory):
+        with pytest.raises(ValueError, match="method 'gas-e' is not compared; those are fs-ed, "):
+            reproduce_fs_ed(directory, ["gas-e"])
+        with pytest.raises(ValueError, match="ranker 'ranknet' is not compared; those are ranksvm"):
+            reproduce_fs_ed(directory, rankers=["ranknet"])

@@ -1,0 +1,163 @@
+"""Curves of GAS in six trials, and what its paper says of them."""
+
+import json
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from ranksieve.report.sheets.reproduction import gas_reproduction_tables
+from ranksieve.reproduction import GASReproduction, gas, reproduce_gas
+from ranksieve.reproduction.collections import Facts
+from ranksieve.reproduction.gas import KS, MEASURES, RANKER, SELECTORS
+from ranksieve.study import results  # Outcomes is no class of tests
+from tests.cli.test_data_commands import runner
+from tests.reproduction.test_collections import write_collection, write_like_ohsumed
+
+FOLD = results.FoldSummary("Trial1", 2, 2, [1])
+NUMBERS = [k for k in KS if isinstance(k, int)]
+
+
+def outcomes_at(k, value):
+    per_query = {measure: np.array([value]) for measure in MEASURES}
+    return results.Outcomes(
+        [[results.Outcome(k, tuple(range(k)), {}, {}, 0.5, 0.1, per_query, 0.1, 0.2)]], [FOLD]
+    )
+
+
+def made_up(known_as, **curves):
+    """A study with a curve for each selector, as a function of the number of features."""
+    runs = {}
+    for name, curve in curves.items():
+        numbers = [45] if name == "all" else NUMBERS
+        by_k = {k: outcomes_at(k, curve(k)) for k in numbers}
+        name = name.replace("_", "-")
+        runs[name, RANKER] = results.Run(name, RANKER, by_k[numbers[-1]], by_k)
+    names = [str(number) for number in range(45)]
+    study = results.StudyResult(
+        known_as, "six trials", "standard", "MAP", list(MEASURES), [FOLD], names, runs
+    )
+    return GASReproduction(Facts(known_as, known_as, "standard", 1, 45), study)
+
+
+def curves(known_as):
+    return made_up(
+        known_as,
+        gas_e=lambda k: 0.40 + 0.002 * min(k, 18),
+        gas_l=lambda k: 0.4112 if k < 12 else 0.39,
+        ig=lambda k: 0.40,
+        chi=lambda k: 0.39 if k != 2 else 0.41,
+        all=lambda k: 0.4,
+    )
+
+
+class TestStatements:
+    def test_ohsumed(self):
+        found = dict(curves("OHSUMED").findings())
+        assert len(found) == 4
+        # 1 to 10 and 12 features, of which CHI is above all features with 2.
+        assert found["CHI is below all features with fewer than 15"] == (
+            "below with 10 of 11 numbers of features"
+        )
+        few = next(ours for paper, ours in found.items() if "fewer than 5" in paper)
+        assert few == "ig +0.0 %, gas-e +2.0 %, gas-l +2.8 %"
+        gains = next(ours for paper, ours in found.items() if "1 to 2 %" in paper)
+        assert gains == "+9.0 %, +9.0 %"  # 0.436 against 0.40
+        loss = found["GAS-L is at least as good as GAS-E in most cases"]
+        # GAS-E is above 0.4112 from 6 features on.
+        assert loss == f"with 5 of {len(NUMBERS)} numbers of features"
+
+    def test_gov(self):
+        found = [ours for _, ours in curves("TD2004").findings()]
+        assert found[0] == "gas-e 0.408, gas-l 0.411, ig 0.400, chi 0.390"
+        assert found[1] == "gas-e +3.0 %, gas-l +2.8 %, ig +0.0 %, chi -2.5 %"
+        assert found[2] == found[3] == "gas-e +9.0 %, gas-l -2.5 %, ig +0.0 %, chi -2.5 %"
+        assert len(found) == 5
+
+    def test_others(self):
+        assert curves("MQ2008").findings() == []
+
+    def test_tables(self):
+        console = Console(width=80, highlight=False)
+        with console.capture() as capture:
+            console.print(gas_reproduction_tables(curves("OHSUMED")))
+        lines = [line.rstrip() for line in capture.get().splitlines()]
+        assert max(map(len, lines)) <= 80
+        text = " ".join(" ".join(lines).split())
+        assert "What the GAS paper says of OHSUMED, and what is found" in text
+        assert "Nothing is published" not in text
+        assert "MAP by number of features with ranksvm on OHSUMED" in text
+        assert "NDCG@10 by number of features with ranksvm on OHSUMED" in text
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    return write_collection(tmp_path_factory.mktemp("data") / "ours")
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """Directory of a study that the tests share."""
+    return tmp_path_factory.mktemp("study")
+
+
+class TestOtherCollections:
+    def test_all_of_it(self, capsys, directory, kept, tmp_path):
+        run = runner(capsys)
+        figure = tmp_path / "curves.svg"
+        command = ["reproduce", "gas", "--data", directory, "--out", kept]
+        status, output, errors = run(*command, "--seeds", 2, "--figure", figure)
+        assert (status, errors) == (0, "")
+        drawn = figure.read_text()
+        assert "MAP on test queries" in drawn
+        assert "NDCG@10 on test queries" in drawn
+        text = " ".join(output.split())
+        assert "What the GAS paper says" not in text
+        assert text.endswith("Nothing is published about ours: the paper has .gov and OHSUMED.")
+        assert "six trials" in text
+        found = json.loads(run(*command, "--seeds", 2, "--json")[1])
+        assert (found["convention"], found["findings"]) == ("standard", [])
+        for measure in MEASURES:
+            assert list(found["curves"][measure]) == list(SELECTORS)
+            assert list(found["curves"][measure]["gas-l"]["by_k"]) == list("1234567")
+            assert list(found["curves"][measure]["all"]["by_k"]) == ["7"]
+
+    def test_six_trials(self, directory, kept):
+        study = reproduce_gas(directory, 2, kept).study
+        assert len(study.folds) == 6
+        assert study.n_queries == 45
+        roles = {(fold.n_train, fold.n_vali, len(fold.query_ids)) for fold in study.folds}
+        assert roles == {(15, 15, 15)}
+
+
+@pytest.fixture(scope="module")
+def like_ohsumed(tmp_path_factory):
+    return write_like_ohsumed(tmp_path_factory.mktemp("data") / "ours")
+
+
+class TestOHSUMED:
+    @pytest.fixture
+    def command(self, like_ohsumed, monkeypatch):
+        monkeypatch.setattr(gas, "KS", (1, 2))  # of which nothing here depends on the number
+        return ["reproduce", "gas", "--data", like_ohsumed, "--seeds", 1, "--json"]
+
+    def test_only_the_top_grade_counts(self, capsys, command):
+        status, output, errors = runner(capsys)(*command)
+        assert (status, errors) == (0, "")
+        found = json.loads(output)
+        assert (found["known_as"], found["convention"]) == ("OHSUMED", "standard:2")
+        assert len(found["findings"]) == 4
+
+    def test_published_findings_are_about_normalized_files(self, capsys, command, tmp_path):
+        command[3] = write_like_ohsumed(tmp_path, largest=12.0)
+        run = runner(capsys)
+        found = json.loads(run(*command, "--out", tmp_path / "study")[1])
+        assert (found["known_as"], found["unnormalized"]) == (None, "OHSUMED")
+        assert (found["convention"], found["findings"]) == ("standard:2", [])
+        text = " ".join(run(*command[:-1], "--out", tmp_path / "study")[1].split())
+        assert text.startswith("This collection has the size of OHSUMED, but values that are")
+        assert "Nothing is published about OHSUMED (not normalized)" in text
+
+    def test_unless_another_convention_is_asked_for(self, capsys, command):
+        found = json.loads(runner(capsys)(*command, "--convention", "letor3")[1])
+        assert (found["known_as"], found["convention"]) == ("OHSUMED", "letor3")

@@ -1,0 +1,314 @@
+"""Greedy RankRLS as published, and the figure of the paths."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from rich.console import Console
+
+from ranksieve import make_ranking
+from ranksieve import reproduction as module
+from ranksieve.report.figures import plot_path_scores, write_figure
+from ranksieve.report.sheets import greedy_reproduction_tables
+from ranksieve.reproduction import GreedyReproduction, reproduce_greedy_rankrls
+from ranksieve.reproduction.collections import Facts
+from ranksieve.reproduction.greedy_rankrls import FIGURE_LAMS, METHODS, FoldResult
+from ranksieve.reproduction.published_greedy_rankrls import (
+    CHOICES,
+    FULL,
+    GREEDY,
+    MEASURES,
+    ON_FOLDS,
+    RANKSVM,
+)
+from ranksieve.selectors import GreedyRankRLSCV
+from tests.cli.test_data_commands import runner
+from tests.reproduction.test_collections import write_collection
+
+PUBLISHED = {method: ON_FOLDS["MQ2008"][method] for method in METHODS}
+PUBLISHED_CHOICES = CHOICES["MQ2008"]
+
+
+@pytest.fixture
+def run(capsys):
+    return runner(capsys)
+
+
+@pytest.fixture(scope="session")
+def reproduced(mq2008_dir):
+    return reproduce_greedy_rankrls(mq2008_dir)
+
+
+def published(collection="MQ2008"):
+    """A result that is as published."""
+    return GreedyReproduction(
+        Facts(collection, collection, "letor4", 784, 46),
+        [
+            FoldResult(
+                choice,
+                1.0,
+                {
+                    method: {m: ON_FOLDS[collection][method][m][fold] for m in MEASURES}
+                    for method in METHODS
+                },
+            )
+            for fold, choice in enumerate(CHOICES[collection])
+        ],
+    )
+
+
+def test_all_published_numbers(reproduced):
+    for method, measures in PUBLISHED.items():
+        for measure, paper in measures.items():
+            assert [round(value, 4) for value in reproduced.values(method, measure)] == list(paper)
+    assert (reproduced.n_agreeing, reproduced.n_numbers) == (40, 40)
+
+
+def test_published_choices(reproduced):
+    assert [fold.choice for fold in reproduced.folds] == list(PUBLISHED_CHOICES)
+    assert reproduced.n_same_features == 5
+    first = {fold.choice.features[0] for fold in reproduced.folds}
+    assert first == {39}
+
+
+def test_on_folds_1_and_5_every_lambda_gives_the_same_ranking(reproduced):
+    for fold in (0, 4):
+        alone = reproduced.folds[fold].selector.values_[:, 0]
+        assert np.ptp(alone) < 1e-12
+        assert alone[0] == pytest.approx(np.max(reproduced.folds[fold].selector.values_))
+
+
+def test_counting():
+    result = published()
+    assert (result.n_agreeing, result.n_numbers, result.n_same_features) == (40, 40, 5)
+    values = {method: dict(found) for method, found in result.folds[1].values.items()}
+    values[GREEDY]["MAP"] = 0.42396  # the paper says 0.4239
+    folds = list(result.folds)
+    folds[1] = replace(folds[1], values=values)
+    folds[2] = replace(folds[2], choice=folds[2].choice._replace(features=(39, 25)))
+    result = replace(result, folds=folds)
+    assert (result.n_agreeing, result.n_same_features) == (39, 4)
+    assert result.agreeing(GREEDY, "MAP") == [True, False, True, True, True]
+
+
+def test_features_beyond_the_printed_ones_are_not_compared():
+    result = published("MQ2007")
+    (first, *others) = result.folds
+    assert len(first.choice.features) == 10
+    longer = first.choice._replace(features=(*first.choice.features, 46))
+    assert replace(result, folds=[replace(first, choice=longer), *others]).n_same_features == 5
+    for wrong in (longer._replace(n_features=12), longer._replace(features=(39, 25))):
+        assert replace(result, folds=[replace(first, choice=wrong), *others]).n_same_features == 4
+
+
+@pytest.mark.parametrize(
+    ("collection", "averages"),
+    [
+        (
+            "MQ2007",
+            {
+                GREEDY: (0.4643, 0.3796, 0.4983, 0.4431),
+                FULL: (0.4650, 0.3804, 0.4987, 0.4435),
+                RANKSVM: (0.4645, 0.3833, 0.4966, 0.4439),
+            },
+        ),
+        (
+            "MQ2008",
+            {
+                GREEDY: (0.4720, 0.2467, 0.4840, 0.2251),
+                FULL: (0.4719, 0.2477, 0.4838, 0.2268),
+                RANKSVM: (0.4696, 0.2491, 0.4832, 0.2279),
+            },
+        ),
+    ],
+)
+def test_the_published_averages(collection, averages):
+    # As the paper prints them; they are not among what is compared.
+    for method, expected in averages.items():
+        found = [np.mean(ON_FOLDS[collection][method][measure]) for measure in MEASURES]
+        np.testing.assert_allclose(found, expected, atol=5.1e-5)
+
+
+@pytest.mark.parametrize("collection", ["MQ2007", "MQ2008"])
+def test_published_choices_are_features(collection):
+    for choice in CHOICES[collection]:
+        assert len(set(choice.features)) == min(10, choice.n_features)
+        assert choice.features[0] == 39
+        assert set(choice.features) <= set(range(1, 47))
+
+
+class TestCommand:
+    @pytest.fixture
+    def result(self, monkeypatch):
+        """What the command finds, without the work."""
+        result = published()
+        monkeypatch.setattr(module, "reproduce_greedy_rankrls", lambda *arguments: result)
+        return result
+
+    def test_the_tables(self, run, result):
+        status, output, errors = run("reproduce", "greedy-rankrls", "--data", "anywhere")
+        assert (status, errors) == (0, "")
+        assert max(map(len, output.splitlines())) <= 80
+        lines = [line.split() for line in output.splitlines()]
+        values = ["0.4311", "0.4239", "0.4582", "0.5283", "0.5183", "0.4720"]
+        assert ["MAP", "greedy", "paper", *values] in lines
+        assert sum(line[:1] == ["ours"] for line in lines) == 8 + 5
+        assert ["3", "paper", "2^3", "7", *["39", "29", "25", "23", "46", "37", "19"]] in lines
+        assert output.splitlines()[-2].rstrip() == "40 of 40 numbers agree to four digits"
+
+    def test_differences_are_marked(self, run, result):
+        result.folds[0].values[FULL]["P@10"] = 0.25
+        _, output, _ = run("reproduce", "greedy-rankrls", "--data", "anywhere")
+        assert "0.2500*" in output
+        assert "39 of 40 numbers agree to four digits" in output
+        assert max(map(len, output.splitlines())) <= 80
+
+    def test_json(self, run, result):
+        status, output, _ = run("reproduce", "greedy-rankrls", "--data", "anywhere", "--json")
+        assert status == 0
+        found = json.loads(output)
+        assert (found["agreeing"], found["numbers"], found["same_features"]) == (40, 40, 5)
+        assert found["values"][GREEDY]["MAP"]["paper"] == list(PUBLISHED[GREEDY]["MAP"])
+        assert found["values"][GREEDY]["MAP"]["ours"] == list(PUBLISHED[GREEDY]["MAP"])
+        expected = {"lam": 64.0, "n_features": 4, "features": [39, 29, 25, 23]}
+        assert found["choices"][3]["paper"] == found["choices"][3]["ours"] == expected
+
+    def test_the_figure(self, run, reproduced, monkeypatch, tmp_path, mq2008_dir):
+        monkeypatch.setattr(module, "reproduce_greedy_rankrls", lambda *arguments: reproduced)
+        path = tmp_path / "figure.svg"
+        command = ["reproduce", "greedy-rankrls", "--data", mq2008_dir]
+        assert run(*command, "--figure", path, "--fold", 3)[0] == 0
+        third = path.read_text()
+        assert "number of features" in third
+        run(*command, "--figure", path)
+        assert path.read_text() != third
+
+    def test_errors(self, run, tmp_path, mq2008_dir):
+        command = ["reproduce", "greedy-rankrls", "--data", tmp_path]
+        unknown = run("reproduce", "letor", "--data", tmp_path)[2]
+        assert "nothing to reproduce for 'letor'; known are greedy-rankrls, fs-scpr, " in unknown
+        assert "fs-ed, gas, rankers" in unknown
+        assert "must end in .pdf, .png, .svg" in run(*command, "--figure", "a.doc")[2]
+        there = tmp_path / "none" / "a.pdf"
+        assert "there is no directory" in run(*command, "--figure", there)[2]
+        assert "no known layout" in run(*command)[2]
+        assert "--fold is that of the figure" in run(*command, "--fold", 2)[2]
+        command = ["reproduce", "greedy-rankrls", "--data", mq2008_dir, "--fold", 6]
+        figure = tmp_path / "a.pdf"
+        assert "--fold 6: the collection has fewer folds" in run(*command, "--figure", figure)[2]
+        for option, owners in (
+            ("--method", "fs-scpr or fs-ed"),
+            ("--out", "fs-scpr or fs-ed or gas"),
+            ("--ranker", "fs-ed or rankers"),
+        ):
+            errors = run("reproduce", "greedy-rankrls", "--data", tmp_path, option, "x")[2]
+            assert f"{option} is for reproduce {owners}: leave it out" in errors
+
+    def test_a_collection_that_is_not_known(self, run, tmp_path):
+        directory, figure = write_collection(tmp_path / "ours"), tmp_path / "paths.svg"
+        command = ["reproduce", "greedy-rankrls", "--data", directory]
+        status, output, errors = run(*command, "--figure", figure, "--fold", 5)
+        assert (status, errors) == (0, "")
+        assert "Greedy RankRLS on ours" in output
+        assert "convention letor4" in output
+        assert "all 7" in output
+        assert "Nothing is published about ours" in output
+        assert "paper " not in output.replace("paper and", "")
+        assert figure.exists()
+        found = json.loads(run(*command, "--json", "--convention", "standard")[1])
+        assert (found["convention"], found["known_as"], found["numbers"]) == ("standard", None, 0)
+        assert found["same_features"] is found["choices"][0]["paper"] is None
+        assert found["values"][GREEDY]["MAP"]["paper"] is None
+        assert 0.3 < np.mean(found["values"][GREEDY]["MAP"]["ours"]) < 1
+
+
+def test_mq2007_has_tables_of_its_own():
+    console = Console(width=80, highlight=False)
+    with console.capture() as capture:
+        console.print(greedy_reproduction_tables(published("MQ2007")))
+    lines = [line.split() for line in capture.get().splitlines()]
+    values = ["0.4859", "0.4571", "0.4655", "0.4423", "0.4709", "0.4643"]
+    assert ["MAP", "greedy", "paper", *values] in lines
+    values = ["0.4894", "0.4573", "0.4676", "0.4401", "0.4680", "0.4645"]
+    assert ["RankSVM", "paper", *values] in lines
+    text = " ".join(word for line in lines for word in line)
+    assert "1 paper 2^8 11 39 19 25 23 32 16 43" in text
+    assert "40 of 40 numbers agree to four digits" in text
+
+
+@pytest.fixture(scope="module")
+def selector():
+    data, _ = make_ranking(60, random_state=2)
+    train, held_out = (data.take_queries(part) for part in np.split(np.arange(60), [40]))
+    return GreedyRankRLSCV(max_features=8).fit(train, eval_set=held_out)
+
+
+class TestFigure:
+    def test_a_line_for_each_lambda(self, selector):
+        ax = plot_path_scores(selector, FIGURE_LAMS)
+        assert len(ax.lines) == 4
+        for line, power in zip(ax.lines, (-7, 2, 6, 8), strict=True):
+            assert line.get_label() == rf"$\lambda = 2^{{{power}}}$"
+            x, y = line.get_data()
+            np.testing.assert_array_equal(x, np.arange(1, 9))
+            np.testing.assert_array_equal(y, selector.values_[power + 10])
+        assert len({(line.get_color(), line.get_linestyle()) for line in ax.lines}) == 4
+        (chosen,) = ax.collections
+        point = len(selector.selected_), selector.path_[-1].score
+        np.testing.assert_allclose(chosen.get_offsets(), [point])
+
+    def test_labels(self, selector):
+        ax = plot_path_scores(selector)
+        assert (ax.get_xlabel(), ax.get_ylabel()) == (
+            "number of features",
+            "MAP on validation queries",
+        )
+        assert [line.get_label()[11:-1] for line in ax.lines] == [
+            "2^{-10}",
+            "2^{-3}",
+            "2^{3}",
+            "2^{10}",
+        ]
+        data, _ = make_ranking(30)
+        alone = GreedyRankRLSCV(3, lams=[0.3]).fit(data)
+        ax = plot_path_scores(alone)
+        assert [line.get_label() for line in ax.lines] == [r"$\lambda = 0.3$"]
+        assert ax.get_ylabel() == "leave-query-out error"
+        ax = plot_path_scores(alone.set_params(criterion="map").fit(data))
+        assert ax.get_ylabel() == "leave-query-out MAP"
+
+    def test_axes_of_others_are_used_and_no_state_is_left(self, selector):
+        import matplotlib as mpl
+        from matplotlib import pyplot
+
+        before = dict(mpl.rcParams)
+        figure = Figure()
+        left, right = figure.subplots(1, 2)
+        assert plot_path_scores(selector, [1.0], ax=right) is right
+        assert not left.lines
+        assert pyplot.get_fignums() == []
+        assert dict(mpl.rcParams) == before
+
+    def test_unknown_lambda(self, selector):
+        with pytest.raises(ValueError, match="lam=3 was not tried; tried were 0.000976562, "):
+            plot_path_scores(selector, [3.0])
+
+    @pytest.mark.parametrize(
+        ("kind", "start"), [("pdf", b"%PDF"), ("png", b"\x89PNG"), ("svg", b"<?xml")]
+    )
+    def test_files(self, selector, tmp_path, kind, start):
+        path = tmp_path / f"figure.{kind}"
+        write_figure(plot_path_scores(selector, FIGURE_LAMS), path)
+        first = path.read_bytes()
+        assert first.startswith(start)
+        write_figure(plot_path_scores(selector, FIGURE_LAMS), str(path))
+        assert path.read_bytes() == first
+        if kind == "svg":  # text that can be edited and searched
+            assert b">number of features<" in first
+        assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+
+    def test_unknown_formats(self, selector, tmp_path):
+        with pytest.raises(ValueError, match="must end in .pdf, .png, .svg"):
+            write_figure(plot_path_scores(selector), tmp_path / "figure.tiff")

@@ -1,0 +1,359 @@
+"""Rankers beside their published results on MQ2008."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from ranksieve import reproduction as module
+from ranksieve.progress import listen
+from ranksieve.report.sheets import rankers_reproduction_tables
+from ranksieve.reproduction import RankersReproduction, reproduce_rankers
+from ranksieve.reproduction import published_letor as letor
+from ranksieve.reproduction.collections import Facts
+from ranksieve.reproduction.rankers import MEASURES, ROWS, RankerResult
+from tests.cli.test_data_commands import runner
+from tests.reproduction.test_collections import write_collection
+
+MEANS, ON_FOLDS = letor.MEANS["MQ2008"], letor.ON_FOLDS["MQ2008"]
+MQ2008 = Facts("MQ2008", "MQ2008", "letor4", 784, 46)
+
+AVERAGED = ("NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10", "MAP")
+WITH_TARGETS = [name for name, row in ROWS.items() if row.asked is not None]
+
+
+@pytest.fixture
+def run(capsys):
+    return runner(capsys)
+
+
+@pytest.fixture(scope="module")
+def reproduced(mq2008_dir):
+    return reproduce_rankers(mq2008_dir, WITH_TARGETS)
+
+
+def made_up(names=ROWS, facts=MQ2008, **moved):
+    """Results as published, or 0.5; those of some rankers are ``moved`` by so much on each fold."""
+    results = {}
+    for name in names:
+        values = {}
+        for measure in MEASURES:
+            mean = MEANS.get(name, {}).get(measure, 0.5)
+            folds = ON_FOLDS.get(name, {}).get(measure, [mean] * 5)
+            values[measure] = [value + moved.get(name, 0.0) for value in folds]
+        results[name] = RankerResult(values, [{"rounds": fold} for fold in range(5)])
+    return RankersReproduction(facts, results)
+
+
+class TestPublished:
+    """What is asked of the rankers with published results."""
+
+    @staticmethod
+    def means(reproduced, name, measures=AVERAGED):
+        return [np.mean(reproduced.results[name].values[measure]) for measure in measures]
+
+    def test_rankrls(self, reproduced):
+        found = reproduced.results["rankrls"].values
+        assert len(ON_FOLDS["rankrls"]) == 4
+        for measure, published in ON_FOLDS["rankrls"].items():
+            assert [round(value, 4) for value in found[measure]] == list(published)
+
+    def test_ranksvm(self, reproduced):
+        published = [0.3725, 0.4333, 0.4765, 0.2309, 0.4744]
+        found = self.means(reproduced, "ranksvm")
+        np.testing.assert_allclose(found, published, rtol=0, atol=0.0002)
+
+    def test_ranksvm_struct(self, reproduced):
+        found = reproduced.results["ranksvm-struct"].values["MAP"]
+        assert np.mean(found) == pytest.approx(0.4696, abs=0.001)
+        # Ours is an exact solution; the published one stopped at a tolerance of 0.001.
+        published = [0.4502, 0.4213, 0.4529, 0.5284, 0.4950]
+        np.testing.assert_allclose(found, published, rtol=0, atol=0.006)
+
+    def test_rankboost(self, reproduced):
+        published = [0.4666, 0.4380, 0.4472, 0.5342, 0.5016]
+        found = reproduced.results["rankboost"].values["MAP"]
+        assert np.mean(found) == pytest.approx(0.4775, abs=0.0002)
+        assert [round(value, 4) for value in found[:3]] == published[:3]
+        np.testing.assert_allclose(found, published, rtol=0, atol=0.0004)
+
+    @pytest.mark.parametrize(
+        ("name", "published", "ours"),
+        [
+            ("adarank-map", 0.4764, 0.4716),
+            ("listnet", 0.4775, 0.4739),
+        ],
+    )
+    def test_near_on_average(self, reproduced, name, published, ours):
+        (found,) = self.means(reproduced, name, ["MAP"])
+        assert found == pytest.approx(published, abs=0.006)
+        assert found == pytest.approx(ours, abs=0.0005)
+
+    def test_adarank_ndcg_does_not_reach_what_is_published(self, reproduced):
+        (found,) = self.means(reproduced, "adarank-ndcg", ["MAP"])
+        assert found == pytest.approx(0.4712, abs=0.0005)
+        assert found < 0.4824 - 0.006
+
+    def test_verdicts(self, reproduced):
+        verdicts = {name: reproduced.is_within(name) for name in reproduced.results}
+        assert verdicts == {name: name != "adarank-ndcg" for name in WITH_TARGETS}
+
+    def test_chosen(self, reproduced):
+        chosen = {name: result.chosen for name, result in reproduced.results.items()}
+        assert [c["C"] for c in chosen["ranksvm-struct"]] == [10, 2, 1, 0.2, 0.5]
+        assert [c["n_rounds"] for c in chosen["rankboost"]] == [220, 11, 56, 58, 34]
+        assert {c["C"] for c in chosen["ranksvm"]} <= {0.01, 0.1, 1, 10, 100}
+        assert all(1 <= c["best_epoch"] <= 100 for c in chosen["listnet"])
+
+
+def test_the_published_averages():
+    """Averages of LETOR and, as far as they are there, of Yeh and Tsai."""
+    averages = {
+        "rankboost": (0.3856, 0.4288, 0.4666, 0.2255, 0.4775),
+        "adarank-map": (0.3754, 0.4370, 0.4794, 0.2288, 0.4764),
+        "adarank-ndcg": (0.3826, 0.4420, 0.4821, 0.2307, 0.4824),
+        "ranksvm-struct": (0.3627, 0.4286, 0.4695, 0.2279, 0.4696),
+        "listnet": (0.3754, 0.4324, 0.4747, 0.2303, 0.4775),
+        "ranksvm": (0.3725, 0.4333, 0.4765, 0.2309, 0.4744),
+    }
+    for name, expected in averages.items():
+        assert tuple(MEANS[name][measure] for measure in AVERAGED) == expected
+    of_rankrls = [MEANS["rankrls"][measure] for measure in ("MAP", "P@10", "MeanNDCG", "NDCG@10")]
+    assert of_rankrls == [0.4719, 0.2477, 0.4838, 0.2268]
+    assert MEANS.keys() == set(WITH_TARGETS)
+    rest = {"ranksvm-struct": (0.2491, 0.4832), "rankboost": (0.2487, 0.4850)}
+    rest |= {"adarank-map": (0.2454, 0.4915), "adarank-ndcg": (0.2454, 0.4950)}
+    for name, expected in rest.items():
+        assert (MEANS[name]["P@10"], MEANS[name]["MeanNDCG"]) == expected
+
+
+class TestVerdicts:
+    def test_as_published(self):
+        result = made_up()
+        for name in ROWS:
+            assert result.is_within(name) is (True if name in WITH_TARGETS else None)
+
+    @pytest.mark.parametrize(
+        ("name", "within", "beyond"),
+        [
+            ("rankrls", 0.00004, 0.00006),
+            ("ranksvm", 0.0001, 0.0003),
+            ("ranksvm-struct", 0.0009, 0.0011),
+            ("rankboost", 0.0001, 0.0003),
+            ("adarank-map", 0.0059, 0.0061),
+            ("listnet", 0.0059, 0.0061),
+        ],
+    )
+    def test_tolerances(self, name, within, beyond):
+        for sign in (1, -1):
+            assert made_up([name], **{name: sign * within}).is_within(name)
+            assert made_up([name], **{name: sign * beyond}).is_within(name) is False
+
+    @pytest.mark.parametrize(
+        ("name", "measure", "change", "expected"),
+        [
+            ("rankrls", "P@10", 0.0001, False),
+            ("rankrls", "NDCG@1", 0.0001, True),  # not published
+            ("ranksvm-struct", "MAP", 0.0045, True),
+            ("ranksvm-struct", "MAP", 0.0061, False),
+            ("ranksvm-struct", "NDCG@5", 0.1, True),  # not asked
+            ("rankboost", "MAP", 0.0005, False),
+            ("adarank-map", "MAP", 0.0295, True),  # on average 0.0059
+        ],
+    )
+    def test_one_fold(self, name, measure, change, expected):
+        result = made_up([name])
+        result.results[name].values[measure][2] += change
+        assert result.is_within(name) is expected
+
+    def test_numbers(self):
+        result = made_up(["rankboost", "ranksvm", "ranknet"], rankboost=0.01)
+        for number in (*result.on_folds("rankboost", "MAP"), result.mean("rankboost", "MAP")):
+            assert number.difference == pytest.approx(0.01, abs=5e-5)
+            assert number.is_within is False
+        number = result.on_folds("rankboost", "NDCG@1")[0]
+        assert number[:2] == pytest.approx((0.3946, 0.3846))
+        assert number.is_within is None
+        assert [number.published for number in result.on_folds("ranksvm", "MAP")] == [None] * 5
+        assert result.mean("ranksvm", "MAP").published == 0.4744
+        assert result.mean("ranknet", "MAP")[:2] == (0.5, None)
+        assert result.mean("ranknet", "MAP").difference is None
+
+
+class TestTables:
+    @staticmethod
+    def shown(result, width=80):
+        console = Console(width=width, highlight=False)
+        with console.capture() as capture:
+            console.print(rankers_reproduction_tables(result))
+        return [line.rstrip() for line in capture.get().splitlines()]
+
+    @pytest.mark.parametrize("move", [0.0, -0.3])
+    def test_all_of_it_fits(self, move):
+        result = made_up(**dict.fromkeys(WITH_TARGETS, move))
+        lines = self.shown(result)
+        assert max(map(len, lines)) <= 80
+        assert not any("\N{HORIZONTAL ELLIPSIS}" in line for line in lines)
+        # Nothing is lost: the same numbers are printed with more room.
+        numbers = sorted(re.findall(r"[+-]?0[.]\d{4}[*]?", " ".join(lines)))
+        wide = " ".join(self.shown(result, 200))
+        assert numbers == sorted(re.findall(r"[+-]?0[.]\d{4}[*]?", wide))
+        assert len(numbers) > 200
+
+    def test_lines(self):
+        result = made_up(rankboost=0.00131)
+        lines = [line.split() for line in self.shown(result, 90)]  # unfolded
+        published = ["0.4666", "0.4380", "0.4472", "0.5342", "0.5016", "0.4775"]
+        ours = ["0.4679", "0.4393", "0.4485", "0.5355", "0.5029", "0.4788"]
+        place = lines.index(["rankboost", "paper", *published])
+        assert lines[place + 1] == ["ours", *ours]
+        assert lines[place + 2] == ["apart", *["+0.0013*"] * 6]
+        place = lines.index(["ranksvm", "paper", *"-----", "0.4744"])
+        assert lines[place + 1] == ["ours", *["0.4744"] * 6]
+        assert lines[place + 2] == ["apart", "+0.0000"]
+        place = lines.index(["lambdarank", "paper", *"------"])
+        assert lines[place + 1] == ["ours", *["0.5000"] * 6]
+        assert ["lambdarank", "paper", *"-----"] in lines
+        place = lines.index(["rankboost", "paper", *map("{:.4f}".format, self.means("rankboost"))])
+        assert lines[place + 2] == ["apart", *["+0.0013"] * 4, "+0.0013*"]
+        assert " ".join(lines[-1]).startswith("As near as asked: 6 of 7")
+
+    @staticmethod
+    def means(name):
+        return [MEANS[name][measure] for measure in AVERAGED]
+
+    def test_settings(self):
+        lines = self.shown(made_up(**{"adarank-ndcg": -0.01}))
+        starts = {line.split()[0]: line.split()[1:4] for line in lines if line[:1].strip()}
+        assert starts["rankrls"] == ["-", "4", "digits"]
+        assert starts["ranksvm-struct"] == ["0.001", "0.006", "yes"]
+        assert starts["adarank-ndcg"] == ["0.006", "-", "no"]
+        assert starts["lambdarank"] == ["-", "-", "-"]
+        words = " ".join(" ".join(lines).split())
+        for name in ("ranksvm-struct", "lambdarank"):
+            assert ROWS[name].note in words
+        assert "LETOR's numbers of rounds; thresholds at equal distances" in words
+
+    def test_no_difference_has_no_sign_of_its_own(self):
+        lines = self.shown(made_up(["ranksvm"], ranksvm=-0.00001))
+        assert not any("-0.0000" in line for line in lines)
+
+
+class TestCommand:
+    def test_some_rankers(self, run, mq2008_dir):
+        command = ["reproduce", "rankers", "--data", mq2008_dir, "--ranker", "rankrls"]
+        status, output, errors = run(*command, "--ranker", "ranknet", "--json")
+        assert (status, errors) == (0, "")
+        found = json.loads(output)
+        assert (found["collection"], found["convention"]) == ("MQ2008", "letor4")
+        assert list(found["rankers"]) == ["rankrls", "ranknet"]
+        rankrls, ranknet = found["rankers"].values()
+        assert rankrls["within"] is True
+        for measure, published in ON_FOLDS["rankrls"].items():
+            folds = rankrls["values"][measure]["folds"]
+            assert [fold["published"] for fold in folds] == list(published)
+            assert [round(fold["ours"], 4) for fold in folds] == list(published)
+        assert all(-10 <= np.log2(choice["lam"]) <= 10 for choice in rankrls["chosen"])
+        assert ranknet["within"] is ranknet["asked"] is None
+        assert ranknet["settings"] == {"measure": "map", "convention": "letor4"}
+        mean = ranknet["values"]["MAP"]["mean"]
+        assert mean["published"] is mean["difference"] is None
+        assert 0.46 < mean["ours"] < 0.49
+
+    def test_all_by_default(self, run, monkeypatch):
+        asked = []
+
+        def reproduce(directory, rankers, convention):
+            asked.append((str(directory), rankers, convention))
+            return made_up()
+
+        monkeypatch.setattr(module, "reproduce_rankers", reproduce)
+        status, output, _ = run("reproduce", "rankers", "--data", "anywhere")
+        assert (status, asked) == (0, [("anywhere", None, None)])
+        assert output.splitlines()[-1].rstrip().startswith("As near as asked: 7 of 7")
+        found = json.loads(run("reproduce", "rankers", "--data", "anywhere", "--json")[1])
+        assert list(found["rankers"]) == list(ROWS)
+        assert found["rankers"]["listnet"]["settings"]["learning_rate"] == 0.02
+        assert found["rankers"]["ranksvm-struct"]["settings"]["loss"] == "hinge"
+
+    def test_errors(self, run, tmp_path):
+        command = ["reproduce", "rankers", "--data", tmp_path]
+        errors = run(*command, "--ranker", "rankrls-cv")[2]
+        assert "'rankrls-cv' is not compared; those are rankrls, ranksvm, " in errors
+        assert "--figure is for reproduce greedy-rankrls" in run(*command, "--figure", "a.pdf")[2]
+        assert "no known layout" in run(*command)[2]
+        greedy = ["reproduce", "greedy-rankrls", "--data", tmp_path]
+        assert (
+            "--ranker is for reproduce fs-ed or rankers" in run(*greedy, "--ranker", "rankrls")[2]
+        )
+        with pytest.raises(ValueError, match="there is no ranker to compare"):
+            reproduce_rankers(tmp_path, [])
+
+
+class TestOtherCollections:
+    def test_one_that_is_not_known(self, run, tmp_path):
+        command = ["reproduce", "rankers", "--data", write_collection(tmp_path / "ours"), "--json"]
+        wanted = ["rankrls", "rankboost", "listnet"]
+        status, output, errors = run(
+            *command, *(word for name in wanted for word in ("--ranker", name))
+        )
+        assert (status, errors) == (0, "")
+        found = json.loads(output)
+        assert (found["collection"], found["known_as"]) == ("ours", None)
+        for name in wanted:
+            record = found["rankers"][name]
+            assert record["asked"] is record["within"] is None
+            assert record["values"]["MAP"]["mean"]["published"] is None
+            assert 0.3 < record["values"]["MAP"]["mean"]["ours"] <= 1
+        # What LETOR's runs had on MQ2008 is chosen by validation elsewhere.
+        rounds = [chosen["best_round"] for chosen in found["rankers"]["rankboost"]["chosen"]]
+        assert all(1 <= number <= 600 for number in rounds)
+        assert found["rankers"]["rankboost"]["note"].startswith("numbers of rounds by validation;")
+
+    def test_its_tables(self):
+        result = made_up(facts=Facts("ours", None, "standard", 45, 7))
+        lines = TestTables.shown(result)
+        text = " ".join(" ".join(lines).split())
+        assert "MAP of rankers on the test queries of ours" in text
+        assert "Measured on test queries (45 queries in all), convention standard" in text
+        assert "apart" not in text.replace("apart: ours", "")
+        assert "as near as asked" not in text
+        assert "C by validation; hinge, solved exactly" in text
+
+    def test_the_convention_is_everywhere(self, run, tmp_path):
+        command = ["reproduce", "rankers", "--data", write_collection(tmp_path / "ours")]
+        command += ["--ranker", "ranknet", "--convention", "standard", "--json"]
+        found = json.loads(run(*command)[1])
+        assert found["convention"] == "standard"
+        assert found["rankers"]["ranknet"]["settings"]["convention"] == "standard"
+
+    def test_mq2007_has_numbers_and_settings_of_its_own(self):
+        facts = Facts("MQ2007", "MQ2007", "letor4", 1692, 46)
+        result = made_up(["rankrls", "ranksvm-struct", "rankboost", "ranksvm"], facts)
+        first = [result.on_folds(name, "MAP")[0].published for name in result.results]
+        assert first == [0.4912, 0.4894, None, None]
+        assert result.mean("ranksvm-struct", "NDCG@10").published == 0.4439
+        assert all(result.is_within(name) is None for name in result.results)
+        assert result.note("rankboost").startswith("LETOR's numbers of rounds;")
+        assert letor.SETTINGS["MQ2007"]["rankboost"]["n_rounds"] == (163, 567, 491, 434, 195)
+
+    def test_ohsumed_has_the_rows_of_yeh_and_tsai(self):
+        facts = Facts("OHSUMED", "OHSUMED", "letor3", 106, 45)
+        result = made_up(["ranksvm", "listnet", "rankrls"], facts)
+        assert result.mean("ranksvm", "MAP").published == 0.4446
+        assert result.mean("listnet", "NDCG@1").published == 0.5326
+        assert result.mean("rankrls", "MAP").published is None
+        assert [number.published for number in result.on_folds("ranksvm", "MAP")] == [None] * 5
+
+
+def test_progress(tmp_path):
+    write_collection(tmp_path)
+    seen = []
+    with listen(lambda what, done, total: seen.append((what, done, total))):
+        reproduce_rankers(tmp_path, ["rankrls"])
+    assert [step for step in seen if step[0] == "Rankers"] == [
+        ("Rankers", done, 5) for done in range(1, 6)
+    ]
+    assert {what for what, _, _ in seen} == {"Rankers", "Reading"}

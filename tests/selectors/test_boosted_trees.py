@@ -1,0 +1,283 @@
+"""Selection by boosted trees against LightGBM itself, step by step."""
+
+import lightgbm
+import numpy as np
+import pytest
+
+from ranksieve import DataError, RankingData, limit_threads, make_ranking
+from ranksieve.metrics import evaluate
+from ranksieve.rankers import LambdaMART
+from ranksieve.selectors import BoostedTrees, DiscountedBoostedTrees, RandomizedBoostedTrees
+from ranksieve.selectors.filters.gas import objective
+from ranksieve.sums.similarity import feature_similarity
+
+KINDS = (BoostedTrees, DiscountedBoostedTrees, RandomizedBoostedTrees)
+FEW = {"n_estimators": 15, "num_leaves": 6}
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    with limit_threads(1):
+        yield
+
+
+@pytest.fixture(scope="module")
+def parts():
+    data, _ = make_ranking(
+        120, docs_per_query=(2, 20), n_informative=4, n_redundant=4, n_noise=3, noise=0.5
+    )
+    return data.take_queries(range(80)), data.take_queries(range(80, 120))
+
+
+def trained(data, weights=None):
+    """LightGBM's trees with the parameters of FEW."""
+    ranker = lightgbm.LGBMRanker(
+        **FEW,
+        learning_rate=0.1,
+        min_child_samples=20,
+        deterministic=True,
+        force_row_wise=True,
+        num_threads=1,
+        verbosity=-1,
+        importance_type="gain",
+    )
+    return ranker.fit(data.X, data.y, group=data.group_counts, sample_weight=weights)
+
+
+def test_scores_are_shares_of_the_gain(parts):
+    train, _ = parts
+    gain = trained(train).feature_importances_
+    selector = BoostedTrees(5, **FEW).fit(train)
+    np.testing.assert_allclose(selector.scores_, gain / gain.max())
+    np.testing.assert_array_equal(selector.selected_, np.argsort(-gain, kind="stable")[:5])
+    assert selector.reasons() == [f"influence {share:.3g}" for _, share in selector.path_]
+
+
+def test_features_in_no_tree_come_in_their_order(parts):
+    train, _ = parts
+    selector = BoostedTrees(train.n_features, n_estimators=1, num_leaves=2).fit(train)
+    first = int(selector.selected_[0])
+    rest = [feature for feature in range(train.n_features) if feature != first]
+    assert selector.selected_.tolist() == [first, *rest]
+    assert selector.reasons() == ["influence 1", *["in no tree"] * len(rest)]
+
+
+def test_too_few_documents_for_a_split():
+    data = RankingData([[1.0, 3.0], [2.0, 1.0], [3.0, 2.0]], [0, 1, 2], [1, 1, 1])
+    assert BoostedTrees(1).fit(data).scores_.tolist() == [0, 0]
+    small = {"min_child_samples": 1, "params": {"min_sum_hessian_in_leaf": 0, "min_data_in_bin": 1}}
+    assert BoostedTrees(1, **small).fit(data).selected_.tolist() == [0]
+    assert BoostedTrees(1, **small).fit(data).scores_[0] == 1
+
+
+def test_parameters_reach_the_trees(parts):
+    train, _ = parts
+    usual = BoostedTrees(3, **FEW).fit(train).scores_
+    for other in (
+        {"n_estimators": 5},
+        {"learning_rate": 0.5},
+        {"num_leaves": 3},
+        {"min_child_samples": 60},
+        {"params": {"max_bin": 5}},
+    ):
+        assert not np.array_equal(BoostedTrees(3, **FEW | other).fit(train).scores_, usual)
+    sampled = FEW | {"params": {"feature_fraction": 0.5}}
+    seeds = [BoostedTrees(3, **sampled, random_state=n).fit(train).scores_ for n in (0, 0, 1)]
+    np.testing.assert_array_equal(seeds[0], seeds[1])
+    assert not np.array_equal(seeds[0], seeds[2])
+
+
+class TestDiscounted:
+    def test_without_discount_influence_counts_alone(self, parts):
+        train, _ = parts
+        expected = BoostedTrees(6, **FEW).fit(train)
+        found = DiscountedBoostedTrees(6, c=0, **FEW).fit(train)
+        np.testing.assert_array_equal(found.selected_, expected.selected_)
+        np.testing.assert_array_equal(found.scores_, expected.scores_)
+
+    @pytest.mark.parametrize("c", [0.01, 0.1, 0.5])
+    @pytest.mark.parametrize("similarity", ["tau_b", "concordance"])
+    def test_weights_fall_as_features_are_taken(self, parts, c, similarity):
+        train, _ = parts
+        e = feature_similarity(train, similarity, absolute=True)
+        w = BoostedTrees(1, **FEW).fit(train).scores_
+        taken, weights = [], []
+        while len(taken) < 6:
+            lowered = [
+                -np.inf if f in taken else w[f] - 2 * c * sum(e[f, g] for g in taken)
+                for f in range(train.n_features)
+            ]
+            taken.append(int(np.argmax(lowered)))
+            weights.append(max(lowered))
+        selector = DiscountedBoostedTrees(6, c=c, similarity=similarity, **FEW).fit(train)
+        assert selector.selected_.tolist() == taken
+        np.testing.assert_allclose([step.score for step in selector.path_], weights)
+        np.testing.assert_array_equal(selector.similarity_, e)
+        assert selector.objective_ == pytest.approx(objective(w, e, c, taken))
+
+    def test_a_feature_turned_round_is_alike(self, parts):
+        train, _ = parts
+        noisy = train.X + np.random.default_rng(0).normal(scale=0.01, size=train.X.shape)
+        both = RankingData(np.column_stack([train.X, -noisy]), train.y, train.qid)
+        n = train.n_features
+        chosen = DiscountedBoostedTrees(3, c=0.5, **FEW).fit(both).selected_ % n
+        assert len(set(chosen.tolist())) == 3
+
+
+class TestRandomized:
+    def test_one_subset_of_all_features_is_backward_elimination(self, parts):
+        train, test = parts
+        features = list(range(train.n_features))  # 11, then 8, 6, 5 and 4
+        while len(features) > 4:
+            gain = trained(train.take_features(features)).feature_importances_
+            n_dropped = min(len(features) - 4, max(1, int(0.3 * len(features))))
+            by_gain = sorted(range(len(features)), key=lambda place: (-gain[place], place))
+            features = sorted(features[place] for place in by_gain[: len(features) - n_dropped])
+        selector = RandomizedBoostedTrees(
+            4, n_subsets=1, subset_size=1.0, elimination=0.3, **FEW
+        ).fit(train, eval_set=test)
+        assert sorted(selector.selected_) == features
+        ranker = trained(train.take_features(features))
+        gain = ranker.feature_importances_
+        expected = [feature for _, feature in sorted(zip(-gain, features, strict=True))]
+        assert selector.selected_.tolist() == expected
+        np.testing.assert_allclose(selector.scores_[features], gain / gain.max())
+        assert not selector.scores_[~selector.support_].any()
+        scores = ranker.predict(test.X[:, features])
+        value = evaluate(test.y, scores, test.qid, ["ndcg@10"], ties="average").mean["NDCG@10"]
+        assert selector.trials_[0].value == pytest.approx(value, abs=1e-12)
+
+    @pytest.mark.parametrize("measure", ["map", "pairwise-error"])
+    def test_the_best_trial_is_selected(self, parts, measure):
+        train, test = parts
+        selector = RandomizedBoostedTrees(3, n_subsets=6, measure=measure, **FEW)
+        selector.fit(train, eval_set=test)
+        values = []
+        for trial in selector.trials_:
+            assert len(set(trial.features)) == 3
+            ranker = trained(train.take_features(list(trial.features)))
+            gain = ranker.feature_importances_
+            np.testing.assert_allclose(trial.influence, gain / gain.max())
+            scores = ranker.predict(test.X[:, list(trial.features)])
+            result = evaluate(test.y, scores, test.qid, [measure], ties="average")
+            value = float(next(iter(result.mean.values())))
+            values.append(value if measure == "map" else 1 - value)
+            assert trial.value == pytest.approx(values[-1], abs=1e-12)
+        assert len({trial.features for trial in selector.trials_}) > 2
+        assert selector.best_trial_ == int(np.argmax(values))
+        best = selector.trials_[selector.best_trial_]
+        assert sorted(selector.selected_) == list(best.features)
+
+    def test_labels_of_held_out_queries_do_not_train(self, parts, everywhere):
+        train, _ = parts
+        held_out = np.zeros(train.n_queries, dtype=bool)
+        held_out[np.random.RandomState(7).permutation(train.n_queries)[:16]] = True
+        turned = train.y.max() - train.y
+        y = np.where(held_out[train.query_codes], turned, train.y)
+        settings = {"n_subsets": 1, "subset_size": 1.0, "elimination": 0.9, **FEW}
+        selector = RandomizedBoostedTrees(
+            4, validation_fraction=0.2, random_state=7, measure="pairwise-error", **settings
+        )
+        changed = RankingData(train.X, y, train.qid)
+        [before] = selector.fit(everywhere(train)).trials_
+        [after] = selector.fit(everywhere(changed)).trials_
+        assert after.features == before.features
+        assert after.influence == before.influence
+        held_out_data = train.take_queries(held_out)
+        n_pairs = [len(set(held_out_data.y[a:b])) > 1 for a, b in spans(held_out_data)]
+        share = np.mean(n_pairs)  # queries without pairs have no error, whichever the labels
+        assert (1 - before.value) + (1 - after.value) == pytest.approx(share)
+
+    def test_no_subset_is_trained_twice(self, parts, monkeypatch):
+        train, test = parts
+        seen, fit = [], LambdaMART.fit
+
+        def counting(self, X, *arguments, **named):
+            seen.append(tuple(X.feature_names))
+            return fit(self, X, *arguments, **named)
+
+        monkeypatch.setattr(LambdaMART, "fit", counting)
+        selector = RandomizedBoostedTrees(4, n_subsets=5, subset_size=1.0, **FEW)
+        selector.fit(train, eval_set=test)
+        assert [len(names) for names in seen] == [11, 6, 4]
+        assert len(set(selector.trials_)) == 1
+        seen.clear()
+        RandomizedBoostedTrees(9, n_subsets=12, **FEW).fit(train, eval_set=test)
+        assert len(seen) == len(set(seen))
+        assert {len(names) for names in seen} == {9}
+
+    def test_seeds(self, parts):
+        train, test = parts
+        starts = {
+            tuple(
+                RandomizedBoostedTrees(3, n_subsets=2, random_state=seed, **FEW)
+                .fit(train, eval_set=test)
+                .trials_
+            )
+            for seed in (0, 0, 1, 2)
+        }
+        assert len(starts) == 3
+
+    def test_shards_without_held_out_queries(self, parts, tmp_path):
+        from ranksieve.io.shards.shards import open_shards, write_shards
+
+        train, _ = parts
+        write_shards(train, tmp_path / "shards", shard_bytes=10_000)
+        selector = RandomizedBoostedTrees(3, n_subsets=1, validation_fraction=0.001, **FEW)
+        [expected] = selector.fit(train).trials_
+        with open_shards(tmp_path / "shards") as shards:
+            assert shards.n_shards > 4
+            [found] = selector.fit(shards).trials_
+        assert found == expected
+
+    def test_constant_features_come_last(self):
+        data, truth = make_ranking(40, n_informative=2, n_redundant=0, n_noise=1, n_constant=3)
+        constant = np.flatnonzero(truth.kind == "constant").tolist()
+        selected = RandomizedBoostedTrees(5, n_subsets=2, **FEW).fit(data).selected_.tolist()
+        assert selected[3:] == constant[:2]
+        nothing = RandomizedBoostedTrees(2, **FEW)
+        nothing.fit(np.ones((data.n_rows, 3)), data.y, qid=data.qid)
+        assert nothing.selected_.tolist() == [0, 1]
+
+    def test_bad_input(self, parts):
+        train, test = parts
+        longest = int(np.argmax(train.group_counts))
+        with pytest.raises(DataError, match="there is only one: pass an eval_set"):
+            RandomizedBoostedTrees(2).fit(train.take_queries([longest]))
+        with pytest.raises(DataError, match="eval_set has 3 features"):
+            RandomizedBoostedTrees(2).fit(train, eval_set=test.take_features([0, 1, 2]))
+        with pytest.raises(DataError, match="all documents of each query have equal labels"):
+            RandomizedBoostedTrees(2).fit(train.X, np.ones(train.n_rows), qid=train.qid)
+
+    @pytest.mark.parametrize("where", ["train", "eval_set"])
+    def test_missing_values_are_refused(self, parts, where):
+        train, test = parts
+        data = train if where == "train" else test
+        X = data.X.copy()
+        X[4] = np.nan
+        broken = RankingData(X, data.y, data.qid)
+        train, test = (broken, test) if where == "train" else (train, broken)
+        with pytest.raises(DataError, match=r"NaN in row 4, feature '1'"):
+            RandomizedBoostedTrees(2).fit(train, eval_set=test)
+
+
+def spans(data):
+    return zip(data.query_ptr[:-1], data.query_ptr[1:], strict=True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_planted_features_are_found_everywhere(kind, everywhere):
+    data, truth = make_ranking(
+        200, docs_per_query=12, n_informative=2, n_redundant=0, n_noise=4, noise=0.05, tied=0
+    )
+    few = {"n_subsets": 3, "subset_size": 0.8} if kind is RandomizedBoostedTrees else {}
+    source = everywhere(data, shard_bytes=30_000)
+    selected = kind(n_features_to_select=2, n_estimators=20, **few).fit(source).selected_
+    assert sorted(selected) == truth.informative.tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_labels_must_be_whole(kind, parts):
+    train, _ = parts
+    with pytest.raises(DataError, match="needs whole labels from 0 to 30"):
+        kind(n_features_to_select=2).fit(train.X, train.y + 0.5, qid=train.qid)

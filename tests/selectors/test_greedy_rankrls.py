@@ -1,0 +1,422 @@
+"""Greedy RankRLS: exact leave-query-out errors, searches, and the selector."""
+
+import itertools
+import os
+import signal
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from ranksieve import DataError, RankingData, make_ranking
+from ranksieve.data import Block
+from ranksieve.engine import engine_of
+from ranksieve.engine.dask import connect
+from ranksieve.io.shards.shards import open_shards, write_shards
+from ranksieve.metrics import evaluate
+from ranksieve.selectors import GreedyRankRLS
+from ranksieve.selectors import greedy_rankrls as room
+from ranksieve.solvers.rankrls.model import Model, Products, ReplayedModel, SampledModel, ridge
+from ranksieve.solvers.rankrls.residuals import LeaveQueryOut, ReplayedLeaveQueryOut
+from tests import oracles
+
+LAMBDAS = [2.0**-10, 1.0, 2.0**10]
+
+
+def random_data(seed, n_queries=14, n_features=6):
+    """Queries of 1 to 8 documents, with a duplicate and a constant feature."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(1, 9, n_queries)
+    qid = np.repeat(np.arange(n_queries), lengths)
+    X = rng.normal(size=(len(qid), n_features)) + 3
+    y = rng.integers(0, 3, len(qid)).astype(float)
+    X[:, 0] += y
+    X[:, 3] = X[:, 2]
+    X[:, 5] = qid  # constant in each query
+    return RankingData(X, y, qid)
+
+
+def left_out(data, model, lam):
+    """Leave-query-out error of each query, by training anew on the pairs of the others."""
+    return oracles.backfitting_errors(data.X, data.y, data.qid.tolist(), list(model), lam)[0]
+
+
+def trained(data, model, lam):
+    """Weights by least squares on all pairs."""
+    pairs, targets = oracles.pairs_of(data.X, data.y, data.qid.tolist(), None, inside=False)
+    pairs = pairs[:, list(model)]
+    return np.linalg.solve(pairs.T @ pairs + lam * np.eye(len(model)), pairs.T @ targets)
+
+
+def greedy_by_hand(data, k, lam):
+    chosen, errors = [], []
+    for _ in range(k):
+        tried = {
+            i: sum(left_out(data, [*chosen, i], lam))
+            for i in range(data.n_features)
+            if i not in chosen
+        }
+        if len(tried) > 1:
+            tried.pop(5, None)  # constant: last
+        least = min(tried.values())
+        chosen.append(next(i for i, e in tried.items() if e <= least * (1 + 1e-9)))
+        errors.append(tried[chosen[-1]])
+    return chosen, errors
+
+
+class TestEqualToBruteForce:
+    @pytest.mark.parametrize("lam", LAMBDAS)
+    @pytest.mark.parametrize("seed", range(4))
+    def test_order_errors_and_weights(self, seed, lam):
+        data = random_data(seed)
+        chosen, errors = greedy_by_hand(data, 6, lam)
+        selector = GreedyRankRLS(6, lam=lam).fit(data)
+        assert selector.selected_.tolist() == chosen
+        np.testing.assert_allclose([fit.error for fit in selector.fits_], errors, rtol=1e-8)
+        for fit in selector.fits_:
+            expected = trained(data, fit.features, lam)
+            np.testing.assert_allclose(fit.coef, expected, rtol=1e-6, atol=1e-9)
+            lengths = data.group_counts
+            spread = np.std(np.array(left_out(data, fit.features, lam))[lengths > 1], ddof=1)
+            deviation = spread * np.sqrt(np.sum(lengths > 1))
+            assert fit.deviation == pytest.approx(deviation, rel=1e-6)
+
+    @settings(max_examples=20)
+    @given(
+        st.integers(0, 10**6),
+        st.sampled_from([2.0**-10, 2.0**-3, 1.0, 2.0**10]),
+        st.lists(st.integers(0, 5), min_size=1, max_size=8),
+        st.sampled_from(["full", "rotated", "replayed"]),
+    )
+    def test_any_sequence_of_additions_and_removals(self, seed, lam, changes, kind):
+        data = random_data(seed, n_queries=8)
+        statistic = ReplayedLeaveQueryOut if kind == "replayed" else LeaveQueryOut
+        parameters = () if kind == "replayed" else ("float64", kind == "rotated")
+        with engine_of(data).start(statistic, *parameters) as workers:
+            products = Products(*workers.sum("gram"))
+            make = ReplayedModel if kind == "replayed" else Model
+            model = make(workers, products, lam)
+            for feature in changes:
+                model.change(feature)
+            assert model.error == pytest.approx(sum(left_out(data, model.features, lam)), rel=1e-6)
+            free = [i for i in range(6) if i not in model.features]
+            expected = [sum(left_out(data, [*model.features, i], lam)) for i in free]
+            np.testing.assert_allclose(model.errors[free], expected, rtol=1e-6)
+            if model.features:
+                fewer = [[j for j in model.features if j != i] for i in model.features]
+                expected = [sum(left_out(data, rest, lam)) for rest in fewer]
+                np.testing.assert_allclose(
+                    model.removal_errors(model.features), expected, rtol=1e-6
+                )
+
+    @pytest.mark.parametrize("lam", LAMBDAS)
+    def test_some_features_at_a_time(self, lam):
+        data = random_data(9)
+        with engine_of(data).start(ReplayedLeaveQueryOut) as workers:
+            model = SampledModel(workers, lam)
+            for candidates in ([1, 4], [0, 3, 4], [2, 4]):
+                errors = model.look(np.array(candidates))
+                expected = [sum(left_out(data, [*model.features, i], lam)) for i in candidates]
+                np.testing.assert_allclose(errors, expected, rtol=1e-8)
+                model.change(candidates[0])
+            np.testing.assert_allclose(
+                model.coefficients, trained(data, model.features, lam), rtol=1e-6
+            )
+            assert model.look(np.array([5])) == np.inf  # constant
+
+    @pytest.mark.parametrize("lam", LAMBDAS)
+    def test_all_features_are_rankrls(self, lam):
+        data = random_data(3)
+        selector = GreedyRankRLS(6, lam=lam).fit(data)
+        expected = trained(data, range(6), lam)
+        np.testing.assert_allclose(selector.coef_, expected, rtol=1e-6, atol=1e-9)
+        scores = selector.predict(data.X)
+        np.testing.assert_allclose(scores, data.X @ expected, rtol=1e-6)
+        np.testing.assert_array_equal(selector.predict(data), scores)
+
+    @pytest.mark.parametrize("measure", ["map", "ndcg@3", "pairwise-error"])
+    def test_measures_of_left_out_predictions(self, measure):
+        data = random_data(5, n_queries=12)
+        data = RankingData(data.X.round(1), data.y, data.qid)
+        selector = GreedyRankRLS(2, criterion=measure).fit(data)
+        several = data.take_queries(data.group_counts > 1)
+
+        def error(model):
+            scores = np.zeros(several.n_rows)
+            for query in range(several.n_queries):
+                others = several.take_queries(np.arange(several.n_queries) != query)
+                own = slice(*several.query_ptr[query : query + 2])
+                scores[own] = several.X[own][:, model] @ trained(others, model, 1.0)
+            scores = scores.round(9)
+            result = evaluate(several.y, scores, several.qid, [measure], ties="average")
+            total = sum(*result.per_query.values())
+            return total if measure == "pairwise-error" else -total
+
+        tried = [error([i]) for i in range(5)]
+        assert selector.selected_[0] == int(np.argmin(tried))
+        assert selector.fits_[0].error == pytest.approx(min(tried), rel=1e-9)
+        pairs = [error([selector.selected_[0], i]) for i in range(5) if i != selector.selected_[0]]
+        assert selector.fits_[1].error == pytest.approx(min(pairs), rel=1e-9)
+
+
+def long_queries(seed=0):
+    data, _ = make_ranking(
+        25, docs_per_query=(1, 60), n_informative=3, n_redundant=2, n_noise=3, random_state=seed
+    )
+    return data
+
+
+class TestVariants:
+    @pytest.mark.parametrize(
+        "variant",
+        [{"memory": "low"}, {"rotate": False}, {"storage": "float32"}, {"kappa": 8}],
+        ids=str,
+    )
+    @pytest.mark.parametrize("lam", LAMBDAS)
+    def test_choose_the_same(self, variant, lam):
+        data = long_queries()
+        plain = GreedyRankRLS(8, lam=lam, memory="full").fit(data)
+        other = GreedyRankRLS(8, lam=lam, **variant).fit(data)
+        np.testing.assert_array_equal(other.selected_, plain.selected_)
+        exactness = 1e-5 if "storage" in variant else 1e-10
+        np.testing.assert_allclose(
+            [fit.error for fit in other.fits_], [fit.error for fit in plain.fits_], rtol=exactness
+        )
+
+    def test_rotation_leaves_few_rows_and_the_same_products(self):
+        rng = np.random.default_rng(1)
+        lengths = [300, 1, 4, 150, 2]
+        X, y = rng.normal(size=(sum(lengths), 6)), rng.integers(0, 3, sum(lengths)).astype(float)
+        block = Block(X, y, np.cumsum([0, *lengths]))
+        rotated, plain = LeaveQueryOut(block), LeaveQueryOut(block, rotate=False)
+        assert np.diff(rotated.query_ptr).tolist() == [7, 4, 7, 2]
+        assert np.diff(plain.query_ptr).tolist() == [300, 4, 150, 2]
+        for ours, theirs in zip(rotated.gram(), plain.gram(), strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-11)
+
+    def test_sparse_input(self):
+        data = long_queries(2)
+        X = np.where(np.abs(data.X) > np.quantile(np.abs(data.X), 0.6), data.X, 0)
+        plain = GreedyRankRLS(5).fit(RankingData(X, data.y, data.qid))
+        for memory in ("full", "low"):
+            csr = RankingData(sparse.csr_matrix(X), data.y, data.qid)
+            found = GreedyRankRLS(5, memory=memory).fit(csr)
+            np.testing.assert_array_equal(found.selected_, plain.selected_)
+            np.testing.assert_allclose(found.coef_, plain.coef_, rtol=1e-9)
+
+    @pytest.mark.parametrize("how", [{}, {"memory": "low"}, {"kappa": 4}, {"criterion": "map"}])
+    def test_the_same_wherever_the_data_lives(self, how, everywhere):
+        data = long_queries(3)
+        plain = GreedyRankRLS(6, **how).fit(data)
+        found = GreedyRankRLS(6, **how).fit(everywhere(data, shard_bytes=6000))
+        np.testing.assert_array_equal(found.selected_, plain.selected_)
+        np.testing.assert_allclose(found.coef_, plain.coef_, rtol=1e-8)
+
+    def test_a_dead_worker_is_replaced_in_the_middle_of_a_path(self, tmp_path, monkeypatch):
+        data = long_queries(4)
+        write_shards(data, tmp_path / "shards", shard_bytes=6000)
+        with open_shards(tmp_path / "shards") as shards:
+            expected = GreedyRankRLS(6).fit(shards).fits_
+        client = connect(n_workers=2)
+        try:
+            pid = next(iter(client.run(os.getpid).values()))
+            change = Model.change
+
+            def kill_before_the_third(model, feature):
+                if len(model.features) == 2:
+                    os.kill(pid, signal.SIGKILL)
+                change(model, feature)
+
+            monkeypatch.setattr(Model, "change", kill_before_the_third)
+            with open_shards(tmp_path / "shards", client=client) as shards:
+                found = GreedyRankRLS(6).fit(shards).fits_
+            assert pid not in client.run(os.getpid).values()
+        finally:
+            client.close()
+        assert [fit.error for fit in found] == [fit.error for fit in expected]
+
+    def test_low_memory_picks_itself(self, monkeypatch):
+        data = long_queries(5)
+        asked = []
+
+        def no_room(source, n_bytes):
+            asked.append(n_bytes)
+            return False
+
+        monkeypatch.setattr(room, "fits_in_memory", no_room)
+        monkeypatch.delattr(room, "LeaveQueryOut")  # what is not there cannot be used
+        found = GreedyRankRLS(4).fit(data)
+        assert asked[0] > data.X.nbytes
+        monkeypatch.undo()
+        np.testing.assert_array_equal(
+            found.selected_, GreedyRankRLS(4, memory="full").fit(data).selected_
+        )
+
+    def test_random_candidates_depend_on_the_seed(self):
+        data, _ = make_ranking(40, n_informative=5, n_redundant=10, n_noise=25, random_state=1)
+        chosen = {
+            tuple(GreedyRankRLS(4, kappa=5, random_state=seed).fit(data).selected_)
+            for seed in range(4)
+        }
+        assert len(chosen) > 1
+        first, again = (GreedyRankRLS(4, kappa=5, random_state=7).fit(data) for _ in range(2))
+        np.testing.assert_array_equal(first.selected_, again.selected_)
+        single = [GreedyRankRLS(1, kappa=1, random_state=seed).fit(data) for seed in range(9)]
+        assert len({int(one.selected_[0]) for one in single}) > 5  # a candidate is a random feature
+
+    def test_back_fitting(self):
+        data = long_queries(6)
+        back = GreedyRankRLS(4, fitting="back").fit(data)
+        pre = GreedyRankRLS(4).fit(data)
+        assert back.selected_[0] == pre.selected_[0]
+        np.testing.assert_allclose(back.fits_[0].error, pre.fits_[0].error, rtol=1e-9)
+        expected = sum(left_out(data, back.selected_.tolist(), 1.0))
+        assert back.fits_[-1].error == pytest.approx(expected, rel=1e-8)
+
+
+def nesting_trap():
+    """Labels are the sum of two features; a third one is the best alone, and not needed."""
+    rng = np.random.default_rng(2)
+    n = 240
+    parts = rng.normal(size=(n, 2))
+    y = parts.sum(axis=1)
+    X = np.column_stack([y + 0.7 * rng.normal(size=n), parts, rng.normal(size=(n, 3))])
+    return RankingData(X, np.round(y, 2), np.arange(n) // 6)
+
+
+class TestSearches:
+    def exhaustive(self, data, k):
+        with engine_of(data).start(LeaveQueryOut) as workers:
+            products = Products(*workers.sum("gram"))
+            found = {}
+            for chosen in itertools.combinations(range(data.n_features), k):
+                model = Model(workers, products, 1.0)
+                for feature in chosen:
+                    model.change(feature)
+                found[chosen] = model.error
+        return min(found, key=found.get), min(found.values())
+
+    def test_floating_finds_the_optimum_where_greedy_fails(self):
+        data = nesting_trap()
+        greedy = GreedyRankRLS(3).fit(data)
+        search = GreedyRankRLS(3, search="floating").fit(data)
+        assert greedy.selected_[0] == 0
+        for k in (1, 2, 3):
+            best, error = self.exhaustive(data, k)
+            assert tuple(sorted(search.fits_[k - 1].features)) == best
+            assert search.fits_[k - 1].error == pytest.approx(error, rel=1e-9)
+        assert greedy.fits_[1].error > 1.5 * search.fits_[1].error
+        low = GreedyRankRLS(3, search="floating", memory="low").fit(data)
+        assert [fit.features for fit in low.fits_] == [fit.features for fit in search.fits_]
+
+    def test_foba_drops_what_is_no_longer_needed_and_stops(self):
+        data = nesting_trap()
+        search = GreedyRankRLS(6, search="foba", epsilon=1.0).fit(data)
+        assert sorted(search.selected_) == [1, 2]
+        early = GreedyRankRLS(6, search="foba", epsilon=1e9).fit(data)
+        assert early.selected_.tolist() == [0]  # no feature brings so much, but one is selected
+
+    @pytest.mark.parametrize("search", ["floating", "foba"])
+    def test_included_features_stay(self, search):
+        selector = GreedyRankRLS(3, search=search, include=[0, 4]).fit(nesting_trap())
+        assert selector.selected_[:2].tolist() == [0, 4]
+
+
+class TestSelector:
+    def test_the_path_holds_all_smaller_selections(self):
+        data = random_data(1)
+        selector = GreedyRankRLS(5).fit(data)
+        for k in range(1, 6):
+            smaller, direct = selector.at(k), GreedyRankRLS(k).fit(data)
+            np.testing.assert_array_equal(smaller.selected_, direct.selected_)
+            np.testing.assert_array_equal(smaller.support_, direct.support_)
+            np.testing.assert_array_equal(smaller.coef_, direct.coef_)
+            assert smaller.path_ == direct.path_
+            assert smaller.n_features_to_select == k
+        assert selector.selected_.shape == (5,)
+        for wrong in (0, 6):
+            with pytest.raises(ValueError, match="models of 1 to 5 features"):
+                selector.at(wrong)
+
+    def test_number_of_features_by_the_error(self):
+        data, _ = make_ranking(
+            60, n_informative=3, n_redundant=0, n_noise=9, noise=0.5, random_state=4
+        )
+        best = GreedyRankRLS("best").fit(data)
+        errors = [fit.error for fit in best.fits_]
+        assert len(errors) == data.n_features
+        assert len(best.selected_) == int(np.argmin(errors)) + 1
+        one = GreedyRankRLS("one_se").fit(data)
+        k = len(one.selected_)
+        limit = min(errors) + best.fits_[int(np.argmin(errors))].deviation
+        assert errors[k - 1] <= limit
+        assert k == 1 or errors[k - 2] > limit
+        assert set(one.selected_) <= set(best.selected_)
+        assert len(GreedyRankRLS("best", max_features=2).fit(data).fits_) == 2
+        assert len(GreedyRankRLS("best", exclude=[0]).fit(data).fits_) == data.n_features - 1
+        noise = [i for i in range(data.n_features) if i not in best.selected_][:2]
+        begun = GreedyRankRLS("one_se", include=noise).fit(data)
+        assert begun.selected_[:2].tolist() == noise
+
+    def test_included_and_excluded_features(self):
+        data, _ = make_ranking(40, random_state=3)
+        names = [f"f{n}" for n in range(data.n_features)]
+        named = RankingData(data.X, data.y, data.qid, feature_names=names)
+        free = GreedyRankRLS(4).fit(named).selected_
+        without = GreedyRankRLS(4, exclude=[int(free[0]), f"f{free[1]}"]).fit(named).selected_
+        assert not set(free[:2]) & set(without)
+        last = int(free[-1])
+        begun = GreedyRankRLS(4, include=["f7", last]).fit(named)
+        assert begun.selected_[:2].tolist() == [7, last]
+        assert len(begun.fits_) == 4
+
+    @pytest.mark.parametrize(
+        ("parameters", "message"),
+        [
+            ({"include": [1, 2, 3]}, "include lists 3 features, but 2 are to be selected"),
+            ({"include": [1], "exclude": [1]}, "feature 2 is both included and excluded"),
+            ({"exclude": [0, 1, 2, 3, 4]}, "only 1 of 6 are not excluded"),
+            ({"include": ["length"]}, "no feature is named 'length'"),
+            ({"exclude": [6]}, "exclude: 6, but features are 0 to 5"),
+            ({"include": [1, 1]}, "lists a feature twice"),
+            ({"lam": 0.0}, "lam"),
+            ({"lam": -1.0}, "lam"),
+            ({"criterion": "quality"}, "unknown measure"),
+            ({"criterion": "map", "search": "floating"}, "a measure as criterion"),
+            ({"criterion": "map", "memory": "low"}, "needs memory='full'"),
+            ({"search": "foba", "kappa": 3}, "are for search='forward'"),
+            ({"n_features_to_select": "knee"}, "n_features_to_select"),
+        ],
+    )
+    def test_wrong_parameters(self, parameters, message):
+        with pytest.raises(ValueError, match=message):
+            GreedyRankRLS(**{"n_features_to_select": 2} | parameters).fit(random_data(1))
+
+    def test_a_single_query_is_refused(self):
+        X, y = np.random.default_rng(0).normal(size=(9, 3)), np.arange(9) % 3
+        with pytest.raises(DataError, match="without the only one nothing is left to train on"):
+            GreedyRankRLS(2).fit(X, y, qid=[1] * 8 + [2])
+
+    def test_scale_and_offsets_of_labels(self):
+        data = random_data(2)
+        plain = GreedyRankRLS(5).fit(data)
+        moved = RankingData(data.X + 1e3, 4 * data.y + data.query_codes, data.qid)
+        found = GreedyRankRLS(5).fit(moved)
+        np.testing.assert_array_equal(found.selected_, plain.selected_)
+        np.testing.assert_allclose(
+            [fit.error for fit in found.fits_], [16 * fit.error for fit in plain.fits_], rtol=1e-8
+        )
+
+    def test_reasons_show_how_the_error_falls(self):
+        selector = GreedyRankRLS(3).fit(nesting_trap())
+        assert selector.reasons()[0].strip() == "#" * 20
+        assert "%" in selector.reasons()[1]
+
+    def test_weights_from_products(self):
+        data = random_data(8)
+        with engine_of(data).start(LeaveQueryOut) as workers:
+            products = Products(*workers.sum("gram"))
+        expected = trained(data, [4, 1], 0.5)
+        np.testing.assert_allclose(ridge(products, [4, 1], 0.5), expected, rtol=1e-9)

@@ -1,0 +1,874 @@
+"""Studies against a plain version of them, and what they must never do."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from ranksieve import RankingData, make_ranking, write_letor
+from ranksieve._version import __version__
+from ranksieve.data import DataError
+from ranksieve.io.record_log import checksum
+from ranksieve.metrics import evaluate
+from ranksieve.rankers.registry import RANKERS, make_ranker
+from ranksieve.report.study import write_report
+from ranksieve.selectors.registry import METHODS, make_selector
+from ranksieve.splits import query_kfold
+from ranksieve.study import Plan, Protocol, Study, StudyFold, compare_with, load_study
+from ranksieve.study.plan_files import read_plan, read_settings, write_plan
+from ranksieve.threads import limit_blas_threads, limit_threads
+
+SMALL = dict(n_informative=3, n_redundant=3, n_noise=4, docs_per_query=(3, 12))
+QUICK = dict(rankers=["rankrls"], grids={"rankrls": {"lam": [0.1, 10.0]}}, seeds=2)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_ranking(40, **SMALL, random_state=3)[0]
+
+
+def without_times(result):
+    """All that a result says but for seconds, as plain values."""
+    return {
+        key: [
+            [[known(outcome) for outcome in seed] for seed in tested.outcomes]
+            for tested in (run.chosen, *run.by_k.values())
+        ]
+        for key, run in result.runs.items()
+    }
+
+
+def known(outcome):
+    record = {name: value for name, value in vars(outcome).items() if "seconds" not in name}
+    return record | {"per_query": {n: v.tolist() for n, v in outcome.per_query.items()}}
+
+
+def plain_study(data, selectors, rankers, ks, grids, parameters, tune, measures, convention, seeds):
+    """Everything from the beginning, for each fold, seed, parameter and number of features."""
+    chosen = {}
+    for selector, ranker in product(selectors, rankers):
+        seeded = METHODS[selector].is_seeded or RANKERS[ranker].is_seeded
+        for seed in range(seeds) if seeded else [None]:
+            for number, split in enumerate(query_kfold(data.n_queries, 5, random_state=0)):
+                train, vali, test = split.apply(data)
+                best = None
+                for k in ks if selector != "all" else [data.n_features]:
+                    for point in points(grids.get(selector, METHODS[selector].grid)):
+                        own = {"random_state": seed} if METHODS[selector].is_seeded else {}
+                        if selector == "all":
+                            kept = list(range(data.n_features))
+                        else:
+                            fitted = make_selector(selector, k, **point, **own)
+                            beside = METHODS[selector].uses_held_out_data
+                            fitted.fit(train, **({"eval_set": vali} if beside else {}))
+                            kept = sorted(fitted.selected_.tolist())
+                        for setting in points(grids.get(ranker, RANKERS[ranker].grid)):
+                            model = make_ranker(ranker, **parameters.get(ranker, {}), **setting)
+                            if RANKERS[ranker].is_seeded:
+                                model.set_params(random_state=seed)
+                            model.fit(train.take_features(kept), eval_set=vali.take_features(kept))
+                            value = measured(model, vali, kept, tune, convention).mean()
+                            if best is None or value > best[0]:
+                                best = value, model, kept
+                _, model, kept = best
+                for measure in measures:
+                    found = measured(model, test, kept, measure, convention)
+                    chosen[selector, ranker, seed, number, measure] = (kept, found)
+    return chosen
+
+
+def points(grid):
+    names = sorted(grid)
+    return [dict(zip(names, values, strict=True)) for values in product(*(grid[n] for n in names))]
+
+
+def measured(model, data, kept, measure, convention):
+    scores = model.predict(data.take_features(kept))
+    return evaluate(data.y, scores, data.qid, [measure], convention).per_query[measure]
+
+
+def test_a_study_is_what_a_plain_one_finds(data):
+    plan = dict(
+        selectors=["gas-e", "fs-scpr", "fs-ed", "all", "random"],
+        rankers=["rankrls", "listnet"],
+        ks=[1, 3, 6],
+        grids={"gas-e": {"c": [0.0, 0.3]}, "rankrls": {"lam": [0.1, 10.0]}},
+        parameters={"listnet": {"tol": 0.1}},
+    )
+    result = Study(data, **plan, measures=["map", "ndcg@3"], convention="letor4", seeds=2).run()
+    with limit_threads(1), limit_blas_threads(1):
+        expected = plain_study(
+            data, **plan, tune="MAP", measures=["MAP", "NDCG@3"], convention="letor4", seeds=2
+        )
+    n_checked = 0
+    for (selector, ranker), run in result.runs.items():
+        seeds = [0, 1] if run.chosen.n_seeds == 2 else [None]
+        for (place, seed), fold in product(enumerate(seeds), range(5)):
+            outcome = run.chosen.outcomes[place][fold]
+            for measure in ("MAP", "NDCG@3"):
+                kept, values = expected[selector, ranker, seed, fold, measure]
+                assert sorted(outcome.features) == kept
+                np.testing.assert_array_equal(outcome.per_query[measure], values)
+                n_checked += 1
+    assert n_checked == len(expected)
+
+
+def test_paths_and_trainings_are_computed_once(data):
+    study = Study(data, selectors=["gas-e", "top"], ks=[1, 2, 3, 4], **QUICK, baselines=False)
+    study.run()
+    cells = [
+        json.loads(line)["cell"]
+        for line in (study.directory / "ledger.jsonl").read_text().splitlines()[1:]
+    ]
+    first = [cell for cell in cells if cell["fold"] == "Fold1"]
+    selections = [cell for cell in first if "selector" in cell]
+    # One path for each of eight c, and one more; not one for each number of features.
+    assert len(selections) == 9
+    assert all(cell["k"] == 4 for cell in selections)
+    subsets = [tuple(cell["features"]) for cell in first if "ranker" in cell]
+    assert len(subsets) == len(set(subsets)) < 9 * 4
+
+
+def test_selectors_share_statistics(data, monkeypatch):
+    from ranksieve import similarity
+
+    calls = []
+    plain = similarity.Similarity.sums
+    monkeypatch.setattr(similarity.Similarity, "sums", lambda self: calls.append(1) or plain(self))
+    Study(data, selectors=["gas-e", "gas-l", "mmr"], ks=[2], **QUICK, baselines=False).run()
+    # Eight c, eight c and nine trade-offs on each of five folds; two conventions of similarity.
+    assert len(calls) <= 5 * 2
+
+
+def test_the_result_does_not_depend_on_threads(data):
+    plan = dict(selectors=["gas-e", "fs-scpr"], ks=[2, 4], **QUICK)
+    with limit_threads(1):
+        alone = without_times(Study(data, **plan).run())
+    with limit_threads(4):
+        assert without_times(Study(data, **plan).run()) == alone
+
+
+def test_a_finished_study_is_read_back_without_its_data(data, tmp_path):
+    study = Study(data, selectors=["gas-e"], ks=[2], **QUICK, out=tmp_path / "s", title="mine")
+    result, loaded = study.run(), load_study(tmp_path / "s")
+    assert without_times(loaded) == without_times(result)
+    assert loaded.title == "mine"
+    assert loaded.protocol == result.protocol
+    assert list(loaded.feature_names) == list(result.feature_names)
+    seconds = [run.chosen.training_seconds for run in result.runs.values()]
+    assert [run.chosen.training_seconds for run in loaded.runs.values()] == seconds
+
+
+def test_only_what_is_missing_is_run(data, tmp_path):
+    out = tmp_path / "s"
+    ledger = out / "ledger.jsonl"
+    Study(data, selectors=["gas-e"], ks=[2], **QUICK, out=out).run()
+    before = ledger.read_bytes()
+    Study(data, selectors=["gas-e"], ks=[2], **QUICK, out=out).run()
+    assert ledger.read_bytes() == before
+    more = Study(data, selectors=["gas-e", "top"], ks=[2, 3], **QUICK, out=out).run()
+    assert ledger.read_bytes().startswith(before)
+    fresh = Study(data, selectors=["gas-e", "top"], ks=[2, 3], **QUICK).run()
+    assert without_times(more) == without_times(fresh)
+
+
+def test_other_data_is_refused(data, tmp_path):
+    plan = dict(selectors=["top"], ks=[2], **QUICK, out=tmp_path / "s")
+    Study(data, **plan).run()
+    before = (tmp_path / "s" / "ledger.jsonl").read_bytes()
+    changed = RankingData(data.X + 1.0, data.y, data.qid)
+    with pytest.raises(DataError, match="Fold1 of this study had other data; name another"):
+        Study(changed, **plan).run()
+    with pytest.raises(DataError, match="results with convention 'standard', not 'letor4'"):
+        Study(data, **plan, convention="letor4").run()
+    with pytest.raises(DataError, match="results with protocol"):
+        Study(data, **plan, protocol="six-trials").run()
+    assert (tmp_path / "s" / "ledger.jsonl").read_bytes() == before
+
+
+def test_results_of_another_version_are_not_mixed_but_can_be_read(data, tmp_path):
+    plan = dict(selectors=["top"], ks=[2], **QUICK, out=tmp_path / "s")
+    Study(data, **plan).run()
+    ledger = tmp_path / "s" / "ledger.jsonl"
+    head, *cells = ledger.read_bytes().splitlines(keepends=True)
+    body = head.replace(f'"{__version__}"'.encode(), b'"0.0.7"').rpartition(b", ")[0]
+    changed = body + f', "checksum": "{checksum(body)}"}}\n'.encode()
+    ledger.write_bytes(b"".join([changed, *cells]))
+    with pytest.raises(DataError, match=r"results with ranksieve '0\.0\.7', not"):
+        Study(data, **plan).run()
+    assert load_study(tmp_path / "s").selectors == ["top", "all", "random"]
+
+
+def test_a_plan_of_other_results_is_refused(data, tmp_path):
+    plan = dict(selectors=["top"], ks=[2], **QUICK)
+    Study(data, **plan, out=tmp_path / "a").run()
+    Study(data, **plan, out=tmp_path / "b", convention="letor4").run()
+    (tmp_path / "b" / "study.toml").replace(tmp_path / "a" / "study.toml")
+    message = "results with convention 'standard' cannot be those of the plan in study.toml"
+    with pytest.raises(DataError, match=message):
+        load_study(tmp_path / "a")
+
+
+@pytest.mark.parametrize("n_lines", [1, 2, 3])
+def test_a_study_that_has_hardly_begun_is_not_finished(data, tmp_path, n_lines):
+    Study(data, selectors=["top"], ks=[2], **QUICK, out=tmp_path / "s").run()
+    ledger = tmp_path / "s" / "ledger.jsonl"
+    lines = ledger.read_text().splitlines(keepends=True)
+    ledger.write_text("".join(lines[:n_lines]))
+    with pytest.raises(DataError, match="not finished: go on with the command that began it"):
+        load_study(tmp_path / "s")
+
+
+def test_a_fold_whose_line_was_lost_is_not_left_out(data, tmp_path):
+    plan = dict(selectors=["top"], ks=[2], **QUICK, out=tmp_path / "s")
+    whole = Study(data, **plan).run()
+    ledger = tmp_path / "s" / "ledger.jsonl"
+    lines = ledger.read_text().splitlines(keepends=True)
+    lost = next(line for line in lines if '"cell": {"fold": "Fold3"}' in line)
+    ledger.write_text("".join(line for line in lines if line != lost))
+    with pytest.raises(DataError, match="not finished"):
+        load_study(tmp_path / "s")
+    assert without_times(Study(data, **plan).run()) == without_times(whole)
+
+
+def test_an_unfinished_study_says_what_to_do(data, tmp_path):
+    Study(data, selectors=["top"], ks=[2], **QUICK, out=tmp_path / "s").run()
+    ledger = tmp_path / "s" / "ledger.jsonl"
+    lines = ledger.read_text().splitlines(keepends=True)
+    ledger.write_text("".join(lines[:-1]))
+    with pytest.raises(DataError, match="not finished: go on with the command that began it"):
+        load_study(tmp_path / "s")
+
+
+# Processes: killed, interrupted, two at a time, on a cluster.
+
+
+@pytest.fixture(scope="module")
+def letor_file(tmp_path_factory):
+    data, _ = make_ranking(60, **SMALL, random_state=5)
+    path = tmp_path_factory.mktemp("data") / "queries.txt"
+    write_letor(data, path)
+    return path
+
+
+def command(letor_file, out):
+    return [
+        *(sys.executable, "-m", "ranksieve", "compare", str(letor_file), "--out", str(out)),
+        *("--selectors", "gas-e,fs-scpr", "--rankers", "rankrls,lambdamart", "--ks", "1,3,5"),
+        *("--grid", "gas-e.c=0,1", "--grid", "rankrls.lam=0.1,10", "--protocol", "kfold:3"),
+        *("--seeds", "2", "--no-figures", "--param", "lambdamart.n_estimators=20"),
+    ]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(letor_file, tmp_path_factory):
+    out = tmp_path_factory.mktemp("studies") / "undisturbed"
+    subprocess.run(command(letor_file, out), check=True, capture_output=True)
+    return without_times(load_study(out))
+
+
+def wait_for_lines(path, n, process):
+    until = time.monotonic() + 600
+    while not path.exists() or path.read_bytes().count(b"\n") < n:
+        assert process.poll() is None, "the study ended too early"
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def test_killed_at_several_moments_it_ends_with_the_same_bits(letor_file, tmp_path, undisturbed):
+    out = tmp_path / "killed"
+    for n_lines in (3, 40, 80):
+        process = subprocess.Popen(command(letor_file, out), stdout=subprocess.DEVNULL)
+        wait_for_lines(out / "ledger.jsonl", n_lines, process)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    subprocess.run(command(letor_file, out), check=True, capture_output=True)
+    assert without_times(load_study(out)) == undisturbed
+
+
+def test_interrupted_it_says_how_to_go_on(letor_file, tmp_path, undisturbed):
+    out = tmp_path / "interrupted"
+    process = subprocess.Popen(
+        command(letor_file, out), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    wait_for_lines(out / "ledger.jsonl", 40, process)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=600)
+    assert process.returncode == 130
+    assert f"what is finished is kept in {out}" in told
+    assert "go on with the same command" in told
+    assert "Traceback" not in told
+    subprocess.run(command(letor_file, out), check=True, capture_output=True)
+    assert without_times(load_study(out)) == undisturbed
+
+
+def test_two_processes_work_on_one_study(letor_file, tmp_path, undisturbed):
+    out = tmp_path / "shared"
+    processes = [
+        subprocess.Popen(command(letor_file, out), stdout=subprocess.DEVNULL) for _ in range(2)
+    ]
+    assert [process.wait(600) for process in processes] == [0, 0]
+    assert without_times(load_study(out)) == undisturbed
+    lines = (out / "ledger.jsonl").read_text().splitlines()
+    cells = [json.dumps(json.loads(line)["cell"]) for line in lines[1:]]
+    assert len(cells) == len(set(cells))
+
+
+def test_a_study_that_is_terminated_says_how_to_go_on(letor_file, tmp_path, undisturbed):
+    out = tmp_path / "terminated"
+    process = subprocess.Popen(
+        command(letor_file, out), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    wait_for_lines(out / "ledger.jsonl", 40, process)
+    process.send_signal(signal.SIGTERM)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert f"what is finished is kept in {out}" in told
+    assert "go on with the same command" in told
+    assert "Traceback" not in told
+    assert {path.name for path in out.iterdir()} <= {"ledger.jsonl", "study.toml"}
+    subprocess.run(command(letor_file, out), check=True, capture_output=True)
+    assert without_times(load_study(out)) == undisturbed
+
+
+@contextmanager
+def cluster_of_processes(directory):
+    """A Dask scheduler and a worker, as processes; gives its address and both."""
+    told = directory / "scheduler.json"
+    told.unlink(missing_ok=True)
+    options = ["--scheduler-file", str(told), "--no-dashboard"]
+    scheduler = started("scheduler", *options, "--port", "0", "--host", "127.0.0.1")
+    place = ("--local-directory", str(directory))
+    worker = started("worker", *options, "--nthreads", "1", "--no-nanny", *place)
+    try:
+        until = time.monotonic() + 120
+        while not told.exists() or not told.read_text().endswith("}"):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        address = json.loads(told.read_text())["address"]
+        yield address, {"scheduler": scheduler, "worker": worker}
+    finally:
+        for process in (worker, scheduler):
+            process.kill()
+            process.wait()
+
+
+def started(role, *options):
+    code = f"from distributed.cli.dask_{role} import main; main()"
+    quiet = dict(stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return subprocess.Popen([sys.executable, "-c", code, *options], **quiet)
+
+
+def test_a_lost_cluster_is_told_and_the_study_goes_on(letor_file, tmp_path, undisturbed):
+    out = tmp_path / "lost"
+    for lost, n_lines in (("worker", 10), ("scheduler", 50)):
+        with cluster_of_processes(tmp_path) as (address, processes):
+            process = subprocess.Popen(
+                [*command(letor_file, out), "--dask", address],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            wait_for_lines(out / "ledger.jsonl", n_lines, process)
+            processes[lost].kill()
+            _, told = process.communicate(timeout=120)
+        assert process.returncode == 1
+        assert "error: Fold" in told
+        assert "the Dask cluster was lost" in told
+        assert "go on with the same command" in told
+        assert "Traceback" not in told
+    subprocess.run(command(letor_file, out), check=True, capture_output=True)
+    assert without_times(load_study(out)) == undisturbed
+
+
+def test_directories_may_be_links(letor_file, tmp_path, undisturbed):
+    (tmp_path / "elsewhere" / "tables").mkdir(parents=True)
+    (tmp_path / "more").mkdir()
+    out = tmp_path / "link"
+    out.symlink_to(tmp_path / "elsewhere")
+    (out / "tables").rmdir()
+    (out / "tables").symlink_to(tmp_path / "more")
+    subprocess.run(command(letor_file, out), check=True, capture_output=True)
+    assert without_times(load_study(out)) == undisturbed
+    assert (tmp_path / "more" / "comparison-rankrls.md").is_file()
+    assert out.is_symlink()
+    assert (out / "tables").is_symlink()
+    (out / "tables").unlink()
+    (out / "tables").symlink_to(tmp_path / "nowhere" / "tables")
+    with pytest.raises(DataError, match="tables: cannot be made"):
+        write_report(load_study(out), out, figures=False)
+
+
+def test_cells_run_on_a_cluster(data):
+    from ranksieve.engine.dask import connect
+
+    plan = dict(selectors=["gas-e", "fs-scpr"], ks=[2, 4], **QUICK)
+    with connect(None, 2) as client:
+        result = Study(data, **plan).run(client)
+    assert without_times(result) == without_times(Study(data, **plan).run())
+
+
+def test_a_full_disk_loses_nothing(letor_file, tmp_path, undisturbed):
+    out = tmp_path / "full"
+    limited = (
+        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000)); "
+        "from ranksieve.cli import main; main(sys.argv[1:])"
+    )
+    arguments = [sys.executable, "-c", limited, *command(letor_file, out)[3:]]
+    done = subprocess.run(arguments, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "error: " in done.stderr
+    assert "cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr
+    subprocess.run(command(letor_file, out), check=True, capture_output=True)
+    assert without_times(load_study(out)) == undisturbed
+
+
+# Nothing leaks from the test queries.
+
+
+def one_fold(data, **plan):
+    """A study of the first fold only."""
+    study = Study(data, **plan)
+    study.folds = study.folds[:1]
+    return study
+
+
+LEAK_SELECTORS = [
+    name for name in METHODS if name not in ("fs-bfs", "annealing", "greedy-rankrls-cv")
+]
+
+
+def test_a_feature_that_is_perfect_on_test_queries_only_is_not_preferred():
+    data, _ = make_ranking(60, **SMALL, noise=0.3, random_state=1)
+    noise = np.random.default_rng(0).uniform(size=(data.n_rows, 1))
+    split = query_kfold(data.n_queries, 5, random_state=0)[0]
+    is_test = np.isin(data.query_codes, split.test)
+    perfect = np.where(is_test[:, None], data.y[:, None], noise)
+    leaky = RankingData(np.hstack([data.X, perfect]), data.y, data.qid)
+    harmless = RankingData(np.hstack([data.X, noise]), data.y, data.qid)
+    plan = dict(selectors=LEAK_SELECTORS, rankers=["rankrls"], ks=[2, 4], seeds=2)
+    plan |= {"grids": {"rankrls": {"lam": [0.1, 10.0]}, **small_grids()}}
+    plan |= {"parameters": {"bt-randomized": {"n_subsets": 2, "n_estimators": 10}}}
+    with_leak, without = one_fold(leaky, **plan).run(), one_fold(harmless, **plan).run()
+    planted = data.n_features
+    n_taken = n_random = 0
+    for key, run in with_leak.runs.items():
+        for seed, outcomes in enumerate(run.chosen.outcomes):
+            other = without.runs[key].chosen.outcomes[seed][0]
+            assert outcomes[0].features == other.features
+            assert outcomes[0].validation == other.validation
+            assert outcomes[0].ranker_parameters == other.ranker_parameters
+            if key[0] not in ("all", "random"):
+                n_random += len(outcomes[0].features) / leaky.n_features
+                n_taken += planted in outcomes[0].features
+    # A feature of no use on the other queries is taken no more often than a random one.
+    assert n_taken < n_random
+
+
+def small_grids():
+    """Two values of each parameter are enough to see whether a choice leaks."""
+    return {
+        name: {
+            parameter: values[:2]
+            for parameter, values in METHODS[name].grid.items()
+            if parameter != "n_estimators"
+        }
+        for name in LEAK_SELECTORS
+        if METHODS[name].grid
+    }
+
+
+def test_whatever_the_test_queries_are_the_choices_are_the_same(data):
+    rng = np.random.default_rng(1)
+    split = query_kfold(data.n_queries, 5, random_state=0)[0]
+    is_test = np.isin(data.query_codes, split.test)
+    X, y = data.X.copy(), data.y.copy()
+    X[is_test] = rng.normal(size=(is_test.sum(), data.n_features))
+    y[is_test] = rng.integers(0, 3, is_test.sum())
+    plan = dict(
+        selectors=["gas-e", "fs-ed", "greedy-rankrls", "bt-influence"],
+        rankers=["ranksvm", "lambdamart", "listnet"],
+        ks=[2, 4],
+        seeds=2,
+        parameters={"lambdamart": {"n_estimators": 60}},
+    )
+    before = one_fold(data, **plan).run()
+    after = one_fold(RankingData(X, y, data.qid), **plan).run()
+    differ = 0
+    for key, run in before.runs.items():
+        for mine, other in zip(run.chosen.outcomes, after.runs[key].chosen.outcomes, strict=True):
+            (mine,), (other,) = mine, other
+            assert mine.features == other.features
+            assert mine.selector_parameters == other.selector_parameters
+            assert mine.ranker_parameters == other.ranker_parameters
+            assert mine.validation == other.validation
+            differ += bool(np.any(mine.per_query["MAP"] != other.per_query["MAP"]))
+    assert differ == len([seed for run in before.runs.values() for seed in run.chosen.outcomes])
+
+
+def test_shuffled_labels_give_significant_differences_no_more_often_than_the_level():
+    n_studies, level = 40, 0.05
+    found = 0
+    for seed in range(n_studies):
+        data, _ = make_ranking(
+            50, n_informative=2, n_redundant=2, n_noise=2, docs_per_query=8, random_state=seed
+        )
+        rng = np.random.default_rng(seed)
+        order = np.lexsort((rng.uniform(size=data.n_rows), data.query_codes))
+        shuffled = RankingData(data.X, data.y[order], data.qid)
+        result = Study(
+            shuffled,
+            selectors=["gas-e", "top"],
+            rankers=["rankrls"],
+            ks=[1, 3],
+            seeds=2,
+            protocol="kfold:3",
+            grids={"rankrls": {"lam": [1.0]}, "gas-e": {"c": [0.01, 1.0]}},
+        ).run()
+        versus = compare_with(result) + compare_with(result, "random")
+        found += min(v.adjusted for v in versus) < level
+    # Both families of tests together, so at most twice the level.
+    assert found <= scipy_stats.binom.ppf(0.999, n_studies, 2 * level)
+
+
+# Bad input.
+
+NESTED = json.loads("[" * 50 + "1" + "]" * 50)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"selectors": ["gas-x"]}, "unknown method 'gas-x'; known are gas-e, gas-l"),
+        ({"rankers": ["svm"]}, "unknown ranker 'svm'; known are rankrls"),
+        ({"measures": ["map@x"]}, "map@x"),
+        ({"measures": ["pairwise-error"]}, "better if larger"),
+        ({"convention": "letor5"}, "letor5"),
+        ({"tune": "ndgc@10"}, "ndgc@10"),
+        ({"ks": [0]}, "whole numbers from 1 on or 'all', got 0"),
+        ({"ks": ["few"]}, "got 'few'"),
+        ({"ks": []}, "a study needs ks"),
+        ({"rankers": []}, "a study needs rankers"),
+        ({"seeds": 0}, "seeds must be a whole number from 1 to 10,000, got 0"),
+        ({"seeds": 1.5}, "seeds must be a whole number .*, got 1.5"),
+        ({"seeds": "3"}, "seeds must be a whole number .*, got '3'"),
+        ({"seeds": True}, "seeds must be a whole number .*, got True"),
+        ({"seeds": 10**12}, "seeds must be a whole number .*, got 1000000000000"),
+        ({"seeds": np.nan}, "seeds must be a whole number .*, got nan"),
+        ({"seed": -1}, "seed must be a whole number from 0 .*, got -1"),
+        ({"seed": 2**31}, "seed must be a whole number from 0 .*, got 2147483648"),
+        ({"seed": None}, "seed must be a whole number from 0 .*, got None"),
+        ({"selectors": 5}, "selectors must be a list, got 5"),
+        ({"selectors": "gas-e"}, "selectors must be a list, got 'gas-e'"),
+        ({"selectors": {"gas-e": 1}}, "selectors must be a list"),
+        ({"selectors": [1]}, "selectors: each must be a text, got 1"),
+        ({"rankers": None}, "rankers must be a list, got None"),
+        ({"rankers": [["ranksvm"]]}, "rankers: each must be a text"),
+        ({"measures": "map"}, "measures must be a list, got 'map'"),
+        ({"measures": [3]}, "measures: each must be a text, got 3"),
+        ({"tune": ["map"]}, "tune must be a text"),
+        ({"convention": 3}, "convention must be a text, got 3"),
+        ({"scale": None}, "scale must be a text, got None"),
+        ({"choose": ["best"]}, "choose must be a text"),
+        ({"baselines": 1}, "baselines must be true or false, got 1"),
+        ({"ks": 3}, "ks must be a list, got 3"),
+        ({"ks": "all"}, "ks must be a list, got 'all'"),
+        ({"ks": [True]}, "got True"),
+        ({"ks": [2.0]}, "got 2.0"),
+        ({"ks": [[1]]}, r"got \[1\]"),
+        ({"parameters": [1]}, r"parameters must be a table of names, got \[1\]"),
+        ({"parameters": {"gas-e": [1]}}, "parameters of gas-e must be a table"),
+        ({"parameters": {"gas-e": {"c": np.nan}}}, "of gas-e: c must be a finite number"),
+        ({"parameters": {"gas-e": {"c": object()}}}, "of gas-e: c must be a finite number"),
+        ({"parameters": {1: {}}}, "parameters must be a table of names"),
+        ({"parameters": {"gas-e": {"c": NESTED}}}, "of gas-e: c must be a finite number"),
+        ({"parameters": {"gas-e": {"c": True}}}, "gas-e: c must not be true or false"),
+        ({"grids": {"ranksvm": {"C": [True]}}}, "ranksvm: C must not be true or false"),
+        (
+            {"selectors": ["sequential"], "parameters": {"sequential": {"ranker": 3}}},
+            "sequential: ranker must be the name of one, got 3",
+        ),
+        ({"grids": "gas-e"}, "grids must be a table of names"),
+        ({"grids": {"gas-e": {"c": "ab"}}}, "grid of gas-e: c needs a list of values"),
+        ({"grids": {"gas-e": {"c": [np.inf]}}}, "grids of gas-e: c must be a finite number"),
+        ({"choose": "first"}, "choose must be one of best, one-se"),
+        ({"scale": "log"}, "scale must be one of none, min-max, standard"),
+        ({"parameters": {"gas-e": {"d": 1}}}, "method 'gas-e' has no parameter 'd'"),
+        ({"grids": {"gas-e": {"c": []}}}, "grid of gas-e: c needs a list of values"),
+        ({"grids": {"gas-e": {"c": 0.1}}}, "grid of gas-e: c needs a list of values"),
+        ({"parameters": {"ig": {"n_bins": 3}}}, "parameters for 'ig', which is not in the study"),
+    ],
+)
+def test_settings_that_cannot_be_are_named(settings, message):
+    with pytest.raises(ValueError, match=message):
+        Plan(**{"selectors": ["gas-e"], "rankers": ["ranksvm"]} | settings)
+
+
+def test_numbers_of_numpy_are_numbers():
+    plan = Plan(
+        ks=np.array([3, 1]),
+        seeds=np.int64(2),
+        parameters={"gas-e": {"c": np.float32(0.5)}},
+        grids={"ranksvm": {"C": np.array([1.0, 2.0])}},
+    )
+    assert plan.ks == (1, 3)
+    assert json.dumps(plan.as_dict())
+    assert plan.parameters == {"gas-e": {"c": 0.5}}
+
+
+def test_a_plan_of_any_settings_is_read_back(tmp_path):
+    texts = {"title": 'a "quote" \\ \u1f40 \U0001f600 \x7f \udc80', "protocol": "kfold:3"}
+    plan = Plan(
+        selectors=["sequential", "fs-scpr"],
+        rankers=["lambdamart"],
+        parameters={
+            "sequential": {"ranker": "ranksvm", "include": [], "groups": {}},
+            "lambdamart": {"early_stopping_rounds": None, "n_estimators": 10},
+        },
+        grids={"fs-scpr": {"rescale": ["none"]}, "lambdamart": {"random_state": [None, 3]}},
+        seeds=3,
+        choose="one-se",
+    )
+    write_plan(tmp_path, plan, texts)
+    assert read_plan(tmp_path) == (plan, texts["title"].replace("\udc80", "\\udc80"))
+    path = tmp_path / "study.toml"
+    path.write_text(path.read_text().replace("seeds = 3", "seeds = 2"))
+    with pytest.raises(DataError, match="study.toml: it is not as the study wrote it; run"):
+        read_plan(tmp_path)
+    assert read_settings(path)["seeds"] == 2  # a plan of its own
+
+
+def damaged(text, rng):
+    """A text with a changed bit, digit, piece or line."""
+    changed, at = bytearray(text), rng.randrange(len(text))
+    kind = rng.choice(("bit", "digit", "insert", "remove", "line"))
+    if kind == "bit":
+        changed[at] ^= 1 << rng.randrange(8)
+    elif kind == "digit":
+        digits = [place for place, byte in enumerate(changed) if chr(byte).isdigit()]
+        changed[rng.choice(digits)] = rng.choice(b"0123456789")
+    elif kind == "insert":
+        changed[at:at] = rng.choice((b"1", b"[", b"]", b'"', b"\n", b"nan", b"\xff", b"[" * 3000))
+    elif kind == "remove":
+        del changed[at : at + rng.choice((1, 5, 50))]
+    else:
+        lines = text.splitlines(keepends=True)
+        lines.insert(rng.randrange(len(lines)), lines.pop(rng.randrange(len(lines))))
+        return b"".join(lines)
+    return bytes(changed)
+
+
+def test_a_damaged_plan_is_refused_or_as_it_was(tmp_path):
+    plan = Plan(
+        parameters={"gas-e": {"c": 0.5}}, grids={"ranksvm": {"C": [0.1, 1.0]}}, seeds=3, seed=17
+    )
+    write_plan(tmp_path, plan, {"title": "mine", "protocol": "kfold:3", "data": ["a.txt"]})
+    path = tmp_path / "study.toml"
+    whole, rng = path.read_bytes(), random.Random(0)
+    refused = valid = 0
+    for _ in range(400):
+        path.write_bytes(damaged(whole, rng))
+        try:
+            assert read_plan(tmp_path) == (plan, "mine")
+        except DataError as error:
+            refused += str(path) in str(error)
+        try:  # as a plan that somebody wrote
+            settings = read_settings(path)
+            Plan(**{n: v for n, v in settings.items() if n not in ("title", "protocol", "data")})
+            valid += 1
+        except ValueError:
+            pass
+    assert refused > 300
+    assert 20 < valid < 200
+
+
+def test_numbers_beyond_the_features_are_left_out(data):
+    assert Plan(ks=[3, 500, "all"]).sizes(data.n_features) == [3, data.n_features]
+    with pytest.raises(DataError, match="only 10 features: ask for fewer"):
+        Plan(ks=[500]).sizes(10)
+
+
+@pytest.mark.parametrize(
+    ("role", "message"),
+    [
+        ("train", "Fold1: no query to train on has documents of different relevance"),
+        ("vali", "Fold1: no query to tune by has documents of different relevance"),
+        ("test", "Fold1: no query to test on has a relevant document"),
+    ],
+)
+def test_a_fold_without_relevant_documents_is_named(data, role, message):
+    split = query_kfold(data.n_queries, 5, random_state=0)[0]
+    y = data.y.copy()
+    y[np.isin(data.query_codes, getattr(split, role))] = 0
+    with pytest.raises(DataError, match=message):
+        Study(RankingData(data.X, y, data.qid), selectors=["top"], ks=[2], **QUICK).run()
+
+
+def test_an_error_within_a_cell_names_it_and_keeps_the_rest(data, tmp_path):
+    X = data.X.copy()
+    X[5, 2] = np.nan
+    with pytest.raises(DataError, match=r"Fold1, top: X has NaN in row 5"):
+        Study(RankingData(X, data.y, data.qid), selectors=["top"], ks=[2], **QUICK).run()
+
+
+def test_a_missing_part_file_is_named(data, tmp_path):
+    for number in (1, 2, 3, 5):
+        write_letor(data.take_queries(np.arange(number, 40, 5)), tmp_path / f"S{number}.txt")
+    with pytest.raises(DataError, match="S4 of S1..S5 is missing"):
+        Study(tmp_path, selectors=["top"])
+
+
+@pytest.mark.skipif(not Path("/sys/kernel").is_dir(), reason="no read-only file system is known")
+def test_a_directory_that_cannot_be_made_is_named(data):
+    with pytest.raises(DataError, match="/sys/kernel/study: cannot be made"):
+        Study(data, selectors=["top"], out="/sys/kernel/study", **QUICK).run()
+
+
+# Protocols.
+
+
+def test_protocols_by_name():
+    assert Protocol.parse("kfold:7", seed=3) == Protocol("kfold", 7, 3)
+    assert Protocol.parse("six-trials").name == "six-trials"
+    with pytest.raises(ValueError, match="unknown protocol 'loo'; known are letor, kfold"):
+        Protocol.parse("loo")
+    with pytest.raises(ValueError, match="only kfold takes a number"):
+        Protocol.parse("letor:5")
+    with pytest.raises(ValueError, match="need 3 parts, got 2"):
+        Protocol.parse("kfold:2")
+
+
+def test_letor_folds_are_those_of_the_files(data, tmp_path):
+    parts = np.array_split(np.arange(data.n_queries), 5)
+    for number, part in enumerate(parts, start=1):
+        write_letor(data.take_queries(part), tmp_path / f"S{number}.txt")
+    study = Study(tmp_path, selectors=["top"], ks=[2], **QUICK)
+    assert study.protocol_in_words == "the folds of the collection"
+    fold = study.folds[1].load()
+    assert fold.name == "Fold2"
+    ids = data.query_ids
+    assert fold.train.query_ids.tolist() == ids[np.concatenate(parts[1:4])].tolist()
+    assert fold.vali.query_ids.tolist() == ids[parts[4]].tolist()
+    assert fold.test.query_ids.tolist() == ids[parts[0]].tolist()
+
+
+def test_without_validation_files_a_part_of_the_training_queries_tunes(data, tmp_path):
+    write_letor(data.take_queries(np.arange(30)), tmp_path / "train.txt")
+    write_letor(data.take_queries(np.arange(30, 40)), tmp_path / "test.txt")
+    study = Study(tmp_path, selectors=["top"], ks=[2], **QUICK)
+    assert "one in five training queries tunes" in study.protocol_in_words
+    fold = study.folds[0].load()
+    assert (fold.train.n_queries, fold.vali.n_queries, fold.test.n_queries) == (24, 6, 10)
+    assert not set(fold.train.query_ids) & set(fold.vali.query_ids)
+    assert study.run().n_queries == 10
+
+
+def test_letor_folds_need_a_collection(data):
+    with pytest.raises(DataError, match="needs the directory of a collection with folds"):
+        Study(data, protocol="letor")
+
+
+def test_a_query_tested_in_two_trials_counts_once(data):
+    result = Study(data, protocol="six-trials", selectors=["top"], ks=[2], **QUICK).run()
+    run = result.run("top", "rankrls").chosen
+    values = run.per_query("MAP")
+    assert len(values) == result.n_queries == data.n_queries
+    by_query = {query: [] for query in data.query_ids.tolist()}
+    for fold, outcome in zip(run.folds, run.outcomes[0], strict=True):
+        for query, value in zip(fold.query_ids, outcome.per_query["MAP"], strict=True):
+            by_query[query].append(value)
+    assert all(len(values) == 2 for values in by_query.values())
+    order = list(dict.fromkeys(query for fold in run.folds for query in fold.query_ids))
+    np.testing.assert_allclose(values, [np.mean(by_query[query]) for query in order])
+
+
+def test_scaling_looks_at_one_query_at_a_time(data):
+    train, vali, test = query_kfold(data.n_queries, 5)[0].apply(data)
+    fold = StudyFold("Fold1", train, vali, test).scaled("min-max")
+    start, end = vali.query_ptr[:2]
+    rows = vali.X[start:end]
+    width = np.ptp(rows, axis=0)
+    expected = np.where(width > 0, (rows - rows.min(axis=0)) / np.where(width > 0, width, 1), 0.0)
+    np.testing.assert_allclose(fold.vali.X[start:end], expected)
+    assert StudyFold("Fold1", train, vali, test).scaled("none").train is train
+
+
+def test_string_queries_are_known_again(tmp_path):
+    data, _ = make_ranking(20, **SMALL)
+    named = RankingData(data.X, data.y, [f"query {q}" for q in data.qid])
+    plan = dict(selectors=["top"], ks=[2], **QUICK, out=tmp_path / "s")
+    assert without_times(Study(named, **plan).run()) == without_times(Study(named, **plan).run())
+
+
+# Choice of the number of features.
+
+
+def test_one_standard_error_takes_the_fewest_features(data):
+    plan = dict(selectors=["gas-e"], ks=[1, 2, 3, 5, 8], **QUICK)
+    best = Study(data, **plan).run().run("gas-e", "rankrls")
+    fewest = Study(data, **plan, choose="one-se").run().run("gas-e", "rankrls")
+    fewer = 0
+    for fold in range(5):
+        sizes = {k: tested.outcomes[0][fold] for k, tested in best.by_k.items()}
+        top = max(sizes.values(), key=lambda outcome: outcome.validation)
+        assert best.chosen.outcomes[0][fold].validation == top.validation
+        enough = top.validation - top.validation_error
+        expected = min(k for k, outcome in sizes.items() if outcome.validation >= enough)
+        assert fewest.chosen.outcomes[0][fold].k == expected
+        fewer += expected < top.k
+    assert fewer > 0
+
+
+def test_without_baselines_there_are_none(data):
+    result = Study(data, selectors=["top"], ks=[2], **QUICK, baselines=False).run()
+    assert result.selectors == ["top"]
+
+
+def test_a_ranker_within_a_selector_is_given_by_name(data):
+    plan = dict(selectors=["sequential"], ks=[2], **QUICK, baselines=False)
+    result = Study(data, **plan, parameters={"sequential": {"ranker": "ranksvm"}}).run()
+    assert len(result.run("sequential", "rankrls").chosen.selections) == 5
+
+
+def test_a_refused_run_leaves_the_plan_as_it_was(data, tmp_path):
+    plan = dict(ks=[2], **QUICK, out=tmp_path / "s")
+    Study(data, selectors=["gas-e"], **plan).run()
+    before = (tmp_path / "s" / "study.toml").read_text()
+    changed = RankingData(data.X + 1.0, data.y, data.qid)
+    with pytest.raises(DataError, match="had other data"):
+        Study(changed, selectors=["top"], **plan).run()
+    assert (tmp_path / "s" / "study.toml").read_text() == before
+
+
+def test_data_of_no_known_kind_is_refused():
+    with pytest.raises(DataError, match="data must be a RankingData, shards, a collection or path"):
+        Study(42)
+    with pytest.raises(DataError, match=r"not ndarray; make one of .* RankingData\(X, y, qid\)"):
+        Study(np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if not METHODS[name].draws])
+def test_methods_that_are_said_not_to_draw_do_not(data, name):
+    train, vali, _ = query_kfold(data.n_queries, 5)[0].apply(data)
+    beside = {"eval_set": vali} if METHODS[name].uses_held_out_data else {}
+    chosen = [
+        make_selector(name, 4, random_state=seed).fit(train, **beside).selected_.tolist()
+        for seed in range(4)
+    ]
+    assert all(features == chosen[0] for features in chosen)
+
+
+def test_lambdamart_does_not_draw(data):
+    scores = [make_ranker("lambdamart", random_state=s).fit(data).predict(data) for s in (0, 1)]
+    np.testing.assert_array_equal(*scores)
