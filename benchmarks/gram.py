@@ -30,7 +30,7 @@ def _facts(gram: np.ndarray) -> dict[str, Any]:
 def ranksieve(rows: int, features: int, documents: int) -> Task:
     """Center and multiply, block by block."""
     from ranksieve import RankingData
-    from ranksieve.sums.importance import centered_gram
+    from ranksieve.sums.gram import centered_gram
 
     data = RankingData(*_data(rows, features, documents))
 

@@ -105,7 +105,7 @@ def _importance(source: Any) -> list[Any]:
 
 def _gram(source: Any) -> list[Any]:
     from ranksieve.engine import engine_of
-    from ranksieve.sums.importance import CenteredGram
+    from ranksieve.sums.gram import CenteredGram
 
     with engine_of(source).start(CenteredGram) as workers:
         return [xx for xx, _, _ in workers.collect("sums")]

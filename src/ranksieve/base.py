@@ -23,7 +23,7 @@ from ranksieve.io.shards.shards import Shards
 from ranksieve.metrics import evaluate
 from ranksieve.progress import progress_bar
 from ranksieve.saving import model_of
-from ranksieve.sums.importance import check_labels_differ
+from ranksieve.sums.labels import check_labels_differ
 from ranksieve.sums.magnitudes import sound_numbers
 
 

@@ -17,7 +17,8 @@ from ranksieve.engine.dask import connect
 from ranksieve.engine.sources import block_runs
 from ranksieve.io.shards.shards import open_shards, write_shards
 from ranksieve.progress import listen
-from ranksieve.sums.importance import centered_gram, feature_importance
+from ranksieve.sums.gram import centered_gram
+from ranksieve.sums.importance import feature_importance
 from tests.example_statistics import Awkward, Rounds, Sizes
 
 

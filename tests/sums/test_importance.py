@@ -9,7 +9,9 @@ from scipy import sparse
 from ranksieve import RankingData, make_ranking
 from ranksieve.data import Block
 from ranksieve.metrics import evaluate
-from ranksieve.sums.importance import centered_gram, chunks, feature_importance, importance_sums
+from ranksieve.sums.chunks import chunks
+from ranksieve.sums.gram import centered_gram
+from ranksieve.sums.importance import feature_importance, importance_sums
 from tests import oracles
 
 

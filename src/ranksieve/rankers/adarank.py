@@ -22,7 +22,7 @@ from ranksieve.rankers.boosting_rounds import (
     first_of_best,
 )
 from ranksieve.rankers.linear import LinearRanker
-from ranksieve.sums.importance import chunks, locating
+from ranksieve.sums.chunks import chunks, locating
 
 _SMALLEST = (
     1e-10  # share of the weight that a perfect feature is taken to leave: alpha stays finite

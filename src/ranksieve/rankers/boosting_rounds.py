@@ -11,7 +11,7 @@ import numpy as np
 from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
 from ranksieve.metrics import Convention, Measure, Ranking, parse_measure
-from ranksieve.sums.importance import locating
+from ranksieve.sums.chunks import locating
 
 ROUNDING = 1e-12  # differences up to this are no differences: the first of equals is taken
 

@@ -24,8 +24,8 @@ from ranksieve.rankers.boosting_rounds import (
     first_of_best,
 )
 from ranksieve.rankers.linear import LinearRanker
+from ranksieve.sums.chunks import chunks, locating
 from ranksieve.sums.held_out import measure_models
-from ranksieve.sums.importance import chunks, locating
 
 _SHORTEST, _RELATIVE = 0.001, 0.05  # first steps: absolute; share of a weight that is small
 _LARGE = 2.0**100  # weights beyond which they are made smaller

@@ -31,7 +31,7 @@ from ranksieve.solvers.gradient.networks import (
     Weights,
     score_rows,
 )
-from ranksieve.sums.importance import locating
+from ranksieve.sums.chunks import locating
 from ranksieve.threads import limit_threads
 
 _NO_GAIN = np.finfo(np.float64).eps  # of the objective in one iteration

@@ -26,7 +26,7 @@ from ranksieve.metrics import Convention, Measure
 from ranksieve.metrics.constraints import A_CONVENTION
 from ranksieve.rankers.boosting_rounds import ROUNDING, Rounds, block_weights, first_of_best
 from ranksieve.saving import numbers
-from ranksieve.sums.importance import chunks, locating
+from ranksieve.sums.chunks import chunks, locating
 
 _MOST = 255  # thresholds of a feature: their number fits in a byte
 _SMALLEST = 1e-10  # share of the pairs that a perfect threshold is taken to leave

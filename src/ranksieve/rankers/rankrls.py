@@ -16,8 +16,8 @@ from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.metrics.constraints import A_CONVENTION
 from ranksieve.rankers.linear import LinearRanker
 from ranksieve.solvers.rankrls.ridge import RidgeRows, decompose
+from ranksieve.sums.chunks import locating
 from ranksieve.sums.held_out import measure_models
-from ranksieve.sums.importance import locating
 
 LAMS = tuple(2.0**power for power in range(-10, 11))
 

@@ -15,7 +15,8 @@ from ranksieve.engine import Source, engine_of
 from ranksieve.rankers.linear import LinearRanker
 from ranksieve.solvers.ranksvm.losses import Hinge, SquaredHinge
 from ranksieve.solvers.ranksvm.minimizers import CuttingPlanes, Newton, Solution, Solver
-from ranksieve.sums.importance import check_labels_differ, locating
+from ranksieve.sums.chunks import locating
+from ranksieve.sums.labels import check_labels_differ
 
 Loss = Literal["squared_hinge", "hinge"]
 Scale = Literal["pairs", "queries", "sum"]

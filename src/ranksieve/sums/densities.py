@@ -12,8 +12,8 @@ from scipy.fft import irfft, next_fast_len, rfft, rfftfreq
 
 from ranksieve._kernels.densities import add_kernel_sums, add_to_grids
 from ranksieve.engine import Source, Workers, engine_of
+from ranksieve.sums.chunks import chunks, locating
 from ranksieve.sums.grades import Classes, Totals, order_statistics, totals
-from ranksieve.sums.importance import chunks, locating
 from ranksieve.threads import ordered_map
 
 NODES_PER_BANDWIDTH = 8

@@ -12,7 +12,7 @@ import numpy as np
 from ranksieve._kernels.classes import add_digits, add_squares, add_table, add_totals
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, Workers, engine_of
-from ranksieve.sums.importance import chunks, wanted_queries
+from ranksieve.sums.chunks import chunks, wanted_queries
 
 MOST_GRADES = 256
 

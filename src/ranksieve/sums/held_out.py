@@ -13,7 +13,7 @@ from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.metrics.ranking import ColumnSums
-from ranksieve.sums.importance import chunks, locating
+from ranksieve.sums.chunks import chunks, locating
 
 _CHUNK = 2**18  # scores: 2 MB, which the caches near a core hold
 

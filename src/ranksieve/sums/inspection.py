@@ -9,7 +9,8 @@ import numpy as np
 from ranksieve.engine import Source
 from ranksieve.metrics import Convention, get_convention, parse_measure
 from ranksieve.sums.file_order import FileOrder, file_order
-from ranksieve.sums.importance import centered_gram, feature_importance
+from ranksieve.sums.gram import centered_gram
+from ranksieve.sums.importance import feature_importance
 from ranksieve.sums.overview import MOST_FEATURES_TO_PAIR, Facts, overview
 
 _NEARLY = 0.99

@@ -11,7 +11,7 @@ import numpy as np
 
 from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
-from ranksieve.sums.importance import chunks
+from ranksieve.sums.chunks import chunks
 
 MOST_FEATURES_TO_PAIR = 2_000
 

@@ -19,7 +19,7 @@ from ranksieve._kernels.similarity import (
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, engine_of
 from ranksieve.engine.memo import shared
-from ranksieve.sums.importance import Chunk, chunks, locating
+from ranksieve.sums.chunks import Chunk, chunks, locating
 
 METHODS = {
     "concordance": CONCORDANCE,

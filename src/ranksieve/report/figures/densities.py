@@ -20,9 +20,9 @@ from ranksieve.report.figures.style import (
     line_style,
     new_figure,
 )
+from ranksieve.sums.chunks import locating
 from ranksieve.sums.densities import Bandwidth, ClassDensities, bandwidths_of
 from ranksieve.sums.grades import grades_of, totals
-from ranksieve.sums.importance import locating
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from ranksieve.engine import Source, engine_of
 from ranksieve.selectors._search.fits import Fit, check_two_queries, standard_error
 from ranksieve.solvers.rankrls.backfitting import Backfitting, Model
-from ranksieve.sums.importance import locating
+from ranksieve.sums.chunks import locating
 
 # Part of the model's error by which equal errors may differ from rounding. Sparse features tie
 # often, and which of them is rounded down depends on how data is cut into blocks.

@@ -10,8 +10,8 @@ from sklearn.utils import check_random_state
 from ranksieve.base import RankSelector, as_source
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source
+from ranksieve.sums.chunks import wanted_queries
 from ranksieve.sums.densities import Part
-from ranksieve.sums.importance import wanted_queries
 
 
 class HeldOutSelector(RankSelector):

@@ -18,7 +18,7 @@ from ranksieve.selectors._search.quality import feature_quality
 from ranksieve.solvers.ranksvm.mean_loss import mean_loss
 from ranksieve.solvers.ranksvm.penalties import Weighted
 from ranksieve.solvers.ranksvm.sparse_newton import SparseNewton
-from ranksieve.sums.importance import check_labels_differ
+from ranksieve.sums.labels import check_labels_differ
 from ranksieve.sums.similarity import METHODS, feature_similarity
 
 _LEAST = 1e-12  # importance: a feature without any is not to divide by 0

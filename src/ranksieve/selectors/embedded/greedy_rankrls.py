@@ -29,7 +29,7 @@ from ranksieve.solvers.rankrls.residuals import (
     MeasuredLeaveQueryOut,
     ReplayedLeaveQueryOut,
 )
-from ranksieve.sums.importance import locating
+from ranksieve.sums.chunks import locating
 from ranksieve.threads import limit_blas_threads
 
 _RULES = ("best", "one_se")

@@ -21,7 +21,7 @@ from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors._search.parts import HeldOutSelector
 from ranksieve.selectors.embedded.greedy_rankrls import GreedyRankRLS
 from ranksieve.sums.held_out import measure_models
-from ranksieve.sums.importance import Labels, check_labels_differ
+from ranksieve.sums.labels import Labels, check_labels_differ
 
 LAMS = tuple(2.0**power for power in range(-10, 11))
 

@@ -13,8 +13,8 @@ from ranksieve.base import RankSelector
 from ranksieve.engine import Source, Workers
 from ranksieve.engine.memo import shared
 from ranksieve.selectors._search.greedy import choose_in_turn
+from ranksieve.sums.chunks import locating
 from ranksieve.sums.grades import Totals, grades_of, order_statistics, start_classes, totals
-from ranksieve.sums.importance import locating
 
 _PARAMETERS = """
     Parameters

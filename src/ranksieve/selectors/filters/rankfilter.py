@@ -17,7 +17,7 @@ from ranksieve.base import RankSelector
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, engine_of
 from ranksieve.selectors._search.greedy import choose_in_turn
-from ranksieve.sums.importance import chunks, locating
+from ranksieve.sums.chunks import chunks, locating
 
 _CHUNK = 2**18  # numbers: 2 MB, which the caches near a core hold
 

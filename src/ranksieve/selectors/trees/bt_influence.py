@@ -18,8 +18,8 @@ from ranksieve.selectors._search.filter import SimilarityFilter
 from ranksieve.selectors._search.greedy import Step, choose_in_turn
 from ranksieve.selectors._search.quality import Quality
 from ranksieve.selectors.filters.gas import GAS
+from ranksieve.sums.chunks import locating
 from ranksieve.sums.grades import start_classes, totals
-from ranksieve.sums.importance import locating
 from ranksieve.threads import limit_threads
 
 _FEW_ROWS = 20_000  # below this, LightGBM's threads wait for each other longer than they work

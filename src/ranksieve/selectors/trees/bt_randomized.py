@@ -21,8 +21,8 @@ from ranksieve.rankers.boosting_rounds import Measured, first_of_best
 from ranksieve.rankers.lightgbm_data import as_known
 from ranksieve.selectors._search.parts import HeldOutSelector, hold_out, take_queries
 from ranksieve.selectors.trees.bt_influence import TreeSelector, shares, varying_features
+from ranksieve.sums.chunks import locating
 from ranksieve.sums.densities import Part
-from ranksieve.sums.importance import locating
 
 
 class Trial(NamedTuple):

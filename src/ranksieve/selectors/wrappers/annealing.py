@@ -23,9 +23,9 @@ from ranksieve.rankers.boosting_rounds import ROUNDING
 from ranksieve.selectors._search.parts import HeldOutSelector, hold_out, take_queries
 from ranksieve.solvers.rankrls.model import Products, ridge
 from ranksieve.solvers.rankrls.ridge import RidgeRows
+from ranksieve.sums.chunks import locating
 from ranksieve.sums.densities import Part
 from ranksieve.sums.held_out import Validation
-from ranksieve.sums.importance import locating
 
 _MOST_AT_ONCE = 16  # neighbors that are measured in one round
 _LARGE_BLOCKS = 2**22  # bytes: rounds are many and quick

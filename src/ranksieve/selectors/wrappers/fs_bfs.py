@@ -23,7 +23,9 @@ from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors.wrappers.fs_bfs_ascent import Ascent, Node
 from ranksieve.selectors.wrappers.fs_bfs_search import BestFirstSearch, Promise
 from ranksieve.selectors.wrappers.fs_bfs_trials import CombinationTrials
-from ranksieve.sums.importance import GramSums, centered_gram, importance_sums, locating
+from ranksieve.sums.chunks import locating
+from ranksieve.sums.gram import GramSums, centered_gram
+from ranksieve.sums.importance import importance_sums
 
 
 class Subset(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ranksieve.rankers.boosting_rounds import ROUNDING
 from ranksieve.selectors.wrappers.fs_bfs_ascent import Ascent, Node
-from ranksieve.sums.importance import GramSums
+from ranksieve.sums.gram import GramSums
 
 _SAME = 1e-9  # how near to 1 a correlation is if one feature is a multiple of the other
 

@@ -11,7 +11,7 @@ from ranksieve.data import Block
 from ranksieve.metrics import Convention, Measure
 from ranksieve.metrics.ranking import ColumnSums
 from ranksieve.solvers.rankrls.rotation import CenteredRows
-from ranksieve.sums.importance import wanted_queries
+from ranksieve.sums.chunks import wanted_queries
 
 
 class Ridge(NamedTuple):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ranksieve._kernels.centering import center_column, center_queries
 from ranksieve.data import Block
-from ranksieve.sums.importance import chunks
+from ranksieve.sums.chunks import chunks
 
 # A query is rotated if that leaves at most this share of its rows: below it, a round saves more
 # than the rotation costs within some ten rounds.

@@ -12,7 +12,7 @@ from scipy import sparse
 from ranksieve._kernels.curvature import curve_columns
 from ranksieve.data import Block
 from ranksieve.solvers.ranksvm.losses import SquaredHinge, float_parts
-from ranksieve.sums.importance import chunks
+from ranksieve.sums.chunks import chunks
 
 _CHUNK = 2**18  # numbers: 2 MB, which the caches near a core hold
 

@@ -12,7 +12,7 @@ from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.engine.memory import fits_in_memory
 from ranksieve.fitted import SCALE_FIRST
 from ranksieve.solvers.ranksvm.active_set import Columns
-from ranksieve.sums.importance import locating
+from ranksieve.sums.chunks import locating
 from ranksieve.threads import limit_blas_threads
 
 _BLOCK = 2**20  # bytes: asking a block costs as much as a quick method of a small one

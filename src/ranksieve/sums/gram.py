@@ -1,0 +1,80 @@
+"""Products of features and labels, centered within each query."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ranksieve._kernels.centering import center_queries
+from ranksieve.data import Block
+from ranksieve.engine import Source, engine_of
+from ranksieve.sums.chunks import _CHUNK, chunks, locating
+
+
+class CenteredGram:
+    """Statistic: products of features and labels, centered within each query."""
+
+    title = "Gram matrix"
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+
+    def sums(self) -> tuple[np.ndarray, np.ndarray, float]:
+        """Products of features (features, features), of features and labels, and of labels."""
+        n_features = self.block.X.shape[1]
+        xx, xy, yy = np.zeros((n_features, n_features)), np.zeros(n_features), 0.0
+        # A product of few rows would not be worth adding its n_features^2 numbers.
+        parts = chunks(self.block, most=max(_CHUNK, 4 * n_features**2))
+        space = np.empty((0, n_features))
+        for part in parts:
+            if len(part.X) > len(space):
+                space, labels = np.empty((len(part.X), n_features)), np.empty(len(part.X))
+            x, y = space[: len(part.X)], labels[: len(part.X)]
+            center_queries(part.X, self.block.y[part.rows], part.query_ptr, x, y)
+            xx += x.T @ x
+            xy += x.T @ y
+            yy += float(y @ y)
+        if not np.isfinite(xx).all():
+            self.block.check_finite()
+        return xx, xy, yy
+
+
+class GramSums(NamedTuple):
+    """Products of query-centered features and labels, summed over all documents."""
+
+    xx: np.ndarray  # (features, features)
+    xy: np.ndarray  # (features,)
+    yy: float
+
+
+def centered_gram(source: Source) -> GramSums:
+    r"""Products of features and labels after subtracting each query's mean.
+
+    .. math:: \hat X^T \hat X, \qquad \hat X^T \hat y, \qquad \hat y^T \hat y
+
+    Parameters
+    ----------
+    source : RankingData or opened shards
+
+    Returns
+    -------
+    GramSums
+        ``xx`` has a zero in row i exactly if feature i is constant within every query, but for
+        rounding.
+
+    Notes
+    -----
+    O(m f^2) for m rows and f features, by matrix products of rows that were centered just before,
+    so that nothing cancels and no centered copy of the data is made.
+
+    Examples
+    --------
+    >>> from ranksieve import RankingData
+    >>> from ranksieve.sums.gram import centered_gram
+    >>> data = RankingData([[1.0], [3.0], [8.0], [8.0]], y=[0, 1, 1, 0], qid=[1, 1, 2, 2])
+    >>> centered_gram(data)
+    GramSums(xx=array([[2.]]), xy=array([1.]), yy=1.0)
+    """
+    with locating(source), engine_of(source).start(CenteredGram) as workers:
+        return GramSums(*workers.sum("sums"))
