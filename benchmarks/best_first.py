@@ -36,7 +36,7 @@ HEADINGS = (
 
 def run(queries: int, features: int) -> Table:
     """Measure and tabulate."""
-    from ranksieve.datasets.collections import open_collection
+    from ranksieve.datasets import open_collection
 
     table = Table(title="FS-BFS until every feature is in a subset; NDCG@10 of training")
     for heading in HEADINGS:

@@ -22,7 +22,7 @@ NOT_FILTERS = ("greedy-rankrls", "random", "all")
 
 def run(rows: int, documents: int, features: int, repeats: int, methods: str) -> Table:
     """Measure and tabulate."""
-    from ranksieve.selectors.registry import METHODS
+    from ranksieve.selectors.registry import SELECTORS
     from ranksieve.threads import thread_count
 
     sources = _sources(rows // documents, documents, features)
@@ -31,7 +31,7 @@ def run(rows: int, documents: int, features: int, repeats: int, methods: str) ->
     table = Table(title=f"{counts} rows in queries of {documents} documents\n{how}")
     for heading in ("method", "seconds at 1x", "2x / 1x", "4x / 1x"):
         table.add_column(heading, justify="left" if heading == "method" else "right")
-    every = [name for name in METHODS if name not in NOT_FILTERS]
+    every = [name for name in SELECTORS if name not in NOT_FILTERS]
     for name in methods.split(",") if methods else every:
         once, twice, four_times = _best(name, sources, repeats)
         table.add_row(name, f"{once:.3f}", f"{twice / once:.2f}", f"{four_times / once:.2f}")

@@ -51,7 +51,7 @@ def run(rows: int, features: int, lams: int, end: float, repeats: int) -> Group:
 
 
 def _mq2008() -> Any:
-    from ranksieve.datasets.collections import open_collection
+    from ranksieve.datasets import open_collection
 
     return open_collection(mq2008_parts()[0].parent).read_fold(0)[0]
 

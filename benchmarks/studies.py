@@ -92,7 +92,7 @@ def _loop(data: Any, plan: dict[str, Any]) -> dict[tuple[str, str], float]:
     from ranksieve.metrics import evaluate
     from ranksieve.rankers.registry import RANKERS as KNOWN_RANKERS
     from ranksieve.rankers.registry import make_ranker
-    from ranksieve.selectors.registry import METHODS, make_selector
+    from ranksieve.selectors.registry import SELECTORS, make_selector
     from ranksieve.splits import query_kfold
 
     def measured(ranker: Any, part: Any, columns: list[int]) -> float:
@@ -105,8 +105,8 @@ def _loop(data: Any, plan: dict[str, Any]) -> dict[tuple[str, str], float]:
         train, vali, test = split.apply(data)
         for selector, ranker in found:
             best = (-1.0, None, [0])
-            held_out = {"eval_set": vali} if METHODS[selector].uses_held_out_data else {}
-            for k, point in product(plan["ks"], _points(METHODS[selector].grid)):
+            held_out = {"eval_set": vali} if SELECTORS[selector].uses_held_out_data else {}
+            for k, point in product(plan["ks"], _points(SELECTORS[selector].grid)):
                 fitted = make_selector(selector, k, **point).fit(train, **held_out)
                 columns = sorted(fitted.selected_.tolist())
                 for setting in _points(KNOWN_RANKERS[ranker].grid):

@@ -12,7 +12,7 @@ from ranksieve.data import DataError
 from ranksieve.io.shards.shards import open_shards, write_shards
 from ranksieve.preprocessing import QueryMinMaxScaler, QueryStandardScaler
 from ranksieve.rankers.registry import RANKERS, make_ranker
-from ranksieve.selectors.registry import METHODS, make_selector
+from ranksieve.selectors.registry import SELECTORS, make_selector
 from ranksieve.solvers.linear import linear_scores
 from ranksieve.sums.held_out import measure_models
 
@@ -29,7 +29,7 @@ NAMES = [f"f{number}" for number in range(8)]
 def predictors():
     for name in RANKERS:
         yield pytest.param(lambda name=name: make_ranker(name, **FEW.get(name, {})), id=name)
-    for name, method in METHODS.items():
+    for name, method in SELECTORS.items():
         if issubclass(method.kind, Predictor):
             yield pytest.param(lambda name=name: selector(name), id=name)
 

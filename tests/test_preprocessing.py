@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 from ranksieve.data import DataError, RankingData
-from ranksieve.datasets.collections import open_collection
+from ranksieve.datasets import open_collection
 from ranksieve.preprocessing import QueryMinMaxScaler, QueryStandardScaler
 from ranksieve.threads import limit_threads
 from tests import oracles

@@ -8,7 +8,7 @@ from joblib import Parallel, delayed
 
 from ranksieve import make_ranking
 from ranksieve.rankers.registry import RANKERS, make_ranker
-from ranksieve.selectors.registry import METHODS, make_selector
+from ranksieve.selectors.registry import SELECTORS, make_selector
 
 FEW = {
     "lambdamart": {"n_estimators": 5},
@@ -25,13 +25,13 @@ def found(name):
     data, _ = make_ranking(30, n_informative=2, n_redundant=0, n_noise=2)
     if name in RANKERS:
         return make_ranker(name, **FEW.get(name, {})).fit(data).predict(data)
-    k = 2 if "n_features_to_select" in METHODS[name].defaults else None
+    k = 2 if "n_features_to_select" in SELECTORS[name].defaults else None
     return make_selector(name, k, **FEW.get(name, {})).fit(data).selected_
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_all_methods_side_by_side_in_threads():
-    names = [*RANKERS, *METHODS]
+    names = [*RANKERS, *SELECTORS]
     expected = [found(name) for name in names]
     together = Parallel(4, backend="threading")(delayed(found)(name) for name in 2 * names)
     for name, ours, alone in zip(2 * names, together, 2 * expected, strict=True):

@@ -13,32 +13,32 @@ from ranksieve.rankers.registry import RANKERS, make_ranker
 from ranksieve.registry import Method
 from ranksieve.selectors import GAS, RandomSelector
 from ranksieve.selectors.record import record_selection
-from ranksieve.selectors.registry import METHODS, make_selector
+from ranksieve.selectors.registry import SELECTORS, make_selector
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", SELECTORS)
 class TestEveryMethod:
     def test_the_class_is_public(self, name):
-        kind = METHODS[name].kind
+        kind = SELECTORS[name].kind
         assert issubclass(kind, RankSelector)
         assert getattr(selectors, kind.__name__) is kind
 
     def test_defaults_are_those_of_the_selector(self, name):
-        method = METHODS[name]
+        method = SELECTORS[name]
         given = make_selector(name).get_params(deep=False)
         assert given == method.defaults
         assert given.items() >= method.preset.items()
 
     def test_the_grid_can_be_searched(self, name):
-        method = METHODS[name]
+        method = SELECTORS[name]
         assert "n_features_to_select" not in method.grid
         k = 2 if "n_features_to_select" in method.defaults else None
         for point in ParameterGrid(dict(method.grid)):
             make_selector(name, k, **point)._validate_params()
 
     def test_the_description_fits_a_line(self, name):
-        description = METHODS[name].description
-        assert 0 < len(description) <= 80 - max(map(len, METHODS)) - 2
+        description = SELECTORS[name].description
+        assert 0 < len(description) <= 80 - max(map(len, SELECTORS)) - 2
         assert "\n" not in description
 
     def test_unknown_parameters_are_refused(self, name):
@@ -92,7 +92,7 @@ def test_published_grids_of_rankers():
 
 
 def test_every_selector_has_a_name():
-    named = {method.kind.__name__ for method in METHODS.values()}
+    named = {method.kind.__name__ for method in SELECTORS.values()}
     public = {name for name in selectors.__all__ if isinstance(getattr(selectors, name), type)}
     assert named == public
 
@@ -108,10 +108,10 @@ def test_what_a_name_makes():
 
 
 def test_published_grids():
-    assert list(METHODS["gas-e"].grid["c"]) == [0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1]
-    assert METHODS["gas-l"].grid == METHODS["gas-e"].grid
+    assert list(SELECTORS["gas-e"].grid["c"]) == [0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1]
+    assert SELECTORS["gas-l"].grid == SELECTORS["gas-e"].grid
     for name in ("mmr", "msd", "mpt", "mrmr"):
-        assert list(METHODS[name].grid["trade_off"]) == [n / 10 for n in range(1, 10)]
+        assert list(SELECTORS[name].grid["trade_off"]) == [n / 10 for n in range(1, 10)]
 
 
 def test_unknown_names_list_the_known_ones():
@@ -140,8 +140,8 @@ def test_a_method_is_imported_when_it_is_used():
 
 
 def test_held_out_data():
-    assert METHODS["fs-ed"].uses_held_out_data
-    assert not METHODS["gas-e"].uses_held_out_data
+    assert SELECTORS["fs-ed"].uses_held_out_data
+    assert not SELECTORS["gas-e"].uses_held_out_data
 
 
 class TestRecord:
@@ -174,7 +174,7 @@ class TestRecord:
 
 WITH_CONVENTION = {
     name: (method, make)
-    for registry, make in ((METHODS, make_selector), (RANKERS, make_ranker))
+    for registry, make in ((SELECTORS, make_selector), (RANKERS, make_ranker))
     for name, method in registry.items()
     if "convention" in method.defaults
 }
@@ -216,7 +216,7 @@ def test_many_have_a_convention():
 
 HELD_OUT = {
     name: (method, make)
-    for registry, make in ((METHODS, make_selector), (RANKERS, make_ranker))
+    for registry, make in ((SELECTORS, make_selector), (RANKERS, make_ranker))
     for name, method in registry.items()
     if method.uses_held_out_data and name != "lambdamart"  # LightGBM stops by its own measure
 }

@@ -9,7 +9,7 @@ from scipy import sparse
 from ranksieve import RankingData
 from ranksieve.data import DataError
 from ranksieve.rankers.registry import RANKERS, make_ranker
-from ranksieve.selectors.registry import METHODS, make_selector
+from ranksieve.selectors.registry import SELECTORS, make_selector
 
 N_QUERIES, N_DOCUMENTS, N_FEATURES = 12, 8, 5
 FEW = {  # trainings are many here
@@ -29,7 +29,7 @@ PLAIN = ("random", "all")  # look at no number
 def made(name):
     if name in RANKERS:
         return make_ranker(name, **FEW.get(name, {}))
-    k = 2 if "n_features_to_select" in METHODS[name].defaults else None
+    k = 2 if "n_features_to_select" in SELECTORS[name].defaults else None
     return make_selector(name, k, **FEW.get(name, {}))
 
 
@@ -53,7 +53,7 @@ def rows():
     return X, y, np.repeat(np.arange(N_QUERIES), N_DOCUMENTS)
 
 
-each = pytest.mark.parametrize("name", [*RANKERS, *METHODS])
+each = pytest.mark.parametrize("name", [*RANKERS, *SELECTORS])
 
 
 @each

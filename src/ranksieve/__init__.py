@@ -12,8 +12,7 @@ from ranksieve._version import __version__
 
 if TYPE_CHECKING:
     from ranksieve.data import DataError, RankingData, concatenate
-    from ranksieve.datasets import load_demo, make_ranking
-    from ranksieve.datasets.collections import open_collection
+    from ranksieve.datasets import load_demo, make_ranking, open_collection
     from ranksieve.io.letor import read_letor, write_letor
     from ranksieve.io.parquet import read_parquet, write_parquet
     from ranksieve.io.shards.shards import convert_to_shards, open_shards, write_shards

@@ -1,23 +1,26 @@
-"""Classes by their published names, as the command line and studies use them."""
+"""Selectors and rankers by name: what each class declares about itself, found where it lives."""
 
 from __future__ import annotations
 
 import inspect
+import pkgutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
-from typing import Any
+from importlib.metadata import EntryPoint, entry_points
+from types import ModuleType
+from typing import Any, cast
 
 
 @dataclass(frozen=True)
 class Method:
-    """A selector or ranker under its published name.
+    """A published name of a selector or ranker, as its class declares it in ``methods``.
 
     Attributes
     ----------
-    path : str
-        Module and class, such as ``ranksieve.selectors.filters.gas.GAS``.
+    name : str
+        In lower case, as the command line takes it.
     description : str
         One line.
     preset : mapping
@@ -30,21 +33,22 @@ class Method:
         parameters ask for it.
     """
 
-    path: str
+    name: str
     description: str
     preset: Mapping[str, Any] = field(default_factory=dict)
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     draws: bool = True
+    _kind: type[Any] | None = None
 
     @property
     def kind(self) -> type[Any]:
-        """The class, imported now."""
-        module, name = self.path.rsplit(".", 1)
-        return getattr(import_module(module), name)
+        """The class."""
+        assert self._kind is not None, "a method gets its class when it is registered"
+        return self._kind
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
-        """Parameter -> what it is unless somebody says otherwise."""
+        """Default of each parameter, with the preset."""
         parameters = inspect.signature(self.kind).parameters
         return {name: p.default for name, p in parameters.items()} | dict(self.preset)
 
@@ -68,16 +72,77 @@ class Method:
 class Registry(Mapping[str, Method]):
     """Methods by name; an unknown name is a ValueError that lists the known ones.
 
+    Classes of a package that declare ``methods`` are found when the first name is looked up; then
+    those that other packages name under the entry points of the same group.
+
     Parameters
     ----------
     what : str
         What the names name: "method" or "ranker".
-    methods : dict of str to Method
+    package : str
+        Package of the classes, and group of the entry points.
+    rooms : sequence of str
+        Subpackages in the order in which their methods are listed; by default the alphabetical one.
     """
 
-    def __init__(self, what: str, methods: dict[str, Method]) -> None:
+    def __init__(self, what: str, package: str, rooms: Sequence[str] = ()) -> None:
         self.what = what
-        self._methods = methods
+        self.package = package
+        self.rooms = rooms
+
+    @cached_property
+    def _methods(self) -> dict[str, Method]:
+        known: dict[str, Method] = {}
+        for kind in sorted(_declaring_classes(import_module(self.package)), key=self._place):
+            for method in kind.methods:
+                self._add(known, method, kind)
+        for entry in entry_points(group=self.package):
+            kind = _load(entry)
+            for method in vars(kind).get("methods") or [Method(entry.name, _first_line(kind))]:
+                self._add(known, method, kind)
+        return known
+
+    def _place(self, kind: type[Any]) -> int:
+        """Place of a class's room in the list; classes of one room stay as they were found."""
+        room = kind.__module__.removeprefix(f"{self.package}.").partition(".")[0]
+        return self.rooms.index(room) if room in self.rooms else len(self.rooms)
+
+    def _add(self, known: dict[str, Method], method: Method, kind: type[Any]) -> None:
+        other = known.get(method.name)
+        if other is not None and other.kind is not kind:
+            raise ValueError(
+                f"{self.what} {method.name!r} is registered twice: by {_path_of(other.kind)} and "
+                f"by {_path_of(kind)}"
+            )
+        known[method.name] = replace(method, _kind=kind)
+
+    def register(self, kind: type[Any], *methods: Method) -> type[Any]:
+        """Add a class under the names that it declares, or under others.
+
+        Parameters
+        ----------
+        kind : class
+        *methods : Method
+            By default those of its attribute ``methods``.
+
+        Returns
+        -------
+        class
+            The same, so that this serves as a decorator.
+        """
+        declared = methods or tuple(vars(kind).get("methods", ()))
+        if not declared:
+            raise ValueError(
+                f"{_path_of(kind)} declares no methods: pass Method(name, description)"
+            )
+        for method in declared:
+            self._add(self._methods, method, kind)
+        return kind
+
+    @property
+    def classes(self) -> dict[str, type[Any]]:
+        """The classes by their own names, in the order of the methods."""
+        return {method.kind.__name__: method.kind for method in self.values()}
 
     def __getitem__(self, name: str) -> Method:
         if name not in self._methods:
@@ -93,15 +158,53 @@ class Registry(Mapping[str, Method]):
     def __len__(self) -> int:
         return len(self._methods)
 
+    def make(self, name: str, **parameters: Any) -> Any:
+        """Make an estimator by the name of its method."""
+        self.check_parameters(name, parameters)
+        method = self[name]
+        return method.kind(**dict(method.preset) | parameters)
+
     def check_parameters(self, name: str, parameters: Iterable[str]) -> None:
         """Raise a ValueError that lists the parameters of a method if it lacks one of these."""
-        known = [p for p in self[name].defaults if p != "n_features_to_select"]
+        known = list(self[name].defaults)
         for parameter in parameters:
             if parameter not in known:
                 raise ValueError(
                     f"{self.what} {name!r} has no parameter {parameter!r}; "
                     f"it has {', '.join(known)}"
                 )
+
+
+def _declaring_classes(package: ModuleType) -> Iterator[type[Any]]:
+    """Classes that declare methods, in the public modules of a package."""
+    for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if any(part.startswith("_") for part in found.name.split(".")):
+            continue
+        module = import_module(found.name)
+        for kind in vars(module).values():
+            if isinstance(kind, type) and kind.__module__ == found.name and "methods" in vars(kind):
+                yield kind
+
+
+def _load(entry: EntryPoint) -> type[Any]:
+    """The class that another package offers; what it raises names the package that must go."""
+    try:
+        kind = entry.load()
+    except Exception as error:
+        package = entry.dist.name if entry.dist else entry.value
+        raise ImportError(
+            f"{entry.name!r}, which the package {package} adds to {entry.group}, cannot be "
+            f"imported ({error}): repair or uninstall the package"
+        ) from error
+    return cast(type[Any], kind)
+
+
+def _path_of(kind: type[Any]) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _first_line(kind: type[Any]) -> str:
+    return (inspect.getdoc(kind) or kind.__name__).splitlines()[0]
 
 
 def described(name: str, parameters: Mapping[str, Any]) -> str:

@@ -21,7 +21,7 @@ from ranksieve.io.selection import read_selection
 from ranksieve.io.shards.shards import open_shards, write_shards
 from ranksieve.rankers import RankSVM
 from ranksieve.selectors import FSED, EliminationSelector, GreedyRankRLSCV
-from ranksieve.selectors.registry import METHODS, make_selector
+from ranksieve.selectors.registry import SELECTORS, make_selector
 from tests.cli.test_data_commands import runner
 from tests.io.test_letor import assert_identical
 
@@ -59,7 +59,7 @@ def read(path):
 # Selecting
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SELECTORS)
 def test_every_method(run, method):
     number = [] if method == "all" else ["-k", 6]
     status, output, errors = run("select", "--demo", "--method", method, *number)
@@ -313,8 +313,8 @@ def test_the_list_of_methods(run):
     status, output, _ = run("select", "--methods")
     assert status == 0
     assert max(map(len, output.splitlines())) <= 80
-    assert [line.split()[0] for line in output.splitlines()[1:]] == list(METHODS)
-    for method in METHODS.values():
+    assert [line.split()[0] for line in output.splitlines()[1:]] == list(SELECTORS)
+    for method in SELECTORS.values():
         assert method.description in output
 
 

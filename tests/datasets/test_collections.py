@@ -6,9 +6,10 @@ import numpy as np
 import pyarrow
 import pytest
 
-from ranksieve import datasets, planted
+from ranksieve import datasets
+from ranksieve import datasets as planted
 from ranksieve.data import DataError
-from ranksieve.datasets.collections import open_collection
+from ranksieve.datasets import open_collection
 from ranksieve.progress import listen
 
 

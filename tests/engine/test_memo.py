@@ -14,15 +14,19 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from ranksieve import RankingData, classes, make_ranking, open_shards, similarity, statistics
+from ranksieve import RankingData, make_ranking, open_shards
 from ranksieve.engine.memo import Memo, shared, sharing
 from ranksieve.io.shards.shards import write_shards
-from ranksieve.selectors import FSED, GAS, MMR, ChiSquare, FSMRank, InformationGain, dependence
-from ranksieve.selectors.registry import METHODS, make_selector
+from ranksieve.selectors import FSED, GAS, MMR, ChiSquare, FSMRank, InformationGain
+from ranksieve.selectors.filters import ig_chi as dependence
+from ranksieve.selectors.registry import SELECTORS, make_selector
+from ranksieve.sums import grades as classes
+from ranksieve.sums import importance as statistics
+from ranksieve.sums import similarity
 from ranksieve.sums.importance import importance_sums
 from ranksieve.sums.similarity import feature_similarity
 
-C = METHODS["gas-e"].grid["c"]
+C = SELECTORS["gas-e"].grid["c"]
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +105,7 @@ def assert_same(ours, theirs):
 
 
 class TestSelectors:
-    @pytest.mark.parametrize("name", METHODS)
+    @pytest.mark.parametrize("name", SELECTORS)
     def test_every_method_finds_the_same(self, name, data, common):
         k = None if name == "all" else 4
         alone = make_selector(name, k).fit(data)

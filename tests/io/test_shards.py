@@ -23,8 +23,10 @@ from scipy import sparse
 
 from ranksieve import DataError, RankingData, concatenate, read_letor, read_parquet, write_parquet
 from ranksieve.datasets import PlantedRanking, draw_plan, make_ranking
-from ranksieve.io import files, shard_files, shard_store
+from ranksieve.io import files
 from ranksieve.io.records import checksum_of
+from ranksieve.io.shards import files as shard_files
+from ranksieve.io.shards import store as shard_store
 from ranksieve.io.shards.shards import convert_to_shards, open_shards, write_shards
 from ranksieve.progress import listen
 from ranksieve.sums.importance import feature_importance

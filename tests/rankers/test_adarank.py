@@ -6,7 +6,7 @@ from scipy import sparse
 
 from ranksieve import RankingData, make_ranking
 from ranksieve.data import NonFiniteError
-from ranksieve.datasets.collections import open_collection
+from ranksieve.datasets import open_collection
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import AdaRank
 from tests import oracles

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from ranksieve import RankingData, make_ranking
 from ranksieve.data import Block, NonFiniteError
-from ranksieve.datasets.collections import open_collection
+from ranksieve.datasets import open_collection
 from ranksieve.metrics import evaluate, parse_measure
 from ranksieve.rankers import CoordinateAscent
 from ranksieve.rankers.coordinate_ascent import Trials, trial_steps

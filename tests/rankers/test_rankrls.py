@@ -114,7 +114,7 @@ def test_choice_of_lambda():
 
 
 def test_published_numbers(mq2008_dir):
-    from ranksieve.datasets.collections import open_collection
+    from ranksieve.datasets import open_collection
 
     published = [0.4524, 0.4300, 0.4542, 0.5225, 0.5006]
     collection = open_collection(mq2008_dir)

@@ -16,7 +16,7 @@ from matplotlib.text import Annotation, Text
 
 import ranksieve.report.figures
 from ranksieve import DataError, RankingData, make_ranking
-from ranksieve.datasets.collections import open_collection
+from ranksieve.datasets import open_collection
 from ranksieve.report.figures import (
     plot_class_densities,
     plot_curves,

@@ -15,7 +15,7 @@ from ranksieve.reproduction.fs_scpr import ALL_FEATURES, SELECTORS, MethodResult
 from ranksieve.reproduction.fsmrank import best_weights, run_fsmrank
 from ranksieve.reproduction.published_fs_scpr import ALL, MEANS, MEASURES, UNIFIED_RANKS
 from ranksieve.selectors import FSMRank
-from ranksieve.selectors.registry import METHODS
+from ranksieve.selectors.registry import SELECTORS as REGISTERED
 from tests.cli.test_data_commands import runner
 from tests.reproduction.test_collections import write_collection
 
@@ -243,7 +243,7 @@ class TestFSMRank:
 
         fits = [
             FSMRank(**point).fit(fold.train).coef_
-            for point in ParameterGrid(dict(METHODS["fsmrank"].grid))
+            for point in ParameterGrid(dict(REGISTERED["fsmrank"].grid))
         ]
         best = max(value(coef, fold.vali) for coef in fits)
         assert value(best_weights(fold, "letor4"), fold.vali) == pytest.approx(best, abs=1e-3)

@@ -8,7 +8,8 @@ import pytest
 from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankRLS
-from ranksieve.selectors import SimulatedAnnealing, annealing
+from ranksieve.selectors import SimulatedAnnealing
+from ranksieve.selectors.wrappers import annealing
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.data import Block
-from ranksieve.datasets.collections import open_collection
+from ranksieve.datasets import open_collection
 from ranksieve.metrics import evaluate, parse_measure
 from ranksieve.progress import listen
 from ranksieve.selectors import FSBFS

@@ -370,7 +370,7 @@ def test_levels_join_what_differs_by_rounding():
 
 def test_families_of_real_features(mq2008_dir):
     """Features of LETOR that differ only in the field are not mixed by chance."""
-    from ranksieve.datasets.collections import open_collection
+    from ranksieve.datasets import open_collection
 
     data = open_collection(mq2008_dir).read_all()
     found = FSSCPR(10).fit(data)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranksieve import DataError, RankingData, make_ranking
-from ranksieve.datasets.collections import open_collection
+from ranksieve.datasets import open_collection
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankSVM
 from ranksieve.selectors import FSMSVM, FSMRank, fsmrank_path

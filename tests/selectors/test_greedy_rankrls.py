@@ -17,7 +17,7 @@ from ranksieve.engine.dask import connect
 from ranksieve.io.shards.shards import open_shards, write_shards
 from ranksieve.metrics import evaluate
 from ranksieve.selectors import GreedyRankRLS
-from ranksieve.selectors import greedy_rankrls as room
+from ranksieve.selectors.embedded import greedy_rankrls as room
 from ranksieve.solvers.rankrls.model import Model, Products, ReplayedModel, SampledModel, ridge
 from ranksieve.solvers.rankrls.residuals import LeaveQueryOut, ReplayedLeaveQueryOut
 from tests import oracles

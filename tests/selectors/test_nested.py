@@ -11,7 +11,7 @@ from lightgbm import LGBMRanker
 
 from ranksieve import RankingData, make_ranking
 from ranksieve.rankers import LambdaMART
-from ranksieve.selectors.registry import METHODS, make_selector
+from ranksieve.selectors.registry import SELECTORS, make_selector
 
 NESTED = {
     "gas-e",
@@ -39,7 +39,7 @@ NESTED = {
     "random",
     "all",
 }
-OTHERS = sorted(set(METHODS) - NESTED)
+OTHERS = sorted(set(SELECTORS) - NESTED)
 
 SMALL_TREES = LGBMRanker(n_estimators=2, num_leaves=3, n_jobs=1, verbosity=-1)
 
@@ -134,7 +134,7 @@ def sizes_that_differ(name, data, parameters, **beside):
 
 
 def test_methods_that_say_so():
-    assert {name for name in METHODS if make_selector(name).is_nested} == NESTED
+    assert {name for name in SELECTORS if make_selector(name).is_nested} == NESTED
 
 
 @pytest.mark.parametrize("name", sorted(NESTED - {"all"}))

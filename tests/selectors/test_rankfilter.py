@@ -180,7 +180,7 @@ def test_values_that_are_not_finite(kind, value, planted):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_better_than_the_features_left_out(kind, mq2008_dir):
-    from ranksieve.datasets.collections import open_collection
+    from ranksieve.datasets import open_collection
     from ranksieve.rankers import RankRLS
 
     train, _, test = open_collection(mq2008_dir).read_fold(0)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ranksieve import stats
+from ranksieve import significance as stats
 from ranksieve.data import DataError
 from ranksieve.study import comparison, results
 from ranksieve.study.comparison import MARGIN

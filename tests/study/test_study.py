@@ -21,7 +21,7 @@ from ranksieve.io.record_log import checksum
 from ranksieve.metrics import evaluate
 from ranksieve.rankers.registry import RANKERS, make_ranker
 from ranksieve.report.study import write_report
-from ranksieve.selectors.registry import METHODS, make_selector
+from ranksieve.selectors.registry import SELECTORS, make_selector
 from ranksieve.splits import query_kfold
 from ranksieve.study import Plan, Protocol, Study, StudyFold, compare_with, load_study
 from ranksieve.study.plan_files import read_plan, read_settings, write_plan
@@ -56,19 +56,19 @@ def plain_study(data, selectors, rankers, ks, grids, parameters, tune, measures,
     """Everything from the beginning, for each fold, seed, parameter and number of features."""
     chosen = {}
     for selector, ranker in product(selectors, rankers):
-        seeded = METHODS[selector].is_seeded or RANKERS[ranker].is_seeded
+        seeded = SELECTORS[selector].is_seeded or RANKERS[ranker].is_seeded
         for seed in range(seeds) if seeded else [None]:
             for number, split in enumerate(query_kfold(data.n_queries, 5, random_state=0)):
                 train, vali, test = split.apply(data)
                 best = None
                 for k in ks if selector != "all" else [data.n_features]:
-                    for point in points(grids.get(selector, METHODS[selector].grid)):
-                        own = {"random_state": seed} if METHODS[selector].is_seeded else {}
+                    for point in points(grids.get(selector, SELECTORS[selector].grid)):
+                        own = {"random_state": seed} if SELECTORS[selector].is_seeded else {}
                         if selector == "all":
                             kept = list(range(data.n_features))
                         else:
                             fitted = make_selector(selector, k, **point, **own)
-                            beside = METHODS[selector].uses_held_out_data
+                            beside = SELECTORS[selector].uses_held_out_data
                             fitted.fit(train, **({"eval_set": vali} if beside else {}))
                             kept = sorted(fitted.selected_.tolist())
                         for setting in points(grids.get(ranker, RANKERS[ranker].grid)):
@@ -139,7 +139,7 @@ def test_paths_and_trainings_are_computed_once(data):
 
 
 def test_selectors_share_statistics(data, monkeypatch):
-    from ranksieve import similarity
+    from ranksieve.sums import similarity
 
     calls = []
     plain = similarity.Similarity.sums
@@ -445,7 +445,7 @@ def one_fold(data, **plan):
 
 
 LEAK_SELECTORS = [
-    name for name in METHODS if name not in ("fs-bfs", "annealing", "greedy-rankrls-cv")
+    name for name in SELECTORS if name not in ("fs-bfs", "annealing", "greedy-rankrls-cv")
 ]
 
 
@@ -481,11 +481,11 @@ def small_grids():
     return {
         name: {
             parameter: values[:2]
-            for parameter, values in METHODS[name].grid.items()
+            for parameter, values in SELECTORS[name].grid.items()
             if parameter != "n_estimators"
         }
         for name in LEAK_SELECTORS
-        if METHODS[name].grid
+        if SELECTORS[name].grid
     }
 
 
@@ -858,10 +858,10 @@ def test_data_of_no_known_kind_is_refused():
         Study(np.ones((2, 2)))
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if not METHODS[name].draws])
+@pytest.mark.parametrize("name", [name for name in SELECTORS if not SELECTORS[name].draws])
 def test_methods_that_are_said_not_to_draw_do_not(data, name):
     train, vali, _ = query_kfold(data.n_queries, 5)[0].apply(data)
-    beside = {"eval_set": vali} if METHODS[name].uses_held_out_data else {}
+    beside = {"eval_set": vali} if SELECTORS[name].uses_held_out_data else {}
     chosen = [
         make_selector(name, 4, random_state=seed).fit(train, **beside).selected_.tolist()
         for seed in range(4)

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse, stats
 
-from ranksieve import DataError, RankingData, limit_threads, make_ranking, similarity
+from ranksieve import DataError, RankingData, limit_threads, make_ranking
 from ranksieve._kernels.similarity import count_by_bits, count_by_sorting
 from ranksieve.data import NonFiniteError
-from ranksieve.sums.similarity import METHODS, feature_similarity
+from ranksieve.sums import similarity
+from ranksieve.sums.similarity import SIMILARITIES, feature_similarity
 from tests import oracles
 
 SIGNED = ["tau_a", "tau_b", "spearman"]
@@ -58,7 +59,7 @@ def counts(count, columns):
     return np.triu(agree), np.triu(shared)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SIMILARITIES)
 @pytest.mark.parametrize("absolute", [False, True])
 def test_is_the_mean_of_what_counting_pairs_gives(everywhere, data, method, absolute):
     ours = feature_similarity(everywhere(data, shard_bytes=600), method, absolute=absolute)
@@ -67,7 +68,7 @@ def test_is_the_mean_of_what_counting_pairs_gives(everywhere, data, method, abso
 
 
 @pytest.mark.usefixtures("way")
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SIMILARITIES)
 def test_both_ways_are_right_for_any_ties(method):
     @given(rankings(), st.booleans(), st.data())
     def check(data, absolute, draw):
@@ -135,7 +136,7 @@ def test_equals_scipy_query_by_query(method, coefficient, lengths):
     np.testing.assert_allclose(feature_similarity(data, method), expected, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SIMILARITIES)
 def test_permuted_features_permute_rows_and_columns(data, method):
     order = np.random.default_rng(0).permutation(data.n_features)
     ours = feature_similarity(data.take_features(order), method)
@@ -143,7 +144,7 @@ def test_permuted_features_permute_rows_and_columns(data, method):
 
 
 @pytest.mark.usefixtures("way")
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SIMILARITIES)
 def test_order_of_documents_and_increasing_transforms_change_nothing(method):
     data, _ = make_ranking(8, docs_per_query=(1, 30), n_constant=1, tied=0.3, random_state=1)
     expected = feature_similarity(data, method)
@@ -170,7 +171,7 @@ def test_a_flipped_feature_is_as_unlike_as_it_was_alike(data, method):
     assert (absolute >= np.abs(expected) - 1e-15).all()
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SIMILARITIES)
 def test_directions_mean_the_negated_feature(data, method):
     directions = np.where(np.arange(data.n_features) % 2, -1, 1)
     negated = RankingData(dense(data) * directions, data.y, data.qid)
@@ -189,7 +190,7 @@ def test_concordance_is_its_own_absolute_value_and_zero_for_constants(data):
     np.testing.assert_array_equal(ours.any(axis=0), varies)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SIMILARITIES)
 def test_threads_do_not_change_a_bit(method):
     data, _ = make_ranking(1500, docs_per_query=(1, 40), n_noise=30, tied=0.3)
     with limit_threads(1):
@@ -211,7 +212,7 @@ def test_errors_say_what_is_wrong(data):
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SIMILARITIES)
 def test_names_the_place_of_a_value_that_is_not_finite(everywhere, method, value):
     X = np.ones((4, 2))
     X[1, 1] = value

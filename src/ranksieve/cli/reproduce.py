@@ -176,7 +176,7 @@ def _named(given: dict[str, Any], **names: str) -> dict[str, Any]:
 
 
 def _run_greedy_rankrls(data: Path, given: dict[str, Any], convention: str | None) -> Result:
-    from ranksieve.datasets.collections import open_collection
+    from ranksieve.datasets import open_collection
     from ranksieve.reproduction import reproduce_greedy_rankrls
 
     wanted = given.get("--fold", 1)

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 
 def _methods() -> Registry:
-    from ranksieve.selectors.registry import METHODS
+    from ranksieve.selectors.registry import SELECTORS
 
-    return METHODS
+    return SELECTORS
 
 
 def select(
@@ -121,10 +121,10 @@ def select(
 
 def _ranker(method: str, name: str, settings: list[str]) -> Ranker:
     from ranksieve.rankers.registry import RANKERS, make_ranker
-    from ranksieve.selectors.registry import METHODS
+    from ranksieve.selectors.registry import SELECTORS
 
-    if "ranker" not in METHODS[method].defaults:
-        able = [other for other, known in METHODS.items() if "ranker" in known.defaults]
+    if "ranker" not in SELECTORS[method].defaults:
+        able = [other for other, known in SELECTORS.items() if "ranker" in known.defaults]
         raise ValueError(
             f"method {method!r} needs no ranker: leave out --ranker; methods around a ranker are "
             f"{', '.join(able)}"
@@ -134,19 +134,19 @@ def _ranker(method: str, name: str, settings: list[str]) -> Ranker:
 
 def _changed(method: str, selector: RankSelector) -> dict[str, Any]:
     """Parameters that are not as by default; numbers of features and groups are shown anyway."""
-    from ranksieve.selectors.registry import METHODS
+    from ranksieve.selectors.registry import SELECTORS
 
     return {
         name: value
-        for name, value in METHODS[method].changed(selector).items()
+        for name, value in SELECTORS[method].changed(selector).items()
         if name != "groups" and (name != "n_features_to_select" or isinstance(value, str))
     }
 
 
 def _selector(method: str, k: str | None, settings: list[str], seed: int | None) -> RankSelector:
-    from ranksieve.selectors.registry import METHODS, make_selector
+    from ranksieve.selectors.registry import SELECTORS, make_selector
 
-    parameters = parameters_of(METHODS, method, settings, seed)
+    parameters = parameters_of(SELECTORS, method, settings, seed)
     return make_selector(method, None if k is None else _number(k), **parameters)
 
 
@@ -161,10 +161,10 @@ def _number(text: str) -> float | str:
 
 
 def _check_uses_held_out_data(name: str) -> None:
-    from ranksieve.selectors.registry import METHODS
+    from ranksieve.selectors.registry import SELECTORS
 
-    if not METHODS[name].uses_held_out_data:
-        able = [other for other, method in METHODS.items() if method.uses_held_out_data]
+    if not SELECTORS[name].uses_held_out_data:
+        able = [other for other, method in SELECTORS.items() if method.uses_held_out_data]
         raise ValueError(
             f"method {name!r} does not use held-out data: leave out --eval; "
             f"methods that use them are {', '.join(able)}"

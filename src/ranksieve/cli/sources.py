@@ -103,7 +103,7 @@ def load(paths: list[Path], **how: Any) -> RankingData:
         with open_shards(paths[0]) as shards:
             return shards.read()
     if len(paths) == 1 and os.path.isdir(paths[0]):
-        from ranksieve.datasets.collections import open_collection
+        from ranksieve.datasets import open_collection
 
         return open_collection(paths[0]).read_all(**how)
     from ranksieve.io import read_data
@@ -119,7 +119,7 @@ def are_shards(paths: list[Path]) -> bool:
 def files_of(paths: list[Path]) -> list[Path]:
     """The paths, or the files of the collection whose directory they name."""
     if len(paths) == 1 and os.path.isdir(paths[0]):
-        from ranksieve.datasets.collections import open_collection
+        from ranksieve.datasets import open_collection
 
         return list(open_collection(paths[0]).whole)
     return paths

@@ -1,4 +1,4 @@
-"""Known collections on a local disk, and planted rankings whose answer is known."""
+"""Known collections on a local disk."""
 
 from __future__ import annotations
 
@@ -12,20 +12,10 @@ import numpy as np
 from scipy import sparse
 
 from ranksieve.data import DataError, RankingData, concatenate
-from ranksieve.datasets import RankingTruth, load_demo, make_ranking
 from ranksieve.io.files import total_size
 from ranksieve.io.letor import read_letor
 from ranksieve.progress import listen, track
 from ranksieve.splits import adjacent_parts, rotate_parts
-
-__all__ = [
-    "open_collection",
-    "Collection",
-    "FoldFiles",
-    "make_ranking",
-    "load_demo",
-    "RankingTruth",
-]
 
 _SUFFIXES = (".txt", ".txt.gz", ".txt.zst")
 # Stems of file names, in lower case.

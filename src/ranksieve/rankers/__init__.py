@@ -1,6 +1,6 @@
-"""Rankers, one file per method or close family.
+"""Rankers, one file each.
 
-Classes are imported when they are first used.
+Classes are found by the methods that they declare, and imported when the first is asked for.
 """
 
 from __future__ import annotations
@@ -8,48 +8,31 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-_HOME: dict[str, str] = {
-    "LambdaMART": "lambdamart",
-    "RankRLS": "rankrls",
-    "RankRLSCV": "rankrls",
-    "AdaRank": "adarank",
-    "RankBoost": "rankboost",
-    "CoordinateAscent": "coordinate_ascent",
-    "RankNet": "gradient",
-    "ListNet": "gradient",
-    "ListMLE": "gradient",
-    "LambdaRank": "gradient",
-    "RankSVM": "ranksvm",
-    "ranksvm_path": "ranksvm",
-    "RankerAdapter": "adapter",
-    "as_ranker": "adapter",
-    "load_model": "loading",
+# What is public beside the classes of the registry.
+_OTHERS = {
+    "RANKERS": "ranksieve.rankers.registry",
+    "make_ranker": "ranksieve.rankers.registry",
+    "ranksvm_path": "ranksieve.rankers.ranksvm",
+    "RankerAdapter": "ranksieve.rankers.adapter",
+    "as_ranker": "ranksieve.rankers.adapter",
+    "load_model": "ranksieve.rankers.loading",
 }
-
-__all__: list[str] = [
-    "LambdaMART",
-    "RankRLS",
-    "RankRLSCV",
-    "RankNet",
-    "ListNet",
-    "ListMLE",
-    "LambdaRank",
-    "RankSVM",
-    "ranksvm_path",
-    "AdaRank",
-    "RankBoost",
-    "CoordinateAscent",
-    "RankerAdapter",
-    "as_ranker",
-    "load_model",
-]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'ranksieve.rankers' has no attribute {name!r}")
-    return getattr(import_module(f"ranksieve.rankers.{_HOME[name]}"), name)
+    if name == "__all__":
+        return __dir__()
+    if name in _OTHERS:
+        return getattr(import_module(_OTHERS[name]), name)
+    if not name.startswith("_"):
+        from ranksieve.rankers.registry import RANKERS
+
+        if name in RANKERS.classes:
+            return RANKERS.classes[name]
+    raise AttributeError(f"module 'ranksieve.rankers' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    from ranksieve.rankers.registry import RANKERS
+
+    return sorted([*RANKERS.classes, *_OTHERS])

@@ -22,6 +22,7 @@ from ranksieve.rankers.boosting_rounds import (
     first_of_best,
 )
 from ranksieve.rankers.linear import LinearRanker
+from ranksieve.registry import Method
 from ranksieve.sums.chunks import chunks, locating
 
 _SMALLEST = (
@@ -197,6 +198,11 @@ class AdaRank(LinearRanker):
     >>> ranker.rounds_[ranker.best_round_ - 1].measure >= ranker.rounds_[0].measure
     True
     """
+
+    methods = (
+        Method("adarank-map", "boosted features, MAP", {"measure": "map"}),
+        Method("adarank-ndcg", "boosted features, NDCG@10", {"measure": "ndcg@10"}),
+    )
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Ranker._parameter_constraints,

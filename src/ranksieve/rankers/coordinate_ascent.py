@@ -24,6 +24,7 @@ from ranksieve.rankers.boosting_rounds import (
     first_of_best,
 )
 from ranksieve.rankers.linear import LinearRanker
+from ranksieve.registry import Method
 from ranksieve.sums.chunks import chunks, locating
 from ranksieve.sums.held_out import measure_models
 
@@ -194,6 +195,8 @@ class CoordinateAscent(LinearRanker):
     >>> gains == sorted(gains)
     True
     """
+
+    methods = (Method("coordinate-ascent", "one weight at a time, by a measure (MAP)"),)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Ranker._parameter_constraints,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ranksieve.rankers.gradient_descent import GradientRanker, documented
+from ranksieve.registry import Method
 
 
 @documented
@@ -39,6 +40,8 @@ class RankNet(GradientRanker):
     ([(10, 5), (5,), (5,)], True)
     """
 
+    methods = (Method("ranknet", "logistic loss on pairs"),)
+
     _loss = "ranknet"
 
 
@@ -74,6 +77,8 @@ class ListNet(GradientRanker):
     >>> sorted(abs(ranker.coef_).argsort()[-2:].tolist()) == truth.informative.tolist()
     True
     """
+
+    methods = (Method("listnet", "cross entropy of top-one probabilities"),)
 
     _loss = "listnet"
 
@@ -114,6 +119,8 @@ class ListMLE(GradientRanker):
     True
     """
 
+    methods = (Method("listmle", "likelihood of the ideal order"),)
+
     _loss = "listmle"
 
 
@@ -153,5 +160,7 @@ class LambdaRank(GradientRanker):
     >>> sorted(abs(ranker.coef_).argsort()[-2:].tolist()) == truth.informative.tolist()
     True
     """
+
+    methods = (Method("lambdarank", "pairs weighted by what they change in NDCG"),)
 
     _loss = "lambdarank"

@@ -19,7 +19,16 @@ from ranksieve.io.shards.shards import Shards
 from ranksieve.rankers.lightgbm_dask import best_number_of_trees, train_on_workers
 from ranksieve.rankers.lightgbm_data import as_known, blocks_of, check_whole_labels, dataset_of
 from ranksieve.rankers.per_feature import LIGHTGBM, cut_to
+from ranksieve.registry import Method
 from ranksieve.threads import openmp_thread_count
+
+# Of the FS-ED paper; when to stop early is our choice.
+_FS_ED_TREES = {
+    "n_estimators": 1000,
+    "learning_rate": 0.1,
+    "num_leaves": 10,
+    "early_stopping_rounds": 50,
+}
 
 
 class LambdaMART(Ranker):
@@ -90,6 +99,12 @@ class LambdaMART(Ranker):
     >>> LambdaMART(n_estimators=20).fit(data).score(data) > 0.6
     True
     """
+
+    methods = (
+        Method(
+            "lambdamart", "boosted trees of LightGBM, as many as FS-ED's", _FS_ED_TREES, draws=False
+        ),
+    )
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Ranker._parameter_constraints,

@@ -25,6 +25,7 @@ from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure
 from ranksieve.metrics.constraints import A_CONVENTION
 from ranksieve.rankers.boosting_rounds import ROUNDING, Rounds, block_weights, first_of_best
+from ranksieve.registry import Method
 from ranksieve.saving import numbers
 from ranksieve.sums.chunks import chunks, locating
 
@@ -197,6 +198,8 @@ class RankBoost(Ranker):
     >>> sorted(ranker.feature_importances_.argsort()[-3:].tolist()) == truth.informative.tolist()
     True
     """
+
+    methods = (Method("rankboost", "boosted thresholds of features"),)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Ranker._parameter_constraints,

@@ -15,6 +15,7 @@ from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.metrics.constraints import A_CONVENTION
 from ranksieve.rankers.linear import LinearRanker
+from ranksieve.registry import Method
 from ranksieve.solvers.rankrls.ridge import RidgeRows, decompose
 from ranksieve.sums.chunks import locating
 from ranksieve.sums.held_out import measure_models
@@ -80,6 +81,14 @@ class RankRLS(LinearRanker):
     True
     """
 
+    methods = (
+        Method(
+            "rankrls",
+            "pairwise least squares, in closed form",
+            grid={"lam": tuple(2.0**power for power in range(-10, 11))},
+        ),
+    )
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LinearRanker._parameter_constraints,
         "lam": [Interval(Real, 0, None, closed="neither")],
@@ -134,6 +143,8 @@ class RankRLSCV(LinearRanker):
     >>> RankRLSCV(lams=[0.1, 1, 10, 1e6]).fit(data).lam_ < 1e6
     True
     """
+
+    methods = (Method("rankrls-cv", "the same, lambda by validation or leaving queries out"),)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LinearRanker._parameter_constraints,

@@ -13,10 +13,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ranksieve.data import DataError
 from ranksieve.engine import Source, engine_of
 from ranksieve.rankers.linear import LinearRanker
+from ranksieve.registry import Method
 from ranksieve.solvers.ranksvm.losses import Hinge, SquaredHinge
 from ranksieve.solvers.ranksvm.minimizers import CuttingPlanes, Newton, Solution, Solver
 from ranksieve.sums.chunks import locating
 from ranksieve.sums.labels import check_labels_differ
+
+# Of LETOR's runs of svm_rank.
+_STRUCT_C = (*(digit * 10.0**power for power in range(-5, 1) for digit in (1, 2, 5)), 10.0)
 
 Loss = Literal["squared_hinge", "hinge"]
 Scale = Literal["pairs", "queries", "sum"]
@@ -105,6 +109,20 @@ class RankSVM(LinearRanker):
     >>> round(ranker.score(data), 2)
     0.53
     """
+
+    methods = (
+        Method(
+            "ranksvm",
+            "squared hinge on pairs, C by the number of pairs",
+            grid={"C": tuple(10.0**power for power in range(-2, 3))},
+        ),
+        Method(
+            "ranksvm-struct",
+            "hinge on pairs, C by the number of queries, as svm_rank",
+            {"loss": "hinge", "scale": "queries"},
+            {"C": _STRUCT_C},
+        ),
+    )
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LinearRanker._parameter_constraints,

@@ -41,7 +41,7 @@ from ranksieve.report.sheets import (
 )
 from ranksieve.selectors import FSED, GreedyRankRLS, GreedyRankRLSCV
 from ranksieve.selectors._search.filter import ImportanceFilter, SimilarityFilter
-from ranksieve.selectors.registry import METHODS
+from ranksieve.selectors.registry import SELECTORS
 from ranksieve.study import Study, StudyResult, enough_features
 from ranksieve.study.cells import made_selector
 from ranksieve.study.comparison import MARGIN
@@ -107,8 +107,8 @@ def write_data_figures(study: Study, directory: Path) -> None:
     path = GreedyRankRLSCV(measure=study.plan.tune, convention=convention)
 
     def fitted(selector: str) -> Any:
-        made = made_selector(selector, 1, study.plan.settings(selector, METHODS))
-        beside = {"eval_set": fold.vali} if METHODS[selector].uses_held_out_data else {}
+        made = made_selector(selector, 1, study.plan.settings(selector, SELECTORS))
+        beside = {"eval_set": fold.vali} if SELECTORS[selector].uses_held_out_data else {}
         return made.fit(train, **beside)
 
     def importance(selector: str) -> Axes:
@@ -131,7 +131,7 @@ def write_data_figures(study: Study, directory: Path) -> None:
 def _seen_by(selectors: Sequence[str]) -> dict[str, str]:
     """Stems of figures of the data, with the first of the selectors that looks at such a thing."""
     found = {
-        figure: next((s for s in selectors if issubclass(METHODS[s].kind, kinds)), None)
+        figure: next((s for s in selectors if issubclass(SELECTORS[s].kind, kinds)), None)
         for figure, kinds in DATA_FIGURES.items()
     }
     return {figure: selector for figure, selector in found.items() if selector is not None}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ranksieve.data import RankingData
-from ranksieve.datasets.collections import Collection, open_collection
+from ranksieve.datasets import Collection, open_collection
 from ranksieve.metrics import get_convention
 from ranksieve.study import Protocol, StudyFold
 

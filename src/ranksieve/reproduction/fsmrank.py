@@ -10,7 +10,7 @@ from ranksieve.progress import listen, track
 from ranksieve.reproduction.collections import AtHand
 from ranksieve.reproduction.numbers import measured
 from ranksieve.selectors.embedded.fsmrank import fsmrank_path
-from ranksieve.selectors.registry import METHODS
+from ranksieve.selectors.registry import SELECTORS
 from ranksieve.solvers.linear import linear_scores
 from ranksieve.study import StudyFold
 
@@ -36,7 +36,7 @@ def run_fsmrank(
 
 def best_weights(fold: StudyFold, convention: str) -> np.ndarray:
     """Weights of the penalties with the largest MAP on validation queries, first of equals."""
-    grid = METHODS["fsmrank"].grid
+    grid = SELECTORS["fsmrank"].grid
     fits = [fit.coef for fit in fsmrank_path(fold.train, grid["lambda1"], grid["lambda2"])]
     reached = [
         measured(fold.vali, linear_scores(fold.vali.X, coef), ["MAP"], convention)["MAP"]

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from ranksieve.base import RankSelector
 from ranksieve.engine import Source
 from ranksieve.metrics import Convention, Measure
+from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import ImportanceFilter
 from ranksieve.selectors._search.greedy import choose_in_turn
 
@@ -47,6 +48,8 @@ class TopImportance(ImportanceFilter):
     >>> sorted(selector.selected_.tolist()) == truth.informative.tolist()
     True
     """
+
+    methods = (Method("top", "the best single features"),)
 
     def __init__(
         self,
@@ -95,6 +98,8 @@ class RandomSelector(RankSelector):
     True
     """
 
+    methods = (Method("random", "a seeded random order: the one to beat"),)
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **RankSelector._parameter_constraints,
         "random_state": ["random_state"],
@@ -139,6 +144,8 @@ class AllFeatures(RankSelector):
     >>> AllFeatures().fit(data).selected_.tolist()
     [0, 1, 2]
     """
+
+    methods = (Method("all", "all features, in the order of the data"),)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {"verbose": ["boolean"]}
 

@@ -16,7 +16,7 @@ from ranksieve.engine.memo import sharing
 from ranksieve.metrics import evaluate
 from ranksieve.rankers.registry import make_ranker
 from ranksieve.registry import described
-from ranksieve.selectors.registry import METHODS, make_selector
+from ranksieve.selectors.registry import SELECTORS, make_selector
 from ranksieve.study.protocols import StudyFold
 from ranksieve.study.records import Record
 from ranksieve.text import counted
@@ -69,7 +69,7 @@ class SelectionCell:
         """Features in the order of choice, and the seconds that a selection alone would take."""
         seed = {} if self.seed is None else {"random_state": self.seed}
         selector = made_selector(self.selector, self.k, self.settings | self.parameters | seed)
-        beside = {"eval_set": fold.vali} if METHODS[self.selector].uses_held_out_data else {}
+        beside = {"eval_set": fold.vali} if SELECTORS[self.selector].uses_held_out_data else {}
         with (
             _named(f"{fold.name}, {described(self.selector, self.parameters)}"),
             sharing(fold.memo) as borrowed,

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from ranksieve.io.record_log import key_of
 from ranksieve.rankers.registry import RANKERS
-from ranksieve.selectors.registry import METHODS
+from ranksieve.selectors.registry import SELECTORS
 from ranksieve.study.cells import Cell, SelectionCell, TrainingCell, made_selector
 from ranksieve.study.plan import Candidate, Plan
 from ranksieve.study.records import Record
@@ -39,7 +39,7 @@ class Layout:
 
     def sizes_of(self, selector: str) -> list[int]:
         """Numbers of features of a selector, ascending; only all for one that takes no number."""
-        takes_number = "n_features_to_select" in METHODS[selector].defaults
+        takes_number = "n_features_to_select" in SELECTORS[selector].defaults
         return self._sizes if takes_number else [self.n_features]
 
     def selections(self) -> list[SelectionCell]:
@@ -67,7 +67,7 @@ class Layout:
 
     def candidates_of(self, selector: str, seed: int | None) -> Iterator[Candidate]:
         """The selector with all parameters of its grid, for one seed."""
-        own = seed if METHODS[selector].is_seeded else None
+        own = seed if SELECTORS[selector].is_seeded else None
         return (c for c in self.plan.candidates(selector) if c.seed == own)
 
     def features(
@@ -98,7 +98,7 @@ class Layout:
         known = key_of({"candidate": candidate, "k": k})
         if known not in self._selections:
             name, parameters, seed = candidate
-            settings = self.plan.settings(name, METHODS)
+            settings = self.plan.settings(name, SELECTORS)
             if made_selector(name, k, settings | parameters).is_nested:
                 k = max(size for size in self._sizes if size < self.n_features)
             self._selections[known] = SelectionCell(name, settings, parameters, seed, k)

@@ -13,7 +13,7 @@ from ranksieve.metrics import get_convention, parse_measure
 from ranksieve.preprocessing import SCALES
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.registry import Method, Registry
-from ranksieve.selectors.registry import METHODS
+from ranksieve.selectors.registry import SELECTORS
 from ranksieve.study.results import BASE, RANDOM
 from ranksieve.study.settings import checked_settings
 from ranksieve.text import counted
@@ -106,7 +106,7 @@ class Plan:
         object.__setattr__(self, name, value)
 
     def _check_methods(self) -> None:
-        for names, registry in ((self.selectors, METHODS), (self.rankers, RANKERS)):
+        for names, registry in ((self.selectors, SELECTORS), (self.rankers, RANKERS)):
             for name in names:
                 own, grid = self.parameters.get(name, {}), self.grids.get(name, {})
                 registry.check_parameters(name, own)
@@ -130,15 +130,15 @@ class Plan:
 
     def seeds_of(self, selector: str, ranker: str) -> list[int | None]:
         """Seeds of a selector with a ranker: several if one of them draws random numbers."""
-        if METHODS[selector].is_seeded or RANKERS[ranker].is_seeded:
+        if SELECTORS[selector].is_seeded or RANKERS[ranker].is_seeded:
             return list(range(self.seed, self.seed + self.seeds))
         return [None]
 
     def candidates(self, selector: str) -> Iterator[Candidate]:
         """The selector with all parameters of its grid, for all of its seeds."""
         seeds = range(self.seed, self.seed + self.seeds)
-        for seed in seeds if METHODS[selector].is_seeded else [None]:
-            for point in self.grid(selector, METHODS):
+        for seed in seeds if SELECTORS[selector].is_seeded else [None]:
+            for point in self.grid(selector, SELECTORS):
                 yield Candidate(selector, point, seed)
 
     def settings(self, name: str, registry: Registry) -> Parameters:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import DataError, RankingData
-from ranksieve.datasets.collections import Collection
+from ranksieve.datasets import Collection
 from ranksieve.engine.memo import Memo
 from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.splits import Split, query_kfold, query_parts, six_trials

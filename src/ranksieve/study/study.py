@@ -12,8 +12,7 @@ from typing import Any
 
 from ranksieve._version import __version__
 from ranksieve.data import DataError, RankingData
-from ranksieve.datasets import load_demo
-from ranksieve.datasets.collections import Collection, open_collection
+from ranksieve.datasets import Collection, load_demo, open_collection
 from ranksieve.io import read_data
 from ranksieve.io.files import make_directory
 from ranksieve.io.shards.shards import Shards, open_shards

@@ -21,7 +21,7 @@ from ranksieve.engine import Source, engine_of
 from ranksieve.engine.memo import shared
 from ranksieve.sums.chunks import Chunk, chunks, locating
 
-METHODS = {
+SIMILARITIES = {
     "concordance": CONCORDANCE,
     "tau_a": TAU_A,
     "tau_b": TAU_B,
@@ -46,7 +46,7 @@ class Similarity:
     ----------
     block : Block
     method : str
-        A key of ``METHODS``.
+        A key of ``SIMILARITIES``.
     directions : float array of shape (features,)
         1, or -1 for a feature whose small values are good.
     absolute : bool
@@ -59,7 +59,7 @@ class Similarity:
         self, block: Block, method: str, directions: np.ndarray, absolute: bool = False
     ) -> None:
         self.block = block
-        self.method = METHODS[method]
+        self.method = SIMILARITIES[method]
         self.directions = directions
         self.absolute = absolute
 
@@ -161,8 +161,8 @@ def feature_similarity(
     >>> feature_similarity(data, "tau_b").round(3).tolist()
     [[1.0, 0.333, 0.816], [0.333, 1.0, 0.816], [0.816, 0.816, 1.0]]
     """
-    if method not in METHODS:
-        raise ValueError(f"unknown method {method!r}; known are {', '.join(METHODS)}")
+    if method not in SIMILARITIES:
+        raise ValueError(f"unknown method {method!r}; known are {', '.join(SIMILARITIES)}")
     signs = _as_directions(directions, source.n_features)
     absolute = bool(absolute) and method != "concordance"  # which is never negative
     return _mean_similarity(source, method, signs, absolute)

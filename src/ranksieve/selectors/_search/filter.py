@@ -15,7 +15,7 @@ from ranksieve.metrics import Convention, Measure
 from ranksieve.metrics.constraints import A_CONVENTION
 from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors._search.quality import Quality, feature_quality
-from ranksieve.sums.similarity import METHODS, feature_similarity
+from ranksieve.sums.similarity import SIMILARITIES, feature_similarity
 
 
 class ImportanceFilter(RankSelector):
@@ -66,7 +66,7 @@ class SimilarityFilter(ImportanceFilter):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **ImportanceFilter._parameter_constraints,
-        "similarity": [StrOptions(set(METHODS)), callable],
+        "similarity": [StrOptions(set(SIMILARITIES)), callable],
         "absolute": ["boolean"],
         "align_directions": ["boolean"],
     }

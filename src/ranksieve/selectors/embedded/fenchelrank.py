@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ranksieve.engine import Source
+from ranksieve.registry import Method
 from ranksieve.selectors._search.linear import EmbeddedSelector
 from ranksieve.solvers.ranksvm.mean_loss import MeanLoss, mean_loss
 
@@ -95,6 +96,14 @@ class FenchelRank(EmbeddedSelector):
     >>> sorted(selector.selected_.tolist()) == truth.informative.tolist()
     True
     """
+
+    methods = (
+        Method(
+            "fenchelrank",
+            "RankSVM with weights in an L1 ball",
+            grid={"radius": (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)},
+        ),
+    )
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **EmbeddedSelector._parameter_constraints,

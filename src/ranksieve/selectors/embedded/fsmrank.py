@@ -13,13 +13,19 @@ from ranksieve.data import DataError
 from ranksieve.engine import Source
 from ranksieve.metrics import Convention, Measure
 from ranksieve.metrics.constraints import A_CONVENTION
+from ranksieve.registry import Method
 from ranksieve.selectors._search.linear import EmbeddedSelector
 from ranksieve.selectors._search.quality import feature_quality
 from ranksieve.solvers.ranksvm.mean_loss import mean_loss
 from ranksieve.solvers.ranksvm.penalties import Weighted
 from ranksieve.solvers.ranksvm.sparse_newton import SparseNewton
 from ranksieve.sums.labels import check_labels_differ
-from ranksieve.sums.similarity import METHODS, feature_similarity
+from ranksieve.sums.similarity import SIMILARITIES, feature_similarity
+
+_GRID = {
+    "lambda1": (1.0, 0.1, 0.01, 0.001, 0.0001),
+    "lambda2": (0.1, 0.01, 0.001, 0.0001, 0.00001),
+}
 
 _LEAST = 1e-12  # importance: a feature without any is not to divide by 0
 _ROUNDING = 1e-12  # of the largest eigenvalue, below which a negative one is none
@@ -120,13 +126,17 @@ class FSMRank(EmbeddedSelector):
     True
     """
 
+    methods = (
+        Method("fsmrank", "pairwise hinge, similarity, importance: one convex problem", grid=_GRID),
+    )
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **EmbeddedSelector._parameter_constraints,
         "lambda1": [Interval(Real, 0, None, closed="left")],
         "lambda2": [Interval(Real, 0, None, closed="left")],
         "importance": [str, Measure],
         "cost": [StrOptions({"inverse", "complement"})],
-        "similarity": [StrOptions(set(METHODS)), callable],
+        "similarity": [StrOptions(set(SIMILARITIES)), callable],
         "convention": A_CONVENTION,
         "ties": [StrOptions({"average", "stable"})],
     }
@@ -325,6 +335,11 @@ class FSMSVM(FSMRank):
     >>> bool(abs(selector.coef_[selector.support_] - ranker.coef_).max() < 1e-2)
     True
     """
+
+    methods = (
+        # C changes its weights, but not what it selects
+        Method("fsmsvm", "RankSVM on the features with large weights in FSMRank", grid=_GRID),
+    )
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **FSMRank._parameter_constraints,

@@ -17,6 +17,7 @@ from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.engine.memory import fits_in_memory
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.metrics.constraints import A_CONVENTION
+from ranksieve.registry import Method
 from ranksieve.selectors._search.backfitting import backfit
 from ranksieve.selectors._search.choices import FEATURES, check_choices, feature_indices
 from ranksieve.selectors._search.fits import Fit, best_fit, check_two_queries
@@ -133,6 +134,15 @@ class GreedyRankRLS(Predictor, RankSelector):
     >>> selector.at(2).selected_.tolist() == selector.selected_[:2].tolist()
     True
     """
+
+    methods = (
+        Method(
+            "greedy-rankrls",
+            "exact leave-query-out error of pairwise least squares",
+            grid={"lam": tuple(2.0**power for power in range(-10, 11))},
+            draws=False,
+        ),
+    )
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **RankSelector._parameter_constraints,

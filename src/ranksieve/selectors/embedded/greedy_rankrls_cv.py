@@ -15,6 +15,7 @@ from ranksieve.data import DataError
 from ranksieve.engine import Source, engine_of
 from ranksieve.metrics import Convention, Measure, parse_measure
 from ranksieve.rankers.rankrls import as_lams
+from ranksieve.registry import Method
 from ranksieve.selectors._search.fits import Fit
 from ranksieve.selectors._search.fronts import RULES, FrontPoint, best_lam, pareto_front, settle
 from ranksieve.selectors._search.greedy import Step
@@ -122,6 +123,14 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
     >>> selector.at(2).selected_.size
     2
     """
+
+    methods = (
+        Method(
+            "greedy-rankrls-cv",
+            "the same, lambda and number of features by validation",
+            draws=False,
+        ),
+    )
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **{

@@ -10,10 +10,13 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ranksieve.engine import Source
+from ranksieve.registry import Method
 from ranksieve.selectors._search.linear import EmbeddedSelector
 from ranksieve.solvers.ranksvm.mean_loss import mean_loss
 from ranksieve.solvers.ranksvm.penalties import MCP, Log, Penalty, Weighted
 from ranksieve.solvers.ranksvm.sparse_newton import Minimum, SparseNewton
+
+_GRID = {"lam": (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)}
 
 
 class SparseFit(NamedTuple):
@@ -144,6 +147,22 @@ class SparseRankSVM(EmbeddedSelector):
     >>> selector.predict(data).shape == data.y.shape
     True
     """
+
+    methods = (
+        Method("ranksvm-l1", "RankSVM whose absolute weights cost", {"penalty": "l1"}, _GRID),
+        Method(
+            "ranksvm-mcp",
+            "the same, large weights at no extra cost (MCP)",
+            {"penalty": "mcp"},
+            _GRID | {"gamma": (1.5, 3.0, 10.0)},
+        ),
+        Method(
+            "ranksvm-log",
+            "the same, weights at logarithmic cost",
+            {"penalty": "log"},
+            _GRID | {"epsilon": (0.1, 1.0, 10.0)},
+        ),
+    )
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **EmbeddedSelector._parameter_constraints,

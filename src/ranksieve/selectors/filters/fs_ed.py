@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ranksieve._kernels.densities import pairwise_divergence
 from ranksieve.engine import Source
 from ranksieve.metrics import Convention, Measure
+from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import ImportanceFilter
 from ranksieve.selectors._search.greedy import choose_in_turn
 from ranksieve.selectors._search.parts import HeldOutSelector, hold_out
@@ -107,6 +108,10 @@ class FSED(ImportanceFilter, HeldOutSelector):
     >>> sorted(selector.selected_.tolist()) == truth.informative.tolist()
     True
     """
+
+    methods = (
+        Method("fs-ed", "NDCG@10 plus divergence between the grades' densities", draws=False),
+    )
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **ImportanceFilter._parameter_constraints,

@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ranksieve.data import DataError
 from ranksieve.metrics import Convention, Measure
+from ranksieve.registry import Method
 from ranksieve.selectors._search.clustering import (
     ClusterFilter,
     Clustering,
@@ -146,6 +147,8 @@ class FSSCPR(ClusterFilter):
     >>> sorted(families.tolist())
     [0, 1, 2]
     """
+
+    methods = (Method("fs-scpr", "spectral clusters, their best by biased PageRank"),)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **ClusterFilter._parameter_constraints,

@@ -12,9 +12,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ranksieve.data import DataError
 from ranksieve.metrics import Convention, Measure
+from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import SimilarityFilter
 from ranksieve.selectors._search.greedy import Step, choose_in_turn
 from ranksieve.selectors._search.quality import Quality
+
+_GRID = {"c": (0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1)}
 
 _MOST_FEATURES_EXACT = 60
 
@@ -98,6 +101,15 @@ class GAS(SimilarityFilter):
     >>> sorted(families.tolist())
     [0, 1, 2]
     """
+
+    methods = (
+        Method(
+            "gas-e", "importance by a measure (MAP), less similarity", {"importance": "map"}, _GRID
+        ),
+        Method(
+            "gas-l", "importance by pairwise loss, less similarity", {"importance": "loss"}, _GRID
+        ),
+    )
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **SimilarityFilter._parameter_constraints,

@@ -11,6 +11,7 @@ from scipy.spatial.distance import squareform
 from sklearn.utils._param_validation import StrOptions
 
 from ranksieve.metrics import Convention, Measure
+from ranksieve.registry import Method
 from ranksieve.selectors._search.clustering import (
     ClusterFilter,
     Clustering,
@@ -104,6 +105,8 @@ class HCAS(_Agglomerative):
     [0, 1, 2]
     """
 
+    methods = (Method("hcas", "Ward's clusters, the most important feature of each"),)
+
     def __init__(
         self,
         n_features_to_select: float = 10,
@@ -186,6 +189,8 @@ class Hierarchical(_Agglomerative):
     >>> sorted(families.tolist())
     [0, 1, 2]
     """
+
+    methods = (Method("hierarchical", "hierarchical clusters, a delegate of each"),)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **_Agglomerative._parameter_constraints,

@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ranksieve.base import RankSelector
 from ranksieve.engine import Source, Workers
 from ranksieve.engine.memo import shared
+from ranksieve.registry import Method
 from ranksieve.selectors._search.greedy import choose_in_turn
 from ranksieve.sums.chunks import locating
 from ranksieve.sums.grades import Totals, grades_of, order_statistics, start_classes, totals
@@ -113,6 +114,8 @@ class InformationGain(_Dependence):
     True
     """
 
+    methods = (Method("ig", "information gain about the label"),)
+
     def _score(self, tables: np.ndarray) -> np.ndarray:
         shares = tables / tables.sum(axis=(1, 2), keepdims=True)
         within = _entropy(shares, axis=(1, 2)) - _entropy(shares.sum(axis=2), axis=1)
@@ -147,6 +150,8 @@ class ChiSquare(_Dependence):
     >>> sorted(selector.selected_.tolist()) == truth.informative.tolist()
     True
     """
+
+    methods = (Method("chi", "chi-square statistic with the label"),)
 
     def _score(self, tables: np.ndarray) -> np.ndarray:
         total = tables.sum(axis=(1, 2), keepdims=True)

@@ -9,9 +9,12 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ranksieve.metrics import Convention, Measure
+from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import SimilarityFilter
 from ranksieve.selectors._search.greedy import Step, choose_in_turn
 from ranksieve.selectors._search.quality import Quality
+
+_GRID = {"trade_off": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)}
 
 _PARAMETERS = """
     Parameters
@@ -93,6 +96,8 @@ class MMR(_Diverse):
     in learning to rank. ECIR 2014.
     """
 
+    methods = (Method("mmr", "maximal marginal relevance", grid=_GRID),)
+
     _is_nested = True
 
     def _weigh(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
@@ -125,6 +130,8 @@ class MRMR(_Diverse):
     relevance for learning to rank. AI & Robotics 2015.
     """
 
+    methods = (Method("mrmr", "minimal redundancy, maximal relevance", grid=_GRID),)
+
     _is_nested = True
 
     def _weigh(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
@@ -156,6 +163,8 @@ class MPT(_Diverse):
     K. D. Naini, I. S. Altingovde. Exploiting result diversification methods for feature selection
     in learning to rank. ECIR 2014.
     """
+
+    methods = (Method("mpt", "modern portfolio theory: importance less risk", grid=_GRID),)
 
     _is_nested = True
 
@@ -190,6 +199,8 @@ class MSD(_Diverse):
     K. D. Naini, I. S. Altingovde. Exploiting result diversification methods for feature selection
     in learning to rank. ECIR 2014.
     """
+
+    methods = (Method("msd", "maximum sum dispersion: pairs unlike each other", grid=_GRID),)
 
     def _weigh(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
         r = quality.values

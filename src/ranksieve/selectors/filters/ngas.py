@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ranksieve.metrics import Convention, Measure
+from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import SimilarityFilter
 from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors._search.quality import Quality
@@ -51,6 +52,8 @@ class NGAS(SimilarityFilter):
     A. Gigli, C. Lucchese, F. M. Nardini, R. Perego. Fast feature selection for learning to rank.
     ICTIR 2016.
     """
+
+    methods = (Method("ngas", "naive greedy walk from feature to feature, by contrast"),)
 
     def __init__(
         self,
@@ -122,6 +125,8 @@ class XGAS(NGAS):
     A. Gigli, C. Lucchese, F. M. Nardini, R. Perego. Fast feature selection for learning to rank.
     ICTIR 2016.
     """
+
+    methods = (Method("xgas", "extended greedy walk: the best of those least alike"),)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **NGAS._parameter_constraints,

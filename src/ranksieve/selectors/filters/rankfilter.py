@@ -16,6 +16,7 @@ from ranksieve._kernels.scaling import scale_dense
 from ranksieve.base import RankSelector
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, engine_of
+from ranksieve.registry import Method
 from ranksieve.selectors._search.greedy import choose_in_turn
 from ranksieve.sums.chunks import chunks, locating
 
@@ -187,6 +188,8 @@ class RankFilter(_Relief):
     True
     """
 
+    methods = (Method("rankfilter", "Relief within queries, by relevance levels"),)
+
     _by_ordering = False
 
     def _score(self, weights: np.ndarray) -> np.ndarray:
@@ -240,6 +243,8 @@ class RankWrapper(_Relief):
     >>> sorted(selector.selected_.tolist()) == truth.informative.tolist()
     True
     """
+
+    methods = (Method("rankwrapper", "Relief within queries, by relative orderings"),)
 
     _by_ordering = True
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ranksieve.base import RankSelector
 from ranksieve.engine import Source
 from ranksieve.rankers import LambdaMART
+from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import SimilarityFilter
 from ranksieve.selectors._search.greedy import Step, choose_in_turn
 from ranksieve.selectors._search.quality import Quality
@@ -21,6 +22,8 @@ from ranksieve.selectors.filters.gas import GAS
 from ranksieve.sums.chunks import locating
 from ranksieve.sums.grades import start_classes, totals
 from ranksieve.threads import limit_threads
+
+TREE_GRID: dict[str, Any] = {"n_estimators": (50, 200), "num_leaves": (5, 10, 31)}
 
 _FEW_ROWS = 20_000  # below this, LightGBM's threads wait for each other longer than they work
 
@@ -147,6 +150,10 @@ class BoostedTrees(TreeSelector):
     True
     """
 
+    methods = (
+        Method("bt-influence", "largest influence in boosted trees", grid=TREE_GRID, draws=False),
+    )
+
     def __init__(
         self,
         n_features_to_select: float = 10,
@@ -234,6 +241,15 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
     >>> sorted(truth.families[selector.selected_].tolist())
     [0, 1, 2]
     """
+
+    methods = (
+        Method(
+            "bt-discounted",
+            "the same, less similarity",
+            grid=TREE_GRID | {"c": (0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1)},
+            draws=False,
+        ),
+    )
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **TreeSelector._parameter_constraints,

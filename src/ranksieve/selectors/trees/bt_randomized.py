@@ -19,8 +19,9 @@ from ranksieve.metrics.constraints import A_CONVENTION
 from ranksieve.progress import track
 from ranksieve.rankers.boosting_rounds import Measured, first_of_best
 from ranksieve.rankers.lightgbm_data import as_known
+from ranksieve.registry import Method
 from ranksieve.selectors._search.parts import HeldOutSelector, hold_out, take_queries
-from ranksieve.selectors.trees.bt_influence import TreeSelector, shares, varying_features
+from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector, shares, varying_features
 from ranksieve.sums.chunks import locating
 from ranksieve.sums.densities import Part
 
@@ -144,6 +145,14 @@ class RandomizedBoostedTrees(TreeSelector, HeldOutSelector):
     >>> sorted(selector.selected_.tolist()) == truth.informative.tolist()
     True
     """
+
+    methods = (
+        Method(
+            "bt-randomized",
+            "random subsets, thinned out by influence",
+            grid=TREE_GRID | {"subset_size": (0.3, 0.5, 0.8)},
+        ),
+    )
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **TreeSelector._parameter_constraints,

@@ -20,6 +20,7 @@ from ranksieve.metrics import Convention, Measure, parse_measure
 from ranksieve.metrics.constraints import A_CONVENTION
 from ranksieve.progress import track
 from ranksieve.rankers.boosting_rounds import ROUNDING
+from ranksieve.registry import Method
 from ranksieve.selectors._search.parts import HeldOutSelector, hold_out, take_queries
 from ranksieve.solvers.rankrls.model import Products, ridge
 from ranksieve.solvers.rankrls.ridge import RidgeRows
@@ -210,6 +211,14 @@ class SimulatedAnnealing(HeldOutSelector):
     >>> sorted(selector.selected_.tolist()) == truth.informative.tolist()
     True
     """
+
+    methods = (
+        Method(
+            "annealing",
+            "annealing over subsets, by held-out RankRLS",
+            grid={"lam": (0.01, 0.1, 1.0, 10.0, 100.0)},
+        ),
+    )
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **RankSelector._parameter_constraints,

@@ -15,6 +15,7 @@ from ranksieve.base import Ranker
 from ranksieve.data import RankingData
 from ranksieve.metrics import Convention, Measure
 from ranksieve.progress import track
+from ranksieve.registry import Method
 from ranksieve.selectors._search.choices import check_choices
 from ranksieve.selectors._search.fits import Fit, best_fit, standard_error
 from ranksieve.selectors._search.greedy import Step
@@ -114,6 +115,8 @@ class EliminationSelector(WrapperSelector):
     >>> sorted(selector.selected_.tolist()) == truth.informative.tolist()
     True
     """
+
+    methods = (Method("elimination", "train a ranker, take out what it makes least of, again"),)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **WrapperSelector._parameter_constraints,

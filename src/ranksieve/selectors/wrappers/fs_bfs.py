@@ -19,6 +19,7 @@ from ranksieve.fitted import SCALE_FIRST, checked_rows
 from ranksieve.metrics import Convention, Measure, parse_measure
 from ranksieve.metrics.constraints import A_CONVENTION
 from ranksieve.progress import track
+from ranksieve.registry import Method
 from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors.wrappers.fs_bfs_ascent import Ascent, Node
 from ranksieve.selectors.wrappers.fs_bfs_search import BestFirstSearch, Promise
@@ -147,6 +148,14 @@ class FSBFS(RankSelector):
     >>> new.shape[1]
     2
     """
+
+    methods = (
+        Method(
+            "fs-bfs",
+            "best-first search for subsets, each one new feature",
+            grid={"tol": (0.0003, 0.001, 0.003)},
+        ),
+    )
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **RankSelector._parameter_constraints,

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ranksieve.base import Ranker
 from ranksieve.data import RankingData
 from ranksieve.metrics import Convention, Measure
+from ranksieve.registry import Method
 from ranksieve.selectors._search.choices import check_choices
 from ranksieve.selectors._search.fits import Fit, best_fit
 from ranksieve.selectors._search.greedy import Step
@@ -110,6 +111,10 @@ class SequentialSelector(WrapperSelector):
     >>> sorted(selector.selected_.tolist()) == truth.informative.tolist()
     True
     """
+
+    methods = (
+        Method("sequential", "what helps a ranker most, or is missed least, in turn", draws=False),
+    )
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **WrapperSelector._parameter_constraints,
