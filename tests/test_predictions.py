@@ -15,27 +15,15 @@ from ranksieve.rankers.registry import RANKERS, make_ranker
 from ranksieve.selectors.registry import SELECTORS, make_selector
 from ranksieve.solvers.linear import linear_scores
 from ranksieve.sums.held_out import measure_models
+from tests.every_method import make_quick
 
-FEW = {  # enough to be fitted, quickly
-    "lambdamart": {"n_estimators": 3, "early_stopping_rounds": 3},
-    "rankboost": {"n_rounds": 3},
-    "coordinate-ascent": {"n_restarts": 1, "max_passes": 2},
-    "lambdarank": {"epochs": 3},
-    "sequential": {"cv": 2},
-}
 NAMES = [f"f{number}" for number in range(8)]
 
 
 def predictors():
-    for name in RANKERS:
-        yield pytest.param(lambda name=name: make_ranker(name, **FEW.get(name, {})), id=name)
-    for name, method in SELECTORS.items():
-        if issubclass(method.kind, Predictor):
-            yield pytest.param(lambda name=name: selector(name), id=name)
-
-
-def selector(name):
-    return make_selector(name, 3, **FEW.get(name, {}))
+    selecting = [name for name in SELECTORS if issubclass(SELECTORS[name].kind, Predictor)]
+    for name in [*RANKERS, *selecting]:
+        yield pytest.param(lambda name=name: make_quick(name, 3), id=name)
 
 
 @pytest.fixture(scope="module")

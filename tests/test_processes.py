@@ -7,26 +7,17 @@ import pytest
 from joblib import Parallel, delayed
 
 from ranksieve import make_ranking
-from ranksieve.rankers.registry import RANKERS, make_ranker
-from ranksieve.selectors.registry import SELECTORS, make_selector
+from ranksieve.rankers.registry import RANKERS
+from ranksieve.selectors.registry import SELECTORS
+from tests.every_method import make_quick
 
-FEW = {
-    "lambdamart": {"n_estimators": 5},
-    "lambdarank": {"epochs": 5},
-    "coordinate-ascent": {"n_restarts": 1},
-    "rankboost": {"n_rounds": 10},
-    "annealing": {"n_steps": 20},
-    "sequential": {"cv": 2},
-}
 SOME = ["rankrls", "ranksvm", "gas-e", "greedy-rankrls", "elimination"]
 
 
 def found(name):
     data, _ = make_ranking(30, n_informative=2, n_redundant=0, n_noise=2)
-    if name in RANKERS:
-        return make_ranker(name, **FEW.get(name, {})).fit(data).predict(data)
-    k = 2 if "n_features_to_select" in SELECTORS[name].defaults else None
-    return make_selector(name, k, **FEW.get(name, {})).fit(data).selected_
+    made = make_quick(name).fit(data)
+    return made.predict(data) if name in RANKERS else made.selected_
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

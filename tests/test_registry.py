@@ -10,7 +10,6 @@ from ranksieve import RankingData, load_demo, make_ranking, rankers, selectors
 from ranksieve.base import Ranker, RankSelector
 from ranksieve.metrics import NDCG, get_convention
 from ranksieve.rankers.registry import RANKERS, make_ranker
-from ranksieve.registry import Method
 from ranksieve.selectors import GAS, RandomSelector
 from ranksieve.selectors.record import record_selection
 from ranksieve.selectors.registry import SELECTORS, make_selector
@@ -76,7 +75,7 @@ class TestEveryRanker:
 
 def test_every_ranker_has_a_name():
     named = {method.kind for method in RANKERS.values()}
-    public = {getattr(rankers, name) for name in rankers.__all__}
+    public = [getattr(rankers, name) for name in rankers.__all__]
     public = {kind for kind in public if isinstance(kind, type) and issubclass(kind, Ranker)}
     assert named == public - {rankers.RankerAdapter}  # which needs an object of the user
 
@@ -115,28 +114,20 @@ def test_published_grids():
 
 
 def test_unknown_names_list_the_known_ones():
-    with pytest.raises(ValueError, match="unknown method 'gas'; known are gas-e, gas-l, ig"):
+    with pytest.raises(ValueError, match="unknown method 'gas'; known are fs-ed, fs-scpr, gas-e"):
         make_selector("gas", 3)
-    with pytest.raises(ValueError, match="unknown ranker 'svm'; known are rankrls, "):
+    with pytest.raises(ValueError, match="unknown ranker 'svm'; known are adarank-map, "):
         make_ranker("svm")
 
 
 def test_the_parameters_of_the_method_are_listed():
-    with pytest.raises(ValueError, match="it has random_state, verbose$"):
+    with pytest.raises(ValueError, match="it has n_features_to_select, random_state, verbose$"):
         make_selector("random", 3, seed=1)
-    with pytest.raises(ValueError, match="no parameter 'n_features_to_select'"):
-        make_selector("top", n_features_to_select=3)
 
 
 def test_no_number_where_all_features_are_kept():
     with pytest.raises(ValueError, match="method 'all' keeps all features"):
         make_selector("all", 10)
-
-
-def test_a_method_is_imported_when_it_is_used():
-    method = Method("nowhere.Nothing", "not there yet")
-    with pytest.raises(ModuleNotFoundError):
-        method.kind  # noqa: B018
 
 
 def test_held_out_data():

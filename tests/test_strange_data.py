@@ -8,33 +8,16 @@ from scipy import sparse
 
 from ranksieve import RankingData
 from ranksieve.data import DataError
-from ranksieve.rankers.registry import RANKERS, make_ranker
-from ranksieve.selectors.registry import SELECTORS, make_selector
+from ranksieve.rankers.registry import RANKERS
+from ranksieve.selectors.registry import SELECTORS
+from tests.every_method import make_quick
 
 N_QUERIES, N_DOCUMENTS, N_FEATURES = 12, 8, 5
-FEW = {  # trainings are many here
-    "lambdamart": {"n_estimators": 5, "params": {"num_threads": 1}},
-    "lambdarank": {"epochs": 5},
-    "coordinate-ascent": {"n_restarts": 1},
-    "rankboost": {"n_rounds": 20},
-    "annealing": {"n_steps": 20},
-    "bt-influence": {"n_estimators": 5},
-    "bt-discounted": {"n_estimators": 5},
-    "bt-randomized": {"n_estimators": 5, "n_subsets": 2},
-    "sequential": {"cv": 2},
-}
 PLAIN = ("random", "all")  # look at no number
 
 
-def made(name):
-    if name in RANKERS:
-        return make_ranker(name, **FEW.get(name, {}))
-    k = 2 if "n_features_to_select" in SELECTORS[name].defaults else None
-    return make_selector(name, k, **FEW.get(name, {}))
-
-
 def fitted(name, X, y, qid):
-    return made(name).fit(X, y, qid=qid)
+    return make_quick(name).fit(X, y, qid=qid)
 
 
 def told(estimator, X):

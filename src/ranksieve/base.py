@@ -136,6 +136,7 @@ class RankSelector(_WholeDataMixin, _ArraySelector, RankEstimator):
     }
 
     n_features_to_select: float
+    works_on_shards: ClassVar[bool] = True
     _uses_labels: ClassVar[bool] = True
     _is_nested: ClassVar[bool] = False
 

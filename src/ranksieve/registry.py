@@ -31,6 +31,8 @@ class Method:
     draws : bool
         False if ``random_state`` changes nothing where held-out queries are given, unless other
         parameters ask for it.
+    trial : mapping
+        Parameters with which it is quick, for checks of every method on small data.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Method:
     preset: Mapping[str, Any] = field(default_factory=dict)
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     draws: bool = True
+    trial: Mapping[str, Any] = field(default_factory=dict)
     _kind: type[Any] | None = None
 
     @property
@@ -45,6 +48,15 @@ class Method:
         """The class."""
         assert self._kind is not None, "a method gets its class when it is registered"
         return self._kind
+
+    @property
+    def family(self) -> str:
+        """What methods of its kind are called: ``filters``, ``wrappers``, ..."""
+        return self.kind.__module__.split(".")[2] if self._is_ours else "other packages"
+
+    @property
+    def _is_ours(self) -> bool:
+        return self.kind.__module__.startswith("ranksieve.")
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
@@ -61,6 +73,25 @@ class Method:
     def is_seeded(self) -> bool:
         """Whether it draws random numbers, so that one run of it says little."""
         return self.draws and "random_state" in self.defaults
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether its smaller selections begin larger ones, with default parameters."""
+        return bool(self.make().is_nested)
+
+    @property
+    def works_on_shards(self) -> bool:
+        """Whether it works on shards where they lie; if not, it reads them into memory."""
+        return bool(getattr(self.kind, "works_on_shards", True))
+
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        """Which of ``include``, ``exclude`` and ``groups`` it takes."""
+        return tuple(name for name in ("include", "exclude", "groups") if name in self.defaults)
+
+    def make(self, **parameters: Any) -> Any:
+        """Make an estimator with the preset and other parameters."""
+        return self.kind(**dict(self.preset) | parameters)
 
     def changed(self, estimator: Any) -> dict[str, Any]:
         """Parameters of an estimator that are not as by default."""
@@ -161,8 +192,7 @@ class Registry(Mapping[str, Method]):
     def make(self, name: str, **parameters: Any) -> Any:
         """Make an estimator by the name of its method."""
         self.check_parameters(name, parameters)
-        method = self[name]
-        return method.kind(**dict(method.preset) | parameters)
+        return self[name].make(**parameters)
 
     def check_parameters(self, name: str, parameters: Iterable[str]) -> None:
         """Raise a ValueError that lists the parameters of a method if it lacks one of these."""
@@ -192,7 +222,7 @@ def _load(entry: EntryPoint) -> type[Any]:
         kind = entry.load()
     except Exception as error:
         package = entry.dist.name if entry.dist else entry.value
-        raise ImportError(
+        raise ValueError(
             f"{entry.name!r}, which the package {package} adds to {entry.group}, cannot be "
             f"imported ({error}): repair or uninstall the package"
         ) from error

@@ -95,8 +95,8 @@ def test_report_writes_the_tables_again(letor_file, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--selectors", "gas-x"], "error: unknown method 'gas-x'; known are gas-e, gas-l"),
-        (["--rankers", "svm"], "error: unknown ranker 'svm'; known are rankrls"),
+        (["--selectors", "gas-x"], "error: unknown method 'gas-x'; known are fs-ed, fs-scpr"),
+        (["--rankers", "svm"], "error: unknown ranker 'svm'; known are adarank-map"),
         (["--ks", "few"], "error: ks must be whole numbers from 1 on or 'all', got 'few'"),
         (["--protocol", "loo"], "error: unknown protocol 'loo'; known are letor, kfold"),
         (["--convention", "letor9"], "letor9"),

@@ -321,7 +321,7 @@ def test_the_list_of_methods(run):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--method", "gas"], "error: unknown method 'gas'; known are gas-e, gas-l, "),
+        (["--method", "gas"], "error: unknown method 'gas'; known are fs-ed, fs-scpr, "),
         (["--set", "d=1"], "error: method 'gas-e' has no parameter 'd'; it has importance, c, "),
         (["--set", "k=1"], "error: method 'gas-e' has no parameter 'k'; it has "),
         (["--set", "c"], "--param needs NAME=VALUE, got 'c'"),

@@ -6,10 +6,9 @@ import numpy as np
 import pyarrow
 import pytest
 
-from ranksieve import datasets
-from ranksieve import datasets as planted
-from ranksieve.data import DataError
-from ranksieve.datasets import open_collection
+from ranksieve.data import DataError, concatenate
+from ranksieve.datasets import collections, open_collection
+from ranksieve.io.letor import read_letor
 from ranksieve.progress import listen
 
 
@@ -59,7 +58,7 @@ def test_parts_are_rotated_into_folds(tmp_path, suffix):
         f"S{number}{suffix}" for number in (5, 1, 2)
     ]
     assert [queries(collection.read_fold(fold)) for fold in range(5)] == LETOR_FOLDS
-    assert [queries(fold) for fold in collection.read_folds()] == LETOR_FOLDS
+    assert [queries(read()) for read in collection.fold_readers()] == LETOR_FOLDS
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -80,25 +79,27 @@ def test_narrow_files_get_the_features_of_the_widest(tmp_path, sparse):
     np.testing.assert_array_equal(dense, expected)
 
 
-def test_rotation_reads_the_same_rows_as_single_folds(tmp_path):
+def test_rotation_has_the_rows_of_the_files_of_each_fold(tmp_path):
     collection = open_collection(write_parts(tmp_path))
 
-    for number, fold in enumerate(collection.read_folds()):
-        for part, other in zip(fold, collection.read_fold(number), strict=True):
+    for read, files in zip(collection.fold_readers(), collection.folds, strict=True):
+        for part, paths in zip(read(), (files.train, files.vali, files.test), strict=True):
+            other = concatenate([read_letor(path, n_features=6) for path in paths])
             np.testing.assert_array_equal(part.X, other.X)
             np.testing.assert_array_equal(part.y, other.y)
+            np.testing.assert_array_equal(part.qid, other.qid)
 
 
 def test_rotation_reads_each_file_once(tmp_path, monkeypatch):
-    read, original = [], datasets.read_letor
+    opened, original = [], collections.read_letor
 
     def counting(path, **options):
-        read.append(path.name)
+        opened.append(path.name)
         return original(path, **options)
 
-    monkeypatch.setattr(datasets, "read_letor", counting)
-    assert len(list(open_collection(write_parts(tmp_path)).read_folds())) == 5
-    assert sorted(read) == [f"S{number}.txt" for number in range(1, 6)]
+    monkeypatch.setattr(collections, "read_letor", counting)
+    assert len([read() for read in open_collection(write_parts(tmp_path)).fold_readers()]) == 5
+    assert sorted(opened) == [f"S{number}.txt" for number in range(1, 6)]
 
 
 @pytest.mark.parametrize(
@@ -119,7 +120,7 @@ def test_fold_directories(tmp_path, names):
     assert collection.layout == "folds"
     assert [fold.name for fold in collection.folds] == ["Fold1", "Fold2", "Fold10"]
     assert queries(collection.read_fold(0)) == [[3], [4], [5]]
-    assert [queries(fold) for fold in collection.read_folds()][2] == [[30], [31], [32]]
+    assert [queries(read()) for read in collection.fold_readers()][2] == [[30], [31], [32]]
     assert open_collection(tmp_path, subset="fold2").folds == collection.folds[1:2]
     assert open_collection(tmp_path / "Fold1").layout == "single"
 
@@ -272,14 +273,9 @@ def test_bad_paths_and_folds(tmp_path):
         open_collection(tmp_path).read_fold(0, widht=3)
 
 
-def test_planted_rankings_are_found_here_too():
-    assert datasets.make_ranking is planted.make_ranking
-    assert datasets.load_demo is planted.load_demo
-
-
 def test_mq2008(mq2008_dir):
     collection = open_collection(mq2008_dir)
-    folds = list(collection.read_folds())
+    folds = [read() for read in collection.fold_readers()]
     whole = collection.read_all()
 
     assert (collection.name, collection.layout) == ("MQ2008", "parts")

@@ -223,7 +223,8 @@ LETOR_ROUNDS = [220, 11, 56, 58, 34]
 def test_mq2008_as_letor(mq2008_dir):
     """The validation data chooses LETOR's numbers of rounds."""
     rounds = []
-    for train, vali, _ in open_collection(mq2008_dir).read_folds():
+    for read in open_collection(mq2008_dir).fold_readers():
+        train, vali, _ = read()
         ranker = RankBoost(240, binning="width", patience=None, convention="letor4", ties="stable")
         rounds.append(ranker.fit(train, eval_set=vali).best_round_)
     assert rounds == LETOR_ROUNDS

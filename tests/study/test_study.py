@@ -17,6 +17,7 @@ from scipy import stats as scipy_stats
 from ranksieve import RankingData, make_ranking, write_letor
 from ranksieve._version import __version__
 from ranksieve.data import DataError
+from ranksieve.datasets import collections
 from ranksieve.io.record_log import checksum
 from ranksieve.metrics import evaluate
 from ranksieve.rankers.registry import RANKERS, make_ranker
@@ -550,8 +551,8 @@ NESTED = json.loads("[" * 50 + "1" + "]" * 50)
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"selectors": ["gas-x"]}, "unknown method 'gas-x'; known are gas-e, gas-l"),
-        ({"rankers": ["svm"]}, "unknown ranker 'svm'; known are rankrls"),
+        ({"selectors": ["gas-x"]}, "unknown method 'gas-x'; known are fs-ed, fs-scpr"),
+        ({"rankers": ["svm"]}, "unknown ranker 'svm'; known are adarank-map"),
         ({"measures": ["map@x"]}, "map@x"),
         ({"measures": ["pairwise-error"]}, "better if larger"),
         ({"convention": "letor5"}, "letor5"),
@@ -761,6 +762,21 @@ def test_letor_folds_are_those_of_the_files(data, tmp_path):
     assert fold.train.query_ids.tolist() == ids[np.concatenate(parts[1:4])].tolist()
     assert fold.vali.query_ids.tolist() == ids[parts[4]].tolist()
     assert fold.test.query_ids.tolist() == ids[parts[0]].tolist()
+
+
+def test_files_that_folds_share_are_read_once(tmp_path, data, monkeypatch):
+    for number, part in enumerate(np.array_split(np.arange(data.n_queries), 5), start=1):
+        write_letor(data.take_queries(part), tmp_path / f"S{number}.txt")
+    opened, original = [], collections.read_letor
+
+    def counting(path, **options):
+        opened.append(path.name)
+        return original(path, **options)
+
+    monkeypatch.setattr(collections, "read_letor", counting)
+    Study(tmp_path, selectors=["top"], ks=[2], **QUICK).run()
+
+    assert sorted(opened) == [f"S{number}.txt" for number in range(1, 6)]
 
 
 def test_without_validation_files_a_part_of_the_training_queries_tunes(data, tmp_path):

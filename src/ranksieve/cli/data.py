@@ -18,7 +18,7 @@ from ranksieve.cli.options import (
     Verify,
     ZeroBased,
 )
-from ranksieve.cli.sources import are_shards, files_of, load, opened, title_of
+from ranksieve.cli.sources import open_training_data
 from ranksieve.text import counted, on_one_line
 
 if TYPE_CHECKING:
@@ -45,12 +45,13 @@ def inspect(
     import dataclasses
     import json
 
+    from ranksieve.datasets.opening import title_of
     from ranksieve.progress import progress_bar
     from ranksieve.report.sheets import inspection_tables, show
     from ranksieve.sums.inspection import inspect as look
 
     how = {"n_features": n_features, "zero_based": zero_based}
-    with progress_bar(), opened(data, demo, dask, workers, verify, **how) as source:
+    with progress_bar(), open_training_data(data, demo, dask, workers, verify, **how) as source:
         found = look(source, measure, convention)
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(found), indent=2))
@@ -96,6 +97,7 @@ def convert(
     Shards are for data larger than memory and for Dask clusters; data of any size is converted to
     them a piece at a time.
     """
+    from ranksieve.datasets.opening import are_shards, files_of
     from ranksieve.progress import progress_bar
 
     kept = None
@@ -132,9 +134,10 @@ def convert(
 def _write_file(
     sources: list[Path], destination: Path, kept: Selection | None, scale: str, **how: Any
 ) -> Source:
+    from ranksieve.datasets.opening import read_whole
     from ranksieve.io import write_data
 
-    data = load(sources, **how)
+    data = read_whole(sources, **how)
     if scale != "none":  # scikit-learn, which scalers are made of, takes seconds to import
         from ranksieve.preprocessing import scaled_within_queries
 
@@ -175,13 +178,14 @@ def evaluate(
     import json
 
     from ranksieve.data import DataError
+    from ranksieve.datasets.opening import read_whole
     from ranksieve.io.scores import read_scores
     from ranksieve.metrics import evaluate as measure_ranking
     from ranksieve.progress import progress_bar
     from ranksieve.report.sheets import evaluation_table, show
 
     with progress_bar():
-        loaded = load([data], zero_based=zero_based)
+        loaded = read_whole([data], zero_based=zero_based)
     values = read_scores(scores)
     if len(values) != loaded.n_rows:
         raise DataError(

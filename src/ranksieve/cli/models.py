@@ -21,7 +21,7 @@ from ranksieve.cli.options import (
     ZeroBased,
 )
 from ranksieve.cli.settings import lister, parameters_of
-from ranksieve.cli.sources import are_shards, held_out, load, opened, title_of
+from ranksieve.cli.sources import open_training_data, open_validation_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,6 +79,7 @@ def train(
 
     With --out, predict can apply it to other files, which need all features.
     """
+    from ranksieve.datasets.opening import title_of
     from ranksieve.io.files import check_replaceable
     from ranksieve.io.selection import read_selection
     from ranksieve.metrics import get_convention
@@ -95,10 +96,10 @@ def train(
         n_features = selection.n_features_in
     how = {"n_features": n_features, "zero_based": zero_based}
     with progress_bar(), ExitStack() as stack:
-        source = stack.enter_context(opened(data, demo, dask, workers, verify, **how))
+        source = stack.enter_context(open_training_data(data, demo, dask, workers, verify, **how))
         parts = {title_of(data): source}
         if evaluate_on is not None:
-            validation = held_out(evaluate_on, source, verify, zero_based=zero_based)
+            validation = open_validation_data(evaluate_on, source, verify, zero_based=zero_based)
             parts[str(evaluate_on)] = stack.enter_context(validation)
         if selection is not None:
             for place, part in parts.items():
@@ -150,13 +151,12 @@ def predict(
 
 def _scores(ranker: Ranker, paths: list[Path], **how: Any) -> np.ndarray:
     """Scores of all rows in the order of the files; shards are read one at a time."""
-    if are_shards(paths):
-        from ranksieve.io.shards.shards import open_shards
+    from ranksieve.data import RankingData
+    from ranksieve.datasets.opening import open_source
 
-        with open_shards(paths[0]) as shards:
-            return ranker.predict(shards)
-    data = load(paths, **how)
-    return data.to_input_order(ranker.predict(data))
+    with open_source(paths, **how) as data:
+        scores = ranker.predict(data)
+        return data.to_input_order(scores) if isinstance(data, RankingData) else scores
 
 
 def _measured(ranker: Ranker, source: Source, convention: str) -> dict[str, float]:

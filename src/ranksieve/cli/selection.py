@@ -21,7 +21,7 @@ from ranksieve.cli.options import (
     ZeroBased,
 )
 from ranksieve.cli.settings import lister, parameters_of
-from ranksieve.cli.sources import held_out, opened, title_of
+from ranksieve.cli.sources import open_training_data, open_validation_data
 
 if TYPE_CHECKING:
     from ranksieve.base import Ranker, RankSelector
@@ -85,6 +85,7 @@ def select(
 
     With --out, convert --features can apply the selection to other files.
     """
+    from ranksieve.datasets.opening import title_of
     from ranksieve.io.files import check_replaceable
     from ranksieve.io.selection import write_selection
     from ranksieve.progress import progress_bar
@@ -102,10 +103,10 @@ def select(
         check_replaceable(out)
     how = {"n_features": n_features, "zero_based": zero_based}
     with progress_bar(), ExitStack() as stack:
-        source = stack.enter_context(opened(data, demo, dask, workers, verify, **how))
+        source = stack.enter_context(open_training_data(data, demo, dask, workers, verify, **how))
         beside: dict[str, Any] = {}
         if evaluate_on is not None:
-            validation = held_out(evaluate_on, source, verify, zero_based=zero_based)
+            validation = open_validation_data(evaluate_on, source, verify, zero_based=zero_based)
             beside["eval_set"] = stack.enter_context(validation)
         selector.fit(source, **beside)
         files = [str(path) for path in data] if data else [title_of(data)]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -80,12 +81,7 @@ class Collection:
         """
         if not 0 <= fold < len(self.folds):
             raise DataError(f"{self.name} has folds 0 to {len(self.folds) - 1}, got {fold}")
-        chosen = self.folds[fold]
-        parts = iter(_read_aligned(chosen.files, read_options))
-        train, vali, test = (
-            [next(parts) for _ in role] for role in (chosen.train, chosen.vali, chosen.test)
-        )
-        return _joined(train), _joined(vali) if vali else None, _joined(test)
+        return self.fold_readers(**read_options)[fold]()
 
     def read_all(self, **read_options: Any) -> RankingData:
         """Read the whole collection: the parts of its first fold, joined.
@@ -108,8 +104,11 @@ class Collection:
             raise DataError(f"{self.name} holds several collections: open it with subset={names}")
         return self.folds[0].files
 
-    def read_folds(self, **read_options: Any) -> Iterator[Fold]:
-        """Read all folds in turn; each file is read only once.
+    def fold_readers(self, **read_options: Any) -> list[Callable[[], Fold]]:
+        """Functions that read one fold each, as :meth:`read_fold` does.
+
+        The files of the layout "parts", which all folds share, are read once, by the first of
+        them; they stay in memory as long as one of the functions does.
 
         Parameters
         ----------
@@ -117,15 +116,9 @@ class Collection:
             Passed on to :func:`ranksieve.io.letor.read_letor`.
         """
         if self.layout != "parts":
-            for fold in range(len(self.folds)):
-                yield self.read_fold(fold, **read_options)
-            return
-        parts = _read_aligned(self.folds[0].files, read_options)
-        sizes = [part.n_queries for part in parts]
-        data = concatenate(parts)
-        parts.clear()  # the joined copy is enough
-        for split in rotate_parts(adjacent_parts(sizes)):
-            yield split.apply(data)
+            return [partial(_read_files, fold, read_options) for fold in self.folds]
+        parts = cache(lambda: _read_parts(self.folds[0].files, read_options))
+        return [partial(_rotated, parts, turn) for turn in range(len(self.folds))]
 
 
 def open_collection(path: str | os.PathLike[str], *, subset: str | None = None) -> Collection:
@@ -291,6 +284,25 @@ def _roles(entries: dict[str, Path], name: str, prefix: str = "") -> FoldFiles |
 def _file(entries: dict[str, Path], stems: Sequence[str]) -> Path | None:
     names = (stem + suffix for stem in stems for suffix in _SUFFIXES)
     return next((entries[name] for name in names if name in entries), None)
+
+
+def _read_files(fold: FoldFiles, read_options: dict[str, Any]) -> Fold:
+    parts = iter(_read_aligned(fold.files, read_options))
+    train, vali, test = ([next(parts) for _ in role] for role in (fold.train, fold.vali, fold.test))
+    return _joined(train), _joined(vali) if vali else None, _joined(test)
+
+
+def _read_parts(
+    paths: Sequence[Path], read_options: dict[str, Any]
+) -> tuple[RankingData, list[int]]:
+    """All parts, joined, and the number of queries of each."""
+    parts = _read_aligned(paths, read_options)
+    return concatenate(parts), [part.n_queries for part in parts]
+
+
+def _rotated(read_parts: Callable[[], tuple[RankingData, list[int]]], turn: int) -> Fold:
+    data, sizes = read_parts()
+    return rotate_parts(adjacent_parts(sizes))[turn].apply(data)
 
 
 def _read_aligned(paths: Sequence[Path], read_options: dict[str, Any]) -> list[RankingData]:

@@ -196,7 +196,13 @@ class CoordinateAscent(LinearRanker):
     True
     """
 
-    methods = (Method("coordinate-ascent", "one weight at a time, by a measure (MAP)"),)
+    methods = (
+        Method(
+            "coordinate-ascent",
+            "one weight at a time, by a measure (MAP)",
+            trial={"n_restarts": 1, "max_passes": 5},
+        ),
+    )
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Ranker._parameter_constraints,

@@ -161,6 +161,8 @@ class LambdaRank(GradientRanker):
     True
     """
 
-    methods = (Method("lambdarank", "pairs weighted by what they change in NDCG"),)
+    methods = (
+        Method("lambdarank", "pairs weighted by what they change in NDCG", trial={"epochs": 5}),
+    )
 
     _loss = "lambdarank"

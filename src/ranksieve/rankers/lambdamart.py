@@ -102,7 +102,11 @@ class LambdaMART(Ranker):
 
     methods = (
         Method(
-            "lambdamart", "boosted trees of LightGBM, as many as FS-ED's", _FS_ED_TREES, draws=False
+            "lambdamart",
+            "boosted trees of LightGBM, as many as FS-ED's",
+            _FS_ED_TREES,
+            draws=False,
+            trial={"n_estimators": 5, "params": {"num_threads": 1}},
         ),
     )
 

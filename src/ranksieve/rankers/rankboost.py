@@ -199,7 +199,7 @@ class RankBoost(Ranker):
     True
     """
 
-    methods = (Method("rankboost", "boosted thresholds of features"),)
+    methods = (Method("rankboost", "boosted thresholds of features", trial={"n_rounds": 10}),)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Ranker._parameter_constraints,

@@ -10,6 +10,7 @@ import numpy as np
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.datasets import Collection
+from ranksieve.datasets.collections import Fold
 from ranksieve.engine.memo import Memo
 from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.splits import Split, query_kfold, query_parts, six_trials
@@ -184,19 +185,18 @@ def _split_folds(data: RankingData, splits: Sequence[Split], word: str) -> list[
 def _letor_folds(
     collection: Collection, seed: int, read_options: dict[str, Any]
 ) -> list[FoldSource]:
-    def loader(place: int, name: str) -> Callable[[], StudyFold]:
+    def loader(name: str, read: Callable[[], Fold]) -> Callable[[], StudyFold]:
         def load() -> StudyFold:
-            train, vali, test = collection.read_fold(place, **read_options)
+            train, vali, test = read()
             if vali is None:
                 train, vali = _part_to_tune_by(train, seed)
             return StudyFold(name, train, vali, test)
 
         return load
 
-    return [
-        FoldSource(fold.name, loader(place, fold.name))
-        for place, fold in enumerate(collection.folds)
-    ]
+    names = [fold.name for fold in collection.folds]
+    readers = collection.fold_readers(**read_options)
+    return [FoldSource(name, loader(name, read)) for name, read in zip(names, readers, strict=True)]
 
 
 def _part_to_tune_by(train: RankingData, seed: int) -> tuple[RankingData, RankingData]:

@@ -12,10 +12,9 @@ from typing import Any
 
 from ranksieve._version import __version__
 from ranksieve.data import DataError, RankingData
-from ranksieve.datasets import Collection, load_demo, open_collection
-from ranksieve.io import read_data
+from ranksieve.datasets import Collection
+from ranksieve.datasets.opening import open_in_memory, paths_of, title_of
 from ranksieve.io.files import make_directory
-from ranksieve.io.shards.shards import Shards, open_shards
 from ranksieve.metrics import get_convention, parse_measure
 from ranksieve.progress import track
 from ranksieve.selectors._search.checkpoint import fingerprint
@@ -29,7 +28,6 @@ from ranksieve.study.protocols import Protocol, StudyFold
 from ranksieve.study.results import FoldSummary, StudyResult
 from ranksieve.study.running import DaskRunner, LocalRunner
 from ranksieve.sums.file_order import order_values
-from ranksieve.text import counted
 
 
 class Study:
@@ -64,7 +62,7 @@ class Study:
     or numbers of features can be added later. Cells run side by side, each on one thread. The
     same plan and data give the same result, whatever the order in which cells are finished.
 
-    Data is read into memory, one fold at a time if its files are those of folds.
+    Data is read into memory: one fold at a time if each has files of its own, else once.
 
     Examples
     --------
@@ -91,9 +89,10 @@ class Study:
         **settings: Any,
     ) -> None:
         self.plan = Plan(**settings)
-        self._paths = _paths_of(data)
-        source, usual_title = _opened(data, read_options or {})
-        self.title = usual_title if title is None else title
+        self._paths = paths_of(data)
+        source = open_in_memory(data, **(read_options or {}))
+        names = [path.absolute().name for path in self._paths]
+        self.title = title_of(names or data) if title is None else title
         self.protocol = _protocol_for(protocol, source, self.plan.seed)
         self.protocol_in_words = self.protocol.described(source)
         self.folds = self.protocol.folds(source, **(read_options or {}))
@@ -129,8 +128,8 @@ class Study:
 
     def _named(self) -> dict[str, Any]:
         """What a plan file needs beside the plan."""
-        paths = {} if self._paths is None else {"data": self._paths}
-        return paths | {"title": self.title, "protocol": self.protocol.text}
+        named = {"data": [os.path.abspath(path) for path in self._paths]} if self._paths else {}
+        return named | {"title": self.title, "protocol": self.protocol.text}
 
     def _head(self) -> dict[str, Any]:
         """What all results depend on."""
@@ -268,40 +267,6 @@ def _run_missing(
         for cell, result in started.results(missing()):
             ledger.add(cell.key(fold.name), result)
             advance(1)
-
-
-def _opened(data: Any, read_options: dict[str, Any]) -> tuple[RankingData | Collection, str]:
-    """Data, and what to call it."""
-    if data is None:
-        return load_demo()[0], "embedded demo"
-    if isinstance(data, RankingData):
-        return data, counted(data.n_queries, "query", "queries")
-    if isinstance(data, Shards):
-        return data.read(), counted(data.n_queries, "query", "queries")
-    if isinstance(data, Collection):
-        return data, data.name
-    paths = [Path(path) for path in _paths_of(data) or ()]
-    if not paths:
-        raise DataError(
-            "data must be a RankingData, shards, a collection or paths, not "
-            f"{type(data).__name__}; make one of arrays and frames with RankingData(X, y, qid)"
-        )
-    others = f" and {counted(len(paths) - 1, 'more file')}" if len(paths) > 1 else ""
-    title = paths[0].name + others
-    if len(paths) == 1 and (paths[0] / "manifest.json").is_file():
-        with open_shards(paths[0]) as shards:
-            return shards.read(), title
-    if len(paths) == 1 and paths[0].is_dir():
-        return open_collection(paths[0]), title
-    return read_data(paths, **read_options), title
-
-
-def _paths_of(data: Any) -> list[str] | None:
-    """The files or the directory that the data is read from, if it is."""
-    named = data if isinstance(data, (list, tuple)) else [data]
-    if not all(isinstance(path, (str, os.PathLike)) for path in named):
-        return None
-    return [os.path.abspath(path) for path in named]
 
 
 def _protocol_for(

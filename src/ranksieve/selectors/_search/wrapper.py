@@ -51,6 +51,8 @@ class WrapperSelector(Predictor, HeldOutSelector):
         "random_state": ["random_state"],
     }
 
+    works_on_shards = False
+
     ranker: Any
     measure: Any
     cv: Any

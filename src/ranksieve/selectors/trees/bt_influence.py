@@ -151,7 +151,13 @@ class BoostedTrees(TreeSelector):
     """
 
     methods = (
-        Method("bt-influence", "largest influence in boosted trees", grid=TREE_GRID, draws=False),
+        Method(
+            "bt-influence",
+            "largest influence in boosted trees",
+            grid=TREE_GRID,
+            draws=False,
+            trial={"n_estimators": 5},
+        ),
     )
 
     def __init__(
@@ -248,6 +254,7 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
             "the same, less similarity",
             grid=TREE_GRID | {"c": (0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1)},
             draws=False,
+            trial={"n_estimators": 5},
         ),
     )
 

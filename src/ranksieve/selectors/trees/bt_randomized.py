@@ -151,6 +151,7 @@ class RandomizedBoostedTrees(TreeSelector, HeldOutSelector):
             "bt-randomized",
             "random subsets, thinned out by influence",
             grid=TREE_GRID | {"subset_size": (0.3, 0.5, 0.8)},
+            trial={"n_estimators": 5, "n_subsets": 2},
         ),
     )
 

@@ -217,6 +217,7 @@ class SimulatedAnnealing(HeldOutSelector):
             "annealing",
             "annealing over subsets, by held-out RankRLS",
             grid={"lam": (0.01, 0.1, 1.0, 10.0, 100.0)},
+            trial={"n_steps": 20},
         ),
     )
 

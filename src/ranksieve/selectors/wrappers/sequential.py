@@ -113,7 +113,12 @@ class SequentialSelector(WrapperSelector):
     """
 
     methods = (
-        Method("sequential", "what helps a ranker most, or is missed least, in turn", draws=False),
+        Method(
+            "sequential",
+            "what helps a ranker most, or is missed least, in turn",
+            draws=False,
+            trial={"cv": 2},
+        ),
     )
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

@@ -1,0 +1,125 @@
+"""The one way from what a user names to data: arrays, shards, a collection or files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from ranksieve.data import DataError, RankingData
+from ranksieve.datasets.collections import Collection, open_collection
+from ranksieve.datasets.demo import load_demo
+from ranksieve.io import read_data
+from ranksieve.io.shards.format import MANIFEST
+from ranksieve.io.shards.shards import Shards, Verify, open_shards
+from ranksieve.text import counted
+
+DEMO = "embedded demo"
+
+
+def open_data(
+    source: Any = None, *, client: Any = None, verify: Verify = "first-read", **read_options: Any
+) -> RankingData | Shards | Collection:
+    """Open data where it lies; only files that are neither shards nor a collection are read.
+
+    Parameters
+    ----------
+    source : RankingData, Shards, Collection, path, or several paths of files
+        A path names a file, the directory of a collection, or one of shards. By default the
+        embedded demo.
+    client : distributed.Client, optional
+        Of the cluster that has the shards.
+    verify : {"first-read", True, False}
+        When checksums of shards are compared; see :func:`ranksieve.open_shards`.
+    **read_options
+        For files; see :func:`ranksieve.io.letor.read_letor`.
+
+    Raises
+    ------
+    DataError
+        If the source is none of these, or cannot be read.
+
+    Examples
+    --------
+    >>> from ranksieve.datasets.opening import open_data
+    >>> open_data().n_queries
+    100
+    """
+    if source is None:
+        return load_demo()[0]
+    if isinstance(source, (RankingData, Shards, Collection)):
+        return source
+    paths = paths_of(source)
+    if not paths:
+        raise DataError(
+            "data must be a RankingData, shards, a collection or paths, not "
+            f"{type(source).__name__}; make one of arrays and frames with RankingData(X, y, qid)"
+        )
+    if are_shards(paths):
+        return open_shards(paths[0], client=client, verify=verify)
+    if len(paths) == 1 and paths[0].is_dir():
+        return open_collection(paths[0])
+    return read_data(paths, **read_options)
+
+
+@contextmanager
+def open_source(
+    source: Any = None, *, client: Any = None, verify: Verify = "first-read", **read_options: Any
+) -> Iterator[RankingData | Shards]:
+    """Open data as :func:`open_data` does, with collections read; shards are closed at the end."""
+    data = open_data(source, client=client, verify=verify, **read_options)
+    if isinstance(data, Collection):
+        yield data.read_all(**read_options)
+    elif isinstance(data, Shards) and data is not source:  # what the caller opened stays open
+        with data:
+            yield data
+    else:
+        yield data
+
+
+def open_in_memory(source: Any = None, **read_options: Any) -> RankingData | Collection:
+    """Open data as :func:`open_data` does, with shards read into memory."""
+    data = open_data(source, **read_options)
+    if not isinstance(data, Shards):
+        return data
+    with nullcontext() if data is source else data:
+        return data.read()
+
+
+def read_whole(source: Any = None, **read_options: Any) -> RankingData:
+    """Read all queries into memory; the parts of a collection's first fold are joined."""
+    with open_source(source, **read_options) as data:
+        return data.read() if isinstance(data, Shards) else data
+
+
+def title_of(source: Any) -> str:
+    """What to call data in headings: its first path, or its size."""
+    if source is None:
+        return DEMO
+    if isinstance(source, Collection):
+        return source.name
+    if isinstance(source, (RankingData, Shards)):
+        return counted(source.n_queries, "query", "queries")
+    first, *others = paths_of(source)
+    return str(first) + (f" and {counted(len(others), 'more file')}" if others else "")
+
+
+def paths_of(source: Any) -> list[Path]:
+    """The files or the directory that data is read from; empty if it is not read from any."""
+    named = source if isinstance(source, (list, tuple)) else [source]
+    is_named = all(isinstance(path, (str, os.PathLike)) for path in named)
+    return [Path(path) for path in named] if is_named else []
+
+
+def are_shards(paths: Sequence[Path]) -> bool:
+    """Whether paths name a directory of shards."""
+    return len(paths) == 1 and (paths[0] / MANIFEST).is_file()
+
+
+def files_of(paths: Sequence[Path]) -> list[Path]:
+    """The paths, or the files of the collection whose directory they name."""
+    if len(paths) == 1 and paths[0].is_dir():
+        return list(open_collection(paths[0]).whole)
+    return list(paths)

@@ -1,0 +1,166 @@
+"""Selectors and rankers of other packages: through entry points, and by ``register``."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import zipfile
+
+import numpy as np
+import pytest
+
+from ranksieve import make_ranking, write_letor
+from ranksieve.base import RankSelector
+from ranksieve.registry import Method, Registry
+from ranksieve.selectors import GAS
+
+MODULE = '''
+"""Features by their variance, and a ranker that adds them up."""
+
+import numpy as np
+
+from ranksieve.base import Ranker, RankSelector
+from ranksieve.registry import Method
+
+
+class Variance(RankSelector):
+    """Largest variance first."""
+
+    methods = (Method("variance", "largest variance", grid={"power": (1, 2)}),)
+    _parameter_constraints = {**RankSelector._parameter_constraints, "power": [int]}
+    _is_nested = True
+
+    def __init__(self, n_features_to_select=10, *, power=1, verbose=False):
+        self.n_features_to_select = n_features_to_select
+        self.power = power
+        self.verbose = verbose
+
+    def _choose(self, source, k, **held_out):
+        return np.argsort(-source.X.var(axis=0) ** self.power, kind="stable")[:k]
+
+
+class Total(Ranker):
+    """Sum of the features."""
+
+    def __init__(self, verbose=False):
+        self.verbose = verbose
+
+    def _train(self, source, validation, query_weights):
+        self.coef_ = np.ones(source.n_features)
+
+    def _scores(self, X):
+        return X @ self.coef_
+
+    def _learned(self):
+        return {"coef": self.coef_.tolist()}
+
+    def _relearn(self, learned):
+        self.coef_ = np.array(learned["coef"])
+'''
+
+ENTRY_POINTS = """
+[ranksieve.selectors]
+variance = varied:Variance
+
+[ranksieve.rankers]
+total = varied:Total
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """A directory into which pip installed a package with a selector and a ranker."""
+    directory = tmp_path_factory.mktemp("packages")
+    wheel = directory / "varied-1.0-py3-none-any.whl"
+    info = "varied-1.0.dist-info"
+    files = {
+        "varied.py": textwrap.dedent(MODULE),
+        f"{info}/METADATA": "Metadata-Version: 2.1\nName: varied\nVersion: 1.0\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{info}/entry_points.txt": ENTRY_POINTS,
+    }
+    record = "".join(f"{name},,\n" for name in [*files, f"{info}/RECORD"])
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name, text in (files | {f"{info}/RECORD": record}).items():
+            archive.writestr(name, text)
+    install = ["install", "--quiet", "--no-deps", "--no-index", "--target", directory / "site"]
+    subprocess.run([sys.executable, "-m", "pip", *install, wheel], check=True)
+    return directory / "site"
+
+
+def run(site, *arguments):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(site), *_paths()])}
+    command = [sys.executable, "-m", "ranksieve", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env=environment)
+
+
+def _paths():
+    return [path for path in [os.environ.get("PYTHONPATH")] if path]
+
+
+def test_what_is_installed_is_known_by_name(site, tmp_path):
+    data, _ = make_ranking(30, n_informative=2, n_redundant=0, n_noise=3, random_state=0)
+    data = data._replace(X=data.X * [1, 2, 30, 4, 5])
+    write_letor(data, tmp_path / "data.txt")
+
+    selected = run(site, "select", tmp_path / "data.txt", "--method", "variance", "-k", 2)
+    assert selected.returncode == 0, selected.stderr
+    assert "variance: 2 of 5 features" in selected.stdout
+    assert "variance" in run(site, "select", "--methods").stdout
+    assert "total" in run(site, "train", "--rankers").stdout
+
+    options = ["--selectors", "variance", "--rankers", "total", "--ks", "1,2", "--no-figures"]
+    compared = run(site, "compare", tmp_path / "data.txt", *options, "--out", tmp_path / "study")
+    assert compared.returncode == 0, compared.stderr
+    assert "variance" in compared.stdout
+    assert "with total" in compared.stdout
+
+
+def test_without_the_package_its_names_are_unknown(tmp_path):
+    refused = run(tmp_path, "select", "--demo", "--method", "variance")
+    assert refused.returncode == 1
+    assert "unknown method 'variance'" in refused.stderr
+
+
+def test_a_package_that_cannot_be_imported_is_named(site, tmp_path):
+    broken = tmp_path / "site"
+    broken.mkdir()
+    info = broken / "broken-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[ranksieve.selectors]\nbroken = nowhere:Nothing\n")
+    refused = run(broken, "select", "--demo")
+    assert refused.returncode == 1
+    assert "Traceback" not in refused.stderr
+    assert "the package broken adds to ranksieve.selectors" in refused.stderr
+    assert "repair or uninstall" in refused.stderr
+
+
+class First(RankSelector):
+    """The first features."""
+
+    def __init__(self, n_features_to_select=10, *, verbose=False):
+        self.n_features_to_select = n_features_to_select
+        self.verbose = verbose
+
+    def _choose(self, source, k, **held_out):
+        return np.arange(k)
+
+
+def test_a_script_registers_its_own():
+    registry = Registry("method", "ranksieve.selectors")
+    assert registry.register(First, Method("first", "the first features")) is First
+    data, _ = make_ranking(5, n_informative=2, n_redundant=0, n_noise=3)
+    selector = registry.make("first", n_features_to_select=2).fit(data)
+    assert selector.selected_.tolist() == [0, 1]
+    assert registry["first"].family == "other packages"
+    assert registry.classes["First"] is First
+
+
+def test_names_are_taken_once():
+    registry = Registry("method", "ranksieve.selectors")
+    with pytest.raises(ValueError, match="'gas-e' is registered twice: by ranksieve.selectors"):
+        registry.register(First, Method("gas-e", "not GAS"))
+    assert registry.register(GAS) is GAS  # again is no harm
+    with pytest.raises(ValueError, match="First declares no methods: pass Method"):
+        registry.register(First)
