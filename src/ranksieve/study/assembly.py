@@ -6,12 +6,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ranksieve.study.layout import Layout, Results
+from ranksieve.study.layout import Attempt, Layout, Results
 from ranksieve.study.plan import Rule
 from ranksieve.study.results import FoldSummary, Outcome, Outcomes, Run
 
+Best = dict[tuple[str, str, str, int | None, int], Outcome]
+"""Fold, selector, ranker, seed and number of features -> what the validation queries chose."""
 
-def assembled(
+
+def assemble(
     layout: Layout, folds: Sequence[FoldSummary], results: Results
 ) -> dict[tuple[str, str], Run]:
     """Every selector with every ranker.
@@ -23,55 +26,53 @@ def assembled(
     results : callable
         Gives the results of all cells.
     """
+    best = _best(layout, folds, results)
     return {
-        (selector, ranker): _run(layout, folds, results, selector, ranker)
+        (selector, ranker): _run(layout, folds, best, selector, ranker)
         for selector in layout.plan.selectors
         for ranker in layout.plan.rankers
     }
 
 
 def _run(
-    layout: Layout, folds: Sequence[FoldSummary], results: Results, selector: str, ranker: str
+    layout: Layout, folds: Sequence[FoldSummary], best: Best, selector: str, ranker: str
 ) -> Run:
-    seeds = layout.plan.seeds_of(selector, ranker)
+    sizes = layout.sizes_of(selector)
     found = [
-        [_by_size(layout, fold.name, results, selector, ranker, seed) for fold in folds]
-        for seed in seeds
+        [{k: best[fold.name, selector, ranker, seed, k] for k in sizes} for fold in folds]
+        for seed in layout.plan.seeds_of(selector, ranker)
     ]
     chosen = [[chosen_size(by_size, layout.plan.choose) for by_size in seed] for seed in found]
-    by_k = {
-        k: Outcomes([[by_size[k] for by_size in seed] for seed in found], folds)
-        for k in layout.sizes_of(selector)
-    }
+    by_k = {k: Outcomes([[by_size[k] for by_size in seed] for seed in found], folds) for k in sizes}
     return Run(selector, ranker, Outcomes(chosen, folds), by_k)
 
 
-def _by_size(
-    layout: Layout, fold: str, results: Results, selector: str, ranker: str, seed: int | None
-) -> dict[int, Outcome]:
-    """For each number of features, the parameters of the best validation value."""
-    candidates = list(layout.candidates_of(selector, seed))
-    best = {}
-    for k in layout.sizes_of(selector):
-        outcomes = []
-        for candidate in candidates:
-            features, seconds = layout.features(fold, candidate, k, results)
-            record = results(layout.training(ranker, seed, features).key(fold))
-            outcomes.append(
-                Outcome(
-                    k=k,
-                    features=features,
-                    selector_parameters=candidate.parameters if k < layout.n_features else {},
-                    ranker_parameters=record["parameters"],
-                    validation=record["validation"],
-                    validation_error=record["validation_error"],
-                    per_query={name: np.array(v) for name, v in record["test"].items()},
-                    selection_seconds=seconds,
-                    training_seconds=record["seconds"],
-                )
-            )
-        best[k] = max(outcomes, key=lambda outcome: outcome.validation)  # the first of equals
+def _best(layout: Layout, folds: Sequence[FoldSummary], results: Results) -> Best:
+    """For each number of features, the parameters of the best validation value; first of equals."""
+    best: Best = {}
+    for fold in folds:
+        for attempt in layout.attempts():
+            outcome = _outcome(layout, fold.name, attempt, results)
+            key = fold.name, attempt.selector, attempt.ranker, attempt.seed, attempt.k
+            if key not in best or outcome.validation > best[key].validation:
+                best[key] = outcome
     return best
+
+
+def _outcome(layout: Layout, fold: str, attempt: Attempt, results: Results) -> Outcome:
+    features, seconds = layout.features(fold, attempt, results)
+    record = results(layout.training(attempt, features).key(fold))
+    return Outcome(
+        k=attempt.k,
+        features=features,
+        selector_parameters=attempt.candidate.parameters if attempt.k < layout.n_features else {},
+        ranker_parameters=record["parameters"],
+        validation=record["validation"],
+        validation_error=record["validation_error"],
+        per_query={name: np.array(values) for name, values in record["test"].items()},
+        selection_seconds=seconds,
+        training_seconds=record["seconds"],
+    )
 
 
 def chosen_size(by_size: Mapping[int, Outcome], rule: Rule) -> Outcome:

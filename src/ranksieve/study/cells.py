@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -24,8 +24,6 @@ from ranksieve.text import counted
 
 class Cell(Protocol):
     """A piece of work on a fold whose result goes to the ledger."""
-
-    kind: ClassVar[str]
 
     def key(self, fold: str) -> Record:
         """What the result depends on beside the data, as JSON can hold it."""
@@ -48,7 +46,6 @@ class SelectionCell:
         Number of features.
     """
 
-    kind: ClassVar[str] = "Selections"
     selector: str
     settings: dict[str, Any]
     parameters: dict[str, Any]
@@ -101,7 +98,6 @@ class TrainingCell:
         Of the test queries.
     """
 
-    kind: ClassVar[str] = "Trainings"
     ranker: str
     settings: dict[str, Any]
     grid: Sequence[dict[str, Any]]

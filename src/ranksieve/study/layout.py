@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from ranksieve.io.record_log import key_of
 from ranksieve.rankers.registry import RANKERS
@@ -16,6 +16,16 @@ Results = Callable[[Record], Record]
 """From what a cell's result depends on to the result."""
 
 C = TypeVar("C", bound=Cell)
+
+
+class Attempt(NamedTuple):
+    """A ranker on the ``k`` features of a selector with some parameters."""
+
+    selector: str
+    ranker: str
+    seed: int | None
+    candidate: Candidate
+    k: int
 
 
 class Layout:
@@ -42,51 +52,52 @@ class Layout:
         takes_number = "n_features_to_select" in SELECTORS[selector].defaults
         return self._sizes if takes_number else [self.n_features]
 
+    def attempts(self) -> Iterator[Attempt]:
+        """All that is trained on a fold, in a fixed order; many share a selection or a training."""
+        for ranker in self.plan.rankers:
+            for selector in self.plan.selectors:
+                for seed in self.plan.seeds_of(selector, ranker):
+                    for candidate in self._candidates(selector, seed):
+                        for k in self.sizes_of(selector):
+                            yield Attempt(selector, ranker, seed, candidate, k)
+
     def selections(self) -> list[SelectionCell]:
         """All selections on a fold, each once."""
-        cells = [
-            self._selection(candidate, k)
-            for selector in self.plan.selectors
-            for candidate in self.plan.candidates(selector)
-            for k in self.sizes_of(selector)
-            if k < self.n_features
-        ]
-        return _distinct(cells)
+        return _distinct(
+            self._selection(attempt.candidate, attempt.k)
+            for attempt in self.attempts()
+            if attempt.k < self.n_features
+        )
 
     def trainings(self, fold: str, results: Results) -> list[TrainingCell]:
         """All trainings on a fold, each once, given the results of the selections."""
-        cells = [
-            self.training(ranker, seed, self.features(fold, candidate, k, results)[0])
-            for ranker in self.plan.rankers
-            for selector in self.plan.selectors
-            for seed in self.plan.seeds_of(selector, ranker)
-            for candidate in self.candidates_of(selector, seed)
-            for k in self.sizes_of(selector)
-        ]
-        return _distinct(cells)
+        return _distinct(
+            self.training(attempt, self.features(fold, attempt, results)[0])
+            for attempt in self.attempts()
+        )
 
-    def candidates_of(self, selector: str, seed: int | None) -> Iterator[Candidate]:
+    def _candidates(self, selector: str, seed: int | None) -> Iterator[Candidate]:
         """The selector with all parameters of its grid, for one seed."""
         own = seed if SELECTORS[selector].is_seeded else None
         return (c for c in self.plan.candidates(selector) if c.seed == own)
 
     def features(
-        self, fold: str, candidate: Candidate, k: int, results: Results
+        self, fold: str, attempt: Attempt, results: Results
     ) -> tuple[tuple[int, ...], float]:
         """Features in the order of choice, and the seconds of their selection."""
-        if k == self.n_features:  # nothing is left to choose
-            return tuple(range(k)), 0.0
-        record = results(self._selection(candidate, k).key(fold))
-        return tuple(record["features"][:k]), record["seconds"]
+        if attempt.k == self.n_features:  # nothing is left to choose
+            return tuple(range(attempt.k)), 0.0
+        record = results(self._selection(attempt.candidate, attempt.k).key(fold))
+        return tuple(record["features"][: attempt.k]), record["seconds"]
 
-    def training(self, ranker: str, seed: int | None, features: tuple[int, ...]) -> TrainingCell:
-        """Training of a ranker on some features, in any order."""
-        settings, grid = self._trained_with[ranker]
+    def training(self, attempt: Attempt, features: tuple[int, ...]) -> TrainingCell:
+        """Training of an attempt's ranker on features, in any order."""
+        settings, grid = self._trained_with[attempt.ranker]
         return TrainingCell(
-            ranker,
+            attempt.ranker,
             settings,
             grid,
-            seed if RANKERS[ranker].is_seeded else None,
+            attempt.seed if RANKERS[attempt.ranker].is_seeded else None,
             tuple(sorted(features)),
             self.plan.tune,
             self.plan.convention,

@@ -18,7 +18,7 @@ from ranksieve.io.files import make_directory
 from ranksieve.metrics import get_convention, parse_measure
 from ranksieve.progress import track
 from ranksieve.selectors._search.checkpoint import fingerprint
-from ranksieve.study.assembly import assembled
+from ranksieve.study.assembly import assemble
 from ranksieve.study.cells import Cell
 from ranksieve.study.layout import Layout
 from ranksieve.study.ledger import Ledger, alone_in
@@ -199,7 +199,7 @@ def _result(plan: Plan, ledger: Ledger, title: str) -> StudyResult:
         for name, record in known.items()
     ]
     names = next(iter(known.values()))["features"]
-    runs = assembled(Layout(plan, len(names)), folds, ledger.__getitem__)
+    runs = assemble(Layout(plan, len(names)), folds, ledger.__getitem__)
     return StudyResult(
         title=title,
         protocol=ledger.head["protocol"],
