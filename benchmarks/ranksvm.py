@@ -146,8 +146,8 @@ def _by_length(longest: int, repeats: int) -> Table:
             statistic = SquaredHinge(block, None)
             w, v = np.random.default_rng(0).normal(size=(2, 10))
             works = (
-                lambda: statistic.look(w),  # noqa: B023
-                lambda: statistic.product(v),  # noqa: B023
+                lambda: statistic.loss_and_gradient_at(w),  # noqa: B023
+                lambda: statistic.hessian_product(v),  # noqa: B023
                 lambda: RankSVM().fit(data),  # noqa: B023
             )
             now = [1000 * _timed(work, 5 * repeats)[0] for work in works]

@@ -89,14 +89,17 @@ class TestKernels:
         statistic = SquaredHinge(with_scores(y, z, np.zeros(3000, dtype=int)), None)
         active = (y[:, None] > y) & (z[:, None] - z < 1)
         violations = np.where(active, 1 - z[:, None] + z, 0.0)
-        loss, _ = statistic.look(np.ones(1))
+        loss, _ = statistic.loss_and_gradient_at(np.ones(1))
         np.testing.assert_allclose(loss, 0.5 * (violations**2).sum(), rtol=1e-10)
         np.testing.assert_allclose(
             statistic.slope, violations.sum(axis=0) - violations.sum(axis=1), rtol=1e-8
         )
         either = active | active.T
         np.testing.assert_allclose(
-            statistic._curve(v), either.sum(axis=1) * v - either @ v, rtol=1e-8, atol=1e-8
+            statistic._score_hessian_product(v),
+            either.sum(axis=1) * v - either @ v,
+            rtol=1e-8,
+            atol=1e-8,
         )
 
 
@@ -108,7 +111,7 @@ class TestLosses:
             weights = np.array(weights, dtype=float)
         facts = y, qid, row_weights(weights, qid)
         statistic = SquaredHinge(with_scores(y, z, qid), weights)
-        loss, gradient = statistic.look(np.ones(1))
+        loss, gradient = statistic.loss_and_gradient_at(np.ones(1))
         np.testing.assert_allclose(loss, oracles.margin_loss(z, *facts, 2), rtol=1e-9, atol=1e-9)
         slope = oracles.margin_slope(z, *facts, 2)
         np.testing.assert_allclose(statistic.slope, slope, rtol=1e-9, atol=1e-9)
@@ -117,20 +120,20 @@ class TestLosses:
         curve = oracles.margin_curve(
             statistic.z, v, *facts
         )  # at a difference of 1 rounding decides
-        np.testing.assert_allclose(statistic._curve(v), curve, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(statistic._score_hessian_product(v), curve, rtol=1e-9, atol=1e-9)
 
     @given(scored(), st.floats(-4, 4))
     def test_hinge_equals_explicit_pairs_and_its_plane_is_below(self, example, other):
         y, z, qid = example
         facts = y, qid, np.ones(len(z))
         statistic = Hinge(with_scores(y, z, qid), None)
-        a, b = statistic.begin(np.ones(1))
+        a, b = statistic.start_at(np.ones(1))
         loss = oracles.margin_loss(z, *facts, 1)
         np.testing.assert_allclose(b - a[0], loss, rtol=1e-9, atol=1e-9)
         slope = oracles.margin_slope(statistic.z, *facts, 1)  # rounding decides on what is at 1
         np.testing.assert_allclose(a, [-slope @ z], atol=1e-8)
         assert oracles.margin_loss(other * z, *facts, 1) >= b - a[0] * other - 1e-8
-        loss, change = statistic.aim(np.ones(1))
+        loss, change = statistic.search_direction(np.ones(1))
         there = statistic.z + statistic.step
         np.testing.assert_allclose(loss, oracles.margin_loss(2 * z, *facts, 1), atol=1e-8)
         slope = oracles.margin_slope(there, *facts, 1)
@@ -144,24 +147,24 @@ class TestLosses:
         w, step = np.random.default_rng(2).normal(size=(2, data.n_features))
 
         def along(t):
-            return statistic.look(w + t * step)
+            return statistic.loss_and_gradient_at(w + t * step)
 
         h = 1e-6
         slope = (along(h)[0] - along(-h)[0]) / (2 * h)
         product = (along(h)[1] - along(-h)[1]) / (2 * h)
         gradient = along(0.0)[1]
         np.testing.assert_allclose(gradient @ step, slope, rtol=1e-6)
-        np.testing.assert_allclose(statistic.product(step), product, rtol=1e-6, atol=1e-6)
-        statistic.aim(step)
-        np.testing.assert_allclose(statistic.along(0.0), slope, rtol=1e-6)
-        np.testing.assert_allclose(statistic.bend(), product @ step, rtol=1e-6)
-        np.testing.assert_allclose(statistic.arrive()[1], gradient, rtol=1e-9)
+        np.testing.assert_allclose(statistic.hessian_product(step), product, rtol=1e-6, atol=1e-6)
+        statistic.search_direction(step)
+        np.testing.assert_allclose(statistic.line_derivative(0.0), slope, rtol=1e-6)
+        np.testing.assert_allclose(statistic.line_curvature(), product @ step, rtol=1e-6)
+        np.testing.assert_allclose(statistic.loss_and_gradient()[1], gradient, rtol=1e-9)
 
     def test_large_offsets_cost_no_digits(self):
         data = random_data(3)
         moved = RankingData(data.X + 2.0**20, data.y, data.qid)
         w = np.random.default_rng(0).normal(size=data.n_features)
-        losses = [SquaredHinge(block_of(d), None).look(w)[0] for d in (data, moved)]
+        losses = [SquaredHinge(block_of(d), None).loss_and_gradient_at(w)[0] for d in (data, moved)]
         np.testing.assert_allclose(*losses, rtol=1e-7)
 
 

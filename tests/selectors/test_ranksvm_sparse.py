@@ -12,7 +12,7 @@ from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.data import Block
 from ranksieve.metrics import evaluate
 from ranksieve.selectors import SparseRankSVM
-from ranksieve.solvers.ranksvm.active_set import Columns
+from ranksieve.solvers.ranksvm.active_set import ActiveSet
 from ranksieve.solvers.ranksvm.mean_loss import mean_loss
 from ranksieve.solvers.ranksvm.penalties import MCP, Log, Weighted
 from ranksieve.solvers.ranksvm.quadratic import least_quadratic
@@ -79,13 +79,13 @@ class TestStatistic:
         D = pair_differences(data)
         if len(D) == 0:
             return
-        statistic = Columns(Block(data.X, data.y, data.query_ptr))
+        statistic = ActiveSet(Block(data.X, data.y, data.query_ptr))
         w = np.zeros(6)
         w[columns] = np.random.default_rng(seed).normal(size=len(columns))
-        loss, slopes = statistic.focus(np.array(columns), keep, w[columns])
+        loss, slopes = statistic.set_active(np.array(columns), keep, w[columns])
         scale = 2 / len(D)
         np.testing.assert_allclose(scale * loss, listed_loss(D, w), rtol=1e-9)
-        np.testing.assert_allclose(scale * statistic.slopes(), mean_slopes(D, w), atol=1e-9)
+        np.testing.assert_allclose(scale * statistic.full_gradient(), mean_slopes(D, w), atol=1e-9)
         np.testing.assert_allclose(scale * slopes, mean_slopes(D, w)[columns], atol=1e-9)
         H = mean_hessian(D, w)[np.ix_(columns, columns)]
         np.testing.assert_allclose(scale * statistic.hessian(), H, atol=1e-9)
@@ -97,14 +97,14 @@ class TestStatistic:
         w, columns = np.random.default_rng(2).normal(size=3), np.array([0, 2, 4])
         expected = None
         for form in (X.astype(float), X, sparse.csr_matrix(X)):
-            statistic = Columns(Block(form, data.y, data.query_ptr), weights)
-            loss, slopes = statistic.focus(columns, False, w)
-            told = [loss, *slopes, *statistic.hessian().ravel(), *statistic.varying()]
+            statistic = ActiveSet(Block(form, data.y, data.query_ptr), weights)
+            loss, slopes = statistic.set_active(columns, False, w)
+            told = [loss, *slopes, *statistic.hessian().ravel(), *statistic.count_varying()]
             step = np.array([0.1, -0.2, 0.3])
-            ahead = statistic.focus(columns, True, w + step)[0]
-            statistic.focus(columns, True, w)
-            assert statistic.try_step(step) == pytest.approx(ahead, rel=1e-9)
-            assert statistic.try_along(0.0) == pytest.approx(loss, rel=1e-9)
+            ahead = statistic.set_active(columns, True, w + step)[0]
+            statistic.set_active(columns, True, w)
+            assert statistic.loss_after(step) == pytest.approx(ahead, rel=1e-9)
+            assert statistic.line_loss(0.0) == pytest.approx(loss, rel=1e-9)
             expected = told if expected is None else expected
             np.testing.assert_allclose(told, expected, rtol=1e-9)
         repeated = np.repeat(np.arange(data.n_queries), weights.astype(int))
@@ -112,8 +112,8 @@ class TestStatistic:
         qid = np.repeat(np.arange(len(rows)), [len(part) for part in rows])
         order = np.concatenate(rows)
         copies = RankingData(X[order].astype(float), data.y[order], qid)
-        again = Columns(Block(copies.X, copies.y, copies.query_ptr))
-        loss, slopes = again.focus(columns, True, w)
+        again = ActiveSet(Block(copies.X, copies.y, copies.query_ptr))
+        loss, slopes = again.set_active(columns, True, w)
         told = [loss, *slopes, *again.hessian().ravel()]
         np.testing.assert_allclose(told, expected[: len(told)], rtol=1e-9)
 
@@ -122,8 +122,8 @@ class TestStatistic:
         w, columns = np.array([0.3, -0.2]), np.array([0, 1])
         found = []
         for X in (data.X, data.X + 2.0**20):
-            statistic = Columns(Block(X, data.y, data.query_ptr))
-            statistic.focus(columns, True, w)
+            statistic = ActiveSet(Block(X, data.y, data.query_ptr))
+            statistic.set_active(columns, True, w)
             found.append(statistic.hessian())
         np.testing.assert_allclose(*found, rtol=1e-7)
 
@@ -138,7 +138,7 @@ class TestStatistic:
         X = np.array([[1.0, 2.0], [1.0, 3.0], [5.0, 0.0], [6.0, 0.0]])
         with mean_loss(RankingData(X, [0, 1, 1, 1], [1, 1, 2, 2])) as loss:
             assert loss.varies.tolist() == [False, True]
-            assert loss.slopes()[0] == 0
+            assert loss.full_gradient()[0] == 0
 
 
 class TestPenalties:
@@ -262,8 +262,8 @@ class TestOptimum:
         for screen in (True, False):
             with mean_loss(data) as loss:
                 solver = SparseNewton(loss, screen=screen)
-                focus, sizes = loss.focus, []
-                loss.focus = lambda columns, w, go=focus, told=sizes: (
+                focus, sizes = loss.set_active, []
+                loss.set_active = lambda columns, w, go=focus, told=sizes: (
                     told.append(len(columns)) or go(columns, w)
                 )
                 kinds = {

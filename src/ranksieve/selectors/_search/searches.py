@@ -123,7 +123,7 @@ def forward_sampled(
         else:
             free = bounds.free(model.features)
             candidates = np.sort(random.choice(free, min(kappa, len(free)), replace=False))
-        errors = model.look(candidates)
+        errors = model.candidate_errors(candidates)
         model.change(int(candidates[first_least(errors)]))
         path.append(bounds.fit(model))
     return path

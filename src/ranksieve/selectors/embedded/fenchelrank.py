@@ -133,7 +133,7 @@ class FenchelRank(EmbeddedSelector):
         with mean_loss(source) as loss:
             mixture = Mixture(loss.n_features, self.radius)
             for n_iter in range(self.max_iter + 1):
-                coef, slopes = mixture.coef, loss.slopes()
+                coef, slopes = mixture.coef, loss.full_gradient()
                 best, feature = mixture.steepest(slopes)
                 gap = float(slopes @ coef) - best
                 if gap <= self.tol or n_iter == self.max_iter:
@@ -141,12 +141,12 @@ class FenchelRank(EmbeddedSelector):
                 highest, place = mixture.worst(slopes)
                 if self.away_steps and highest - slopes @ coef > gap:
                     most = mixture.room(place)
-                    derivatives = loss.aim_at(*mixture.model(place), -1.0)
+                    derivatives = loss.direct_to(*mixture.model(place), -1.0)
                     mixture.leave(place, _length(loss, *derivatives, most))
                 else:
-                    derivatives = loss.aim_at(*mixture.model(feature), 1.0)
+                    derivatives = loss.direct_to(*mixture.model(feature), 1.0)
                     mixture.approach(feature, _length(loss, *derivatives, 1.0))
-            self.objective_, self.gap_, self.n_iter_ = loss.arrive()[0], gap, n_iter
+            self.objective_, self.gap_, self.n_iter_ = loss.loss_and_gradient()[0], gap, n_iter
             size = np.abs(slopes)
             return self._settle(coef, size / (size.max() or 1.0), loss.varies, k)
 
@@ -212,7 +212,7 @@ def _length(loss: MeanLoss, slope: float, bend: float, most: float) -> float:
         t = t - own / bend if bend > 0 else high
         if not low < t < high:
             t = high if high == most else 0.5 * (low + high)
-        own, bend = loss.look_along(t)
+        own, bend = loss.line_derivatives(t)
         if abs(own) <= _LEVEL * abs(slope) or (t == most and own < 0):
             break
         low, high = (t, high) if own < 0 else (low, t)

@@ -147,7 +147,7 @@ class SampledModel:
         self._labels = np.empty(0)
         self.error, self.square = workers.sum("start", lam)
 
-    def look(self, candidates: np.ndarray) -> np.ndarray:
+    def candidate_errors(self, candidates: np.ndarray) -> np.ndarray:
         """Errors after adding each of some features; infinite for constant ones."""
         model = np.array(self.features, dtype=np.intp)
         with_model, own, with_labels = self.workers.sum("products", candidates, model)

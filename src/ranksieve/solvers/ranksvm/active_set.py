@@ -17,7 +17,7 @@ from ranksieve.sums.chunks import chunks
 _CHUNK = 2**18  # numbers: 2 MB, which the caches near a core hold
 
 
-class Columns(SquaredHinge):
+class ActiveSet(SquaredHinge):
     """Statistic: half of the sum of squared violations, by the weights of some columns.
 
     Parameters
@@ -29,19 +29,21 @@ class Columns(SquaredHinge):
     def __init__(self, block: Block, query_weights: np.ndarray | None = None) -> None:
         super().__init__(block, query_weights)
         self.block = block
-        self.focus(np.zeros(0, dtype=np.intp), True, np.zeros(0))
+        self.set_active(np.zeros(0, dtype=np.intp), True, np.zeros(0))
 
-    def focus(self, columns: np.ndarray, keep: bool, w: np.ndarray) -> tuple[float, np.ndarray]:
+    def set_active(
+        self, columns: np.ndarray, keep: bool, w: np.ndarray
+    ) -> tuple[float, np.ndarray]:
         """Give weights to some columns, which may be kept in memory; loss and gradient at ``w``."""
         self.columns, self.kept = columns, None
         self.kept = self._taken() if keep else None
-        return self.look(w)
+        return self.loss_and_gradient_at(w)
 
-    def slopes(self) -> np.ndarray:
+    def full_gradient(self) -> np.ndarray:
         """Gradient by the weights of all features at the last place."""
         return sum(part.T @ self.slope[rows] for rows, part in float_parts(self.block.X))
 
-    def varying(self) -> np.ndarray:
+    def count_varying(self) -> np.ndarray:
         """Number of queries with pairs in which each feature is not constant."""
         count = np.zeros(self.block.X.shape[1], dtype=np.int64)
         for part in chunks(self.block):
@@ -50,17 +52,17 @@ class Columns(SquaredHinge):
             count += differ[self.n_levels[part.queries] > 1].sum(axis=0)
         return count
 
-    def try_step(self, step: np.ndarray) -> float:
+    def loss_after(self, step: np.ndarray) -> float:
         """Choose a direction; loss at its end."""
-        self.aim(step)
+        self.search_direction(step)
         return self._loss()
 
-    def try_along(self, t: float) -> float:
+    def line_loss(self, t: float) -> float:
         """Loss ``t`` steps along the direction."""
-        self.along(t)
+        self.line_derivative(t)
         return self._loss()
 
-    def aim_at(self, feature: int, weight: float, sign: float) -> tuple[float, float]:
+    def direct_to(self, feature: int, weight: float, sign: float) -> tuple[float, float]:
         """Choose the direction to the model of one feature, which has ``weight``, or away from it.
 
         The sign is 1 or -1. First and second derivative along it, where it begins.
@@ -71,11 +73,11 @@ class Columns(SquaredHinge):
         means = np.add.reduceat(values.astype(np.float64), self.query_ptr[:-1]) / lengths
         self.origin = self.z
         self.step = sign * (weight * (values - np.repeat(means, lengths)) - self.z)
-        return float(self.slope @ self.step), self.bend()
+        return float(self.slope @ self.step), self.line_curvature()
 
-    def look_along(self, t: float) -> tuple[float, float]:
+    def line_derivatives(self, t: float) -> tuple[float, float]:
         """First and second derivative along the direction, ``t`` steps from where it begins."""
-        return self.along(t), self.bend()
+        return self.line_derivative(t), self.line_curvature()
 
     def hessian(self) -> np.ndarray:
         """Second derivatives (columns, columns) at the last place."""

@@ -57,7 +57,7 @@ class Pairs:
         lengths = np.diff(self.query_ptr)
         return z - np.repeat(np.add.reduceat(z, self.query_ptr[:-1]) / lengths, lengths)
 
-    def _pull(self, slope: np.ndarray) -> np.ndarray:
+    def _weight_gradient(self, slope: np.ndarray) -> np.ndarray:
         """Derivative by weights, from that by scores."""
         return sum(part.T @ slope[rows] for rows, part in self._parts())
 
@@ -85,34 +85,34 @@ def float_parts(X: Any) -> Iterator[tuple[slice, Any]]:
 class SquaredHinge(Pairs):
     """Statistic: half of the sum of squared violations of the margin, and its derivatives."""
 
-    def look(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+    def loss_and_gradient_at(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Loss and gradient at ``w``."""
-        self._place(self._scores(w))
-        return self.arrive()
+        self._move_to(self._scores(w))
+        return self.loss_and_gradient()
 
-    def aim(self, step: np.ndarray) -> float:
-        """Choose a direction; as :meth:`along` at its end."""
+    def search_direction(self, step: np.ndarray) -> float:
+        """Choose a direction; derivative along it at the end of the step."""
         self.origin, self.step = self.z, self._scores(step)
-        return self.along(1.0)
+        return self.line_derivative(1.0)
 
-    def along(self, t: float) -> float:
+    def line_derivative(self, t: float) -> float:
         """Derivative along the direction, ``t`` steps from where it was chosen."""
-        self._place(self.origin + t * self.step)
+        self._move_to(self.origin + t * self.step)
         return float(self.slope @ self.step)
 
-    def bend(self) -> float:
+    def line_curvature(self) -> float:
         """Second derivative along the direction at the last place."""
-        return float(self._curve(self.step) @ self.step)
+        return float(self._score_hessian_product(self.step) @ self.step)
 
-    def arrive(self) -> tuple[float, np.ndarray]:
+    def loss_and_gradient(self) -> tuple[float, np.ndarray]:
         """Loss and gradient at the last place."""
-        return self._loss(), self._pull(self.slope)
+        return self._loss(), self._weight_gradient(self.slope)
 
-    def product(self, v: np.ndarray) -> np.ndarray:
+    def hessian_product(self, v: np.ndarray) -> np.ndarray:
         """Product of the Hessian at the last place with ``v``."""
-        return self._pull(self._curve(self._scores(v)))
+        return self._weight_gradient(self._score_hessian_product(self._scores(v)))
 
-    def diagonal(self) -> np.ndarray:
+    def hessian_diagonal(self) -> np.ndarray:
         """Diagonal of the Hessian, but for that partners are taken at their query's mean."""
         spread = np.zeros(self.X.shape[1])
         if not sparse.issparse(self.X):
@@ -128,14 +128,14 @@ class SquaredHinge(Pairs):
     def _loss(self) -> float:
         return 0.5 * float(self.weights @ self.worse + self.z @ (self.slope + self.net))
 
-    def _place(self, z: np.ndarray) -> None:
+    def _move_to(self, z: np.ndarray) -> None:
         self.z = z
         self._count(z)
         self.degree = self.weights * (self.worse + self.better)
         self.net = self.weights * (self.better - self.worse)
         self.slope = self.degree * z - self.weights * self.sums + self.net
 
-    def _curve(self, v: np.ndarray) -> np.ndarray:
+    def _score_hessian_product(self, v: np.ndarray) -> np.ndarray:
         """Product of the Hessian by scores with ``v``."""
         sum_active(v, *self.pairs, self.sums)
         return self.degree * v - self.weights * self.sums
@@ -147,27 +147,27 @@ class Hinge(Pairs):
     A plane (a, b) says that the sum is at least b - a.w for all w.
     """
 
-    def begin(self, w: np.ndarray) -> tuple[np.ndarray, float]:
+    def start_at(self, w: np.ndarray) -> tuple[np.ndarray, float]:
         """Start from ``w``; its plane."""
         self.z = self._scores(w)
         self.step = np.zeros(len(self.z))
-        return self.move(0.0, 0.0)
+        return self.step_and_cut(0.0, 0.0)
 
-    def aim(self, step: np.ndarray) -> tuple[float, float]:
-        """Choose a direction; as :meth:`along` at its end."""
+    def search_direction(self, step: np.ndarray) -> tuple[float, float]:
+        """Choose a direction; loss and derivative along it at the end of the step."""
         self.step = self._scores(step)
-        return self.along(1.0)
+        return self.line_loss_and_derivative(1.0)
 
-    def along(self, t: float) -> tuple[float, float]:
+    def line_loss_and_derivative(self, t: float) -> tuple[float, float]:
         """Loss and its derivative along the direction, ``t`` steps from ``w``."""
         z = self.z + t * self.step
         self._count(z)
         net = self.weights * (self.worse - self.better)
         return float(self.weights @ self.worse - net @ z), -float(net @ self.step)
 
-    def move(self, t: float, at: float) -> tuple[np.ndarray, float]:
+    def step_and_cut(self, t: float, at: float) -> tuple[np.ndarray, float]:
         """Go ``t`` steps along the direction; plane of the place ``at`` steps from where it was."""
         self._count(self.z + at * self.step)
         self.z += t * self.step
         net = self.weights * (self.worse - self.better)
-        return self._pull(net), float(self.weights @ self.worse)
+        return self._weight_gradient(net), float(self.weights @ self.worse)

@@ -11,7 +11,7 @@ from ranksieve.data import DataError
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.engine.memory import fits_in_memory
 from ranksieve.fitted import SCALE_FIRST
-from ranksieve.solvers.ranksvm.active_set import Columns
+from ranksieve.solvers.ranksvm.active_set import ActiveSet
 from ranksieve.sums.chunks import locating
 from ranksieve.threads import limit_blas_threads
 
@@ -29,7 +29,7 @@ class MeanLoss:
     ----------
     source : RankingData or opened shards
     workers : Workers
-        Of :class:`Columns`.
+        Of :class:`ActiveSet`.
 
     Attributes
     ----------
@@ -45,47 +45,49 @@ class MeanLoss:
         self.source, self.workers = source, workers
         self.scale = 2.0 / workers.sum("totals")[0]  # the statistic has half of the sum
         self.n_features = source.n_features
-        self.varies = workers.sum("varying") > 0
-        variances = workers.sum("diagonal") * self.scale / 4  # a pair counts in two documents
+        self.varies = workers.sum("count_varying") > 0
+        variances = (
+            workers.sum("hessian_diagonal") * self.scale / 4
+        )  # a pair counts in two documents
         squares = variances[self.varies]
         if not ((squares >= np.finfo(np.float64).tiny) & np.isfinite(squares)).all():
             raise DataError(f"some features are too large or too small to multiply; {SCALE_FIRST}")
         self.deviations = np.where(self.varies, np.sqrt(variances), 1.0)
 
-    def focus(self, columns: np.ndarray, w: np.ndarray) -> tuple[float, np.ndarray]:
+    def set_active(self, columns: np.ndarray, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Go to ``w``, weights of some features, all others being 0; loss and slopes by them."""
         keep = fits_in_memory(self.source, 8 * self.source.n_rows * len(columns))
-        return self._scaled(self.workers.sum("focus", columns, keep, w))
+        return self._scaled(self.workers.sum("set_active", columns, keep, w))
 
-    def slopes(self) -> np.ndarray:
+    def full_gradient(self) -> np.ndarray:
         """Slopes by the weights of all features; 0 for those that tell nothing."""
-        return np.where(self.varies, self.scale * self.workers.sum("slopes"), 0.0)
+        return np.where(self.varies, self.scale * self.workers.sum("full_gradient"), 0.0)
 
     def hessian(self) -> np.ndarray:
-        """Second derivatives by the weights that are in focus."""
+        """Second derivatives by the weights that are active."""
         return self.scale * self.workers.sum("hessian")
 
-    def aim(self, step: np.ndarray) -> float:
-        """Take a step of the weights in focus; loss there."""
-        return self.scale * self.workers.sum("try_step", step)
+    def loss_after(self, step: np.ndarray) -> float:
+        """Take a step of the active weights; loss there."""
+        return self.scale * self.workers.sum("loss_after", step)
 
-    def go(self, t: float) -> float:
+    def line_loss(self, t: float) -> float:
         """Take ``t`` steps in the direction that was chosen last, from where it was; loss there."""
-        return self.scale * self.workers.sum("try_along", t)
+        return self.scale * self.workers.sum("line_loss", t)
 
-    def aim_at(self, feature: int, weight: float, sign: float) -> tuple[float, float]:
+    def direct_to(self, feature: int, weight: float, sign: float) -> tuple[float, float]:
         """Choose the direction to the model that has one weight, or (-1) away; both derivatives."""
-        slope, bend = self.workers.sum("aim_at", feature, weight, sign)
-        return self.scale * slope, self.scale * bend
+        first, second = self.workers.sum("direct_to", feature, weight, sign)
+        return self.scale * first, self.scale * second
 
-    def look_along(self, t: float) -> tuple[float, float]:
-        """Take ``t`` steps, as :meth:`go`; both derivatives along the direction."""
-        slope, bend = self.workers.sum("look_along", t)
-        return self.scale * slope, self.scale * bend
+    def line_derivatives(self, t: float) -> tuple[float, float]:
+        """Take ``t`` steps, as :meth:`line_loss`; both derivatives along the direction."""
+        first, second = self.workers.sum("line_derivatives", t)
+        return self.scale * first, self.scale * second
 
-    def arrive(self) -> tuple[float, np.ndarray]:
-        """Loss and slopes by the weights in focus."""
-        return self._scaled(self.workers.sum("arrive"))
+    def loss_and_gradient(self) -> tuple[float, np.ndarray]:
+        """Loss and slopes by the active weights."""
+        return self._scaled(self.workers.sum("loss_and_gradient"))
 
     def _scaled(self, sums: tuple[float, np.ndarray]) -> tuple[float, np.ndarray]:
         return self.scale * sums[0], self.scale * sums[1]
@@ -97,6 +99,6 @@ def mean_loss(source: Source) -> Iterator[MeanLoss]:
     with (
         limit_blas_threads(1),  # between rounds, matrices are small
         locating(source),
-        engine_of(source, _BLOCK).start(Columns) as workers,
+        engine_of(source, _BLOCK).start(ActiveSet) as workers,
     ):
         yield MeanLoss(source, workers)

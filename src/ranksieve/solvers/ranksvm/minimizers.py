@@ -14,9 +14,9 @@ from ranksieve.data import DataError
 from ranksieve.engine import Workers
 from ranksieve.fitted import SCALE_FIRST
 
-_LINE = 25  # looks along a Newton step; the first one does near the solution
+_LINE = 25  # trials along a Newton step; near the solution the first one is enough
 _LEVEL = 1e-3  # of the derivative at its start is left at the end of a Newton step
-_LINE_PLANES = 6  # looks between two planes: more of them save no planes
+_LINE_PLANES = 6  # trials between two planes: more of them save no planes
 _BEYOND = 0.1  # how far from the best weights to those of the planes the next plane is put
 _IDLE = 50  # rounds after which a plane that was not needed is forgotten
 _RIDGE = 1e-13  # of the largest square, for planes that are combinations of others
@@ -68,52 +68,52 @@ class Newton(Solver):
     """Truncated Newton steps for the squared hinge loss."""
 
     def _steps(self, C: float, w: np.ndarray, tol: float) -> Iterator[Any]:
-        loss, pull = self.workers.sum("look", w)
+        loss, slope = self.workers.sum("loss_and_gradient_at", w)
         diagonal, before = None, np.inf
         while True:
-            gradient = w + C * pull
+            gradient = w + C * slope
             objective, gap = 0.5 * w @ w + C * loss, 0.5 * gradient @ gradient
             yield w, objective, gap
             if objective >= before:
                 return
             before = objective
             if diagonal is None:
-                diagonal = 1 + C * self.workers.sum("diagonal")
+                diagonal = 1 + C * self.workers.sum("hessian_diagonal")
             step = self._direction(C, gradient, diagonal, min(0.1, np.sqrt(gap / objective)))
-            w = w + self._length(C, w, step, gradient @ step) * step
-            loss, pull = self.workers.sum("arrive")
+            w = w + self._line_search(C, w, step, gradient @ step) * step
+            loss, slope = self.workers.sum("loss_and_gradient")
 
     def _direction(
         self, C: float, gradient: np.ndarray, diagonal: np.ndarray, tol: float
     ) -> np.ndarray:
         """Conjugate gradients, preconditioned, until the residual is ``tol`` of the gradient."""
         step, residual = np.zeros(len(gradient)), -gradient
-        ahead = residual / diagonal
-        square = residual @ ahead
+        direction = residual / diagonal
+        square = residual @ direction
         for _ in range(2 * len(gradient) + 10):
-            turned = ahead + C * self.workers.sum("product", ahead)
-            length = square / (ahead @ turned)
-            step = step + length * ahead
-            residual = residual - length * turned
+            hessian_times = direction + C * self.workers.sum("hessian_product", direction)
+            length = square / (direction @ hessian_times)
+            step = step + length * direction
+            residual = residual - length * hessian_times
             if residual @ residual <= tol**2 * (gradient @ gradient):
                 break
             before, square = square, residual @ (residual / diagonal)
-            ahead = residual / diagonal + square / before * ahead
+            direction = residual / diagonal + square / before * direction
         return step
 
-    def _length(self, C: float, w: np.ndarray, step: np.ndarray, slope: float) -> float:
+    def _line_search(self, C: float, w: np.ndarray, step: np.ndarray, slope: float) -> float:
         """Newton's method for the derivative along a step, within what encloses its zero."""
         low, high, t = 0.0, np.inf, 1.0
-        pull = self.workers.sum("aim", step)
+        derivative = self.workers.sum("search_direction", step)
         for _ in range(_LINE):
-            own = (w + t * step) @ step + C * pull
+            own = (w + t * step) @ step + C * derivative
             if abs(own) <= _LEVEL * abs(slope):
                 break
             low, high = (t, high) if own < 0 else (low, t)
-            t -= own / (step @ step + C * self.workers.sum("bend"))
+            t -= own / (step @ step + C * self.workers.sum("line_curvature"))
             if not low < t < high:
                 t = 2 * low if high == np.inf else 0.5 * (low + high)
-            pull = self.workers.sum("along", t)
+            derivative = self.workers.sum("line_derivative", t)
         return t
 
 
@@ -125,7 +125,7 @@ class CuttingPlanes(Solver):
         self.planes = np.zeros((0, 0))
 
     def _steps(self, C: float, w: np.ndarray, tol: float) -> Iterator[Any]:
-        a, b = self.workers.sum("begin", w)
+        a, b = self.workers.sum("start_at", w)
         objective, bound = 0.5 * w @ w + C * (b - a @ w), 0.0
         if len(self.planes) == 0:  # the first says that a sum of violations is not negative
             self.planes, self.offsets = np.zeros((1, len(w))), np.zeros(1)
@@ -138,8 +138,8 @@ class CuttingPlanes(Solver):
             best = C * self.shares @ self.planes
             bound = max(bound, float(offsets @ self.shares - 0.5 * best @ best))
             step = best - w
-            t, objective = self._length(C, w, step, objective)
-            a, b = self.workers.sum("move", t, t + _BEYOND * (1 - t))
+            t, objective = self._line_search(C, w, step, objective)
+            a, b = self.workers.sum("step_and_cut", t, t + _BEYOND * (1 - t))
             w = w + t * step
 
     def _add(self, a: np.ndarray, b: float) -> None:
@@ -154,14 +154,18 @@ class CuttingPlanes(Solver):
         self.gram[-1], self.gram[:, -1] = products, products
         self.shares, self.idle = np.append(self.shares[keep], 0.0), np.append(self.idle[keep], 0)
 
-    def _length(
+    def _line_search(
         self, C: float, w: np.ndarray, step: np.ndarray, objective: float
     ) -> tuple[float, float]:
         """Bisect for the least objective along a step; the best of few places, and its value."""
         low, high, t = 0.0, np.inf, 1.0
         best, least = 0.0, objective
-        for look in range(_LINE_PLANES):
-            at = self.workers.sum("along", t) if look else self.workers.sum("aim", step)
+        for trial in range(_LINE_PLANES):
+            at = (
+                self.workers.sum("line_loss_and_derivative", t)
+                if trial
+                else self.workers.sum("search_direction", step)
+            )
             there = w + t * step
             value = 0.5 * there @ there + C * at[0]
             best, least = (t, value) if value < least else (best, least)

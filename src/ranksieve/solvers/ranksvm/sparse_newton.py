@@ -82,19 +82,19 @@ class SparseNewton:
 
     def __init__(self, loss: MeanLoss, *, screen: bool = True) -> None:
         self.loss, self.screen = loss, screen
-        self.coef, self.slopes = np.zeros(loss.n_features), loss.slopes()
+        self.coef, self.slopes = np.zeros(loss.n_features), loss.full_gradient()
         self.steepest = float(np.max(np.abs(self.slopes) / loss.deviations))
         self.bounds: np.ndarray | None = None
 
     def move_to(self, coef: np.ndarray) -> None:
         """Start the next solution from some weights."""
         columns = np.flatnonzero(coef)
-        self.loss.focus(columns, coef[columns])
-        self.coef, self.slopes, self.bounds = coef.copy(), self.loss.slopes(), None
+        self.loss.set_active(columns, coef[columns])
+        self.coef, self.slopes, self.bounds = coef.copy(), self.loss.full_gradient(), None
 
     def curvature(self, feature: int) -> float:
         """Second derivative of the loss by the weight of a feature, where all weights are 0."""
-        self.loss.focus(np.array([feature]), np.zeros(1))
+        self.loss.set_active(np.array([feature]), np.zeros(1))
         return float(self.loss.hessian()[0, 0])
 
     def solve(self, penalty: Penalty, tol: float = 1e-6, max_iter: int = 1000) -> Minimum:
@@ -109,7 +109,7 @@ class SparseNewton:
             coef = np.zeros(len(coef))
             coef[working] = part
             n_iter += steps
-            self.slopes = self.loss.slopes()
+            self.slopes = self.loss.full_gradient()
             violation = penalty.violation(coef, self.slopes) / limits
             missed = _largest(violation, 1.0, working)
             if len(missed) == 0 or n_iter == max_iter:
@@ -157,7 +157,7 @@ class SparseNewton:
         max_iter: int,
     ) -> tuple[np.ndarray, float, int]:
         """Newton steps for the weights of some features: weights, objective, number of steps."""
-        loss, slopes = self.loss.focus(columns, v)
+        loss, slopes = self.loss.set_active(columns, v)
         n_iter = 0
         while True:
             objective = loss + penalty.value(v)
@@ -173,7 +173,7 @@ class SparseNewton:
             if there is None:
                 break
             v = there
-            loss, slopes = self.loss.arrive()
+            loss, slopes = self.loss.loss_and_gradient()
             n_iter += 1
         return v, objective, n_iter
 
@@ -194,10 +194,10 @@ class SparseNewton:
         best = least_quadratic(H, slopes - H @ v, straight, v, 0.1 * limits)
         step = best - v
         expected = slopes @ step + straight.value(best) - straight.value(v)
-        t, loss = 1.0, self.loss.aim(step)
+        t, loss = 1.0, self.loss.loss_after(step)
         while not _falls(loss + penalty.value(v + t * step), objective, t * expected):
             t *= 0.5
-            loss = self.loss.go(t)
+            loss = self.loss.line_loss(t)
             if t < _SHORTEST:
                 return None
         return best if t == 1 else v + t * step
@@ -227,9 +227,11 @@ class SparseNewton:
         there = v + step
         if np.any(np.sign(there) != np.sign(v)):
             return None
-        pays = _falls(self.loss.aim(step) + penalty.value(there), objective, gradient @ step[face])
+        pays = _falls(
+            self.loss.loss_after(step) + penalty.value(there), objective, gradient @ step[face]
+        )
         if not pays:
-            self.loss.go(0.0)
+            self.loss.line_loss(0.0)
         return there if pays else None
 
 
