@@ -92,21 +92,21 @@ class _ArrayScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return tags
 
     def fit(self, X: Any, y: Any = None, qid: Any = None) -> Any:
-        X = self._validated(X, reset=True)
+        X = self._validate_rows(X, reset=True)
         if qid is not None:
             as_query_ids(qid, X.shape[0])
-        _checked(X, np.zeros(X.shape[0], dtype=int))
+        _group_finite_rows(X, np.zeros(X.shape[0], dtype=int))
         return self
 
     def transform(self, X: Any, qid: Any = None) -> Any:
-        X = self._validated(X, reset=False)
-        data = _checked(X, as_query_ids(qid, X.shape[0]))
+        X = self._validate_rows(X, reset=False)
+        data = _group_finite_rows(X, as_query_ids(qid, X.shape[0]))
         scaled = self._scale(data.X, data.query_ptr)
         if np.any(np.diff(data.row_order) < 0):
             scaled = scaled[np.argsort(data.row_order)]
         return type(X)(scaled) if sparse.issparse(X) else scaled
 
-    def _validated(self, X: Any, reset: bool) -> Any:
+    def _validate_rows(self, X: Any, reset: bool) -> Any:
         return validate_data(
             self,
             X,
@@ -235,7 +235,7 @@ def _refuse_qid(qid: Any) -> None:
         raise DataError("a RankingData brings its own query ids: leave qid out")
 
 
-def _checked(X: Any, qid: np.ndarray) -> RankingData:
+def _group_finite_rows(X: Any, qid: np.ndarray) -> RankingData:
     data = RankingData(X, np.zeros(X.shape[0]), qid)
     data.check_finite()
     return data

@@ -57,7 +57,7 @@ def test_errors_of_candidates_are_those_of_training_anew(seed, lam, offset):
     with engine_of(as_csr(X, y, qid)).start(Backfitting) as workers:
         model = Model(workers, lam)
         for feature in (6, 1, 3, 4):
-            model.look_at_all()
+            model.set_all_candidates()
             own, errors = oracles.backfitting_errors(X, y, qid, model.features, lam)
             free = [i for i in range(X.shape[1]) if i not in model.features]
             np.testing.assert_allclose(model.errors()[free], np.array(errors)[free], rtol=1e-9)
@@ -140,7 +140,7 @@ def test_first_choice_is_that_of_pre_fitting(lam):
     fitted = [sum(oracles.backfitting_errors(X, y, qid, [i], lam)[0]) for i in range(10)]
     with engine_of(as_csr(X, y, qid)).start(Backfitting) as workers:
         model = Model(workers, lam)
-        model.look_at_all()
+        model.set_all_candidates()
         np.testing.assert_allclose(model.errors(), fitted, rtol=1e-9)
     varying = [i for i in range(10) if i not in (3, 5)]
     first = backfit(as_csr(X, y, qid), 1, lam)[0]
@@ -161,7 +161,7 @@ def test_a_feature_of_one_query_cannot_change_the_error():
     with engine_of(as_csr(X, y, qid)).start(Backfitting) as workers:
         model = Model(workers, 2.0**-10)
         for feature in (1, 7):
-            model.look_at_all()
+            model.set_all_candidates()
             assert model.errors()[8] == model.error
             model.accept(feature)
     for fit in backfit(as_csr(X, y, qid), 3, 2.0**-10, include=[1, 8, 7]):

@@ -94,7 +94,7 @@ class Collection:
         **read_options
             Passed on to :func:`ranksieve.io.letor.read_letor`.
         """
-        return _joined(_read_aligned(self.whole, read_options))
+        return _join(_read_aligned(self.whole, read_options))
 
     @property
     def whole(self) -> tuple[Path, ...]:
@@ -118,7 +118,7 @@ class Collection:
         if self.layout != "parts":
             return [partial(_read_files, fold, read_options) for fold in self.folds]
         parts = cache(lambda: _read_parts(self.folds[0].files, read_options))
-        return [partial(_rotated, parts, turn) for turn in range(len(self.folds))]
+        return [partial(_rotate, parts, turn) for turn in range(len(self.folds))]
 
 
 def open_collection(path: str | os.PathLike[str], *, subset: str | None = None) -> Collection:
@@ -289,7 +289,7 @@ def _file(entries: dict[str, Path], stems: Sequence[str]) -> Path | None:
 def _read_files(fold: FoldFiles, read_options: dict[str, Any]) -> Fold:
     parts = iter(_read_aligned(fold.files, read_options))
     train, vali, test = ([next(parts) for _ in role] for role in (fold.train, fold.vali, fold.test))
-    return _joined(train), _joined(vali) if vali else None, _joined(test)
+    return _join(train), _join(vali) if vali else None, _join(test)
 
 
 def _read_parts(
@@ -300,7 +300,7 @@ def _read_parts(
     return concatenate(parts), [part.n_queries for part in parts]
 
 
-def _rotated(read_parts: Callable[[], tuple[RankingData, list[int]]], turn: int) -> Fold:
+def _rotate(read_parts: Callable[[], tuple[RankingData, list[int]]], turn: int) -> Fold:
     data, sizes = read_parts()
     return rotate_parts(adjacent_parts(sizes))[turn].apply(data)
 
@@ -312,7 +312,7 @@ def _read_aligned(paths: Sequence[Path], read_options: dict[str, Any]) -> list[R
     for part in parts:
         if part.has_feature_names:  # a header; other files may have none
             names[: part.n_features] = part.feature_names
-    return [_aligned(part, names, path) for part, path in zip(parts, paths, strict=True)]
+    return [_align(part, names, path) for part, path in zip(parts, paths, strict=True)]
 
 
 def _read_each(paths: Sequence[Path], read_options: dict[str, Any]) -> list[RankingData]:
@@ -332,7 +332,7 @@ def _read_each(paths: Sequence[Path], read_options: dict[str, Any]) -> list[Rank
     return parts
 
 
-def _aligned(data: RankingData, names: np.ndarray, path: Path) -> RankingData:
+def _align(data: RankingData, names: np.ndarray, path: Path) -> RankingData:
     """Give data the named features: columns of zeros for those that its file leaves out."""
     width = data.n_features
     if data.has_feature_names and np.any(data.feature_names != names[:width]):
@@ -348,5 +348,5 @@ def _aligned(data: RankingData, names: np.ndarray, path: Path) -> RankingData:
     return data._replace(X=X, feature_names=names)
 
 
-def _joined(parts: list[RankingData]) -> RankingData:
+def _join(parts: list[RankingData]) -> RankingData:
     return parts[0] if len(parts) == 1 else concatenate(parts)

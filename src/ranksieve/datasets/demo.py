@@ -128,7 +128,7 @@ def load_demo() -> tuple[RankingData, RankingTruth]:
     rng = np.random.default_rng(_SEED)
     phrases = _phrases(rng)
     named = RankingData(
-        _rounded(data.X),
+        _round_as_logged(data.X),
         data.y,
         phrases[data.query_codes],
         feature_names=[feature.name for feature in _FEATURES],
@@ -151,7 +151,7 @@ def _plan() -> FeaturePlan:
     )
 
 
-def _rounded(X: np.ndarray) -> np.ndarray:
+def _round_as_logged(X: np.ndarray) -> np.ndarray:
     """Values with the number of decimals that such features are logged with."""
     columns = zip(X.T, _FEATURES, strict=True)
     return np.stack([np.round(column, feature.decimals) for column, feature in columns], axis=1)

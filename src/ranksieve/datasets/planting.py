@@ -174,7 +174,7 @@ def draw_plan(
         scale=np.where(is_count, 1.0, 10.0 ** rng.uniform(-1.0, 2.0, len(kind))),
         costs=np.round(rng.lognormal(size=len(kind)), 2) + 0.01 if costs else None,
     )
-    return _permuted(plan, rng.permutation(len(kind))) if shuffle else plan
+    return _permute(plan, rng.permutation(len(kind))) if shuffle else plan
 
 
 def _coarse(normal: np.ndarray) -> np.ndarray:
@@ -228,7 +228,7 @@ def _draw_weights(kind: np.ndarray, small_is_good: float, rng: Any) -> np.ndarra
     return weights
 
 
-def _permuted(plan: FeaturePlan, order: np.ndarray) -> FeaturePlan:
+def _permute(plan: FeaturePlan, order: np.ndarray) -> FeaturePlan:
     """Plan with its features in another order: ``order[i]`` becomes feature i."""
     places = np.argsort(order)
     return FeaturePlan(

@@ -29,17 +29,17 @@ class Workers(ABC):
 
     def sum(self, method: str, *arguments: Any) -> Any:
         """Sum over blocks, in block order, of what ``method(*arguments)`` returns."""
-        results = self._tracked(method, arguments)
-        total = _copied(next(results))
+        results = self._track_progress(method, arguments)
+        total = _copy_result(next(results))
         for result in results:
-            total = _added(total, result)
+            total = _add_results(total, result)
         return total
 
     def collect(self, method: str, *arguments: Any) -> list[Any]:
         """List, in block order, of what ``method(*arguments)`` returns."""
-        return list(self._tracked(method, arguments))
+        return list(self._track_progress(method, arguments))
 
-    def _tracked(self, method: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
+    def _track_progress(self, method: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
         advance = track(self._title, self.n_blocks)
         for result in self._results(method, arguments):
             advance(1)
@@ -65,17 +65,17 @@ class Workers(ABC):
         self.close()
 
 
-def _copied(result: Any) -> Any:
+def _copy_result(result: Any) -> Any:
     """A result that later ones can be added to without changing what an instance may keep."""
     if isinstance(result, tuple):
-        return tuple(_copied(part) for part in result)
+        return tuple(_copy_result(part) for part in result)
     return np.array(result) if isinstance(result, np.ndarray) else result
 
 
-def _added(total: Any, result: Any) -> Any:
+def _add_results(total: Any, result: Any) -> Any:
     """Sum of two results; arrays of ``total`` are updated in place."""
     if isinstance(total, tuple):
-        return tuple(_added(a, b) for a, b in zip(total, result, strict=True))
+        return tuple(_add_results(a, b) for a, b in zip(total, result, strict=True))
     if isinstance(total, np.ndarray):
         total += result
         return total

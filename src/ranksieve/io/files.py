@@ -45,7 +45,7 @@ def line_chunks(path: Path, advance: Callable[[int], None]) -> Iterator[bytes]:
     (before decompression) that each piece took. A line beyond all measure is a LongLineError.
     """
     with path.open("rb") as file:
-        stream = _decompressed(file, path)
+        stream = _decompress(file, path)
         rest: list[bytes] = []
         n_rest = before = 0
         is_first = True
@@ -68,7 +68,7 @@ def line_chunks(path: Path, advance: Callable[[int], None]) -> Iterator[bytes]:
             yield b"".join([*rest, b"\n"])
 
 
-def _decompressed(file: IO[bytes], path: Path) -> Any:
+def _decompress(file: IO[bytes], path: Path) -> Any:
     if path.suffix == ".gz":
         return gzip.GzipFile(fileobj=file)
     if path.suffix == ".zst":

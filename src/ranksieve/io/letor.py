@@ -224,17 +224,17 @@ def write_letor(data: RankingData, path: PathLike, *, zero_based: bool = False) 
     """
     target = Path(path)
     first = 0 if zero_based else 1
-    queries = [_written(query, _QUERY_ID, "query id") for query in data.query_ids.tolist()]
+    queries = [_check_writable(query, _QUERY_ID, "query id") for query in data.query_ids.tolist()]
     with replacing(target) as temporary, compressed_writer(temporary) as file:
         if data.has_feature_names:
             for index, name in enumerate(data.feature_names, start=first):
-                name = _written(name, _ONE_LINE, "feature name")
+                name = _check_writable(name, _ONE_LINE, "feature name")
                 file.write(f"#{index}:{name}\n".encode())
         for query, start, end in zip(queries, data.query_ptr[:-1], data.query_ptr[1:], strict=True):
             file.write("".join(_lines(data, query, start, end, first)).encode())
 
 
-def _written(value: Any, allowed: re.Pattern[str], what: str) -> str:
+def _check_writable(value: Any, allowed: re.Pattern[str], what: str) -> str:
     text = str(value)
     if not allowed.fullmatch(text):
         raise DataError(f"{what} {text!r} cannot be written to LETOR text")
@@ -262,5 +262,5 @@ def _lines(data: RankingData, query: str, start: int, end: int, first: int) -> I
         if document:
             if " inc =" in document:
                 raise DataError(f"document id {document!r} cannot be written to LETOR text")
-            words.append("#docid = " + _written(document, _ONE_LINE, "document id"))
+            words.append("#docid = " + _check_writable(document, _ONE_LINE, "document id"))
         yield " ".join(words) + "\n"

@@ -168,7 +168,7 @@ class RecordLog(ABC):
                 f"{version!r:.20} instead of {self.VERSION}; {self.INSTEAD}"
             )
         try:
-            _taken_checksum(line, head)
+            _pop_checksum(line, head)
             self._check_head(head)
         except ValueError as error:
             raise DataError(f"{where}: damaged ({error}); {self.INSTEAD}") from None
@@ -177,7 +177,7 @@ class RecordLog(ABC):
     def _read_line(self, line: bytes, where: str) -> tuple[str, str, Any]:
         """Key of a cell, checksum of the line, and what to keep of the result."""
         record = _parsed(line)
-        told = _taken_checksum(line, record)
+        told = _pop_checksum(line, record)
         if record.keys() != {"cell", "result"}:
             raise ValueError("not a cell and its result")
         kept = self._checked(record["cell"], record["result"], where)
@@ -224,7 +224,7 @@ def _parsed(line: bytes) -> Any:
         return None
 
 
-def _taken_checksum(line: bytes, record: Any) -> str:
+def _pop_checksum(line: bytes, record: Any) -> str:
     """Take the checksum out of a record; a ValueError unless it is that of the line."""
     if not isinstance(record, dict) or "checksum" not in record:
         raise ValueError("not a record with a checksum")

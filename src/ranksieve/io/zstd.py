@@ -45,7 +45,7 @@ class Xxh64:
 
     def digest(self) -> int:
         """Hash of all bytes so far."""
-        value = (self._joined() if self._size >= 32 else _P5) + self._size
+        value = (self._join() if self._size >= 32 else _P5) + self._size
         rest = self._rest
         while len(rest) >= 8:
             word, rest = int.from_bytes(rest[:8], "little"), rest[8:]
@@ -60,7 +60,7 @@ class Xxh64:
         value = (value ^ value >> 29) * _P3 % _WORD
         return value ^ value >> 32
 
-    def _joined(self) -> int:
+    def _join(self) -> int:
         lanes = self._state.tolist()
         value = sum(_turn(lane, bits) for lane, bits in zip(lanes, (1, 7, 12, 18), strict=True))
         for lane in lanes:

@@ -45,13 +45,13 @@ def load_model(path: str | os.PathLike[str]) -> Ranker:
     """
     model = read_model(path)
     try:
-        return _restored(model)
+        return _restore(model)
     except DataError as error:
         raise DataError(f"{path}: {error}") from None
 
 
-def _restored(model: SavedModel) -> Ranker:
-    ranker = _made(model)
+def _restore(model: SavedModel) -> Ranker:
+    ranker = _make_untrained(model)
     ranker.n_features_in_ = model.n_features_in
     if model.feature_names is not None:
         ranker.feature_names_in_ = np.array(model.feature_names, dtype=object)
@@ -61,7 +61,7 @@ def _restored(model: SavedModel) -> Ranker:
     return ranker
 
 
-def _made(model: SavedModel) -> Ranker:
+def _make_untrained(model: SavedModel) -> Ranker:
     """An untrained ranker of this class with these parameters."""
     kind: Any = getattr(rankers, model.ranker) if model.ranker in rankers.__all__ else None
     if not (inspect.isclass(kind) and issubclass(kind, Ranker)):

@@ -43,7 +43,7 @@ from ranksieve.selectors import FSED, GreedyRankRLS, GreedyRankRLSCV
 from ranksieve.selectors._search.filter import ImportanceFilter, SimilarityFilter
 from ranksieve.selectors.registry import SELECTORS
 from ranksieve.study import Study, StudyResult, enough_features
-from ranksieve.study.cells import made_selector
+from ranksieve.study.cells import make_study_selector
 from ranksieve.study.comparison import MARGIN
 from ranksieve.study.results import BASE, RANDOM
 
@@ -107,7 +107,7 @@ def write_data_figures(study: Study, directory: Path) -> None:
     path = GreedyRankRLSCV(measure=study.plan.tune, convention=convention)
 
     def fitted(selector: str) -> Any:
-        made = made_selector(selector, 1, study.plan.settings(selector, SELECTORS))
+        made = make_study_selector(selector, 1, study.plan.settings(selector, SELECTORS))
         beside = {"eval_set": fold.vali} if SELECTORS[selector].uses_held_out_data else {}
         return made.fit(train, **beside)
 

@@ -65,10 +65,12 @@ class SelectionCell:
     def run(self, fold: StudyFold) -> Record:
         """Features in the order of choice, and the seconds that a selection alone would take."""
         seed = {} if self.seed is None else {"random_state": self.seed}
-        selector = made_selector(self.selector, self.k, self.settings | self.parameters | seed)
+        selector = make_study_selector(
+            self.selector, self.k, self.settings | self.parameters | seed
+        )
         beside = {"eval_set": fold.vali} if SELECTORS[self.selector].uses_held_out_data else {}
         with (
-            _named(f"{fold.name}, {described(self.selector, self.parameters)}"),
+            _locate_errors(f"{fold.name}, {described(self.selector, self.parameters)}"),
             sharing(fold.memo) as borrowed,
         ):
             start = work_seconds()
@@ -123,7 +125,7 @@ class TrainingCell:
         columns = list(self.features)
         train, vali = fold.train.take_features(columns), fold.vali.take_features(columns)
         best: tuple[float, float, dict[str, Any], float, Any] | None = None
-        with _named(f"{fold.name}, {self.ranker} on {counted(len(columns), 'feature')}"):
+        with _locate_errors(f"{fold.name}, {self.ranker} on {counted(len(columns), 'feature')}"):
             for point in self.grid:
                 ranker = self._ranker(point)  # imports its module the first time
                 start = work_seconds()
@@ -160,7 +162,7 @@ class TrainingCell:
         ).per_query
 
 
-def made_selector(name: str, k: int, parameters: dict[str, Any]) -> RankSelector:
+def make_study_selector(name: str, k: int, parameters: dict[str, Any]) -> RankSelector:
     """A selector; a ranker within it is given by name, as files can hold it."""
     named = parameters.get("ranker")
     own = parameters | ({"ranker": make_ranker(named)} if isinstance(named, str) else {})
@@ -168,7 +170,7 @@ def made_selector(name: str, k: int, parameters: dict[str, Any]) -> RankSelector
 
 
 @contextmanager
-def _named(place: str) -> Iterator[None]:
+def _locate_errors(place: str) -> Iterator[None]:
     """Say where in the study an error happened."""
     try:
         yield

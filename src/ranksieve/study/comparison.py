@@ -91,11 +91,11 @@ def compare_with(
     measures : sequence of str, optional
         By default all of the study.
     """
-    return list(_compared(result, base, tuple(result.measures if measures is None else measures)))
+    return list(_compare(result, base, tuple(result.measures if measures is None else measures)))
 
 
 @lru_cache(maxsize=8)  # several tables ask for the same
-def _compared(result: StudyResult, base: str, measures: tuple[str, ...]) -> tuple[Versus, ...]:
+def _compare(result: StudyResult, base: str, measures: tuple[str, ...]) -> tuple[Versus, ...]:
     found = [
         _versus(run, result.run(base, ranker), measure)
         for measure in measures

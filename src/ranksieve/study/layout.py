@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 from ranksieve.io.record_log import key_of
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.selectors.registry import SELECTORS
-from ranksieve.study.cells import Cell, SelectionCell, TrainingCell, made_selector
+from ranksieve.study.cells import Cell, SelectionCell, TrainingCell, make_study_selector
 from ranksieve.study.plan import Candidate, Plan
 from ranksieve.study.records import Record
 
@@ -110,7 +110,7 @@ class Layout:
         if known not in self._selections:
             name, parameters, seed = candidate
             settings = self.plan.settings(name, SELECTORS)
-            if made_selector(name, k, settings | parameters).is_nested:
+            if make_study_selector(name, k, settings | parameters).is_nested:
                 k = max(size for size in self._sizes if size < self.n_features)
             self._selections[known] = SelectionCell(name, settings, parameters, seed, k)
         return self._selections[known]

@@ -15,7 +15,7 @@ from ranksieve.rankers.registry import RANKERS
 from ranksieve.registry import Method, Registry
 from ranksieve.selectors.registry import SELECTORS
 from ranksieve.study.results import BASE, RANDOM
-from ranksieve.study.settings import checked_settings
+from ranksieve.study.settings import check_settings
 from ranksieve.text import counted
 
 Parameters = dict[str, Any]
@@ -83,7 +83,7 @@ class Plan:
     grids: Mapping[str, Mapping[str, Sequence[Any]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, value in checked_settings(vars(self)).items():
+        for name, value in check_settings(vars(self)).items():
             self._set(name, value)
         wanted = [*self.selectors, *((BASE, RANDOM) if self.baselines else ())]
         self._set("selectors", tuple(dict.fromkeys(wanted)))

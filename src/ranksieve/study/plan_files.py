@@ -14,7 +14,7 @@ from ranksieve.io.files import READ_ERRORS, explain_os_error
 from ranksieve.io.record_log import checksum
 from ranksieve.io.records import write_text
 from ranksieve.study.plan import Plan
-from ranksieve.study.settings import NULL, checked_settings
+from ranksieve.study.settings import NULL, check_settings
 
 LEDGER, PLAN = "ledger.jsonl", "study.toml"
 _PLAN_KEYS = tuple(field.name for field in fields(Plan))
@@ -73,7 +73,7 @@ def _settings(text: str, path: Path) -> dict[str, Any]:
             known = ", ".join((*_OTHER_KEYS, *_PLAN_KEYS))
             raise DataError(f"{path}: unknown setting {name!r}; known are {known}")
     try:
-        return checked_settings(settings)
+        return check_settings(settings)
     except ValueError as error:
         raise DataError(f"{path}: {error}") from None
 
@@ -92,7 +92,7 @@ def _toml(settings: Mapping[str, Any], prefix: str = "") -> str:
 
 def _key(name: str) -> str:
     bare = name.replace("-", "").replace("_", "").isalnum() and name.isascii()
-    return name if bare else _quoted(name)
+    return name if bare else _quote(name)
 
 
 def _value(value: Any) -> str:
@@ -101,11 +101,11 @@ def _value(value: Any) -> str:
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{_key(k)} = {_value(v)}" for k, v in value.items()) + "}"
     if value is None:  # which TOML has not
-        return _quoted(NULL)
-    return _quoted(value) if isinstance(value, str) else json.dumps(value)
+        return _quote(NULL)
+    return _quote(value) if isinstance(value, str) else json.dumps(value)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """A text in quotes, which TOML takes as JSON does but for two kinds of characters."""
     readable = text.encode("utf-8", "backslashreplace").decode(
         "utf-8"

@@ -134,7 +134,7 @@ class Protocol:
             f"(seed {self.seed})"
         )
 
-    def described(self, data: RankingData | Collection) -> str:
+    def describe(self, data: RankingData | Collection) -> str:
         """In words, also what is done to data that has no queries to tune by."""
         tunes = self.name != "letor" or all(fold.vali for fold in _collection(data).folds)
         return str(self) + (

@@ -17,7 +17,7 @@ _LARGEST_SEED = 2**31 - 1 - _MOST_SEEDS  # LightGBM takes no larger ones
 _DEEPEST = 8  # lists in lists that a parameter may be
 
 
-def checked_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+def check_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings, each of its kind; a ValueError that names one that is not.
 
     Names of methods, measures and parameters are not looked up.

@@ -94,7 +94,7 @@ class Study:
         names = [path.absolute().name for path in self._paths]
         self.title = title_of(names or data) if title is None else title
         self.protocol = _protocol_for(protocol, source, self.plan.seed)
-        self.protocol_in_words = self.protocol.described(source)
+        self.protocol_in_words = self.protocol.describe(source)
         self.folds = self.protocol.folds(source, **(read_options or {}))
         if out is None:
             out = tempfile.mkdtemp(prefix="ranksieve-")
@@ -122,11 +122,11 @@ class Study:
             in_turn = list if is_alone else lambda cells: cells[::-1]
             layouts = self._select(runner, ledger, in_turn)
             # Now that all data is known to be that of the ledger.
-            write_plan(self.directory, self.plan, self._named())
+            write_plan(self.directory, self.plan, self._plan_facts())
             self._train(runner, ledger, in_turn, layouts)
         return _result(self.plan, ledger, self.title)
 
-    def _named(self) -> dict[str, Any]:
+    def _plan_facts(self) -> dict[str, Any]:
         """What a plan file needs beside the plan."""
         named = {"data": [os.path.abspath(path) for path in self._paths]} if self._paths else {}
         return named | {"title": self.title, "protocol": self.protocol.text}

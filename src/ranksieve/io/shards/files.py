@@ -1,4 +1,4 @@
-"""Read the files of one shard, checked before anything relies on them."""
+"""Read the files of one shard, check_and_map before anything relies on them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ranksieve.io.shards.format import (
 
 
 class Checks:
-    """What was checked of the files of a directory, so that it is checked once.
+    """What was check_and_map of the files of a directory, so that it is check_and_map once.
 
     Parameters
     ----------
@@ -82,11 +82,11 @@ class ShardFiles:
         shape = (self._shard.rows, self._manifest.n_features)
         content, X = self._map("X", shape, self._manifest.dtype)
 
-        def checked() -> np.ndarray:
+        def check_and_map() -> np.ndarray:
             self._check("X", content)
             return X
 
-        return checked
+        return check_and_map
 
     @property
     def indptr(self) -> np.ndarray:
@@ -132,7 +132,7 @@ class ShardFiles:
             )
 
     def _read(self, role: str, shape: tuple[int | None, ...], *dtypes: str) -> np.ndarray:
-        """Read an array, checked."""
+        """Read an array, check_and_map."""
         content, array = self._map(role, shape, *dtypes)
         self._check(role, content)
         return np.array(array)
@@ -161,7 +161,7 @@ class ShardFiles:
                     f"increase from 0 to at most {self._manifest.n_features - 1}"
                 )
 
-        def checked() -> csr_matrix:
+        def check_and_map() -> csr_matrix:
             self._check("data", data_content)
             self._check("indices", content)
             self._checks.once(f"rows of {self._path('indices').name}", check_rows)
@@ -172,7 +172,7 @@ class ShardFiles:
             X.has_canonical_format = True
             return X
 
-        return checked
+        return check_and_map
 
     def _ids(self, what: str, kind: str, n: int) -> np.ndarray:
         if kind == "int":

@@ -109,19 +109,19 @@ class Manifest:
 
     def _check_shards(self) -> None:
         if not self.shards:
-            raise _damaged("it lists no shards")
+            raise _manifest_error("it lists no shards")
         for number, shard in enumerate(self.shards):
             if shard.files.keys() != self.roles:
-                raise _damaged(
+                raise _manifest_error(
                     f"shard {number} should have files for {', '.join(sorted(self.roles))}"
                 )
         for key, total in (("rows", self.n_rows), ("queries", self.n_queries)):
             found = sum(getattr(shard, key) for shard in self.shards)
             if found != total:
-                raise _damaged(f"its shards have {found} {key} but 'n_{key}' is {total}")
+                raise _manifest_error(f"its shards have {found} {key} but 'n_{key}' is {total}")
 
 
-def _damaged(message: str) -> DataError:
+def _manifest_error(message: str) -> DataError:
     return DataError(f"the manifest is damaged: {message}")
 
 
@@ -129,7 +129,7 @@ def _read_head(text: bytes) -> dict[str, Any]:
     try:
         record = records.parse_record(text)
     except ValueError as error:
-        raise _damaged(f"it is not JSON ({error})") from None
+        raise _manifest_error(f"it is not JSON ({error})") from None
     found = record.get("format") if isinstance(record, dict) else None
     if found != FORMAT:
         raise DataError(f"not a manifest of ranksieve's shards: its format is {found!r}")
@@ -139,7 +139,7 @@ def _read_head(text: bytes) -> dict[str, Any]:
             f"written by a newer version of ranksieve: format {version}, this one reads {VERSION}"
         )
     if version < 1:
-        raise _damaged(f"'version' is {version}")
+        raise _manifest_error(f"'version' is {version}")
     _get_one_of(record, "checksum", CHECKSUM)
     return record
 
@@ -150,25 +150,25 @@ def _check_content(record: dict[str, Any]) -> None:
         return
     content = {key: value for key, value in record.items() if key != "manifest_checksum"}
     if _get(record, "manifest_checksum", str) != records.checksum_of(content):
-        raise _damaged("its checksum is not that of its content; write the shards again")
+        raise _manifest_error("its checksum is not that of its content; write the shards again")
 
 
 def _get(record: Any, key: str, kind: type) -> Any:
     if not isinstance(record, dict) or key not in record:
-        raise _damaged(f"{key!r} is missing")
+        raise _manifest_error(f"{key!r} is missing")
     value = record[key]
     if type(value) is not kind:  # true is an int for isinstance
-        raise _damaged(f"{key!r} should be {_KINDS[kind]}, not {value!r:.40}")
+        raise _manifest_error(f"{key!r} should be {_KINDS[kind]}, not {value!r:.40}")
     if isinstance(value, int) and value < 0:
-        raise _damaged(f"{key!r} is {value}")
+        raise _manifest_error(f"{key!r} is {value}")
     return value
 
 
 def _get_one_of(record: dict[str, Any], key: str, *choices: str | None) -> Any:
     if key not in record:
-        raise _damaged(f"{key!r} is missing")
+        raise _manifest_error(f"{key!r} is missing")
     if record[key] not in choices:
-        raise _damaged(f"{key!r} is {record[key]!r:.40}, which this version does not know")
+        raise _manifest_error(f"{key!r} is {record[key]!r:.40}, which this version does not know")
     return record[key]
 
 
@@ -177,9 +177,9 @@ def _feature_names(record: dict[str, Any]) -> list[str] | None:
         return None
     names = _get(record, "feature_names", list)
     if not all(type(name) is str for name in names):
-        raise _damaged("a feature name is not a text")
+        raise _manifest_error("a feature name is not a text")
     if len(names) != record["n_features"]:
-        raise _damaged(f"{len(names)} feature names for {record['n_features']} features")
+        raise _manifest_error(f"{len(names)} feature names for {record['n_features']} features")
     return names
 
 
@@ -192,7 +192,7 @@ def _shard(entry: Any) -> StoredShard:
     }
     for file in files.values():
         if not is_file_name(file.name):
-            raise _damaged(f"{file.name!r:.80} is not the name of a file of shards")
+            raise _manifest_error(f"{file.name!r:.80} is not the name of a file of shards")
     return StoredShard(_get(entry, "rows", int), _get(entry, "queries", int), files)
 
 

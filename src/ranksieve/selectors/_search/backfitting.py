@@ -118,13 +118,13 @@ def _look(
 ) -> None:
     """Look at all features, at the one that is to come, or at ``kappa`` random free ones."""
     if kappa is None:
-        model.look_at_all()
+        model.set_all_candidates()
     elif forced is not None:
-        model.look_at(np.array([forced]))
+        model.set_candidates(np.array([forced]))
     else:
         places = np.flatnonzero(free)
         drawn = random.choice(places, min(kappa, len(places)), replace=False)
-        model.look_at(np.sort(drawn))
+        model.set_candidates(np.sort(drawn))
 
 
 def _best(model: Model, free: np.ndarray) -> int:

@@ -60,7 +60,7 @@ class Backfitting:
         self.query_ptr = block.query_ptr
         self.query_of = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
         self._read_columns(block)
-        self.y = _centered(block.y, self.query_ptr)
+        self.y = _center(block.y, self.query_ptr)
         self.model = np.empty(0, dtype=np.int64)  # as columns
         self._fit(np.empty(0, dtype=np.bool_), np.empty((0, 0)), np.empty(0), np.empty(0))
 
@@ -242,20 +242,20 @@ class Model:
         self._inner, self._xy = np.empty((0, 0)), np.empty(0)
         self._all = False
 
-    def look_at_all(self) -> None:
+    def set_all_candidates(self) -> None:
         """Make all features candidates, and keep their products from then on."""
         if self._all:
             self._products.append(self.workers.sum("latest"))
             return
-        self._look_at(None, np.arange(len(self.n_varying)))
+        self._ask_products(None, np.arange(len(self.n_varying)))
         self._all = True
 
-    def look_at(self, features: np.ndarray) -> None:
+    def set_candidates(self, features: np.ndarray) -> None:
         """Make some features candidates, given in ascending order."""
-        self._look_at(features, features)
+        self._ask_products(features, features)
         self._all = False
 
-    def _look_at(self, request: np.ndarray | None, features: np.ndarray) -> None:
+    def _ask_products(self, request: np.ndarray | None, features: np.ndarray) -> None:
         self.candidates = features
         several = self.n_varying[features] > 1
         self._products = list(self.workers.sum("candidates", request, several))
@@ -288,7 +288,7 @@ class Model:
         )
 
 
-def _centered(values: np.ndarray, query_ptr: np.ndarray) -> np.ndarray:
+def _center(values: np.ndarray, query_ptr: np.ndarray) -> np.ndarray:
     """Values less the mean of their query."""
     counts = np.diff(query_ptr)
     values = values - np.repeat(values[query_ptr[:-1]], counts)

@@ -94,7 +94,7 @@ class Model:
         self.errors[self.features] = np.inf
 
     def _inner(self) -> np.ndarray:
-        return _regularized(self.xx, self.features, self.lam)
+        return _regularize(self.xx, self.features, self.lam)
 
     def _regress(self) -> None:
         """Regress all features and the labels on those in the model."""
@@ -187,12 +187,12 @@ class SampledModel:
 def ridge(products: Products, features: Sequence[int], lam: float) -> np.ndarray:
     """Weights of some features by regularized least squares."""
     chosen = list(features)
-    factor = _factor(_regularized(products.xx, chosen, lam))
+    factor = _factor(_regularize(products.xx, chosen, lam))
     half = solve_triangular(factor, products.xy[chosen], lower=True)
     return solve_triangular(factor, half, trans="T", lower=True)
 
 
-def _regularized(xx: np.ndarray, features: list[int], lam: float) -> np.ndarray:
+def _regularize(xx: np.ndarray, features: list[int], lam: float) -> np.ndarray:
     return xx[np.ix_(features, features)] + lam * np.eye(len(features))
 
 

@@ -220,14 +220,14 @@ class MeasuredLeaveQueryOut(LeaveQueryOut):
     def begin(self, lam: float, inverse: np.ndarray, d: np.ndarray) -> Errors:
         """Start from the empty model; as :meth:`LeaveQueryOut.begin`."""
         super().begin(lam, inverse, d)
-        return self._measured(inverse, d)
+        return self._measure(inverse, d)
 
     def change(self, change: Change, inverse: np.ndarray, d: np.ndarray) -> Errors:
         """Change the model; as :meth:`LeaveQueryOut.change`."""
         super().change(change, inverse, d)
-        return self._measured(inverse, d)
+        return self._measure(inverse, d)
 
-    def _measured(self, inverse: np.ndarray, d: np.ndarray) -> Errors:
+    def _measure(self, inverse: np.ndarray, d: np.ndarray) -> Errors:
         n_queries, n_columns = len(self.query_ptr) - 1, self.U.shape[1] + 1
         sums = ColumnSums(n_columns)
         known = self.y - self.p
@@ -321,7 +321,7 @@ class ReplayedLeaveQueryOut(_Residuals):
     def enter(self, change: Change, history: np.ndarray) -> tuple[float, float]:
         """Change the model; its error. ``history`` (changes,) is t of the feature so far."""
         column, place = self.rows.column(change.feature), self.n_changes
-        u = self._replayed(column, history)
+        u = self._replay_column(column, history)
         g = column / self.lam - history @ self.history_g[:place]
         self._change(change, u, g)
         if place == len(self.gammas):
@@ -334,7 +334,7 @@ class ReplayedLeaveQueryOut(_Residuals):
         self.n_changes += 1
         return self._error()
 
-    def _replayed(self, column: np.ndarray, history: np.ndarray) -> np.ndarray:
+    def _replay_column(self, column: np.ndarray, history: np.ndarray) -> np.ndarray:
         """Column of U of one feature, given its centered values."""
         u = np.empty((len(column), 1))
         s = slice(0, self.n_changes)

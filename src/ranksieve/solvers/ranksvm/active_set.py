@@ -36,7 +36,7 @@ class ActiveSet(SquaredHinge):
     ) -> tuple[float, np.ndarray]:
         """Give weights to some columns, which may be kept in memory; loss and gradient at ``w``."""
         self.columns, self.kept = columns, None
-        self.kept = self._taken() if keep else None
+        self.kept = self._take_columns() if keep else None
         return self.loss_and_gradient_at(w)
 
     def full_gradient(self) -> np.ndarray:
@@ -83,7 +83,7 @@ class ActiveSet(SquaredHinge):
         """Second derivatives (columns, columns) at the last place."""
         n = len(self.columns)
         total = np.zeros((n, n))
-        X = self.kept if self.kept is not None else self._taken()
+        X = self.kept if self.kept is not None else self._take_columns()
         taken = replace(self.block, X=X)
         for part in chunks(taken, most=max(_CHUNK, 4 * n * n)):
             rows, queries = part.rows, part.queries
@@ -102,9 +102,9 @@ class ActiveSet(SquaredHinge):
             total += part.X.T @ curved
         return total
 
-    def _taken(self) -> np.ndarray:
+    def _take_columns(self) -> np.ndarray:
         X: Any = self.block.X[:, self.columns]
         return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
 
     def _parts(self) -> Iterator[tuple[slice, Any]]:
-        yield slice(None), self.kept if self.kept is not None else self._taken()
+        yield slice(None), self.kept if self.kept is not None else self._take_columns()

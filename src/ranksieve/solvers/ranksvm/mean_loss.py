@@ -57,7 +57,7 @@ class MeanLoss:
     def set_active(self, columns: np.ndarray, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Go to ``w``, weights of some features, all others being 0; loss and slopes by them."""
         keep = fits_in_memory(self.source, 8 * self.source.n_rows * len(columns))
-        return self._scaled(self.workers.sum("set_active", columns, keep, w))
+        return self._scale(self.workers.sum("set_active", columns, keep, w))
 
     def full_gradient(self) -> np.ndarray:
         """Slopes by the weights of all features; 0 for those that tell nothing."""
@@ -87,9 +87,9 @@ class MeanLoss:
 
     def loss_and_gradient(self) -> tuple[float, np.ndarray]:
         """Loss and slopes by the active weights."""
-        return self._scaled(self.workers.sum("loss_and_gradient"))
+        return self._scale(self.workers.sum("loss_and_gradient"))
 
-    def _scaled(self, sums: tuple[float, np.ndarray]) -> tuple[float, np.ndarray]:
+    def _scale(self, sums: tuple[float, np.ndarray]) -> tuple[float, np.ndarray]:
         return self.scale * sums[0], self.scale * sums[1]
 
 
