@@ -1,4 +1,4 @@
-"""Read the files of one shard, check_and_map before anything relies on them."""
+"""Read the files of one shard, checked before anything relies on them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ranksieve.io.shards.format import (
 
 
 class Checks:
-    """What was check_and_map of the files of a directory, so that it is check_and_map once.
+    """What was checked of the files of a directory, so that it is checked once.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class ShardFiles:
             )
 
     def _read(self, role: str, shape: tuple[int | None, ...], *dtypes: str) -> np.ndarray:
-        """Read an array, check_and_map."""
+        """Read an array, checked."""
         content, array = self._map(role, shape, *dtypes)
         self._check(role, content)
         return np.array(array)
