@@ -225,7 +225,7 @@ def test_a_study_that_has_hardly_begun_is_not_finished(data, tmp_path, n_lines):
     ledger = tmp_path / "s" / "ledger.jsonl"
     lines = ledger.read_text().splitlines(keepends=True)
     ledger.write_text("".join(lines[:n_lines]))
-    with pytest.raises(DataError, match="not finished: go on with the command that began it"):
+    with pytest.raises(DataError, match="not finished: resume it with the command that began it"):
         load_study(tmp_path / "s")
 
 
@@ -246,7 +246,7 @@ def test_an_unfinished_study_says_what_to_do(data, tmp_path):
     ledger = tmp_path / "s" / "ledger.jsonl"
     lines = ledger.read_text().splitlines(keepends=True)
     ledger.write_text("".join(lines[:-1]))
-    with pytest.raises(DataError, match="not finished: go on with the command that began it"):
+    with pytest.raises(DataError, match="not finished: resume it with the command that began it"):
         load_study(tmp_path / "s")
 
 

@@ -38,7 +38,7 @@ class Ledger(RecordLog):
         found = self.get(cell)
         if found is None:
             raise DataError(
-                f"{self.path}: the study is not finished: go on with the command that began it"
+                f"{self.path}: the study is not finished: resume it with the command that began it"
             )
         return found
 

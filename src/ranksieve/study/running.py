@@ -14,7 +14,7 @@ from ranksieve.study.protocols import StudyFold
 from ranksieve.study.records import Record
 from ranksieve.threads import limit_blas_threads, limit_threads, thread_count
 
-_KEPT = "What is finished is kept: go on with the same command."
+_KEPT = "Finished work is kept: the same command resumes it."
 
 
 class LocalRunner:

@@ -42,8 +42,8 @@ class Study:
     data : RankingData, Collection, opened shards, path, or several paths
         A path is that of a file, of a collection or of shards. By default the embedded demo.
     out : path, optional
-        Directory for the ledger of finished cells. A study whose directory is there goes on where
-        it was. By default nothing is kept.
+        Directory for the ledger of finished cells. A study whose directory exists resumes. By
+        default nothing is kept.
     protocol : str or Protocol
         ``"letor"``, ``"kfold"``, ``"kfold:N"`` or ``"six-trials"``; ``"auto"`` takes the folds of
         a collection that has them, else five over queries. See :class:`Protocol`.

@@ -1,4 +1,4 @@
-"""Results of a long search, in a file from which it goes on after an interruption."""
+"""Results of a long search, in a file from which it resumes after an interruption."""
 
 from __future__ import annotations
 

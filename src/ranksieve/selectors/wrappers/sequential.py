@@ -58,7 +58,7 @@ class SequentialSelector(WrapperSelector):
     convention, ties
         Of the measure; see :mod:`ranksieve.metrics`.
     checkpoint : path, optional
-        File for the values of all subsets. A search that finds its own file there goes on from it,
+        File for the values of all subsets. A search that finds its own file there resumes,
         to the same result, to the bit.
     random_state : int, RandomState or None
         Seed by which queries are dealt out.
