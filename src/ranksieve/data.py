@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from ranksieve._kernels.rows import first_bad_row
+from ranksieve.errors import DataError, NonFiniteError
+from ranksieve.feature_names import are_numbers, as_names, default_names, numbers, same_names
+from ranksieve.inputs import (
+    as_column,
+    as_labels,
+    as_matrix,
+    as_positions,
+    as_query_ids,
+    first_not_finite,
+    group_rows,
+    join_ids,
+    take_columns,
+)
 
-Matrix = np.ndarray | sparse.csr_matrix
-
-
-class DataError(ValueError):
-    """Input that cannot be used, with the place where it went wrong."""
-
-
-class NonFiniteError(DataError):
-    """NaN or infinity where a method needs numbers."""
+__all__ = ["Block", "DataError", "NonFiniteError", "RankingData", "concatenate"]
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ class Block:
 
     def check_finite(self) -> None:
         """Raise a NonFiniteError that names the first NaN or infinity in X, if there is one."""
-        place = _first_not_finite(self.X)
+        place = first_not_finite(self.X)
         if place is not None:
             row, column, value = place
             raise NonFiniteError(
@@ -134,13 +137,13 @@ class RankingData:
         feature_names: Sequence[str] | np.ndarray | None = None,
         doc_ids: Any = None,
     ) -> None:
-        matrix, columns = _as_matrix(X)
+        matrix, columns = as_matrix(X)
         n_rows, n_features = matrix.shape
         names = columns if feature_names is None else feature_names
-        self._names = None if names is None else _as_names(names, n_features)
-        labels = _as_labels(y, n_rows)
+        self._names = None if names is None else as_names(names, n_features)
+        labels = as_labels(y, n_rows)
         ids = as_query_ids(qid, n_rows)
-        documents = None if doc_ids is None else _as_column(doc_ids, "doc_ids", n_rows)
+        documents = None if doc_ids is None else as_column(doc_ids, "doc_ids", n_rows)
 
         order, self.query_ptr = group_rows(ids)
         if order is None:
@@ -233,7 +236,7 @@ class RankingData:
 
     def take_features(self, features: Any) -> RankingData:
         """Keep some features: 0-based indices (in the given order), names, or a boolean mask."""
-        features = _as_positions(features)
+        features = as_positions(features)
         if features.dtype.kind in "UO":
             features = self._feature_indices(features.tolist())
         columns = np.arange(self.n_features)[features]
@@ -245,7 +248,7 @@ class RankingData:
 
         A run of adjacent queries is a view, not a copy.
         """
-        queries = _as_positions(queries)
+        queries = as_positions(queries)
         if queries.dtype == bool:
             if len(queries) != self.n_queries:
                 raise DataError(f"mask of {len(queries)} queries for {self.n_queries}")
@@ -272,7 +275,7 @@ class RankingData:
 
     def check_finite(self) -> None:
         """Raise a NonFiniteError that names the first NaN or infinity in X, if there is one."""
-        place = _first_not_finite(self.X)
+        place = first_not_finite(self.X)
         if place is not None:
             row, column, value = place
             raise NonFiniteError(
@@ -313,7 +316,7 @@ def concatenate(parts: Iterable[RankingData], *, merge: bool = False) -> Ranking
             raise DataError(
                 f"part 1 has {first.n_features} features but part {number} has {part.n_features}"
             )
-        if not same_names(part, first):
+        if not same_names(part._names, first._names):
             raise DataError(f"part 1 and part {number} have different feature names")
     if not merge:
         _check_distinct_queries(parts)
@@ -333,20 +336,6 @@ def concatenate(parts: Iterable[RankingData], *, merge: bool = False) -> Ranking
     )
 
 
-def same_names(a: RankingData, b: RankingData) -> bool:
-    """Whether two data sets with as many features name them alike."""
-    if a._names is None or b._names is None:
-        return a._names is b._names
-    return not np.any(a._names != b._names)
-
-
-def join_ids(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Join columns of ids; those of different kinds stay what they are: 1 is not "1"."""
-    if len({part.dtype.kind for part in parts}) > 1:
-        parts = [part.astype(object) for part in parts]
-    return np.concatenate(parts)
-
-
 def _check_distinct_queries(parts: list[RankingData]) -> None:
     part_of: dict[Any, int] = {}
     for number, part in enumerate(parts, start=1):
@@ -357,190 +346,3 @@ def _check_distinct_queries(parts: list[RankingData]) -> None:
                     "pass merge=True if they are one query"
                 )
             part_of[query] = number
-
-
-def group_rows(qid: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
-    """Group rows by query.
-
-    Returns
-    -------
-    row_order : int64 array or None
-        The input row that becomes each row; None if the rows are grouped already.
-    query_ptr : int64 array of shape (queries + 1,)
-        Rows of query ``q`` after grouping are ``query_ptr[q]:query_ptr[q + 1]``.
-    """
-    n_rows = len(qid)
-    run_starts = np.flatnonzero(np.concatenate([[True], qid[1:] != qid[:-1]])[:n_rows])
-    codes: dict[Any, int] = {}
-    run_codes = [codes.setdefault(query, len(codes)) for query in qid[run_starts].tolist()]
-    if len(codes) == len(run_codes):
-        return None, np.append(run_starts, n_rows).astype(np.int64)
-    row_codes = np.repeat(run_codes, np.diff(np.append(run_starts, n_rows)))
-    counts = np.bincount(row_codes)
-    return np.argsort(row_codes, kind="stable"), np.concatenate([[0], np.cumsum(counts)])
-
-
-def as_query_ids(qid: Any, n_rows: int) -> np.ndarray:
-    """Query ids as a one-dimensional array, checked for length and missing values."""
-    if qid is None:
-        raise DataError(
-            "qid is required: one query id per row. If all rows belong to one query, "
-            "pass qid=np.zeros(len(y), dtype=int)"
-        )
-    ids = _as_column(qid, "qid", n_rows)
-    if ids.dtype.kind == "O":
-        missing = [row for row, query in enumerate(ids) if _is_missing(query)]
-    elif ids.dtype.kind in "fMm":
-        missing = np.flatnonzero(ids != ids).tolist()
-    else:
-        missing = []
-    if missing:
-        raise DataError(f"qid is missing in row {missing[0]}")
-    return ids
-
-
-def _as_positions(choice: Any) -> np.ndarray:
-    positions = np.asarray(choice)
-    return positions if positions.size else positions.astype(np.intp)
-
-
-def _is_missing(value: Any) -> bool:
-    try:
-        return value is None or bool(value != value)
-    except TypeError:  # pandas.NA compares to neither
-        return True
-
-
-def _first_not_finite(X: Any) -> tuple[int, int, str] | None:
-    """Row, column and name of the first value that is not finite."""
-    step = max(1, 2**20 // max(1, X.shape[1]))
-    for start in range(0, X.shape[0], step):
-        part = X[start : start + step]
-        if not np.isfinite(part.data if sparse.issparse(part) else part).all():
-            part = part.toarray() if sparse.issparse(part) else part
-            row, column = np.argwhere(~np.isfinite(part))[0].tolist()
-            return start + row, column, "NaN" if np.isnan(part[row, column]) else "infinity"
-    return None
-
-
-def _as_column(values: Any, name: str, n_rows: int) -> np.ndarray:
-    column = _as_array(values, name)
-    if column.ndim != 1:
-        raise DataError(f"{name} must have one entry per row, but its shape is {column.shape}")
-    if len(column) != n_rows:
-        raise DataError(f"{name} has {len(column)} entries but X has {n_rows} rows")
-    return column
-
-
-def _as_array(values: Any, name: str) -> np.ndarray:
-    """Values as an array that holds them as they are: numpy would make 1 and "1" equal."""
-    try:
-        column = np.asarray(values)
-    except ValueError:
-        raise DataError(f"{name} must have one entry per row, but some are sequences") from None
-    if hasattr(values, "dtype") or column.ndim != 1 or column.tolist() == list(values):
-        return column
-    kept = np.empty(len(column), dtype=object)
-    kept[:] = values
-    return kept
-
-
-def _as_labels(y: Any, n_rows: int) -> np.ndarray:
-    column = _as_column(y, "y", n_rows)
-    try:
-        labels = np.ascontiguousarray(column, np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"labels must be numbers: {error}") from None
-    bad = np.flatnonzero(~np.isfinite(labels))
-    if bad.size:
-        raise DataError(f"the label of row {bad[0]} is {labels[bad[0]]}")
-    return labels
-
-
-def _as_matrix(X: Any) -> tuple[Any, list[str] | None]:
-    """X as a float array or CSR matrix, and the names of its columns if it has any."""
-    if sparse.issparse(X):
-        return _canonical(sparse.csr_matrix(X, dtype=_float_type(X.dtype))), None
-    names = [str(column) for column in X.columns] if hasattr(X, "columns") else None
-    array = np.asarray(X)
-    if array.ndim != 2:
-        raise DataError(
-            f"X must have two dimensions, rows and features; its shape is {array.shape}"
-        )
-    try:
-        if array.dtype.kind == "O" and names is not None:  # pandas' columns with missing values
-            array = X.to_numpy(dtype=np.float64, na_value=np.nan)
-        if array.dtype.kind not in "fiubO":
-            raise TypeError(f"it has {array.dtype}")
-        # In row order, for which kernels are compiled: other orders are slow, too.
-        return np.ascontiguousarray(array, dtype=_float_type(array.dtype)), names
-    except (TypeError, ValueError) as error:
-        raise DataError(f"X must hold numbers only: {error}") from None
-
-
-def _canonical(X: Any) -> Any:
-    """Sort the features of each row and add up what is stored twice, on which kernels rely."""
-    is_safe = len(X.indptr) == X.shape[0] + 1 and _leads_through(X.indptr, X.indices)
-    if is_safe and first_bad_row(X.indptr, X.indices, X.shape[1]) < 0:
-        X.has_canonical_format = True
-        return X
-    try:
-        X.check_format(full_check=True)
-    except ValueError as error:
-        raise DataError(f"X is not a valid sparse matrix: {error}") from None
-    X = X.copy()  # it may share its arrays with the input
-    X.has_canonical_format = X.has_sorted_indices = False
-    X.sum_duplicates()
-    return X
-
-
-def _leads_through(indptr: np.ndarray, indices: np.ndarray) -> bool:
-    return indptr[0] == 0 and indptr[-1] == len(indices) and bool(np.all(np.diff(indptr) >= 0))
-
-
-def take_columns(X: Any, columns: np.ndarray) -> Any:
-    """Columns of an array or CSR matrix, in the order given."""
-    # An array of X[:, columns] would be in the order of columns.
-    return _canonical(X[:, columns]) if sparse.issparse(X) else np.take(X, columns, axis=1)
-
-
-def _float_type(dtype: Any) -> Any:
-    return dtype if dtype in (np.float32, np.float64) else np.float64
-
-
-def default_names(n_features: int) -> np.ndarray:
-    """Numbers of the features, which are their names if they have no others."""
-    return _few_names(n_features) if n_features <= _FEW else numbers(range(n_features))
-
-
-_FEW = 2**16
-
-
-@lru_cache(maxsize=8)
-def _few_names(n_features: int) -> np.ndarray:
-    names = numbers(range(n_features))
-    names.flags.writeable = False
-    return names
-
-
-def numbers(features: Iterable[int]) -> np.ndarray:
-    """1-based numbers, as names, of 0-based features."""
-    return np.array([str(feature + 1) for feature in features], dtype=object)
-
-
-def are_numbers(names: Iterable[str]) -> bool:
-    """Whether names say no more than the features' numbers."""
-    return all(name == str(number) for number, name in enumerate(names, start=1))
-
-
-def _as_names(names: Any, n_features: int) -> np.ndarray | None:
-    """Names as an array, checked; None if they are numbers."""
-    names = np.array([str(name) for name in names], dtype=object)
-    if len(names) != n_features:
-        raise DataError(f"there are {len(names)} feature names but {n_features} features")
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise DataError(f"two features are named {name!r}")
-        seen.add(name)
-    return None if are_numbers(names) else names

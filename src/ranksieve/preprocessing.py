@@ -10,8 +10,9 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import validate_data
 
 from ranksieve._kernels.scaling import scale_dense, scale_sparse
-from ranksieve.data import DataError, RankingData, as_query_ids
+from ranksieve.data import DataError, RankingData
 from ranksieve.fitted import check_features
+from ranksieve.inputs import as_query_ids
 from ranksieve.threads import over_queries
 
 

@@ -12,7 +12,8 @@ import numpy as np
 from scipy.sparse import vstack
 
 from ranksieve._kernels.rows import permute_rows
-from ranksieve.data import DataError, RankingData, group_rows
+from ranksieve.data import DataError, RankingData
+from ranksieve.inputs import group_rows
 from ranksieve.io.files import compressed_writer, replacing, total_size
 from ranksieve.io.letor_blocks import (
     Grammar,

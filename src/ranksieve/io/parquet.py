@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix, issparse, vstack
 
-from ranksieve.data import DataError, RankingData, join_ids
+from ranksieve.data import DataError, RankingData
+from ranksieve.inputs import join_ids
 from ranksieve.io.files import explain_os_error, replacing
 from ranksieve.io.records import checksum_of
 from ranksieve.progress import track

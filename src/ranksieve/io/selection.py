@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ranksieve.data import DataError, RankingData, are_numbers
+from ranksieve.data import DataError, RankingData
+from ranksieve.feature_names import are_numbers
 from ranksieve.io.records import (
     PathLike,
     checksum_of,

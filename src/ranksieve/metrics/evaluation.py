@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ranksieve.data import DataError, as_query_ids, group_rows
+from ranksieve.data import DataError
+from ranksieve.inputs import as_query_ids, group_rows
 from ranksieve.metrics.conventions import Convention, get_convention
 from ranksieve.metrics.measures import Measure, parse_measure
 from ranksieve.metrics.ranking import Ranking

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ranksieve.data import Block, RankingData, group_rows, join_ids
+from ranksieve.data import Block, RankingData
+from ranksieve.inputs import group_rows, join_ids
 from ranksieve.io.shards.store import ShardStore
 
 

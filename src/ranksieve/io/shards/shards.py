@@ -15,7 +15,9 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
-from ranksieve.data import Block, DataError, RankingData, default_names, numbers, take_columns
+from ranksieve.data import Block, DataError, RankingData
+from ranksieve.feature_names import default_names, numbers
+from ranksieve.inputs import take_columns
 from ranksieve.io.files import explain_os_error
 from ranksieve.io.shards.files import Checks, ShardFiles
 from ranksieve.io.shards.format import (

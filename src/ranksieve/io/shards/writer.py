@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ranksieve.data import DataError, RankingData, are_numbers, same_names
+from ranksieve.data import DataError, RankingData
+from ranksieve.feature_names import are_numbers, same_names
 from ranksieve.io import is_parquet
 from ranksieve.io.letor_blocks import Grammar, are_integers, decode, header_names, read_blocks
 from ranksieve.io.parquet import read_batches
@@ -116,7 +117,7 @@ def _check_piece(
         raise DataError(
             f"piece 1 has {first.n_features} features but piece {number} has {data.n_features}"
         )
-    if not same_names(data, first):
+    if not same_names(data._names, first._names):
         raise DataError(f"piece 1 and piece {number} have different feature names")
     if dtype is not None and data.X.dtype != dtype:
         raise DataError(

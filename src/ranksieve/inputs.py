@@ -1,0 +1,171 @@
+"""What users pass, as arrays that kernels take: matrices, labels, query ids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ranksieve._kernels.rows import first_bad_row
+from ranksieve.errors import DataError
+
+
+def as_matrix(X: Any) -> tuple[Any, list[str] | None]:
+    """X as a float array or CSR matrix, and the names of its columns if it has any."""
+    if sparse.issparse(X):
+        return canonical(sparse.csr_matrix(X, dtype=_float_type(X.dtype))), None
+    names = [str(column) for column in X.columns] if hasattr(X, "columns") else None
+    array = np.asarray(X)
+    if array.ndim != 2:
+        raise DataError(
+            f"X must have two dimensions, rows and features; its shape is {array.shape}"
+        )
+    try:
+        if array.dtype.kind == "O" and names is not None:  # pandas' columns with missing values
+            array = X.to_numpy(dtype=np.float64, na_value=np.nan)
+        if array.dtype.kind not in "fiubO":
+            raise TypeError(f"it has {array.dtype}")
+        # In row order, for which kernels are compiled: other orders are slow, too.
+        return np.ascontiguousarray(array, dtype=_float_type(array.dtype)), names
+    except (TypeError, ValueError) as error:
+        raise DataError(f"X must hold numbers only: {error}") from None
+
+
+def canonical(X: Any) -> Any:
+    """Sort the features of each row and add up what is stored twice, on which kernels rely."""
+    is_safe = len(X.indptr) == X.shape[0] + 1 and _leads_through(X.indptr, X.indices)
+    if is_safe and first_bad_row(X.indptr, X.indices, X.shape[1]) < 0:
+        X.has_canonical_format = True
+        return X
+    try:
+        X.check_format(full_check=True)
+    except ValueError as error:
+        raise DataError(f"X is not a valid sparse matrix: {error}") from None
+    X = X.copy()  # it may share its arrays with the input
+    X.has_canonical_format = X.has_sorted_indices = False
+    X.sum_duplicates()
+    return X
+
+
+def _leads_through(indptr: np.ndarray, indices: np.ndarray) -> bool:
+    return indptr[0] == 0 and indptr[-1] == len(indices) and bool(np.all(np.diff(indptr) >= 0))
+
+
+def take_columns(X: Any, columns: np.ndarray) -> Any:
+    """Columns of an array or CSR matrix, in the order given."""
+    # An array of X[:, columns] would be in the order of columns.
+    return canonical(X[:, columns]) if sparse.issparse(X) else np.take(X, columns, axis=1)
+
+
+def _float_type(dtype: Any) -> Any:
+    return dtype if dtype in (np.float32, np.float64) else np.float64
+
+
+def as_labels(y: Any, n_rows: int) -> np.ndarray:
+    """Labels as float64, checked to be finite."""
+    column = as_column(y, "y", n_rows)
+    try:
+        labels = np.ascontiguousarray(column, np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"labels must be numbers: {error}") from None
+    bad = np.flatnonzero(~np.isfinite(labels))
+    if bad.size:
+        raise DataError(f"the label of row {bad[0]} is {labels[bad[0]]}")
+    return labels
+
+
+def as_query_ids(qid: Any, n_rows: int) -> np.ndarray:
+    """Query ids as a one-dimensional array, checked for length and missing values."""
+    if qid is None:
+        raise DataError(
+            "qid is required: one query id per row. If all rows belong to one query, "
+            "pass qid=np.zeros(len(y), dtype=int)"
+        )
+    ids = as_column(qid, "qid", n_rows)
+    if ids.dtype.kind == "O":
+        missing = [row for row, query in enumerate(ids) if _is_missing(query)]
+    elif ids.dtype.kind in "fMm":
+        missing = np.flatnonzero(ids != ids).tolist()
+    else:
+        missing = []
+    if missing:
+        raise DataError(f"qid is missing in row {missing[0]}")
+    return ids
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas.NA compares to neither
+        return True
+
+
+def as_column(values: Any, name: str, n_rows: int) -> np.ndarray:
+    """Values of the rows as a one-dimensional array, checked for its length."""
+    column = _as_array(values, name)
+    if column.ndim != 1:
+        raise DataError(f"{name} must have one entry per row, but its shape is {column.shape}")
+    if len(column) != n_rows:
+        raise DataError(f"{name} has {len(column)} entries but X has {n_rows} rows")
+    return column
+
+
+def _as_array(values: Any, name: str) -> np.ndarray:
+    """Values as an array that holds them as they are: numpy would make 1 and "1" equal."""
+    try:
+        column = np.asarray(values)
+    except ValueError:
+        raise DataError(f"{name} must have one entry per row, but some are sequences") from None
+    if hasattr(values, "dtype") or column.ndim != 1 or column.tolist() == list(values):
+        return column
+    kept = np.empty(len(column), dtype=object)
+    kept[:] = values
+    return kept
+
+
+def join_ids(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Join columns of ids; those of different kinds stay what they are: 1 is not "1"."""
+    if len({part.dtype.kind for part in parts}) > 1:
+        parts = [part.astype(object) for part in parts]
+    return np.concatenate(parts)
+
+
+def group_rows(qid: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+    """Group rows by query.
+
+    Returns
+    -------
+    row_order : int64 array or None
+        The input row that becomes each row; None if the rows are grouped already.
+    query_ptr : int64 array of shape (queries + 1,)
+        Rows of query ``q`` after grouping are ``query_ptr[q]:query_ptr[q + 1]``.
+    """
+    n_rows = len(qid)
+    run_starts = np.flatnonzero(np.concatenate([[True], qid[1:] != qid[:-1]])[:n_rows])
+    codes: dict[Any, int] = {}
+    run_codes = [codes.setdefault(query, len(codes)) for query in qid[run_starts].tolist()]
+    if len(codes) == len(run_codes):
+        return None, np.append(run_starts, n_rows).astype(np.int64)
+    row_codes = np.repeat(run_codes, np.diff(np.append(run_starts, n_rows)))
+    counts = np.bincount(row_codes)
+    return np.argsort(row_codes, kind="stable"), np.concatenate([[0], np.cumsum(counts)])
+
+
+def as_positions(choice: Any) -> np.ndarray:
+    """Positions or a mask as an array; an empty list is one of positions."""
+    positions = np.asarray(choice)
+    return positions if positions.size else positions.astype(np.intp)
+
+
+def first_not_finite(X: Any) -> tuple[int, int, str] | None:
+    """Row, column and name of the first value that is not finite."""
+    step = max(1, 2**20 // max(1, X.shape[1]))
+    for start in range(0, X.shape[0], step):
+        part = X[start : start + step]
+        if not np.isfinite(part.data if sparse.issparse(part) else part).all():
+            part = part.toarray() if sparse.issparse(part) else part
+            row, column = np.argwhere(~np.isfinite(part))[0].tolist()
+            return start + row, column, "NaN" if np.isnan(part[row, column]) else "infinity"
+    return None
