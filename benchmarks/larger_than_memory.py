@@ -61,7 +61,7 @@ def _private(pid: int) -> int:
 def run(gigabytes: float, features: int, documents: int, directory: str) -> Table:
     """Stream, process, compare and tabulate."""
     from ranksieve.datasets import PlantedRanking, draw_plan
-    from ranksieve.io.shards.shards import open_shards, write_shards
+    from ranksieve.io.shards import open_shards, write_shards
 
     plan = draw_plan(n_informative=20, n_redundant=40, n_noise=features - 60)
     ranking = PlantedRanking(plan, docs_per_query=documents)

@@ -35,7 +35,7 @@ def run(rounds: int, workers: int, queries: int) -> Table:
     """Measure and tabulate."""
     from ranksieve import make_ranking
     from ranksieve.engine.dask import connect
-    from ranksieve.io.shards.shards import open_shards, write_shards
+    from ranksieve.io.shards import open_shards, write_shards
 
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "shards"

@@ -12,7 +12,7 @@ from hypothesis import settings
 from ranksieve import RankingData
 from ranksieve.engine import Source
 from ranksieve.engine.dask import connect
-from ranksieve.io.shards.shards import open_shards, write_shards
+from ranksieve.io.shards import open_shards, write_shards
 
 # Kernels compile on their first call, which no deadline can foresee. On CI the same examples run
 # every time, so that a change is judged by what it changed.

@@ -19,7 +19,8 @@ MODULE = '''
 
 import numpy as np
 
-from ranksieve.base import Ranker, RankSelector
+from ranksieve.base import RankSelector
+from ranksieve.rankers.base import Ranker
 from ranksieve.registry import Method
 
 

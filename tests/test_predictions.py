@@ -9,7 +9,7 @@ from scipy import sparse
 from ranksieve import RankingData, make_ranking
 from ranksieve.base import Predictor
 from ranksieve.data import DataError
-from ranksieve.io.shards.shards import open_shards, write_shards
+from ranksieve.io.shards import open_shards, write_shards
 from ranksieve.preprocessing import QueryMinMaxScaler, QueryStandardScaler
 from ranksieve.rankers.registry import RANKERS, make_ranker
 from ranksieve.selectors.registry import SELECTORS, make_selector

@@ -7,8 +7,9 @@ import pytest
 from sklearn.model_selection import ParameterGrid
 
 from ranksieve import RankingData, load_demo, make_ranking, rankers, selectors
-from ranksieve.base import Ranker, RankSelector
+from ranksieve.base import RankSelector
 from ranksieve.metrics import NDCG, get_convention
+from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.registry import RANKERS, make_ranker
 from ranksieve.selectors import GAS, RandomSelector
 from ranksieve.selectors.record import record_selection

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ranksieve.datasets import load_demo, make_ranking, open_collection
     from ranksieve.io.letor import read_letor, write_letor
     from ranksieve.io.parquet import read_parquet, write_parquet
-    from ranksieve.io.shards.shards import convert_to_shards, open_shards, write_shards
+    from ranksieve.io.shards import convert_to_shards, open_shards, write_shards
     from ranksieve.rankers.loading import load_model
     from ranksieve.study import Study
     from ranksieve.threads import limit_threads
@@ -28,9 +28,9 @@ _HOME = {
     "write_letor": "ranksieve.io.letor",
     "read_parquet": "ranksieve.io.parquet",
     "write_parquet": "ranksieve.io.parquet",
-    "open_shards": "ranksieve.io.shards.shards",
-    "write_shards": "ranksieve.io.shards.shards",
-    "convert_to_shards": "ranksieve.io.shards.shards",
+    "open_shards": "ranksieve.io.shards",
+    "write_shards": "ranksieve.io.shards",
+    "convert_to_shards": "ranksieve.io.shards",
     "make_ranking": "ranksieve.datasets",
     "load_demo": "ranksieve.datasets",
     "open_collection": "ranksieve.datasets.collections",

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from copy import deepcopy
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -17,12 +15,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source, in_memory
 from ranksieve.fitted import check_features, check_names, checked_rows, checked_scores
-from ranksieve.io.model import write_model
-from ranksieve.io.selection import PathLike, Selection
-from ranksieve.io.shards.shards import Shards
+from ranksieve.io.shards import Shards
 from ranksieve.metrics import evaluate
 from ranksieve.progress import progress_bar
-from ranksieve.saving import model_of
 from ranksieve.sums.labels import check_labels_differ
 from ranksieve.sums.magnitudes import sound_numbers
 
@@ -249,121 +244,14 @@ class Predictor(RankEstimator):
         sample_weight : array, optional
             A weight for each query in the mean, or for each row, as in the ``fit`` of rankers.
         """
-        data = in_memory(X) if isinstance(X, (RankingData, Shards)) else _with_queries(X, y, qid)
+        data = in_memory(X) if isinstance(X, (RankingData, Shards)) else with_queries(X, y, qid)
         result = evaluate(data.y, self.predict(data), data.qid, ["ndcg@10"])
-        weights = _query_weights(sample_weight, data)
+        weights = query_weights_of(sample_weight, data)
         return float(np.average(result.per_query["NDCG@10"], weights=weights))
 
 
-class Ranker(Predictor):
-    """Base of all rankers: scikit-learn estimators that score documents.
-
-    A subclass declares its parameters and implements :meth:`_train` and :meth:`_scores`, and
-    :meth:`_learned` and :meth:`_relearn` for files. One that was saved with a selection takes all
-    features or those selected.
-
-    Attributes
-    ----------
-    n_features_in_ : int
-    feature_names_in_ : array of str
-        Only if the features have names.
-    selection_ : Selection
-        How the features were chosen from more; only of rankers that were saved with it.
-    """
-
-    selection_: Selection
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {"verbose": ["boolean"]}
-
-    @abstractmethod
-    def _train(
-        self, source: Source, validation: Source | None, query_weights: np.ndarray | None
-    ) -> None:
-        """Learn from a source; ``query_weights`` has one number per query, in order."""
-
-    def _contributions(self, X: Any) -> np.ndarray:
-        """SHAP value of each feature in each row's score."""
-        raise ValueError(f"{type(self).__name__} has no SHAP values")
-
-    def _for_features(self, features: Sequence[int], n_features: int) -> Any:
-        """Copy to be trained on some of ``n_features`` features, with its own random numbers."""
-        return deepcopy(self)
-
-    def _settings(self) -> dict[str, Any]:
-        """Parameters for a file, which :meth:`_with_settings` takes."""
-        return self.get_params(deep=False)
-
-    @classmethod
-    def _with_settings(cls, settings: dict[str, Any]) -> Any:
-        """An untrained ranker; a TypeError or ValueError if the parameters are not its own."""
-        return cls(**settings)
-
-    @abstractmethod
-    def _learned(self) -> dict[str, Any]:
-        """What training has found and predictions need, as JSON can hold it."""
-
-    @abstractmethod
-    def _relearn(self, learned: dict[str, Any]) -> None:
-        """Set what training had found; a DataError if it is not that."""
-
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        qid: Any = None,
-        eval_set: Any = None,
-        sample_weight: Any = None,
-    ) -> Any:
-        """Train the ranker.
-
-        Parameters
-        ----------
-        X : array, frame, sparse matrix, RankingData or opened shards
-            A RankingData or shards bring labels and query ids along; leave out ``y`` and ``qid``.
-        y : array of shape (rows,)
-            Labels; larger is more relevant.
-        qid : array of shape (rows,)
-            Query of each row.
-        eval_set : tuple (X, y, qid), RankingData or opened shards, optional
-            Validation data, for rankers that stop early or choose by it.
-        sample_weight : array, optional
-            A weight for each query, in order of first appearance; or for each row, the same for
-            all rows of a query.
-        """
-        self._validate_params()
-        source = self._source(X, y, qid)
-        validation = None if eval_set is None else as_source(eval_set, source)
-        if hasattr(self, "selection_"):  # of an earlier fit
-            del self.selection_
-        with progress_bar(bool(self.verbose)), sound_numbers(source, self):
-            check_labels_differ(source)
-            self._train(source, validation, _query_weights(sample_weight, source))
-        return self
-
-    def _rows(self, X: Any) -> Any:
-        """As of all predictors; one that was saved with a selection takes all features, too."""
-        if hasattr(self, "selection_"):
-            X = self.selection_.applied_to(X)
-        return super()._rows(X)
-
-    def save_model(self, path: PathLike, *, selection: Selection | None = None) -> None:
-        """Write the trained ranker to a file, for :func:`ranksieve.rankers.load_model`.
-
-        The file is JSON, with the trees of LightGBM and others as these write them. It takes the
-        place of an older one only when all is written.
-
-        Parameters
-        ----------
-        path : str or path
-        selection : Selection, optional
-            How the features were chosen from more, to be kept with the ranker.
-        """
-        check_is_fitted(self)
-        write_model(model_of(self, selection or getattr(self, "selection_", None)), path)
-
-
-def _with_queries(X: Any, y: Any, qid: Any) -> RankingData:
-    """Rows to be scored in cross-validation, which passes query ids only if told to."""
+def with_queries(X: Any, y: Any, qid: Any) -> RankingData:
+    """Data to be scored in cross-validation, which passes query ids only if told to."""
     if qid is None:
         raise DataError(
             "score needs qid, the query of each row; cross-validation and grid searches pass it on "
@@ -371,28 +259,6 @@ def _with_queries(X: Any, y: Any, qid: Any) -> RankingData:
             "fit(X, y, qid=qid)"
         )
     return RankingData(X, y, qid)
-
-
-def _query_weights(weights: Any, source: Source) -> np.ndarray | None:
-    """One weight per query, from one per query or one per row."""
-    if weights is None:
-        return None
-    values = np.asarray(weights, dtype=np.float64)
-    if values.shape == (source.n_queries,) and source.n_queries != source.n_rows:
-        per_query = values
-    elif isinstance(source, RankingData) and values.shape == (source.n_rows,):
-        rows = values[source.row_order]
-        per_query = rows[source.query_ptr[:-1]]
-        if np.any(rows != np.repeat(per_query, source.group_counts)):
-            raise DataError("sample_weight must be the same for all rows of a query")
-    else:
-        raise DataError(
-            f"sample_weight has shape {values.shape}, but there are {source.n_queries} queries and "
-            f"{source.n_rows} rows"
-        )
-    if not np.isfinite(per_query).all() or per_query.min() < 0 or per_query.max() == 0:
-        raise DataError("sample_weight must be finite, not negative, and not 0 for all queries")
-    return per_query
 
 
 def as_source(eval_set: Any, training: Source) -> Source:
@@ -419,3 +285,25 @@ def as_source(eval_set: Any, training: Source) -> Source:
         )
     check_names(training.feature_names if training.has_feature_names else None, source)
     return source
+
+
+def query_weights_of(weights: Any, source: Source) -> np.ndarray | None:
+    """One weight per query, from one per query or one per row."""
+    if weights is None:
+        return None
+    values = np.asarray(weights, dtype=np.float64)
+    if values.shape == (source.n_queries,) and source.n_queries != source.n_rows:
+        per_query = values
+    elif isinstance(source, RankingData) and values.shape == (source.n_rows,):
+        rows = values[source.row_order]
+        per_query = rows[source.query_ptr[:-1]]
+        if np.any(rows != np.repeat(per_query, source.group_counts)):
+            raise DataError("sample_weight must be the same for all rows of a query")
+    else:
+        raise DataError(
+            f"sample_weight has shape {values.shape}, but there are {source.n_queries} queries and "
+            f"{source.n_rows} rows"
+        )
+    if not np.isfinite(per_query).all() or per_query.min() < 0 or per_query.max() == 0:
+        raise DataError("sample_weight must be finite, not negative, and not 0 for all queries")
+    return per_query

@@ -14,7 +14,7 @@ import ranksieve
 from ranksieve import __version__, make_ranking, read_letor, read_parquet, write_letor
 from ranksieve.cli import main
 from ranksieve.datasets.opening import title_of
-from ranksieve.io.shards.shards import open_shards
+from ranksieve.io.shards import open_shards
 from ranksieve.metrics import evaluate
 from ranksieve.preprocessing import QueryMinMaxScaler
 

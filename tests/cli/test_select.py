@@ -18,7 +18,7 @@ from ranksieve import (
     write_parquet,
 )
 from ranksieve.io.selection import read_selection
-from ranksieve.io.shards.shards import open_shards, write_shards
+from ranksieve.io.shards import open_shards, write_shards
 from ranksieve.rankers import RankSVM
 from ranksieve.selectors import FSED, EliminationSelector, GreedyRankRLSCV
 from ranksieve.selectors.registry import SELECTORS, make_selector

@@ -15,7 +15,7 @@ from ranksieve import DataError, RankingData, limit_threads, make_ranking
 from ranksieve.engine import engine_of
 from ranksieve.engine.dask import connect
 from ranksieve.engine.sources import block_runs
-from ranksieve.io.shards.shards import open_shards, write_shards
+from ranksieve.io.shards import open_shards, write_shards
 from ranksieve.progress import listen
 from ranksieve.sums.gram import centered_gram
 from ranksieve.sums.importance import feature_importance

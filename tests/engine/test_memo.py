@@ -16,7 +16,7 @@ import pytest
 
 from ranksieve import RankingData, make_ranking, open_shards
 from ranksieve.engine.memo import Memo, shared, sharing
-from ranksieve.io.shards.shards import write_shards
+from ranksieve.io.shards import write_shards
 from ranksieve.selectors import FSED, GAS, MMR, ChiSquare, FSMRank, InformationGain
 from ranksieve.selectors.filters import ig_chi as dependence
 from ranksieve.selectors.registry import SELECTORS, make_selector

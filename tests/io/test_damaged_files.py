@@ -26,7 +26,7 @@ from ranksieve.io.model import read_model
 from ranksieve.io.records import checksum_of
 from ranksieve.io.scores import read_scores, write_scores
 from ranksieve.io.selection import read_selection, write_selection
-from ranksieve.io.shards.shards import open_shards, write_shards
+from ranksieve.io.shards import open_shards, write_shards
 from ranksieve.rankers import AdaRank, RankSVM
 from ranksieve.selectors import GAS
 from ranksieve.selectors.record import record_selection

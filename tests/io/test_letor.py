@@ -24,7 +24,7 @@ from ranksieve._kernels.decimal import BAD, HARD, parse_number, powers_of_five
 from ranksieve.io import files
 from ranksieve.io.files import place_of
 from ranksieve.io.scores import read_scores
-from ranksieve.io.shards.shards import convert_to_shards, open_shards
+from ranksieve.io.shards import convert_to_shards, open_shards
 from ranksieve.io.zstd import Xxh64
 from ranksieve.progress import listen
 from ranksieve.threads import limit_threads
@@ -745,7 +745,7 @@ import resource, signal, sys
 import numpy as np
 from ranksieve import DataError, RankingData, write_letor, write_parquet
 from ranksieve.io.scores import write_scores
-from ranksieve.io.shards.shards import write_shards
+from ranksieve.io.shards import write_shards
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 X = np.random.default_rng(0).random((2000, 9))

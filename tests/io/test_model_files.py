@@ -15,10 +15,10 @@ from scipy import sparse
 from xgboost import XGBRanker
 
 from ranksieve import DataError, RankingData, __version__, load_model, make_ranking, rankers
-from ranksieve.base import Ranker
 from ranksieve.io.model import read_model
 from ranksieve.metrics import NDCG, get_convention
 from ranksieve.rankers import AdaRank, LambdaMART, RankBoost, RankNet, RankSVM, as_ranker
+from ranksieve.rankers.base import Ranker
 from ranksieve.selectors import TopImportance
 from ranksieve.selectors.record import record_selection
 

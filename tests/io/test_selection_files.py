@@ -12,8 +12,8 @@ from scipy import sparse
 from ranksieve import DataError, RankingData, make_ranking, write_letor, write_parquet
 from ranksieve.io import files
 from ranksieve.io.selection import SelectedFeature, Selection, read_selection, write_selection
+from ranksieve.io.shards import convert_to_shards, open_shards
 from ranksieve.io.shards.filler import ShardFiller
-from ranksieve.io.shards.shards import convert_to_shards, open_shards
 from tests.io.test_letor import assert_identical
 
 FEATURES = [SelectedFeature(3, "clicks", 0.5, "cluster 1"), SelectedFeature(0, "bm25", None, "")]

@@ -25,9 +25,9 @@ from ranksieve import DataError, RankingData, concatenate, read_letor, read_parq
 from ranksieve.datasets import PlantedRanking, draw_plan, make_ranking
 from ranksieve.io import files
 from ranksieve.io.records import checksum_of
+from ranksieve.io.shards import convert_to_shards, open_shards, write_shards
 from ranksieve.io.shards import files as shard_files
 from ranksieve.io.shards import store as shard_store
-from ranksieve.io.shards.shards import convert_to_shards, open_shards, write_shards
 from ranksieve.progress import listen
 from ranksieve.sums.importance import feature_importance
 from tests.io.test_letor import assert_identical, ranking_data
@@ -868,7 +868,7 @@ CSR_DAMAGE = [
 USE_SHARDS = """
 import sys
 from ranksieve import DataError
-from ranksieve.io.shards.shards import open_shards
+from ranksieve.io.shards import open_shards
 from ranksieve.selectors import GAS, GreedyRankRLS
 
 for selector in (GAS(2), GreedyRankRLS(2)):

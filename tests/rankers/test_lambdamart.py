@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from ranksieve import DataError, RankingData, limit_threads, make_ranking
-from ranksieve.io.shards.shards import Shards, open_shards, write_shards
+from ranksieve.io.shards import Shards, open_shards, write_shards
 from ranksieve.rankers import LambdaMART
 
 

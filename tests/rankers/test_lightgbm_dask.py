@@ -13,7 +13,7 @@ from scipy import sparse
 
 from ranksieve import DataError, RankingData, limit_threads, make_ranking
 from ranksieve.engine.dask import connect
-from ranksieve.io.shards.shards import Shards, open_shards, write_shards
+from ranksieve.io.shards import Shards, open_shards, write_shards
 from ranksieve.rankers import LambdaMART
 from ranksieve.rankers.lightgbm_dask import best_number_of_trees
 

@@ -16,9 +16,9 @@ from sklearn.utils.estimator_checks import check_estimator
 from xgboost import XGBRanker
 
 from ranksieve import DataError, RankingData, make_ranking, rankers
-from ranksieve.base import Ranker
 from ranksieve.metrics import make_query_scorer
 from ranksieve.rankers import RankerAdapter
+from ranksieve.rankers.base import Ranker
 
 
 def adapted(estimator):

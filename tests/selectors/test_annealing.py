@@ -156,7 +156,7 @@ def test_a_part_of_the_queries_is_held_out(parts, everywhere):
 
 
 def test_shards_whose_queries_all_train(tmp_path):
-    from ranksieve.io.shards.shards import open_shards, write_shards
+    from ranksieve.io.shards import open_shards, write_shards
 
     data, _ = make_ranking(12, docs_per_query=20, n_noise=3)
     write_shards(data, tmp_path / "shards", shard_bytes=2_000)

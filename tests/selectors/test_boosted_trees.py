@@ -219,7 +219,7 @@ class TestRandomized:
         assert len(starts) == 3
 
     def test_shards_without_held_out_queries(self, parts, tmp_path):
-        from ranksieve.io.shards.shards import open_shards, write_shards
+        from ranksieve.io.shards import open_shards, write_shards
 
         train, _ = parts
         write_shards(train, tmp_path / "shards", shard_bytes=10_000)

@@ -14,12 +14,13 @@ from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.data import Block
 from ranksieve.engine import engine_of
 from ranksieve.engine.dask import connect
-from ranksieve.io.shards.shards import open_shards, write_shards
+from ranksieve.io.shards import open_shards, write_shards
 from ranksieve.metrics import evaluate
 from ranksieve.selectors import GreedyRankRLS
 from ranksieve.selectors.embedded import greedy_rankrls as room
 from ranksieve.solvers.rankrls.model import Model, Products, ReplayedModel, SampledModel, ridge
-from ranksieve.solvers.rankrls.residuals import LeaveQueryOut, ReplayedLeaveQueryOut
+from ranksieve.solvers.rankrls.replay import ReplayedLeaveQueryOut
+from ranksieve.solvers.rankrls.residuals import LeaveQueryOut
 from tests import oracles
 
 LAMBDAS = [2.0**-10, 1.0, 2.0**10]

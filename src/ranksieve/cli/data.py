@@ -114,7 +114,7 @@ def convert(
         elif scale != "none":
             raise typer.BadParameter("--scale writes text or Parquet; convert that to shards")
         else:
-            from ranksieve.io.shards.shards import convert_to_shards, open_shards
+            from ranksieve.io.shards import convert_to_shards, open_shards
 
             if are_shards(sources):
                 # Shards stay as they are where nothing else is asked for.
@@ -150,7 +150,7 @@ def _write_file(
 
 
 def _rewrite_shards(source: Path, destination: Path, kept: Selection | None, **how: Any) -> None:
-    from ranksieve.io.shards.shards import open_shards, write_shards
+    from ranksieve.io.shards import open_shards, write_shards
 
     with open_shards(source) as shards:
         if kept is not None:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from ranksieve.base import Ranker
     from ranksieve.engine import Source
+    from ranksieve.rankers.base import Ranker
     from ranksieve.registry import Registry
 
 _MEASURES = ("map", "ndcg@10")

@@ -24,7 +24,8 @@ from ranksieve.cli.settings import lister, parameters_of
 from ranksieve.cli.sources import open_training_data, open_validation_data
 
 if TYPE_CHECKING:
-    from ranksieve.base import Ranker, RankSelector
+    from ranksieve.base import RankSelector
+    from ranksieve.rankers.base import Ranker
     from ranksieve.registry import Registry
 
 

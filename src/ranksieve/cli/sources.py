@@ -11,7 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from ranksieve.engine import Source
-    from ranksieve.io.shards.shards import Verify
+    from ranksieve.io.shards import Verify
 
 
 @contextmanager
@@ -64,7 +64,7 @@ def open_validation_data(
     """Data with the features of the training data, on the same cluster if that is on one."""
     from ranksieve.data import DataError
     from ranksieve.datasets.opening import open_source
-    from ranksieve.io.shards.shards import Shards
+    from ranksieve.io.shards import Shards
 
     client = train.client if isinstance(train, Shards) else None
     read_options["n_features"] = train.n_features

@@ -12,8 +12,8 @@ from ranksieve.data import DataError, RankingData
 from ranksieve.datasets.collections import Collection, open_collection
 from ranksieve.datasets.demo import load_demo
 from ranksieve.io import read_data
+from ranksieve.io.shards import Shards, Verify, open_shards
 from ranksieve.io.shards.format import MANIFEST
-from ranksieve.io.shards.shards import Shards, Verify, open_shards
 from ranksieve.text import counted
 
 DEMO = "embedded demo"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ranksieve.engine import Source
-from ranksieve.io.shards.shards import Shards
+from ranksieve.io.shards import Shards
 
 _SHARE = 0.7  # of the free memory that may be used
 

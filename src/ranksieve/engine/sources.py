@@ -9,7 +9,7 @@ import numpy as np
 from ranksieve.data import Block, DataError, RankingData
 from ranksieve.engine.base import Engine
 from ranksieve.engine.local import LocalEngine
-from ranksieve.io.shards.shards import Shards
+from ranksieve.io.shards import Shards
 
 Source = RankingData | Shards
 

@@ -6,9 +6,11 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
+
+import numpy as np
 
 from ranksieve.data import DataError
 from ranksieve.io.files import READ_ERRORS, explain_os_error, replacing
@@ -110,3 +112,18 @@ def get_texts(record: dict[str, Any], key: str) -> list[str]:
     if not all(type(text) is str for text in texts):
         raise DataError(f"{key!r} should be a list of texts")
     return texts
+
+
+def get_numbers(record: Mapping[str, Any], key: str, *shape: int | None) -> np.ndarray:
+    """Finite numbers of a shape, in which None is any length; a DataError if they are not there."""
+    try:
+        values = np.array(record[key], dtype=np.float64)
+    except (KeyError, TypeError, ValueError):
+        raise DataError(f"{key!r} should be numbers") from None
+    fits = len(shape) == values.ndim and all(
+        wanted in (None, found) for wanted, found in zip(shape, values.shape, strict=True)
+    )
+    if not fits or not np.isfinite(values).all():
+        wanted = " x ".join("any" if length is None else str(length) for length in shape)
+        raise DataError(f"{key!r} should be {wanted} finite numbers, not {values.shape}")
+    return values

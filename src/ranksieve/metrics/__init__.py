@@ -15,17 +15,8 @@ Examples
 
 from ranksieve.metrics.conventions import CONVENTIONS, Convention, get_convention
 from ranksieve.metrics.evaluation import Evaluation, evaluate
-from ranksieve.metrics.measures import (
-    ERR,
-    MAP,
-    MRR,
-    NDCG,
-    MeanNDCG,
-    Measure,
-    P,
-    PairwiseError,
-    parse_measure,
-)
+from ranksieve.metrics.measures import ERR, MAP, MRR, NDCG, MeanNDCG, Measure, P, PairwiseError
+from ranksieve.metrics.parsing import parse_measure
 from ranksieve.metrics.ranking import Prepared, Ranking
 from ranksieve.metrics.scorers import QueryScorer, make_query_scorer
 

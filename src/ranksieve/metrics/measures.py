@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -309,59 +308,3 @@ class PairwiseError(Measure):
             kernel.dense_ranks, labels.query_ptr, labels.y, labels.query_ptr, ranks, n_pairs
         )
         return labels.prepared(kernel.PAIR_ERRORS, ranks, n_pairs)
-
-
-MEASURES: dict[str, type[Measure]] = {
-    "ndcg": NDCG,
-    "map": MAP,
-    "ap": MAP,
-    "p": P,
-    "precision": P,
-    "mean-ndcg": MeanNDCG,
-    "meanndcg": MeanNDCG,
-    "err": ERR,
-    "mrr": MRR,
-    "rr": MRR,
-    "pairwise-error": PairwiseError,
-    "pairwiseerror": PairwiseError,
-}
-
-_MEASURE_NAME = re.compile(r"([a-z-]+?)(?:\(([^)]*)\))?(?:@(\d+))?(-?)")
-
-
-def parse_measure(measure: str | Measure | type[Measure]) -> Measure:
-    """Read a measure's name.
-
-    Examples
-    --------
-    >>> from ranksieve.metrics import parse_measure
-    >>> parse_measure("ndcg@10"), parse_measure("mean-ndcg"), parse_measure("P(rel=2)@5")
-    (NDCG@10, MeanNDCG, P(rel=2)@5)
-    """
-    if isinstance(measure, Measure):
-        return measure
-    if isinstance(measure, type) and issubclass(measure, Measure):
-        return measure()
-    match = _MEASURE_NAME.fullmatch(measure.strip().lower())
-    if match is None or match[1] not in MEASURES:
-        raise ValueError(f"unknown measure {measure!r}; known are {', '.join(MEASURES)} with @k")
-    kind = MEASURES[match[1]]
-    options: dict[str, Any] = {}
-    allowed = {field.name for field in fields(kind)} - {"cutoff"}
-    for option in filter(None, (match[2] or "").split(",")):
-        key, _, value = option.partition("=")
-        if key.strip() not in allowed:
-            raise ValueError(f"measure {measure!r}: {kind.label} has no option {key.strip()!r}")
-        options[key.strip()] = _number(value, measure)
-    if match[4]:
-        if "empty" not in allowed:
-            raise ValueError(f"measure {measure!r}: {kind.label} has no variant with '-'")
-        options["empty"] = 0.0
-    return kind(None if match[3] is None else int(match[3]), **options)
-
-
-def _number(text: str, measure: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"measure {measure!r}: {text!r} is not a number") from None

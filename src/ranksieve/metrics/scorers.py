@@ -7,7 +7,8 @@ from typing import Any
 from ranksieve.data import DataError
 from ranksieve.metrics.conventions import Convention, get_convention
 from ranksieve.metrics.evaluation import evaluate
-from ranksieve.metrics.measures import Measure, parse_measure
+from ranksieve.metrics.measures import Measure
+from ranksieve.metrics.parsing import parse_measure
 
 
 class QueryScorer:

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from ranksieve.base import Ranker
 from ranksieve.data import DataError
 from ranksieve.engine import Source, in_memory
 from ranksieve.io.records import get
+from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.libraries import class_named, library_of
 from ranksieve.rankers.lightgbm_data import as_known
 from ranksieve.rankers.per_feature import cut_to

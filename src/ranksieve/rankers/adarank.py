@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ranksieve._kernels.boosting import feature_values
-from ranksieve.base import Ranker
 from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure, parse_measure
 from ranksieve.metrics.constraints import A_CONVENTION
+from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.boosting_rounds import (
     Columns,
     Measured,

@@ -11,11 +11,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ranksieve._kernels.ascent import add_trials
 from ranksieve._kernels.scoring import score_models
-from ranksieve.base import Ranker
 from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure, parse_measure
 from ranksieve.metrics.constraints import A_CONVENTION
+from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.boosting_rounds import (
     ROUNDING,
     Columns,

@@ -15,12 +15,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ranksieve.base import Ranker
 from ranksieve.data import Block, DataError, RankingData
 from ranksieve.engine import LocalEngine, Source, Workers, engine_of
+from ranksieve.io.records import get_numbers
 from ranksieve.metrics import Convention, Measure, parse_measure
 from ranksieve.metrics.constraints import A_CONVENTION
-from ranksieve.saving import numbers
+from ranksieve.rankers.base import Ranker
 from ranksieve.solvers.gradient.losses import LOSSES
 from ranksieve.solvers.gradient.networks import (
     ACTIVATIONS,
@@ -204,10 +204,10 @@ class GradientRanker(Ranker):
     def _relearn(self, learned: dict[str, Any]) -> None:
         n = self.n_features_in_
         if self.hidden == 0:
-            self.coef_ = numbers(learned, "coef", n)
+            self.coef_ = get_numbers(learned, "coef", n)
             return
         shapes = {"inner": (n, self.hidden), "bias": (self.hidden,), "outer": (self.hidden,)}
-        self.weights_ = [numbers(learned, name, *shape) for name, shape in shapes.items()]
+        self.weights_ = [get_numbers(learned, name, *shape) for name, shape in shapes.items()]
 
     def _train(
         self, source: Source, validation: Source | None, query_weights: np.ndarray | None

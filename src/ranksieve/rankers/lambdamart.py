@@ -11,11 +11,11 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from ranksieve.base import Ranker
 from ranksieve.data import DataError
 from ranksieve.engine import Source
 from ranksieve.io.records import get
-from ranksieve.io.shards.shards import Shards
+from ranksieve.io.shards import Shards
+from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.lightgbm_dask import best_number_of_trees, train_on_workers
 from ranksieve.rankers.lightgbm_data import as_known, blocks_of, check_whole_labels, dataset_of
 from ranksieve.rankers.per_feature import LIGHTGBM, cut_to

@@ -19,7 +19,7 @@ import numpy as np
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, engine_of
 from ranksieve.engine.dask import Stored
-from ranksieve.io.shards.shards import Shards
+from ranksieve.io.shards import Shards
 from ranksieve.metrics import NDCG
 from ranksieve.rankers.boosting_rounds import ROUNDING, Measured
 from ranksieve.rankers.lightgbm_data import as_known, dataset_of

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ranksieve.base import Ranker
-from ranksieve.saving import numbers
+from ranksieve.io.records import get_numbers
+from ranksieve.rankers.base import Ranker
 from ranksieve.solvers.linear import linear_scores
 
 
@@ -35,4 +35,4 @@ class LinearRanker(Ranker):
         return {"coef": self.coef_.tolist()}
 
     def _relearn(self, learned: dict[str, Any]) -> None:
-        self.coef_ = numbers(learned, "coef", self.n_features_in_)
+        self.coef_ = get_numbers(learned, "coef", self.n_features_in_)

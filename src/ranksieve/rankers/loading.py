@@ -10,9 +10,9 @@ import numpy as np
 
 from ranksieve import rankers
 from ranksieve._version import __version__
-from ranksieve.base import Ranker
 from ranksieve.data import DataError
 from ranksieve.io.model import SavedModel, read_model
+from ranksieve.rankers.base import Ranker
 
 
 def load_model(path: str | os.PathLike[str]) -> Ranker:

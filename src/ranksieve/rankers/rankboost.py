@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -11,26 +10,20 @@ from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ranksieve._kernels.boosting import (
-    add_distinct,
-    add_nibbles,
-    add_potentials,
-    add_step,
-    encode,
-    pair_potentials,
-)
-from ranksieve.base import Ranker
-from ranksieve.data import Block, DataError
+from ranksieve.data import DataError
 from ranksieve.engine import Source, Workers, engine_of
+from ranksieve.io.records import get_numbers
 from ranksieve.metrics import Convention, Measure
 from ranksieve.metrics.constraints import A_CONVENTION
-from ranksieve.rankers.boosting_rounds import ROUNDING, Rounds, block_weights, first_of_best
+from ranksieve.rankers.base import Ranker
+from ranksieve.rankers.boosting_rounds import ROUNDING, Rounds, first_of_best
+from ranksieve.rankers.rankboost_rounds import MOST, PairPotentials, order_statistics
 from ranksieve.registry import Method
-from ranksieve.saving import numbers
-from ranksieve.sums.chunks import chunks, locating
+from ranksieve.sums.chunks import locating
 
-_MOST = 255  # thresholds of a feature: their number fits in a byte
 _SMALLEST = 1e-10  # share of the pairs that a perfect threshold is taken to leave
+
+
 _VANISHED = 1e-200  # share of the first weights below which they have hardly any digits
 
 
@@ -44,81 +37,6 @@ class Round(NamedTuple):
     threshold: float
     alpha: float
     loss: float
-
-
-class PairPotentials:
-    """Statistic: keeps a byte per value and the weights of all pairs, as sums over documents.
-
-    Parameters
-    ----------
-    block : Block
-    query_weights : array of shape (queries of all blocks,) or None
-    """
-
-    title = "RankBoost"
-
-    def __init__(self, block: Block, query_weights: np.ndarray | None) -> None:
-        self.block = block
-        starts, lengths = block.query_ptr[:-1], np.diff(block.query_ptr)
-        self.weights = block_weights(block, query_weights)
-        differ = np.minimum.reduceat(block.y, starts) < np.maximum.reduceat(block.y, starts)
-        kept = differ & (self.weights > 0)
-        rows = np.flatnonzero(np.repeat(kept, lengths))
-        codes = np.repeat(np.arange(len(starts)), lengths)
-        self.rows = rows[np.lexsort((-block.y[rows], codes[rows]))]  # by query and label
-        self.labels = block.y[self.rows]
-        self.query_ptr = np.concatenate([[0], np.cumsum(np.where(kept, lengths, 0))])
-        self.scores, self.potentials = np.zeros((2, len(self.rows)))
-
-    def _parts(self, block: Block) -> Any:
-        """Chunks of a block, their rows that count, and the places of these among all."""
-        for chunk in chunks(block):
-            ends = self.query_ptr[[chunk.queries.start, chunk.queries.stop]]
-            places = slice(*ends.tolist())
-            yield chunk.X, self.rows[places] - chunk.rows.start, places
-
-    def distinct(self, most: int) -> tuple[int, np.ndarray, np.ndarray]:
-        """Rows, and distinct values of each feature: how many, at most, and in ascending order."""
-        n_features = self.block.X.shape[1]
-        counts = np.zeros(n_features, dtype=np.int64)
-        values = np.empty((n_features, most))
-        all_finite = True
-        for X, rows, _ in self._parts(self.block):
-            all_finite &= add_distinct(X, rows, most, counts, values)
-        if not all_finite:
-            self.block.check_finite()
-        return len(self.rows), counts, values
-
-    def nibbles(self, features: np.ndarray, shift: int, prefixes: np.ndarray) -> np.ndarray:
-        """Counts of the next four bits below ``prefixes``; see :func:`_order_statistics`."""
-        block = self.block
-        if block.is_sparse:  # the other columns need not become an array
-            block, features = replace(block, X=block.X[:, features]), np.arange(len(features))
-        counts = np.zeros((*prefixes.shape, 16), dtype=np.int64)
-        for X, rows, _ in self._parts(block):
-            add_nibbles(X, rows, features, shift, prefixes, counts)
-        return counts
-
-    def begin(self, thresholds: np.ndarray, n: np.ndarray) -> tuple[float, np.ndarray]:
-        """Replace values by how many thresholds they exceed; returns as :meth:`advance`."""
-        self.codes = np.empty((len(thresholds), len(self.rows)), dtype=np.uint8)
-        for X, rows, places in self._parts(self.block):
-            encode(X, rows, thresholds, n, self.codes[:, places])
-        self.scores[:] = 0
-        return self._sums()
-
-    def advance(self, feature: int, place: int, alpha: float) -> tuple[float, np.ndarray]:
-        """Add a threshold to the model; weight of all pairs, and potentials by code."""
-        add_step(self.codes[feature], place, alpha, self.scores)
-        return self._sums()
-
-    def _sums(self) -> tuple[float, np.ndarray]:
-        total = pair_potentials(
-            self.scores, self.labels, self.weights, self.query_ptr, self.potentials
-        )
-        sums = np.zeros((len(self.codes), _MOST + 1))
-        add_potentials(self.codes, self.potentials, sums)
-        return total, sums
 
 
 class RankBoost(Ranker):
@@ -204,7 +122,7 @@ class RankBoost(Ranker):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Ranker._parameter_constraints,
         "n_rounds": [Interval(Integral, 1, None, closed="left")],
-        "n_thresholds": [Interval(Integral, 1, _MOST, closed="both")],
+        "n_thresholds": [Interval(Integral, 1, MOST, closed="both")],
         "binning": [StrOptions({"frequency", "width"})],
         "directions": [StrOptions({"both", "descending"})],
         "measure": [str, Measure],
@@ -216,7 +134,7 @@ class RankBoost(Ranker):
     def __init__(
         self,
         n_rounds: int = 100,
-        n_thresholds: int = _MOST,
+        n_thresholds: int = MOST,
         binning: Literal["frequency", "width"] = "frequency",
         directions: Literal["both", "descending"] = "both",
         measure: str | Measure = "map",
@@ -277,7 +195,7 @@ class RankBoost(Ranker):
 
     def _widths(self, workers: Workers, features: np.ndarray, n_rows: int) -> list[np.ndarray]:
         """Thresholds at equal distances, the last of which only the largest value exceeds."""
-        low, high = _order_statistics(workers, features, np.array([0, n_rows - 1])).T[..., None]
+        low, high = order_statistics(workers, features, np.array([0, n_rows - 1])).T[..., None]
         shares = np.arange(1, self.n_thresholds) / self.n_thresholds
         values = np.hstack([low + (high - low) * shares, high])
         return [np.unique(row) for row in np.nextafter(values, -np.inf)]
@@ -286,7 +204,7 @@ class RankBoost(Ranker):
         """Thresholds between which there are equally many documents, but for equal values."""
         n = self.n_thresholds
         ranks = np.maximum(0, -(-n_rows * np.arange(1, n + 1) // (n + 1)) - 1)
-        values = _order_statistics(workers, features, np.append(ranks, n_rows - 1))
+        values = order_statistics(workers, features, np.append(ranks, n_rows - 1))
         return [np.setdiff1d(row[:-1], row[-1]) for row in values]  # none exceeds the largest
 
     def _boost(self, workers: Workers, chosen: Rounds) -> list[Round]:
@@ -333,31 +251,10 @@ class RankBoost(Ranker):
         return {"rounds": [list(step) for step in self.rounds_[: self.best_round_]]}
 
     def _relearn(self, learned: dict[str, Any]) -> None:
-        steps = numbers({"rounds": learned.get("rounds") or np.empty((0, 4))}, "rounds", None, 4)
+        steps = get_numbers(
+            {"rounds": learned.get("rounds") or np.empty((0, 4))}, "rounds", None, 4
+        )
         self.rounds_ = [Round(int(feature), *rest) for feature, *rest in steps.tolist()]
         if any(not 0 <= step.feature < self.n_features_in_ for step in self.rounds_):
             raise DataError(f"a round is about none of the {self.n_features_in_} features")
         self.best_round_ = len(self.rounds_)
-
-
-def _order_statistics(workers: Workers, features: np.ndarray, ranks: np.ndarray) -> np.ndarray:
-    """Values of given ranks (0-based, ascending) of each feature: array (features, ranks).
-
-    A number is found four bits at a time, from the highest: in each of 16 rounds over the data,
-    all values that begin with what is known are counted by their next bits. So the result is the
-    same wherever the data lives, and only counts travel.
-    """
-    prefixes = np.zeros((len(features), len(ranks)), dtype=np.uint64)
-    left = np.tile(ranks, (len(features), 1))  # rank among those with the prefix
-    for shift in range(60, -4, -4):
-        counts = workers.sum("nibbles", features, shift, prefixes)
-        fresh = np.ones(prefixes.shape, dtype=bool)  # counted at the first target with a prefix
-        fresh[:, 1:] = prefixes[:, 1:] != prefixes[:, :-1]
-        source = np.maximum.accumulate(np.where(fresh, np.arange(len(ranks)), 0), axis=1)
-        counts = np.take_along_axis(counts, source[..., None], axis=1)
-        below = np.cumsum(counts, axis=-1)
-        digit = np.minimum(15, np.sum(below <= left[..., None], axis=-1))
-        left -= np.take_along_axis(below - counts, digit[..., None], axis=-1)[..., 0]
-        prefixes = (prefixes << np.uint64(4)) | digit.astype(np.uint64)
-    sign = np.uint64(1) << np.uint64(63)
-    return np.where(prefixes & sign, prefixes ^ sign, ~prefixes).view(np.float64)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ranksieve.registry import Registry
 
 if TYPE_CHECKING:
-    from ranksieve.base import Ranker
+    from ranksieve.rankers.base import Ranker
 
 RANKERS = Registry("ranker", "ranksieve.rankers")
 

@@ -17,7 +17,7 @@ from ranksieve.reproduction.published_letor import MEANS, ON_FOLDS, SETTINGS
 from ranksieve.study import StudyFold
 
 if TYPE_CHECKING:
-    from ranksieve.base import Ranker
+    from ranksieve.rankers.base import Ranker
 
 MEASURES = ("MAP", "NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10", "P@10", "MeanNDCG")
 FOUR_DIGITS = 0.00005  # nearer than this is the same number of four digits

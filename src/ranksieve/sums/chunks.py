@@ -11,7 +11,7 @@ import numpy as np
 from ranksieve.data import Block, NonFiniteError, RankingData
 from ranksieve.engine import Source
 
-_CHUNK = 2**18  # numbers: 2 MB, which the caches near a core hold
+CHUNK = 2**18  # numbers: 2 MB, which the caches near a core hold
 
 
 def wanted_queries(block: Block, queries: np.ndarray | None) -> np.ndarray:
@@ -39,7 +39,7 @@ def chunks(block: Block, most: int | None = None) -> Iterator[Chunk]:
     """
     n_rows, n_columns = block.X.shape
     if most is None:
-        most = _CHUNK if block.is_sparse else n_rows * n_columns
+        most = CHUNK if block.is_sparse else n_rows * n_columns
     first, n_queries = 0, len(block.query_ptr) - 1
     while first < n_queries:
         end = block.query_ptr[first] + most // max(1, n_columns)

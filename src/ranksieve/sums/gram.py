@@ -9,7 +9,7 @@ import numpy as np
 from ranksieve._kernels.centering import center_queries
 from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
-from ranksieve.sums.chunks import _CHUNK, chunks, locating
+from ranksieve.sums.chunks import CHUNK, chunks, locating
 
 
 class CenteredGram:
@@ -25,7 +25,7 @@ class CenteredGram:
         n_features = self.block.X.shape[1]
         xx, xy, yy = np.zeros((n_features, n_features)), np.zeros(n_features), 0.0
         # A product of few rows would not be worth adding its n_features^2 numbers.
-        parts = chunks(self.block, most=max(_CHUNK, 4 * n_features**2))
+        parts = chunks(self.block, most=max(CHUNK, 4 * n_features**2))
         space = np.empty((0, n_features))
         for part in parts:
             if len(part.X) > len(space):

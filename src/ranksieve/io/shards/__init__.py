@@ -1,6 +1,12 @@
-"""Shards: data larger than memory, as a directory of memory-mapped runs of whole queries."""
+"""Shards: data larger than memory, as a directory of memory-mapped runs of whole queries.
 
-from ranksieve.io.shards.shards import Shards, open_shards
-from ranksieve.io.shards.writer import convert_to_shards, write_shards
+A directory of shards holds plain ``.npy`` files and ``manifest.json``, which lists them with
+their sizes and checksums. Every shard is one :class:`~ranksieve.data.Block`.
+"""
 
-__all__ = ["Shards", "convert_to_shards", "open_shards", "write_shards"]
+from ranksieve.io.shards.conversion import convert_to_shards
+from ranksieve.io.shards.opening import open_shards
+from ranksieve.io.shards.shards import Shards, Verify
+from ranksieve.io.shards.writer import write_shards
+
+__all__ = ["Shards", "Verify", "convert_to_shards", "open_shards", "write_shards"]

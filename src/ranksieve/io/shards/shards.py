@@ -1,8 +1,4 @@
-"""Shards: data larger than memory, as a directory of memory-mapped runs of whole queries.
-
-A directory of shards holds plain ``.npy`` files and ``manifest.json``, which lists them with
-their sizes and checksums. Every shard is one :class:`~ranksieve.data.Block`.
-"""
+"""Opened shards: blocks of a data set that lies on disk."""
 
 from __future__ import annotations
 
@@ -21,97 +17,16 @@ from ranksieve.inputs import take_columns
 from ranksieve.io.files import explain_os_error
 from ranksieve.io.shards.files import Checks, ShardFiles
 from ranksieve.io.shards.format import (
-    MANIFEST,
     Manifest,
     check_checksum,
     checksum_of,
-    is_file_name,
 )
-from ranksieve.io.shards.writer import convert_to_shards, write_shards
 from ranksieve.progress import track
-
-__all__ = ["Shards", "convert_to_shards", "open_shards", "write_shards"]
 
 PathLike = str | os.PathLike[str]
 
 
 Verify = bool | Literal["first-read"]
-
-
-def open_shards(
-    directory: PathLike, *, client: Any = None, verify: Verify = "first-read"
-) -> Shards:
-    """Open a directory of shards, as :func:`write_shards` or :func:`convert_to_shards` made it.
-
-    Takes milliseconds whatever the size: it is checked that all files are there and have their
-    sizes, but they are not read.
-
-    Parameters
-    ----------
-    directory : path
-    client : distributed.Client, optional
-        Dask cluster that works on the shards; its workers must see the directory under the same
-        path.
-    verify : {"first-read", True, False}
-        When to compare checksums: of each file when it is first read, on the worker that reads it
-        if there is a cluster; of all files now, too (see :meth:`Shards.verify`); or never.
-        Whatever it is, no damage makes a method read beyond its arrays.
-
-    Returns
-    -------
-    Shards
-
-    Raises
-    ------
-    DataError
-        If it is not a directory of shards, or not a complete one; the message names the file.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from ranksieve import make_ranking
-    >>> from ranksieve.io.shards.shards import open_shards, write_shards
-    >>> directory = pathlib.Path(tempfile.mkdtemp()) / "train"
-    >>> write_shards(make_ranking(50)[0], directory, shard_bytes=20_000)
-    >>> with open_shards(directory, verify=True) as shards:
-    ...     block = shards.block(0)
-    ...     block.X.shape == (block.query_ptr[-1], shards.n_features), block.X.flags.writeable
-    (True, False)
-    """
-    path = Path(os.path.abspath(directory))
-    if verify not in (True, False, "first-read"):
-        raise ValueError(f"verify must be True, False or 'first-read', not {verify!r}")
-    shards = Shards(path, _read_manifest(path), client, checks=Checks(bool(verify)))
-    try:
-        shards._check_sizes()
-        if verify is True:
-            shards.verify()
-    except BaseException:
-        shards.close()
-        raise
-    return shards
-
-
-def _read_manifest(path: Path) -> Manifest:
-    if not path.exists():
-        raise DataError(f"{path}: no such directory")
-    if not path.is_dir():
-        raise DataError(f"{path}: is a file, not a directory of shards")
-    try:
-        text = (path / MANIFEST).read_bytes()
-    except FileNotFoundError:
-        if path.name.endswith(".partial") or any(map(is_file_name, os.listdir(path))):
-            raise DataError(
-                f"{path}: half-written: there is no {MANIFEST}, which is written last; "
-                "write the shards again"
-            ) from None
-        raise DataError(f"{path}: not a directory of shards: there is no {MANIFEST}") from None
-    except OSError as error:
-        raise DataError(f"{path / MANIFEST}: {explain_os_error(error)}") from error
-    try:
-        return Manifest.from_json(text)
-    except DataError as error:
-        raise DataError(f"{path / MANIFEST}: {error}") from None
 
 
 def _kept_numbers(columns: np.ndarray) -> np.ndarray | None:

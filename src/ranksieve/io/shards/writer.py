@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -12,18 +12,14 @@ import numpy as np
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.feature_names import are_numbers, same_names
-from ranksieve.io import is_parquet
-from ranksieve.io.letor_blocks import Grammar, are_integers, decode, header_names, read_blocks
-from ranksieve.io.parquet import read_batches
-from ranksieve.io.selection import Selection
 from ranksieve.io.shards.filler import Piece, ReturningQueryError, ShardFiller
 from ranksieve.io.shards.format import as_integers, as_strings
 from ranksieve.io.shards.store import ShardStore, replacing_directory
 
 PathLike = str | os.PathLike[str]
 
+
 SHARD_BYTES = 64 * 2**20
-_FILE = 2**40  # place = number of the file * _FILE + line: one small integer per query
 
 
 def write_shards(
@@ -69,7 +65,8 @@ def write_shards(
     Examples
     --------
     >>> import tempfile, pathlib
-    >>> from ranksieve.io.shards.shards import open_shards, write_shards
+    >>> from ranksieve.io.shards.opening import open_shards
+    >>> from ranksieve.io.shards.shards import write_shards
     >>> from ranksieve.datasets import PlantedRanking, draw_plan
     >>> ranking = PlantedRanking(draw_plan(n_noise=3), docs_per_query=20)
     >>> pieces = (ranking.queries(first, first + 10) for first in range(0, 50, 10))
@@ -101,7 +98,7 @@ def write_shards(
         if first is None or filler is None or not filler.places:
             raise DataError(f"{directory}: there are no rows to write")
         names = first.feature_names.tolist() if first.has_feature_names else None
-        _finish(filler, store, names, _settle_ids(list(filler.places)))
+        finish_shards(filler, store, names, settle_ids(list(filler.places)))
 
 
 def _float_type(dtype: Any) -> np.dtype[Any]:
@@ -150,7 +147,7 @@ def _parts(data: RankingData, part_bytes: int, is_sparse: bool) -> Iterator[Rank
         first = last
 
 
-def _settle_ids(ids: list[Any]) -> np.ndarray | list[str]:
+def settle_ids(ids: list[Any]) -> np.ndarray | list[str]:
     """Query ids as integers or strings, which must still be distinct."""
     integers = as_integers(ids)
     if integers is not None:
@@ -164,12 +161,13 @@ def _settle_ids(ids: list[Any]) -> np.ndarray | list[str]:
     return strings
 
 
-def _finish(
+def finish_shards(
     filler: ShardFiller,
     store: ShardStore,
     names: list[str] | None,
     query_ids: np.ndarray | list[str],
 ) -> None:
+    """Write the last shard and the manifest."""
     filler.flush()
     store.finish(
         n_features=filler.width,
@@ -178,180 +176,3 @@ def _finish(
         feature_names=None if names is None or are_numbers(names) else names,
         query_ids=query_ids,
     )
-
-
-def convert_to_shards(
-    paths: PathLike | Sequence[PathLike],
-    directory: PathLike,
-    *,
-    n_features: int | None = None,
-    dtype: str = "float64",
-    sparse: bool = False,
-    zero_based: bool = False,
-    features: Selection | None = None,
-    shard_bytes: int = SHARD_BYTES,
-    overwrite: bool = False,
-) -> None:
-    r"""Convert LETOR text or Parquet files to shards, without reading them into memory.
-
-    The shards hold what :func:`read_letor` and :func:`read_parquet` would read.
-
-    Parameters
-    ----------
-    paths : path or list of paths
-        Text (``.gz`` and ``.zst`` are decompressed), or Parquet if all names end in ``.parquet``
-        or ``.pq``. Several files are joined; a query may go on in the next one.
-    directory : path
-        Appears when all is written; an error or interruption leaves nothing behind.
-    n_features : int, optional
-        Number of features; by default the largest index found. If that comes late, shards
-        written before are written once more.
-    dtype : {"float64", "float32"}
-        How feature values are stored.
-    sparse : bool
-        Whether to store CSR matrices.
-    zero_based : bool
-        Whether indices in text start at 0.
-    features : Selection, optional
-        Features to keep, as :func:`ranksieve.io.selection.read_selection` reads them; they keep
-        their names and the order of the data. It is an error if the files have another number of
-        features than those that they were selected from, or other names.
-    shard_bytes : int
-        Size of a shard. It ends with the query that reaches it, as no query is ever cut.
-    overwrite : bool
-        Whether to replace the shards in ``directory``, once the new ones are complete. A
-        directory with anything else in it is never replaced.
-
-    Raises
-    ------
-    DataError
-        ``file:line: what is wrong``. Rows of a query that are not adjacent are grouped within a
-        shard; a query that comes back after its shard was written is an error. Rows of Parquet
-        files are counted from 0.
-
-    Notes
-    -----
-    Linear in the size of the files. Memory for a few shards, and for the id of every query.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from ranksieve.io.shards.shards import convert_to_shards, open_shards
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> _ = (folder / "train.txt").write_text("2 qid:10 1:0.5 3:1e-3\n0 qid:10 2:1\n1 qid:11 1:4\n")
-    >>> convert_to_shards(folder / "train.txt", folder / "train", shard_bytes=1)
-    >>> with open_shards(folder / "train") as shards:
-    ...     [shards.block(number).X.tolist() for number in range(shards.n_shards)]
-    [[[0.5, 0.0, 0.001], [0.0, 1.0, 0.0]], [[4.0, 0.0, 0.0]]]
-    """
-    files = [Path(paths)] if isinstance(paths, (str, os.PathLike)) else [Path(p) for p in paths]
-    if not files:
-        raise DataError("no file to read")
-    parquet = [path for path in files if is_parquet(path)]
-    if parquet and len(parquet) < len(files):
-        raise DataError(f"{parquet[0]}: Parquet files and text files cannot be joined")
-    grammar = Grammar.make(n_features, dtype, sparse, zero_based)
-    convert, place = (_convert_parquet, "row") if parquet else (_convert_text, "line")
-    if features is not None and n_features is not None:
-        features.check_fits(n_features, None, files[0])
-    with replacing_directory(Path(directory), overwrite=overwrite) as temporary:
-        store = ShardStore(temporary)
-        filler = ShardFiller(
-            store,
-            shard_bytes=shard_bytes,
-            dtype=grammar.dtype,
-            is_sparse=sparse,
-            width=(n_features or 0) if features is None else len(features.columns),
-        )
-        try:
-            names, ids = convert(files, grammar, filler, shard_bytes, features)
-        except ReturningQueryError as error:
-            raise DataError(_explain(error, files, place)) from None
-        _finish(filler, store, names, ids)
-
-
-def _explain(error: ReturningQueryError, files: list[Path], unit: str) -> str:
-    (first_file, first), (file, again) = divmod(error.first, _FILE), divmod(error.again, _FILE)
-    here = f"{files[file]}:{again}" if unit == "line" else f"{files[file]}: row {again}"
-    there = f"{unit} {first}" + ("" if first_file == file else f" of {files[first_file]}")
-    return (
-        f"{here}: query {error.query!r} continues here, but its rows from {there} on are "
-        "already written; sort the file by query"
-    )
-
-
-def _convert_text(
-    files: list[Path],
-    grammar: Grammar,
-    filler: ShardFiller,
-    shard_bytes: int,
-    features: Selection | None,
-) -> tuple[list[str] | None, np.ndarray | list[str]]:
-    """Add the rows of text files; returns feature names and query ids."""
-    names: dict[int, str] = {}
-    width = grammar.n_features or 0
-    for block in read_blocks(files, grammar):
-        names.update(block.names)
-        width = max(width, block.matrix.shape[1], max(names, default=-1) + 1)
-        if features is None:
-            filler.width = width
-        elif width > features.n_features_in:
-            features.check_fits(width, None, block.path or files[0])
-        documents = None if block.doc_ids is None else np.array(block.doc_ids, dtype=object)
-        places = block.run_lines + files.index(block.path or files[0]) * _FILE
-        ids = [decode(query) for query in block.run_ids]
-        X = block.matrix if features is None else features.take_from(block.matrix)
-        filler.add(Piece(X, block.labels, documents, ids, block.run_lengths, places.tolist()))
-    query_ids: Any = list(filler.places)
-    if are_integers(query.encode() for query in query_ids):
-        query_ids = np.array([int(query) for query in query_ids], dtype=np.int64)
-    all_names = header_names(names, width, files[0])
-    return _kept_names(all_names, width, features, files[0]), query_ids
-
-
-def _kept_names(
-    names: list[str] | None, n_features: int, features: Selection | None, source: Path
-) -> list[str] | None:
-    """Names of the features that are kept, which must be those that were selected."""
-    if features is None:
-        return names
-    features.check_fits(n_features, names, source)
-    # A feature that had no name keeps its number, whatever its new place.
-    return [names[f] if names else str(f + 1) for f in features.columns.tolist()]
-
-
-def _convert_parquet(
-    files: list[Path],
-    grammar: Grammar,
-    filler: ShardFiller,
-    shard_bytes: int,
-    features: Selection | None,
-) -> tuple[list[str] | None, np.ndarray | list[str]]:
-    """Add the rows of Parquet files; returns feature names and query ids."""
-    names: list[str] | None = None
-    kept: list[str] | None = None
-    for number, path in enumerate(files):
-        row = 0
-        for batch in read_batches(path, sparse=grammar.sparse, batch_bytes=shard_bytes):
-            if names is None:
-                names = batch.feature_names
-                kept = _kept_names(names, len(names), features, path)
-            _check_columns(batch.feature_names, names, grammar.n_features, path)
-            X = batch.X if features is None else features.take_from(batch.X)
-            try:
-                data = RankingData(X, batch.labels, batch.qid, doc_ids=batch.doc_ids)
-            except DataError as error:
-                raise DataError(f"{path}: in the rows from {row} on: {error}") from None
-            places = data.row_order[data.query_ptr[:-1]] + row + number * _FILE
-            filler.add(Piece.of(data, places.tolist()))
-            row += data.n_rows
-    return kept, _settle_ids(list(filler.places))
-
-
-def _check_columns(
-    found: list[str], expected: list[str], n_features: int | None, path: Path
-) -> None:
-    if n_features is not None and len(found) != n_features:
-        raise DataError(f"{path}: there are {len(found)} features, but n_features={n_features}")
-    if found != expected:
-        raise DataError(f"{path}: its features are not those of the files before it")

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ranksieve.base import Ranker
 from ranksieve.data import DataError, RankingData
 from ranksieve.metrics import Convention, Measure
 from ranksieve.metrics.ranking import Ranking
 from ranksieve.progress import track
+from ranksieve.rankers.base import Ranker
 from ranksieve.selectors._search.checkpoint import Checkpoint
 from ranksieve.splits import Split, query_parts
 from ranksieve.threads import limit_blas_threads, limit_threads, ordered_map

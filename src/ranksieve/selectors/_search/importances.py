@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from ranksieve.base import Ranker
 from ranksieve.data import RankingData
+from ranksieve.rankers.base import Ranker
 
 Kind = Literal["auto", "coef", "gain", "permutation", "shap"]
 KINDS = ("auto", "coef", "gain", "permutation", "shap")

@@ -11,12 +11,13 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ranksieve.base import Predictor, Ranker, RankSelector, as_source
+from ranksieve.base import Predictor, RankSelector, as_source
 from ranksieve.data import RankingData
 from ranksieve.engine import Source, in_memory
 from ranksieve.metrics import Measure, parse_measure
 from ranksieve.metrics.constraints import A_CONVENTION
 from ranksieve.rankers import RankRLS, as_ranker
+from ranksieve.rankers.base import Ranker
 from ranksieve.selectors._search.checkpoint import Checkpoint, fingerprint
 from ranksieve.selectors._search.choices import FEATURES, feature_groups, feature_indices
 from ranksieve.selectors._search.held_out import Fold, HeldOut, make_folds

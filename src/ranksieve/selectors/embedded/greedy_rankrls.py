@@ -25,11 +25,8 @@ from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors._search.searches import Bounds, floating, foba, forward, forward_sampled
 from ranksieve.solvers.linear import linear_scores
 from ranksieve.solvers.rankrls.model import Model, Products, ReplayedModel, SampledModel
-from ranksieve.solvers.rankrls.residuals import (
-    LeaveQueryOut,
-    MeasuredLeaveQueryOut,
-    ReplayedLeaveQueryOut,
-)
+from ranksieve.solvers.rankrls.replay import ReplayedLeaveQueryOut
+from ranksieve.solvers.rankrls.residuals import LeaveQueryOut, MeasuredLeaveQueryOut
 from ranksieve.sums.chunks import locating
 from ranksieve.threads import limit_blas_threads
 

@@ -18,8 +18,6 @@ from ranksieve._kernels.leave_query_out import (
     column_of,
     pass_over,
     predict_left_out,
-    replay_columns,
-    replay_errors,
 )
 from ranksieve.data import Block
 from ranksieve.metrics import Convention, Measure
@@ -27,7 +25,11 @@ from ranksieve.metrics.ranking import ColumnSums
 from ranksieve.solvers.rankrls.rotation import CenteredRows, centered_rows
 
 _SCORES = 2**18  # predictions at a time: 2 MB, which the caches near a core hold
-_MORE_COLUMNS = 8  # to make room for at a time
+
+
+MORE_COLUMNS = 8  # to make room for at a time
+
+
 _DTYPES = {"float64": np.float64, "float32": np.float32}
 
 
@@ -58,7 +60,7 @@ class Change(NamedTuple):
 Errors = tuple[np.ndarray, float, float]  # after each feature; of the model, and of its square
 
 
-class _Residuals:
+class Residuals:
     """What both statistics keep: residuals of labels, and columns of the features in the model."""
 
     title = "Leave-query-out"
@@ -94,7 +96,7 @@ class _Residuals:
         return float(errors.sum()), float(errors @ errors)
 
 
-class LeaveQueryOut(_Residuals):
+class LeaveQueryOut(Residuals):
     """Statistic: keeps the leave-query-out residuals of all features, and sums of each query.
 
     Parameters
@@ -181,7 +183,7 @@ class LeaveQueryOut(_Residuals):
         """Column of C: what is left of the feature after regressing it on the model, / lambda."""
         place = self.places.setdefault(change.feature, len(self.places))
         if place == len(self.columns):
-            more = np.empty((_MORE_COLUMNS, len(self.y)))
+            more = np.empty((MORE_COLUMNS, len(self.y)))
             self.columns = np.concatenate([self.columns, more])
         if place == len(self.places) - 1:
             self.columns[place] = self.rows.column(change.feature)
@@ -263,119 +265,3 @@ class MeasuredLeaveQueryOut(LeaveQueryOut):
             first = last
         errors = self.sign * sums.values[0]
         return errors[:-1], float(errors[-1]), float(sums.squares[0, -1])
-
-
-class ReplayedLeaveQueryOut(_Residuals):
-    """Statistic: keeps the changes of the model alone, and makes the rest anew from the data.
-
-    For data that fits once but not twice; and to look at some of the features only.
-
-    Parameters
-    ----------
-    block : Block
-    """
-
-    def __init__(self, block: Block) -> None:
-        self.rows = CenteredRows(block)
-        self.y, self.query_ptr = self.rows.y, self.rows.query_ptr
-
-    def gram(self) -> tuple[np.ndarray, np.ndarray, float]:
-        """Products of centered features (features, features), with labels, and of labels."""
-        n_features = self.rows.n_features
-        xx, xy = np.zeros((n_features, n_features)), np.zeros(n_features)
-        for piece in self.rows.pieces():
-            xx += piece.X.T @ piece.X
-            xy += piece.X.T @ self.y[piece.rows]
-        return xx, xy, float(self.y @ self.y)
-
-    def spread(self) -> np.ndarray:
-        """Sum of squares of each centered feature: 0 if it is constant within every query."""
-        return sum(
-            ((piece.X**2).sum(axis=0) for piece in self.rows.pieces()),
-            np.zeros(self.rows.n_features),
-        )
-
-    def products(
-        self, features: np.ndarray, model: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Products of some features with those of the model, with themselves and with labels."""
-        n = len(features)
-        with_model = np.zeros((len(model), n))
-        own, with_labels = np.zeros((2, n))
-        for piece in self.rows.pieces(np.concatenate([features, model])):
-            X = piece.X[:, :n]
-            with_model += piece.X[:, n:].T @ X
-            own += (X**2).sum(axis=0)
-            with_labels += self.y[piece.rows] @ X
-        return with_model, own, with_labels
-
-    def start(self, lam: float) -> tuple[float, float]:
-        """Start from the empty model; its error."""
-        self._begin(lam)
-        self.history_u = np.empty((0, len(self.y)))
-        self.history_g = np.empty((0, len(self.y)))
-        self.gammas = np.empty((0, len(self.query_ptr) - 1))
-        self.n_changes = 0
-        return self._error()
-
-    def enter(self, change: Change, history: np.ndarray) -> tuple[float, float]:
-        """Change the model; its error. ``history`` (changes,) is t of the feature so far."""
-        column, place = self.rows.column(change.feature), self.n_changes
-        u = self._replay_column(column, history)
-        g = column / self.lam - history @ self.history_g[:place]
-        self._change(change, u, g)
-        if place == len(self.gammas):
-            for name in ("history_u", "history_g", "gammas"):
-                old = getattr(self, name)
-                more = np.empty((_MORE_COLUMNS, old.shape[1]))
-                setattr(self, name, np.concatenate([old, more]))
-        self.history_u[place], self.history_g[place] = u, g
-        self.gammas[place] = self.facts[:, 0]
-        self.n_changes += 1
-        return self._error()
-
-    def _replay_column(self, column: np.ndarray, history: np.ndarray) -> np.ndarray:
-        """Column of U of one feature, given its centered values."""
-        u = np.empty((len(column), 1))
-        s = slice(0, self.n_changes)
-        replay_columns(
-            column[:, None],
-            self.query_ptr,
-            self.history_u[s],
-            self.history_g[s],
-            self.gammas[s],
-            np.ascontiguousarray(history[:, None]),
-            self.lam,
-            u,
-        )
-        return u[:, 0]
-
-    def errors(
-        self, features: np.ndarray | None, history: np.ndarray, inverse: np.ndarray, d: np.ndarray
-    ) -> np.ndarray:
-        """Errors after adding each of some features, or of all.
-
-        ``history`` (changes, features) are their t of each change so far; ``inverse`` and ``d``
-        are theirs now.
-        """
-        errors = np.zeros(history.shape[1])
-        s = slice(0, self.n_changes)
-        for piece in self.rows.pieces(features):
-            if len(piece.X) == 0:
-                continue
-            pointer = self.query_ptr[piece.queries.start : piece.queries.stop + 1]
-            replay_errors(
-                piece.X,
-                pointer - pointer[0],
-                np.ascontiguousarray(self.history_u[s, piece.rows]),
-                np.ascontiguousarray(self.history_g[s, piece.rows]),
-                np.ascontiguousarray(self.gammas[s, piece.queries]),
-                history,
-                self.a[piece.rows],
-                self.p[piece.rows],
-                self.lam,
-                inverse,
-                d,
-                errors,
-            )
-        return errors

@@ -70,18 +70,3 @@ def _is_named(convention: Convention) -> bool:
         return get_convention(convention.name) == convention
     except ValueError:
         return False
-
-
-def numbers(learned: Mapping[str, Any], key: str, *shape: int | None) -> np.ndarray:
-    """Finite numbers of a shape, in which None is any length; a DataError if they are not there."""
-    try:
-        values = np.array(learned[key], dtype=np.float64)
-    except (KeyError, TypeError, ValueError):
-        raise DataError(f"{key!r} should be numbers") from None
-    fits = len(shape) == values.ndim and all(
-        wanted in (None, found) for wanted, found in zip(shape, values.shape, strict=True)
-    )
-    if not fits or not np.isfinite(values).all():
-        wanted = " x ".join("any" if length is None else str(length) for length in shape)
-        raise DataError(f"{key!r} should be {wanted} finite numbers, not {values.shape}")
-    return values

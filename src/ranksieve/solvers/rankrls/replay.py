@@ -1,0 +1,129 @@
+"""Leave-query-out residuals of candidates that are computed when they are looked at."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ranksieve._kernels.leave_query_out import (
+    replay_columns,
+    replay_errors,
+)
+from ranksieve.data import Block
+from ranksieve.solvers.rankrls.residuals import MORE_COLUMNS, Change, Residuals
+from ranksieve.solvers.rankrls.rotation import CenteredRows
+
+
+class ReplayedLeaveQueryOut(Residuals):
+    """Statistic: keeps the changes of the model alone, and makes the rest anew from the data.
+
+    For data that fits once but not twice; and to look at some of the features only.
+
+    Parameters
+    ----------
+    block : Block
+    """
+
+    def __init__(self, block: Block) -> None:
+        self.rows = CenteredRows(block)
+        self.y, self.query_ptr = self.rows.y, self.rows.query_ptr
+
+    def gram(self) -> tuple[np.ndarray, np.ndarray, float]:
+        """Products of centered features (features, features), with labels, and of labels."""
+        n_features = self.rows.n_features
+        xx, xy = np.zeros((n_features, n_features)), np.zeros(n_features)
+        for piece in self.rows.pieces():
+            xx += piece.X.T @ piece.X
+            xy += piece.X.T @ self.y[piece.rows]
+        return xx, xy, float(self.y @ self.y)
+
+    def spread(self) -> np.ndarray:
+        """Sum of squares of each centered feature: 0 if it is constant within every query."""
+        return sum(
+            ((piece.X**2).sum(axis=0) for piece in self.rows.pieces()),
+            np.zeros(self.rows.n_features),
+        )
+
+    def products(
+        self, features: np.ndarray, model: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Products of some features with those of the model, with themselves and with labels."""
+        n = len(features)
+        with_model = np.zeros((len(model), n))
+        own, with_labels = np.zeros((2, n))
+        for piece in self.rows.pieces(np.concatenate([features, model])):
+            X = piece.X[:, :n]
+            with_model += piece.X[:, n:].T @ X
+            own += (X**2).sum(axis=0)
+            with_labels += self.y[piece.rows] @ X
+        return with_model, own, with_labels
+
+    def start(self, lam: float) -> tuple[float, float]:
+        """Start from the empty model; its error."""
+        self._begin(lam)
+        self.history_u = np.empty((0, len(self.y)))
+        self.history_g = np.empty((0, len(self.y)))
+        self.gammas = np.empty((0, len(self.query_ptr) - 1))
+        self.n_changes = 0
+        return self._error()
+
+    def enter(self, change: Change, history: np.ndarray) -> tuple[float, float]:
+        """Change the model; its error. ``history`` (changes,) is t of the feature so far."""
+        column, place = self.rows.column(change.feature), self.n_changes
+        u = self._replay_column(column, history)
+        g = column / self.lam - history @ self.history_g[:place]
+        self._change(change, u, g)
+        if place == len(self.gammas):
+            for name in ("history_u", "history_g", "gammas"):
+                old = getattr(self, name)
+                more = np.empty((MORE_COLUMNS, old.shape[1]))
+                setattr(self, name, np.concatenate([old, more]))
+        self.history_u[place], self.history_g[place] = u, g
+        self.gammas[place] = self.facts[:, 0]
+        self.n_changes += 1
+        return self._error()
+
+    def _replay_column(self, column: np.ndarray, history: np.ndarray) -> np.ndarray:
+        """Column of U of one feature, given its centered values."""
+        u = np.empty((len(column), 1))
+        s = slice(0, self.n_changes)
+        replay_columns(
+            column[:, None],
+            self.query_ptr,
+            self.history_u[s],
+            self.history_g[s],
+            self.gammas[s],
+            np.ascontiguousarray(history[:, None]),
+            self.lam,
+            u,
+        )
+        return u[:, 0]
+
+    def errors(
+        self, features: np.ndarray | None, history: np.ndarray, inverse: np.ndarray, d: np.ndarray
+    ) -> np.ndarray:
+        """Errors after adding each of some features, or of all.
+
+        ``history`` (changes, features) are their t of each change so far; ``inverse`` and ``d``
+        are theirs now.
+        """
+        errors = np.zeros(history.shape[1])
+        s = slice(0, self.n_changes)
+        for piece in self.rows.pieces(features):
+            if len(piece.X) == 0:
+                continue
+            pointer = self.query_ptr[piece.queries.start : piece.queries.stop + 1]
+            replay_errors(
+                piece.X,
+                pointer - pointer[0],
+                np.ascontiguousarray(self.history_u[s, piece.rows]),
+                np.ascontiguousarray(self.history_g[s, piece.rows]),
+                np.ascontiguousarray(self.gammas[s, piece.queries]),
+                history,
+                self.a[piece.rows],
+                self.p[piece.rows],
+                self.lam,
+                inverse,
+                d,
+                errors,
+            )
+        return errors
