@@ -10,7 +10,7 @@ from ranksieve.datasets import open_collection
 from ranksieve.engine import engine_of
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankBoost
-from ranksieve.rankers.rankboost_rounds import PairPotentials, _order_statistics
+from ranksieve.rankers.rankboost_rounds import PairPotentials, order_statistics
 from tests import oracles
 
 
@@ -116,7 +116,7 @@ class TestThresholds:
         data = RankingData(X, rng.integers(0, 2, 500), np.arange(500) // 50)
         ranks = np.array([0, 3, 17, 250, 499])
         with engine_of(data).start(PairPotentials, None) as workers:
-            found = _order_statistics(workers, np.array([0, 1, 2]), ranks)
+            found = order_statistics(workers, np.array([0, 1, 2]), ranks)
         np.testing.assert_array_equal(found, np.sort(X, axis=0)[ranks].T)
 
 
