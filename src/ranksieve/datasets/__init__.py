@@ -1,7 +1,8 @@
 """Known collections on a local disk, planted rankings whose answer is known, and the demo."""
 
-from ranksieve.datasets.collections import Collection, FoldFiles, open_collection
+from ranksieve.datasets.collections import Collection, open_collection
 from ranksieve.datasets.demo import load_demo
+from ranksieve.datasets.fold_files import FoldFiles
 from ranksieve.datasets.planted import PlantedRanking, make_ranking
 from ranksieve.datasets.planting import FeaturePlan, RankingTruth, draw_plan
 

@@ -22,8 +22,6 @@ from ranksieve.registry import Method
 from ranksieve.sums.chunks import locating
 
 _SMALLEST = 1e-10  # share of the pairs that a perfect threshold is taken to leave
-
-
 _VANISHED = 1e-200  # share of the first weights below which they have hardly any digits
 
 

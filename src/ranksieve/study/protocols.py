@@ -10,7 +10,7 @@ import numpy as np
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.datasets import Collection
-from ranksieve.datasets.collections import Fold
+from ranksieve.datasets.fold_files import Fold
 from ranksieve.engine.memo import Memo
 from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.splits import Split, query_kfold, query_parts, six_trials

@@ -21,7 +21,8 @@ from ranksieve.report.figures.style import (
     new_figure,
 )
 from ranksieve.sums.chunks import locating
-from ranksieve.sums.densities import Bandwidth, ClassDensities, bandwidths_of
+from ranksieve.sums.densities import Bandwidth, bandwidths_of
+from ranksieve.sums.density_sums import ClassDensities
 from ranksieve.sums.grades import grades_of, totals
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from ranksieve.base import RankSelector, as_source
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source
 from ranksieve.sums.chunks import wanted_queries
-from ranksieve.sums.densities import Part
+from ranksieve.sums.density_sums import Part
 
 
 class HeldOutSelector(RankSelector):

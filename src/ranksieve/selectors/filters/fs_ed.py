@@ -17,7 +17,8 @@ from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import ImportanceFilter
 from ranksieve.selectors._search.greedy import choose_in_turn
 from ranksieve.selectors._search.parts import HeldOutSelector, hold_out
-from ranksieve.sums.densities import Densities, Part, map_densities
+from ranksieve.sums.densities import map_densities
+from ranksieve.sums.density_sums import Densities, Part
 from ranksieve.sums.grades import grades_of
 
 _SMALLEST_DENSITY = 1e-12  # of the largest one, before logarithms

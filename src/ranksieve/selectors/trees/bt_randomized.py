@@ -23,7 +23,7 @@ from ranksieve.registry import Method
 from ranksieve.selectors._search.parts import HeldOutSelector, hold_out, take_queries
 from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector, shares, varying_features
 from ranksieve.sums.chunks import locating
-from ranksieve.sums.densities import Part
+from ranksieve.sums.density_sums import Part
 
 
 class Trial(NamedTuple):

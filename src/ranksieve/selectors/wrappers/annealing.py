@@ -25,7 +25,7 @@ from ranksieve.selectors._search.parts import HeldOutSelector, hold_out, take_qu
 from ranksieve.solvers.rankrls.model import Products, ridge
 from ranksieve.solvers.rankrls.ridge import RidgeRows
 from ranksieve.sums.chunks import locating
-from ranksieve.sums.densities import Part
+from ranksieve.sums.density_sums import Part
 from ranksieve.sums.held_out import Validation
 
 _MOST_AT_ONCE = 16  # neighbors that are measured in one round

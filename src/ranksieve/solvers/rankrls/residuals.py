@@ -25,11 +25,7 @@ from ranksieve.metrics.ranking import ColumnSums
 from ranksieve.solvers.rankrls.rotation import CenteredRows, centered_rows
 
 _SCORES = 2**18  # predictions at a time: 2 MB, which the caches near a core hold
-
-
 MORE_COLUMNS = 8  # to make room for at a time
-
-
 _DTYPES = {"float64": np.float64, "float32": np.float32}
 
 

@@ -1,0 +1,103 @@
+"""Read the files of folds, with the same features in all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ranksieve.data import DataError, RankingData, concatenate
+from ranksieve.io.files import total_size
+from ranksieve.io.letor import read_letor
+from ranksieve.progress import listen, track
+from ranksieve.splits import adjacent_parts, rotate_parts
+
+Fold = tuple[RankingData, RankingData | None, RankingData]
+
+
+@dataclass(frozen=True)
+class FoldFiles:
+    """Files to train on, to validate on and to test on; each part's files are joined in order.
+
+    ``vali`` is empty if the collection has no validation part.
+    """
+
+    name: str
+    train: tuple[Path, ...]
+    vali: tuple[Path, ...]
+    test: tuple[Path, ...]
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All files: train, then validation, then test."""
+        return self.train + self.vali + self.test
+
+
+def _read_files(fold: FoldFiles, read_options: dict[str, Any]) -> Fold:
+    parts = iter(_read_aligned(fold.files, read_options))
+    train, vali, test = ([next(parts) for _ in role] for role in (fold.train, fold.vali, fold.test))
+    return _join(train), _join(vali) if vali else None, _join(test)
+
+
+def _read_parts(
+    paths: Sequence[Path], read_options: dict[str, Any]
+) -> tuple[RankingData, list[int]]:
+    """All parts, joined, and the number of queries of each."""
+    parts = _read_aligned(paths, read_options)
+    return concatenate(parts), [part.n_queries for part in parts]
+
+
+def _rotate(read_parts: Callable[[], tuple[RankingData, list[int]]], turn: int) -> Fold:
+    data, sizes = read_parts()
+    return rotate_parts(adjacent_parts(sizes))[turn].apply(data)
+
+
+def _read_aligned(paths: Sequence[Path], read_options: dict[str, Any]) -> list[RankingData]:
+    """Read each file once and give all of them the same features, those of the widest."""
+    parts = _read_each(paths, read_options)
+    names = max(parts, key=lambda part: part.n_features).feature_names.copy()
+    for part in parts:
+        if part.has_feature_names:  # a header; other files may have none
+            names[: part.n_features] = part.feature_names
+    return [_align(part, names, path) for part, path in zip(parts, paths, strict=True)]
+
+
+def _read_each(paths: Sequence[Path], read_options: dict[str, Any]) -> list[RankingData]:
+    """Read files in turn and report progress over all of them."""
+    advance = track("Reading", total_size(list(paths)))
+    parts = []
+    for path in paths:
+        before = 0
+
+        def forward(what: str, done: int, total: int) -> None:
+            nonlocal before
+            advance(done - before)
+            before = done
+
+        with listen(forward):
+            parts.append(read_letor(path, **read_options))
+    return parts
+
+
+def _align(data: RankingData, names: np.ndarray, path: Path) -> RankingData:
+    """Give data the named features: columns of zeros for those that its file leaves out."""
+    width = data.n_features
+    if data.has_feature_names and np.any(data.feature_names != names[:width]):
+        raise DataError(f"{path}: its feature names are not those of the other files")
+    if data.is_sparse:
+        matrix = (data.X.data, data.X.indices, data.X.indptr)
+        X = sparse.csr_matrix(matrix, shape=(data.n_rows, len(names)))
+    elif width == len(names):
+        X = data.X
+    else:
+        X = np.zeros((data.n_rows, len(names)), dtype=data.X.dtype)
+        X[:, :width] = data.X
+    return data._replace(X=X, feature_names=names)
+
+
+def _join(parts: list[RankingData]) -> RankingData:
+    return parts[0] if len(parts) == 1 else concatenate(parts)

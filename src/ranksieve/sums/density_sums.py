@@ -1,0 +1,261 @@
+"""Sums of kernels over the documents of a class, on grids or exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from scipy.fft import irfft, next_fast_len, rfft, rfftfreq
+
+from ranksieve._kernels.densities import add_kernel_sums, add_to_grids
+from ranksieve.engine import Source, Workers, engine_of
+from ranksieve.sums.chunks import chunks, locating
+from ranksieve.sums.grades import Classes, Totals, totals
+
+NODES_PER_BANDWIDTH = 8
+MARGIN = 4.0  # bandwidths around the data
+MOST_NODES = 2**20  # of one feature's grid; beyond, sums are exact
+MOST_QUADRATURE = 2**14  # nodes of an integral whose densities are exact sums
+BATCH = 2**20  # numbers of a round's result
+
+
+class Part(NamedTuple):
+    """Some queries of a source: those where ``queries`` is true, or all."""
+
+    source: Source
+    queries: np.ndarray | None = None
+
+
+class Densities(NamedTuple):
+    """Densities of a feature within each class, at some points.
+
+    ``values`` (classes, points) are NaN for classes without rows. ``held_out`` (classes, points)
+    counts held-out rows at the points; where they lie between points, they are shared.
+    ``quadrature`` (points,) are the weights with which a sum over points is an integral.
+    """
+
+    values: np.ndarray
+    held_out: np.ndarray
+    quadrature: np.ndarray
+
+
+class ClassDensities(Classes):
+    """Statistic: what kernel densities within classes are sums of.
+
+    ``features`` are the numbers of some features in all methods.
+    """
+
+    title = "Densities"
+
+    def on_grids(
+        self, features: np.ndarray, origin: np.ndarray, step: np.ndarray, starts: np.ndarray
+    ) -> np.ndarray:
+        """Rows near the nodes of each feature's grid, (classes, nodes)."""
+        grids = np.zeros((self.n_classes, starts[-1]))
+        for chunk in chunks(self.block):
+            classes = self.classes[chunk.rows]
+            add_to_grids(chunk.X, classes, features, origin, step, starts, grids)
+        return grids
+
+    def values(self, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Values of some features, (rows, features), and the class of each row."""
+        wanted = self.classes >= 0
+        X = self.block.X[:, features][wanted]
+        return X.toarray() if self.block.is_sparse else X, self.classes[wanted]
+
+    def kernel_sums(
+        self, features: np.ndarray, points: np.ndarray, starts: np.ndarray, bandwidths: np.ndarray
+    ) -> np.ndarray:
+        """Sums of Gaussians at each feature's points, (classes, points)."""
+        sums = np.zeros((self.n_classes, len(points)))
+        for chunk in chunks(self.block):
+            classes = self.classes[chunk.rows]
+            add_kernel_sums(chunk.X, classes, features, points, starts, bandwidths, sums)
+        return sums
+
+
+class Grid(NamedTuple):
+    """Nodes from ``origin`` in steps of ``step``, around all values of a feature."""
+
+    origin: float
+    step: float
+    n_nodes: int
+
+    @property
+    def nodes(self) -> np.ndarray:
+        """All of them."""
+        return self.origin + self.step * np.arange(self.n_nodes)
+
+    @property
+    def quadrature(self) -> np.ndarray:
+        """Weights of the trapezoidal rule."""
+        weights = np.full(self.n_nodes, self.step)
+        weights[[0, -1]] /= 2
+        return weights
+
+    def coarser(self, most: int) -> Grid:
+        """A grid over the same range of at most so many nodes."""
+        if self.n_nodes <= most:
+            return self
+        return Grid(self.origin, self.step * (self.n_nodes - 1) / (most - 1), most)
+
+
+class KernelSums:
+    """Asks the workers of the training rows and of the held-out rows."""
+
+    def __init__(
+        self, train: Part, held_out: Part | None, grades: np.ndarray, stack: ExitStack
+    ) -> None:
+        self.n_classes = len(grades)
+
+        def start(part: Part) -> Workers:
+            stack.enter_context(locating(part.source))
+            engine = engine_of(part.source)
+            return stack.enter_context(engine.start(ClassDensities, grades, part.queries))
+
+        self.train = start(train)
+        self.found = totals(self.train)
+        self.held_out = None if held_out is None else start(held_out)
+        self.found_held_out = _nothing(self.found)
+        if self.held_out is not None:
+            self.found_held_out = totals(self.held_out)
+        self.n_held_out = int(self.found_held_out.counts.sum())
+
+    def grids(self, widths: np.ndarray) -> list[Grid | None]:
+        """Grid of each feature; None where there are no densities."""
+        low = np.minimum(self.found.low, self.found_held_out.low)
+        high = np.maximum(self.found.high, self.found_held_out.high)
+        grids: list[Grid | None] = []
+        for feature, column in enumerate(widths.T):
+            known = column[np.isfinite(column)]
+            if len(known) == 0:
+                grids.append(None)
+                continue
+            margin, step = MARGIN * known.max(), known.min() / NODES_PER_BANDWIDTH
+            length = (high[feature] - low[feature] + 2 * margin) / step
+            grids.append(Grid(low[feature] - margin, step, int(np.ceil(length)) + 2))
+        return grids
+
+    def on_grids(
+        self, features: np.ndarray, grids: list[Grid | None], widths: np.ndarray
+    ) -> Iterator[Callable[[], Densities]]:
+        """For each feature, what makes its densities at the nodes of its grid."""
+        chosen = [grid for grid in (grids[feature] for feature in features) if grid is not None]
+        starts = np.concatenate([[0], np.cumsum([grid.n_nodes for grid in chosen])])
+        where = (
+            features,
+            np.array([grid.origin for grid in chosen]),
+            np.array([grid.step for grid in chosen]),
+            starts,
+        )
+        trained = self.train.sum("on_grids", *where)
+        held = (
+            np.zeros_like(trained)
+            if self.held_out is None
+            else self.held_out.sum("on_grids", *where)
+        )
+        for j, (feature, grid) in enumerate(zip(features, chosen, strict=True)):
+            nodes = slice(starts[j], starts[j + 1])
+            yield partial(_smoothed, trained[:, nodes], held[:, nodes], grid, widths[:, feature])
+
+    def exactly(
+        self,
+        features: np.ndarray,
+        grids: list[Grid | None],
+        widths: np.ndarray,
+        integral: bool,
+    ) -> Iterator[Callable[[], Densities]]:
+        """For each feature, what makes its densities at the held-out values, and on its grid."""
+        places = [_Points(*held) for held in self._held_out_values(features)]
+        if integral:
+            for j, feature in enumerate(features):
+                grid = grids[feature]
+                assert grid is not None
+                places[j] = places[j].with_grid(grid.coarser(MOST_QUADRATURE))
+        starts = np.concatenate([[0], np.cumsum([len(place.points) for place in places])])
+        points = np.concatenate([place.points for place in places])
+        sums = self.train.sum("kernel_sums", features, points, starts, widths[:, features])
+        with np.errstate(invalid="ignore"):
+            sums = np.where(self.found.counts[:, None] > 0, sums, np.nan)
+            sums /= self.found.counts[:, None]
+        for j, place in enumerate(places):
+            values = sums[:, starts[j] : starts[j + 1]]
+            yield partial(Densities, values, place.held_out, place.quadrature)
+
+    def _held_out_values(self, features: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Distinct held-out values of each feature, and rows at each by class."""
+        if self.held_out is None:
+            yield from [(np.empty(0), np.zeros((self.n_classes, 0)))] * len(features)
+            return
+        parts = self.held_out.collect("values", features)
+        X = np.concatenate([values for values, _ in parts])
+        classes = np.concatenate([classes for _, classes in parts])
+        for column in X.T:
+            values, inverse = np.unique(column, return_inverse=True)
+            cells = np.bincount(
+                classes * len(values) + inverse, minlength=self.n_classes * len(values)
+            )
+            yield values.astype(float), cells.reshape(self.n_classes, -1).astype(float)
+
+
+def _nothing(like: Totals) -> Totals:
+    """What is found in no rows."""
+    none = np.zeros(len(like.low))
+    return Totals(like.counts * 0, like.sums * 0, none + np.inf, none - np.inf, none > 0)
+
+
+class _Points:
+    """Where densities of a feature are wanted, and what for."""
+
+    def __init__(
+        self, points: np.ndarray, held_out: np.ndarray, quadrature: np.ndarray | None = None
+    ) -> None:
+        self.points = points
+        self.held_out = held_out
+        self.quadrature = np.zeros(len(points)) if quadrature is None else quadrature
+
+    def with_grid(self, grid: Grid) -> _Points:
+        """These points, and the nodes of a grid for an integral."""
+        return _Points(
+            np.concatenate([self.points, grid.nodes]),
+            np.pad(self.held_out, ((0, 0), (0, grid.n_nodes))),
+            np.concatenate([self.quadrature, grid.quadrature]),
+        )
+
+
+def _smoothed(
+    trained: np.ndarray, held_out: np.ndarray, grid: Grid, widths: np.ndarray
+) -> Densities:
+    """Densities at the nodes of a grid, given the rows near them.
+
+    The sum of Gaussians is a convolution, done on Fourier transforms, for which the grid is a ring:
+    more margin keeps every node eight bandwidths from the values behind its other end. The result
+    is exact but for 1e-14 or so of the largest density.
+    """
+    margin = int(np.ceil(MARGIN * np.nanmax(widths) / grid.step))
+    length = next_fast_len(grid.n_nodes + margin, real=True)
+    frequency = 2 * np.pi * rfftfreq(length, grid.step)
+    with np.errstate(invalid="ignore", under="ignore"):
+        gaussian = np.exp(-0.5 * (widths[:, None] * frequency) ** 2)
+        values = irfft(rfft(trained, length, axis=1) * gaussian, length, axis=1)
+        values = values[:, : grid.n_nodes] / (trained.sum(axis=1, keepdims=True) * grid.step)
+    return Densities(values, held_out, grid.quadrature)
+
+
+def feature_batches(
+    wanted: list[bool], n_points: list[int], n_classes: int
+) -> Iterator[np.ndarray]:
+    """Runs of the wanted features with about as many numbers as a round's result may have."""
+    batch: list[int] = []
+    size = 0
+    for feature in np.flatnonzero(wanted).tolist():
+        if batch and size + n_points[feature] * n_classes > BATCH:
+            yield np.array(batch)
+            batch, size = [], 0
+        batch.append(feature)
+        size += n_points[feature] * n_classes
+    if batch:
+        yield np.array(batch)
