@@ -7,7 +7,7 @@ import pyarrow
 import pytest
 
 from ranksieve.data import DataError, concatenate
-from ranksieve.datasets import collections, open_collection
+from ranksieve.datasets import fold_files, open_collection
 from ranksieve.io.letor import read_letor
 from ranksieve.progress import listen
 
@@ -91,13 +91,13 @@ def test_rotation_has_the_rows_of_the_files_of_each_fold(tmp_path):
 
 
 def test_rotation_reads_each_file_once(tmp_path, monkeypatch):
-    opened, original = [], collections.read_letor
+    opened, original = [], fold_files.read_letor
 
     def counting(path, **options):
         opened.append(path.name)
         return original(path, **options)
 
-    monkeypatch.setattr(collections, "read_letor", counting)
+    monkeypatch.setattr(fold_files, "read_letor", counting)
     assert len([read() for read in open_collection(write_parts(tmp_path)).fold_readers()]) == 5
     assert sorted(opened) == [f"S{number}.txt" for number in range(1, 6)]
 

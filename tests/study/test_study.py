@@ -17,7 +17,7 @@ from scipy import stats as scipy_stats
 from ranksieve import RankingData, make_ranking, write_letor
 from ranksieve._version import __version__
 from ranksieve.data import DataError
-from ranksieve.datasets import collections
+from ranksieve.datasets import fold_files
 from ranksieve.io.record_log import checksum
 from ranksieve.metrics import evaluate
 from ranksieve.rankers.registry import RANKERS, make_ranker
@@ -767,13 +767,13 @@ def test_letor_folds_are_those_of_the_files(data, tmp_path):
 def test_files_that_folds_share_are_read_once(tmp_path, data, monkeypatch):
     for number, part in enumerate(np.array_split(np.arange(data.n_queries), 5), start=1):
         write_letor(data.take_queries(part), tmp_path / f"S{number}.txt")
-    opened, original = [], collections.read_letor
+    opened, original = [], fold_files.read_letor
 
     def counting(path, **options):
         opened.append(path.name)
         return original(path, **options)
 
-    monkeypatch.setattr(collections, "read_letor", counting)
+    monkeypatch.setattr(fold_files, "read_letor", counting)
     Study(tmp_path, selectors=["top"], ks=[2], **QUICK).run()
 
     assert sorted(opened) == [f"S{number}.txt" for number in range(1, 6)]
