@@ -119,7 +119,7 @@ class TestOtherCollections:
         assert (status, errors) == (0, "")
         assert figure.read_text().count("number of features<") == len(RANKERS)
         assert "on ours, paper and ours" in " ".join(output.split())
-        status, output, _ = run(*command, "--json")
+        status, output, _ = run(*command, "--format", "json")
         found = json.loads(output)
         assert (found["convention"], found["known_as"]) == ("ranklib", None)
         assert [best["ranker"] for best in found["best"]] == list(RANKERS)

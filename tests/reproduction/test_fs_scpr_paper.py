@@ -266,7 +266,7 @@ class TestFSMRank:
 
 def test_the_command(capsys, directory, mq2008_dir):
     run = runner(capsys)
-    command = ["reproduce", "fs-scpr", "--data", mq2008_dir, "--method", "all", "--json"]
+    command = ["reproduce", "fs-scpr", "--data", mq2008_dir, "--method", "all", "--format", "json"]
     status, output, _ = run(*command)
     assert status == 0
     found = json.loads(output)

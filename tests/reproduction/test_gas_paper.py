@@ -115,7 +115,7 @@ class TestOtherCollections:
         assert "What the GAS paper says" not in text
         assert text.endswith("Nothing is published about ours: the paper has .gov and OHSUMED.")
         assert "six trials" in text
-        found = json.loads(run(*command, "--seeds", 2, "--json")[1])
+        found = json.loads(run(*command, "--seeds", 2, "--format", "json")[1])
         assert (found["convention"], found["findings"]) == ("standard", [])
         for measure in MEASURES:
             assert list(found["curves"][measure]) == list(SELECTORS)
@@ -139,7 +139,7 @@ class TestOHSUMED:
     @pytest.fixture
     def command(self, like_ohsumed, monkeypatch):
         monkeypatch.setattr(gas, "KS", (1, 2))  # of which nothing here depends on the number
-        return ["reproduce", "gas", "--data", like_ohsumed, "--seeds", 1, "--json"]
+        return ["reproduce", "gas", "--data", like_ohsumed, "--seeds", 1, "--format", "json"]
 
     def test_only_the_top_grade_counts(self, capsys, command):
         status, output, errors = runner(capsys)(*command)
@@ -154,7 +154,7 @@ class TestOHSUMED:
         found = json.loads(run(*command, "--out", tmp_path / "study")[1])
         assert (found["known_as"], found["unnormalized"]) == (None, "OHSUMED")
         assert (found["convention"], found["findings"]) == ("standard:2", [])
-        text = " ".join(run(*command[:-1], "--out", tmp_path / "study")[1].split())
+        text = " ".join(run(*command[:-2], "--out", tmp_path / "study")[1].split())
         assert text.startswith("This collection has the size of OHSUMED, but values that are")
         assert "Nothing is published about OHSUMED (not normalized)" in text
 

@@ -166,7 +166,9 @@ class TestCommand:
         assert max(map(len, output.splitlines())) <= 80
 
     def test_json(self, run, result):
-        status, output, _ = run("reproduce", "greedy-rankrls", "--data", "anywhere", "--json")
+        status, output, _ = run(
+            "reproduce", "greedy-rankrls", "--data", "anywhere", "--format", "json"
+        )
         assert status == 0
         found = json.loads(output)
         assert (found["agreeing"], found["numbers"], found["same_features"]) == (40, 40, 5)
@@ -217,7 +219,7 @@ class TestCommand:
         assert "Nothing is published about ours" in output
         assert "paper " not in output.replace("paper and", "")
         assert figure.exists()
-        found = json.loads(run(*command, "--json", "--convention", "standard")[1])
+        found = json.loads(run(*command, "--format", "json", "--convention", "standard")[1])
         assert (found["convention"], found["known_as"], found["numbers"]) == ("standard", None, 0)
         assert found["same_features"] is found["choices"][0]["paper"] is None
         assert found["values"][GREEDY]["MAP"]["paper"] is None

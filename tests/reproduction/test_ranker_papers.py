@@ -244,7 +244,7 @@ class TestTables:
 class TestCommand:
     def test_some_rankers(self, run, mq2008_dir):
         command = ["reproduce", "rankers", "--data", mq2008_dir, "--ranker", "rankrls"]
-        status, output, errors = run(*command, "--ranker", "ranknet", "--json")
+        status, output, errors = run(*command, "--ranker", "ranknet", "--format", "json")
         assert (status, errors) == (0, "")
         found = json.loads(output)
         assert (found["collection"], found["convention"]) == ("MQ2008", "letor4")
@@ -273,7 +273,7 @@ class TestCommand:
         status, output, _ = run("reproduce", "rankers", "--data", "anywhere")
         assert (status, asked) == (0, [("anywhere", None, None)])
         assert output.splitlines()[-1].rstrip().startswith("As near as asked: 7 of 7")
-        found = json.loads(run("reproduce", "rankers", "--data", "anywhere", "--json")[1])
+        found = json.loads(run("reproduce", "rankers", "--data", "anywhere", "--format", "json")[1])
         assert list(found["rankers"]) == list(ROWS)
         assert found["rankers"]["listnet"]["settings"]["learning_rate"] == 0.02
         assert found["rankers"]["ranksvm-struct"]["settings"]["loss"] == "hinge"
@@ -294,7 +294,14 @@ class TestCommand:
 
 class TestOtherCollections:
     def test_one_that_is_not_known(self, run, tmp_path):
-        command = ["reproduce", "rankers", "--data", write_collection(tmp_path / "ours"), "--json"]
+        command = [
+            "reproduce",
+            "rankers",
+            "--data",
+            write_collection(tmp_path / "ours"),
+            "--format",
+            "json",
+        ]
         wanted = ["rankrls", "rankboost", "listnet"]
         status, output, errors = run(
             *command, *(word for name in wanted for word in ("--ranker", name))
@@ -324,7 +331,7 @@ class TestOtherCollections:
 
     def test_the_convention_is_everywhere(self, run, tmp_path):
         command = ["reproduce", "rankers", "--data", write_collection(tmp_path / "ours")]
-        command += ["--ranker", "ranknet", "--convention", "standard", "--json"]
+        command += ["--ranker", "ranknet", "--convention", "standard", "--format", "json"]
         found = json.loads(run(*command)[1])
         assert found["convention"] == "standard"
         assert found["rankers"]["ranknet"]["settings"]["convention"] == "standard"

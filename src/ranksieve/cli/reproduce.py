@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
-from ranksieve.cli.options import AsJson
+from ranksieve.cli.options import Format, show_result
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
+    from ranksieve.report.sheets import Sheet
     from ranksieve.study import StudyResult
 
 
@@ -89,7 +88,7 @@ def reproduce(
     convention: _Convention = None,
     figure: _Figure = None,
     fold: _Fold = None,
-    as_json: AsJson = False,
+    form: Format = "terminal",
 ) -> None:
     """Make published results again, and print them beside those of the paper."""
     import json
@@ -111,17 +110,13 @@ def reproduce(
     if figure is not None:
         _check_figure(figure)
     from ranksieve.progress import progress_bar
-    from ranksieve.report.sheets import show
 
     reproduction = _REPRODUCTIONS[what]
     with progress_bar():
         result = reproduction.run(data, given, convention)
     if figure is not None:
         reproduction.draw(result, given)
-    if as_json:
-        typer.echo(json.dumps(result.as_dict(), indent=2))
-    else:
-        show(reproduction.tables(result))
+    show_result(reproduction.tables(result), form, json.dumps(result.as_dict(), indent=2))
 
 
 class Result(Protocol):
@@ -149,7 +144,7 @@ class Reproduction:
 
     options: Sequence[str]
     run: Callable[[Path, dict[str, Any], str | None], Result]
-    tables: Callable[[Any], RenderableType]
+    tables: Callable[[Any], list[Sheet]]
     draw: Callable[[Any, dict[str, Any]], None] = lambda result, given: None
 
 
@@ -212,10 +207,10 @@ def _run_gas(data: Path, given: dict[str, Any], convention: str | None) -> Resul
     return reproduce_gas(data, convention=convention, **named)
 
 
-def _tables_by(name: str) -> Callable[[Any], RenderableType]:
+def _tables_by(name: str) -> Callable[[Any], list[Sheet]]:
     """The function of this name, imported when it is first used."""
 
-    def tables(result: Any) -> RenderableType:
+    def tables(result: Any) -> list[Sheet]:
         from ranksieve.report.sheets import reproduction
 
         return getattr(reproduction, name)(result)
