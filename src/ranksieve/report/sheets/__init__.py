@@ -18,11 +18,7 @@ if TYPE_CHECKING:
     from ranksieve.report.sheets.evaluation import evaluation_sheet, training_sheet
     from ranksieve.report.sheets.inspection import inspection_sheets
     from ranksieve.report.sheets.registry import registry_sheet
-    from ranksieve.report.sheets.reproduction import (
-        fs_scpr_reproduction_tables,
-        greedy_reproduction_tables,
-        rankers_reproduction_tables,
-    )
+    from ranksieve.report.sheets.reproduction import reproduction_sheets
     from ranksieve.report.sheets.selection import selection_sheet
     from ranksieve.report.sheets.sheet import Cell, Column, Sheet
     from ranksieve.report.sheets.study_costs import cost_sheet
@@ -37,9 +33,7 @@ _HOME = {
     "training_sheet": "ranksieve.report.sheets.evaluation",
     "selection_sheet": "ranksieve.report.sheets.selection",
     "registry_sheet": "ranksieve.report.sheets.registry",
-    "greedy_reproduction_tables": "ranksieve.report.sheets.reproduction",
-    "rankers_reproduction_tables": "ranksieve.report.sheets.reproduction",
-    "fs_scpr_reproduction_tables": "ranksieve.report.sheets.reproduction",
+    "reproduction_sheets": "ranksieve.report.sheets.reproduction",
     "Cell": "ranksieve.report.sheets.sheet",
     "Column": "ranksieve.report.sheets.sheet",
     "Sheet": "ranksieve.report.sheets.sheet",
@@ -65,9 +59,7 @@ __all__ = [
     "training_sheet",
     "selection_sheet",
     "registry_sheet",
-    "greedy_reproduction_tables",
-    "rankers_reproduction_tables",
-    "fs_scpr_reproduction_tables",
+    "reproduction_sheets",
     "Cell",
     "Column",
     "Sheet",
