@@ -28,7 +28,7 @@ from ranksieve.report.sheets import (
     to_markdown,
     to_terminal,
 )
-from ranksieve.report.sheets.sheet import compared
+from ranksieve.report.sheets.sheet import rank_cells
 
 SPECIAL = "a_b%c&d#e~f^g\\h{i}j$k|l*m[n]<o>`p!"
 ODD_TEXT = st.text(alphabet="ab1 _%&#~^\\{}$|*[]<>`'\"!-+=.()@:,;/\n", max_size=12)
@@ -84,13 +84,13 @@ class TestCells:
         assert cell.text == text
 
     def test_ties_share_the_better_rank_and_all_are_bold(self):
-        cells = compared([0.1 + 0.2, 0.2, 0.3, None, 0.1], with_ranks=True)
+        cells = rank_cells([0.1 + 0.2, 0.2, 0.3, None, 0.1], with_ranks=True)
         assert [cell.rank for cell in cells] == [1, 3, 1, None, 4]
         assert [cell.is_best for cell in cells] == [True, False, True, False, False]
 
     @given(st.lists(st.integers(0, 5), min_size=1))
     def test_ranks(self, values):
-        cells = compared([value / 7 for value in values], with_ranks=True)
+        cells = rank_cells([value / 7 for value in values], with_ranks=True)
         assert [cell.rank for cell in cells] == rankdata(-np.array(values), "min").tolist()
         assert [cell.is_best for cell in cells] == [value == max(values) for value in values]
 

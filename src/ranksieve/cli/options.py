@@ -77,7 +77,7 @@ Settings = Annotated[
         "--param",
         "--set",
         metavar="NAME=VALUE",
-        help="Set a parameter of the method. May be repeated. Default: the method's defaults.",
+        help="Set a parameter of the method or ranker. May be repeated. Default: its own defaults.",
     ),
 ]
 Seed = Annotated[

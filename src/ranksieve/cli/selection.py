@@ -77,8 +77,7 @@ def select(
         typer.Option(
             "--out",
             metavar="FILE",
-            help="Write the selection here as JSON, for convert, train and predict. "
-            "Default: only print it.",
+            help="Write the selection here as JSON, for convert and train. Default: only print it.",
         ),
     ] = None,
     n_features: NFeatures = None,
