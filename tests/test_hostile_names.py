@@ -112,9 +112,13 @@ def told(place):
     shards, out = place / f"{TITLE}.shards", place / TITLE
     return {
         "inspect": run("inspect", data, "--top", len(NAMES)),
-        "inspect --json": run("inspect", data, "--json"),
+        "inspect as json": run("inspect", data, "--format", "json"),
         "select": run("select", data, "-k", len(NAMES), "--out", place / "chosen.json"),
-        "select --json": run("select", data, "-k", len(NAMES), "--json"),
+        "select as json": run("select", data, "-k", len(NAMES), "--format", "json"),
+        **{
+            f"select as {form}": run("select", data, "-k", len(NAMES), "--format", form)
+            for form in ("markdown", "latex", "csv")
+        },
         "convert": run("convert", data, shards),
         "train": run("train", shards, "--ranker", "rankrls", "--out", place / "model.json"),
         "predict": run("predict", place / "model.json", data, "--out", place / "scores.txt"),
@@ -133,7 +137,8 @@ def study(told, place):
 
 
 COMMANDS = [
-    *("inspect", "inspect --json", "select", "select --json", "convert"),
+    *("inspect", "inspect as json", "select", "select as json", "convert"),
+    *("select as markdown", "select as latex", "select as csv"),
     *("train", "predict", "evaluate", "compare", "report"),
 ]
 
@@ -161,7 +166,7 @@ def test_names_are_shown_on_the_terminal(told):
 
 
 def test_json_has_names_as_they_are(told, place):
-    chosen = json.loads(told["select --json"][1])
+    chosen = json.loads(told["select as json"][1])
     assert {feature["name"] for feature in chosen["features"]} == set(NAMES)
     assert json.loads((place / "chosen.json").read_text()) == chosen
 

@@ -1,6 +1,7 @@
 """ranksieve compare and report, as a user runs them."""
 
 import csv
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from ranksieve import make_ranking, write_letor
 from ranksieve.cli import main
 from ranksieve.report.study import write_data_figures, write_report
 from ranksieve.study import Study, load_study
+from ranksieve.study.plan import Plan
 
 SMALL = dict(n_informative=3, n_redundant=3, n_noise=4, docs_per_query=(3, 12))
 OPTIONS = ("--rankers", "rankrls", "--ks", "1,3", "--seeds", "2", "--grid", "rankrls.lam=0.1,10")
@@ -54,6 +56,28 @@ def test_a_study_leaves_tables_figures_and_a_page(letor_file, tmp_path, capsys):
         rows = {row["selector"]: row for row in csv.DictReader(file)}
     result = load_study(out)
     assert float(rows["gas-e"]["MAP"]) == result.run("gas-e", "rankrls").chosen.mean("MAP")
+
+
+def test_what_was_written_is_told(letor_file, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run("compare", letor_file, "--selectors", "top", *OPTIONS, "--no-figures", "--out", "study")
+    assert "\nTables and the ledger are in study; read" in capsys.readouterr().out
+    assert not (tmp_path / "study" / "figures").exists()
+    run("report", "study")
+    assert "\nTables, figures and the ledger are in study; read" in capsys.readouterr().out
+
+
+def test_help_tells_the_defaults_of_a_plan(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    run("compare", "--help")
+    told = " ".join(capsys.readouterr().out.lower().split()).replace("- ", "-")  # broken words
+    plan = vars(Plan(baselines=False))
+    for name in ("selectors", "rankers", "ks", "measures"):
+        usual = ",".join(map(str, plan[name])).lower()
+        assert re.search(rf"--{name} [^:]*default: {usual}[.]", told)
+    for name in ("tune", "convention", "scale", "choose", "seeds", "seed"):
+        usual = str(plan[name]).lower()
+        assert re.search(rf"--{name} .*?default: {usual}[.,]", told)
 
 
 def test_a_plan_file_does_the_same_as_options(letor_file, tmp_path, capsys):
@@ -206,7 +230,7 @@ def test_lack_of_memory_is_told_and_what_is_finished_is_kept(letor_file, tmp_pat
     common = (*OPTIONS, "--no-figures", "--out", out)
     run("compare", letor_file, "--selectors", "top", *common)
     finished = (out / "ledger.jsonl").read_bytes()
-    message = rf"error: out of memory \(Unable to allocate .*\); what is finished is kept in {out}"
+    message = rf"error: out of memory \(Unable to allocate .*\); finished work is kept in {out}"
     with pytest.raises(SystemExit, match=message):
         run("compare", letor_file, "--selectors", "ig", "--param", f"ig.n_bins={10**14}", *common)
     assert (out / "ledger.jsonl").read_bytes().startswith(finished)

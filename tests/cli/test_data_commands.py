@@ -17,6 +17,8 @@ from ranksieve.datasets.opening import title_of
 from ranksieve.io.shards import open_shards
 from ranksieve.metrics import evaluate
 from ranksieve.preprocessing import QueryMinMaxScaler
+from ranksieve.rankers.registry import RANKERS
+from ranksieve.selectors.registry import SELECTORS
 
 TEXT = """\
 #1:bm25
@@ -67,7 +69,7 @@ def test_inspect(run, text_file):
 
 
 def test_inspect_as_json(run, text_file):
-    status, output, _ = run("inspect", text_file, "--json", "--measure", "map")
+    status, output, _ = run("inspect", text_file, "--format", "json", "--measure", "map")
     found = json.loads(output)
     assert status == 0
     assert found["n_rows"] == 5
@@ -81,7 +83,56 @@ def test_inspect_the_demo(run):
     assert status == 0
     assert "embedded demo" in output
     table = output.split("Best single features")[1].strip().splitlines()
-    assert len(table) == 2 + 3
+    assert len(table) == 4 + 3  # title, convention, an empty line and names of columns
+
+
+class TestFormats:
+    """Every table is printed in every format."""
+
+    @pytest.fixture
+    def commands(self, text_file, tmp_path):
+        scores = tmp_path / "scores.txt"
+        scores.write_text("1\n2\n3\n4\n5\n")
+        return [
+            ["inspect", text_file],
+            ["select", text_file, "--method", "top", "-k", 1],
+            ["train", text_file, "--ranker", "rankrls"],
+            ["evaluate", text_file, scores, "--per-query"],
+            ["select", "--methods"],
+            ["train", "--rankers"],
+        ]
+
+    @pytest.mark.parametrize(
+        ("form", "sign"),
+        [("terminal", r"\n\n"), ("markdown", r"\| :?---"), ("latex", r"\\toprule"), ("csv", ",")],
+    )
+    def test_tables(self, run, commands, form, sign):
+        for command in commands:
+            status, output, errors = run(*command, "--format", form)
+            assert (status, errors) == (0, "")
+            assert re.search(sign, output)
+
+    def test_json(self, run, commands):
+        found = [json.loads(run(*command, "--format", "json")[1]) for command in commands]
+        assert found[0]["n_rows"] == 5
+        assert [feature["name"] for feature in found[1]["features"]] == ["bm25"]
+        assert found[2]["rows"][0].keys() == {"data", "MAP", "NDCG@10"}
+        assert found[3]["query_ids"] == ["flights", "hotels"]
+        assert [row["method"] for row in found[4]["rows"]] == list(SELECTORS)
+        assert [row["ranker"] for row in found[5]["rows"]] == list(RANKERS)
+
+    def test_csv_has_all_digits(self, run, commands):
+        measured = json.loads(run(*commands[3], "--format", "json")[1])
+        lines = run(*commands[3], "--format", "csv")[1].splitlines()
+        assert lines[0].split(",")[0] == "query"
+        assert [float(value) for value in lines[-1].split(",")[1:]] == list(
+            measured["mean"].values()
+        )
+
+    def test_unknown_formats(self, run, text_file):
+        status, _, errors = run("inspect", text_file, "--format", "html")
+        assert status == 2
+        assert "'html' is not one of 'terminal', 'markdown', 'latex', 'csv', 'json'" in errors
 
 
 def test_inspect_needs_data_or_demo(run, text_file):
@@ -90,7 +141,7 @@ def test_inspect_needs_data_or_demo(run, text_file):
 
 
 def test_inspect_a_collection(run, mq2008_dir):
-    status, output, _ = run("inspect", mq2008_dir, "--json")
+    status, output, _ = run("inspect", mq2008_dir, "--format", "json")
     found = json.loads(output)
     assert (status, found["n_rows"], found["n_queries"]) == (0, 15_211, 784)
 
@@ -142,9 +193,9 @@ def shard_directory(run, tmp_path):
 
 def test_shards_are_inspected_like_the_text(run, shard_directory, client):
     text, directory = shard_directory
-    expected = run("inspect", text, "--json")[1]
+    expected = run("inspect", text, "--format", "json")[1]
     for options in ([], ["--verify"], ["--dask", client.scheduler.address], ["--workers", "2"]):
-        status, output, errors = run("inspect", directory, "--json", *options)
+        status, output, errors = run("inspect", directory, "--format", "json", *options)
         assert (status, errors) == (0, "")
         ours, theirs = json.loads(output), json.loads(expected)
         for name in ("best_features", "near_duplicates"):
@@ -221,7 +272,8 @@ def test_evaluate_equals_the_library(run, text_file, tmp_path):
         "map, ndcg@2",
         "--convention",
         "letor4",
-        "--json",
+        "--format",
+        "json",
     )
     data = read_letor(text_file)
     expected = evaluate(data.y, [0.5, 1, 0.3, -2, 0], data.qid, ["map", "ndcg@2"], "letor4")
@@ -229,13 +281,18 @@ def test_evaluate_equals_the_library(run, text_file, tmp_path):
     assert json.loads(output) == {"convention": "letor4", "mean": expected.mean}
     status, output, _ = run("evaluate", text_file, scores, "--per-query", "--measures", "map")
     assert status == 0
-    assert [line.split() for line in output.splitlines()] == [
-        ["convention", "standard", "MAP"],
+    heading, table = output.split("\n\n", 1)
+    assert "Convention standard." in heading
+    assert [line.split() for line in table.splitlines()] == [
+        ["query", "MAP"],
         ["flights", "0.5000"],
         ["hotels", "1.0000"],
+        [],
         ["mean", "of", "2", "queries", "0.7500"],
     ]
-    everything = json.loads(run("evaluate", text_file, scores, "--per-query", "--json")[1])
+    everything = json.loads(
+        run("evaluate", text_file, scores, "--per-query", "--format", "json")[1]
+    )
     assert everything["query_ids"] == ["flights", "hotels"]
     assert everything["per_query"]["MAP"] == [0.5, 1.0]
 
@@ -244,7 +301,7 @@ def test_evaluate_follows_the_lines_of_ungrouped_files(run, tmp_path):
     data, scores = tmp_path / "data.txt", tmp_path / "scores.txt"
     data.write_text("0 qid:1 1:1\n1 qid:2 1:1\n1 qid:1 1:1\n0 qid:2 1:1\n")
     scores.write_text("qid1\t0\t1.0\nqid2\t0\t2.0\nqid1\t1\t3.0\nqid2\t1\t0.5\n")  # as RankLib
-    answer = json.loads(run("evaluate", data, scores, "--measures", "map", "--json")[1])
+    answer = json.loads(run("evaluate", data, scores, "--measures", "map", "--format", "json")[1])
     assert answer["mean"]["MAP"] == 1.0
 
 
@@ -368,7 +425,7 @@ def test_progress_bar_only_on_a_terminal(text_file, tmp_path):
     pty = pytest.importorskip("pty", reason="pseudo-terminals are a Unix matter")
     big = tmp_path / "big.txt"
     big.write_text("".join(f"0 qid:{n} 1:0.123456\n" for n in range(100_000)))
-    command = [sys.executable, "-m", "ranksieve", "inspect", str(big), "--json"]
+    command = [sys.executable, "-m", "ranksieve", "inspect", str(big), "--format", "json"]
     piped = subprocess.run(command, capture_output=True, text=True)
     assert (piped.returncode, piped.stderr) == (0, "")
     master, slave = pty.openpty()

@@ -64,10 +64,10 @@ def test_every_method(run, method):
     number = [] if method == "all" else ["-k", 6]
     status, output, errors = run("select", "--demo", "--method", method, *number)
     assert (status, errors) == (0, "")
-    heading, columns, *rows = output.splitlines()
+    heading, _, columns, *rows = output.splitlines()
     n = 43 if method == "all" else 6
     assert heading.rstrip() == f"{method}: {n} of 43 features of embedded demo"
-    assert columns.split()[0] == "feature"
+    assert columns.split()[:2] == ["rank", "feature"]
     assert [row.split()[0] for row in rows] == [str(rank) for rank in range(1, n + 1)]
     assert max(map(len, output.splitlines())) <= 80
     data, _ = load_demo()
@@ -78,9 +78,10 @@ def test_every_method(run, method):
 def test_the_table(run, stored, planted):
     status, output, _ = run("select", stored["txt"], "--method", "gas-e", "-k", 3, "--set", "c=0.2")
     assert status == 0
-    heading, columns, *rows = output.splitlines()
+    heading, table = output.split("\n\n")
+    columns, *rows = table.splitlines()
     assert "gas-e (c=0.2): 3 of 12 features of" in heading
-    assert columns.split() == ["feature", "score", "reason"]
+    assert columns.split() == ["rank", "feature", "score", "reason"]
     selector = make_selector("gas-e", 3, c=0.2).fit(planted)
     for rank, row in enumerate(rows):
         name = planted.feature_names[selector.selected_[rank]]
@@ -104,7 +105,7 @@ def test_json_is_printed_as_it_is_written(run, stored, planted, tmp_path):
     out = tmp_path / "selected.json"
     command = ["select", stored["txt"], "--method", "mmr", "-k", "0.25", "--out", out]
     command += ["--set", "similarity=tau_b", "--set", "absolute=true"]
-    status, output, errors = run(*command, "--json")
+    status, output, errors = run(*command, "--format", "json")
     assert (status, errors) == (0, "")
     assert output == out.read_text()
     found = json.loads(output)
@@ -129,7 +130,7 @@ def test_json_is_printed_as_it_is_written(run, stored, planted, tmp_path):
 
 def test_the_same_wherever_the_data_lives(run, stored, client):
     def features(*arguments):
-        status, output, errors = run("select", *arguments, "-k", 5, "--json")
+        status, output, errors = run("select", *arguments, "-k", 5, "--format", "json")
         assert (status, errors) == (0, "")
         return [(f["index"], f["name"], f["reason"]) for f in json.loads(output)["features"]]
 
@@ -203,7 +204,7 @@ def test_features_are_told_by_the_numbers_that_tables_show(run, tmp_path, includ
     data, _ = make_ranking(40, n_informative=3, n_redundant=0, n_noise=5)
     write_letor(RankingData(data.X, data.y, data.qid), tmp_path / "data.txt")
     for method in ("greedy-rankrls", "greedy-rankrls-cv", "elimination", "sequential"):
-        command = ["select", tmp_path / "data.txt", "--method", method, "-k", 2, "--json"]
+        command = ["select", tmp_path / "data.txt", "--method", method, "-k", 2, "--format", "json"]
         status, output, errors = run(*command, "--param", f"include={include}")
         assert (status, errors) == (0, "")
         assert "5" in [feature["name"] for feature in json.loads(output)["features"]]
@@ -220,11 +221,11 @@ def test_features_are_told_by_the_numbers_that_tables_show(run, tmp_path, includ
 def test_tables_say_that_groups_were_counted(run, tmp_path, groups):
     data, _ = make_ranking(40, n_informative=3, n_redundant=0, n_noise=5)
     write_letor(RankingData(data.X, data.y, data.qid), tmp_path / "data.txt")
-    command = ["select", tmp_path / "data.txt", "--method", "elimination", "--json"]
+    command = ["select", tmp_path / "data.txt", "--method", "elimination", "--format", "json"]
     status, output, errors = run(*command, "-k", 2, "--param", f"groups={groups}")
     assert (status, errors) == (0, "")
     n = len(json.loads(output)["features"])
-    heading = run(*command[:-1], "-k", 2, "--param", f"groups={groups}")[1]
+    heading = run(*command[:-2], "-k", 2, "--param", f"groups={groups}")[1]
     assert n > 2
     assert heading.startswith(f"elimination: 2 groups, {n} of 8 features of ")
 
@@ -235,7 +236,7 @@ def test_greedy_rankrls_validated_on_held_out_data(run, divided):
     for rule in ("best", "one_se", "knee", "penalized", "pareto", "3"):
         status, output, errors = run(
             "select", folder / "train.shards", "--method", "greedy-rankrls-cv", "-k", rule,
-            "--set", "lams=[0.25, 4, 64]", "--eval", folder / "vali.shards", "--json",
+            "--set", "lams=[0.25, 4, 64]", "--eval", folder / "vali.shards", "--format", "json",
         )  # fmt: skip
         assert (status, errors) == (0, "")
         k = int(rule) if rule.isdecimal() else rule
@@ -279,8 +280,8 @@ def divided(planted, tmp_path):
 def test_held_out_data(run, divided, train, vali, options):
     folder, expected = divided
     status, output, errors = run(
-        "select", folder / train, "--method", "fs-ed", "-k", 4, "--eval", folder / vali, "--json",
-        *options,
+        "select", folder / train, "--method", "fs-ed", "-k", 4, "--eval", folder / vali,
+        "--format", "json", *options,
     )  # fmt: skip
     assert (status, errors) == (0, "")
     assert [feature["index"] for feature in json.loads(output)["features"]] == expected
@@ -303,7 +304,7 @@ def test_held_out_data_have_the_features_of_the_data(run, planted, divided, tmp_
 
 
 def test_a_convention_with_a_label(run):
-    command = ["select", "--demo", "--method", "gas-e", "-k", 3, "--json", "--param"]
+    command = ["select", "--demo", "--method", "gas-e", "-k", 3, "--format", "json", "--param"]
     status, output, errors = run(*command, "convention=standard:2")
     assert (status, errors) == (0, "")
     assert json.loads(output)["parameters"]["convention"] == "standard:2"
@@ -313,7 +314,7 @@ def test_the_list_of_methods(run):
     status, output, _ = run("select", "--methods")
     assert status == 0
     assert max(map(len, output.splitlines())) <= 80
-    assert [line.split()[0] for line in output.splitlines()[1:]] == list(SELECTORS)
+    assert [line.split()[0] for line in output.splitlines()[3:]] == list(SELECTORS)
     for method in SELECTORS.values():
         assert method.description in output
 
@@ -461,7 +462,7 @@ def test_a_selection_that_cannot_be_read(run, stored, tmp_path):
 
 class TestAroundARanker:
     def test_any_ranker(self, run, stored, planted):
-        command = ["select", stored["txt"], "--method", "elimination", "-k", 3, "--json"]
+        command = ["select", stored["txt"], "--method", "elimination", "-k", 3, "--format", "json"]
         status, output, _ = run(*command, "--ranker", "ranksvm", "--ranker-param", "C=0.5")
         assert status == 0
         record = json.loads(output)

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from matplotlib.path import Path
-from matplotlib.text import Annotation, Text
+from matplotlib.text import Text
 
 import ranksieve.report.figures
 from ranksieve import DataError, RankingData, make_ranking
@@ -26,8 +25,7 @@ from ranksieve.report.figures import (
     plot_similarity,
     write_figure,
 )
-from ranksieve.report.figures.labels import place_labels
-from ranksieve.report.figures.style import COLOR_MAP, line_style, new_axes
+from ranksieve.report.figures.style import COLOR_MAP, line_style
 from ranksieve.selectors import FSED, FSSCPR, GAS, AllFeatures
 from ranksieve.significance import bootstrap_interval
 from ranksieve.study import results
@@ -405,7 +403,8 @@ class TestQualityAndTime:
             assert y == pytest.approx(plain_mean(chosen, "MAP"))
         chosen = study.runs["all", RANKER].chosen
         np.testing.assert_allclose(level.get_ydata(), plain_mean(chosen, "MAP"))
-        assert sorted(text.get_text() for text in ax.texts) == sorted((*SELECTORS, "random"))
+        named = [text.get_text() for text in ax.get_legend().get_texts()]
+        assert named == ["all features", *SELECTORS, "random"]
         assert (ax.get_xscale(), ax.get_xlabel()) == ("log", "seconds of one selection")
         assert ax.get_ylabel() == "MAP on test queries"
 
@@ -423,44 +422,11 @@ class TestQualityAndTime:
         instant = replace(run, chosen=results.Outcomes([outcomes], study.folds))
         ax = plot_quality_and_time(replace(study, runs={("ig", RANKER): instant}), RANKER)
         assert ax.lines[0].get_xdata()[0] == pytest.approx(1e-6)
-        assert ax.get_legend() is None  # there is no line of all features
+        assert [text.get_text() for text in ax.get_legend().get_texts()] == ["ig"]
 
-    @settings(max_examples=20)
-    @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=8))
-    def test_names_cover_nothing(self, points):
-        ax = new_axes()
-        ax.set(xlim=(-0.1, 1.1), ylim=(-0.1, 1.1))
-        names = [f"selector-{place}" for place in range(len(points))]
-        place_labels(ax, points, names, [0.5])
-        ax.figure.draw_without_rendering()
-        labels = [text for text in ax.texts if isinstance(text, Annotation)]
-        boxes = [Text.get_window_extent(label) for label in labels]
-        area = ax.get_window_extent()
-        height = ax.transData.transform((0, 0.5))[1]
-        for box in boxes:
-            assert area.x0 <= box.x0 <= box.x1 <= area.x1
-            assert area.y0 <= box.y0 <= box.y1 <= area.y1
-            assert not box.y0 < height < box.y1
-            for x, y in ax.transData.transform(points):
-                assert not box.contains(x, y)
-        for one, other in combinations(boxes, 2):
-            assert not one.overlaps(other)
-
-    @pytest.mark.parametrize("seed", [3, 20, 36])
-    def test_lines_to_names_cross_no_other_name(self, seed):
-        points = np.random.default_rng(seed).normal(0.5, 0.15, (14, 2)).tolist()
-        ax = new_axes()
-        ax.set(xlim=(0, 1), ylim=(0, 1))
-        place_labels(ax, points, [f"selector-{place}" for place in range(14)])
-        ax.figure.draw_without_rendering()
-        led = [label for label in ax.texts if label.arrow_patch.get_visible()]
-        assert len(led) >= 2
-        for label in led:
-            box = Text.get_window_extent(label)
-            line = Path([ax.transData.transform(label.xy), (box.p0 + box.p1) / 2])
-            for other in ax.texts:
-                if other is not label:
-                    assert not line.intersects_bbox(Text.get_window_extent(other))
+    def test_points_differ_without_color(self):
+        looks = [line_style(place) for place in range(36)]
+        assert len({(look["marker"], look["fillstyle"]) for look in looks}) == 36
 
 
 class TestSelectionFrequency:

@@ -1,6 +1,7 @@
 """Sheets: the same table on a terminal, in Markdown, in LaTeX and in CSV."""
 
 import csv
+import json
 import re
 import shutil
 import subprocess
@@ -16,8 +17,18 @@ from rich.console import Console
 from scipy.stats import rankdata
 
 from ranksieve.report.formats.folding import GAP, fold
-from ranksieve.report.sheets import Cell, Column, Sheet, to_csv, to_latex, to_markdown, to_terminal
-from ranksieve.report.sheets.sheet import compared
+from ranksieve.report.sheets import (
+    Cell,
+    Column,
+    Sheet,
+    show_sheets,
+    to_csv,
+    to_json,
+    to_latex,
+    to_markdown,
+    to_terminal,
+)
+from ranksieve.report.sheets.sheet import rank_cells
 
 SPECIAL = "a_b%c&d#e~f^g\\h{i}j$k|l*m[n]<o>`p!"
 ODD_TEXT = st.text(alphabet="ab1 _%&#~^\\{}$|*[]<>`'\"!-+=.()@:,;/\n", max_size=12)
@@ -73,13 +84,13 @@ class TestCells:
         assert cell.text == text
 
     def test_ties_share_the_better_rank_and_all_are_bold(self):
-        cells = compared([0.1 + 0.2, 0.2, 0.3, None, 0.1], with_ranks=True)
+        cells = rank_cells([0.1 + 0.2, 0.2, 0.3, None, 0.1], with_ranks=True)
         assert [cell.rank for cell in cells] == [1, 3, 1, None, 4]
         assert [cell.is_best for cell in cells] == [True, False, True, False, False]
 
     @given(st.lists(st.integers(0, 5), min_size=1))
     def test_ranks(self, values):
-        cells = compared([value / 7 for value in values], with_ranks=True)
+        cells = rank_cells([value / 7 for value in values], with_ranks=True)
         assert [cell.rank for cell in cells] == rankdata(-np.array(values), "min").tolist()
         assert [cell.is_best for cell in cells] == [value == max(values) for value in values]
 
@@ -286,6 +297,45 @@ COMMANDS = {
     **{f"{{{sign}}}": sign for sign in "[]*"},
 }
 TOKEN = re.compile("|".join(map(re.escape, sorted(COMMANDS, key=len, reverse=True))) + "|(.)")
+
+
+class TestJson:
+    def test_values_are_those_of_csv(self, sheet):
+        columns, *rows = csv.reader(StringIO(to_csv(sheet)))
+        found = json.loads(to_json(sheet))
+        assert found["columns"] == columns
+        assert (found["title"], found["notes"]) == (sheet.title, list(sheet.notes))
+        texts = [["" if v is None else str(v) for v in row.values()] for row in found["rows"]]
+        assert texts == rows
+
+    def test_numbers_that_json_does_not_have(self):
+        values = [np.float64(0.5), float("nan"), float("inf"), np.int64(3), None]
+        rows = [[Cell("a"), Cell(value)] for value in values]
+        text = to_json(Sheet("a", "", "", [SELECTOR, Column("MAP")], [rows]))
+        found = [row["MAP"] for row in json.loads(text, parse_constant=pytest.fail)["rows"]]
+        assert found == [0.5, None, None, 3, None]
+
+
+class TestShowing:
+    @pytest.mark.parametrize(
+        ("form", "write"), [("markdown", to_markdown), ("latex", to_latex), ("csv", to_csv)]
+    )
+    def test_an_empty_line_separates_sheets(self, capsys, sheet, form, write):
+        show_sheets([sheet, sheet], form)
+        assert capsys.readouterr().out == f"{write(sheet)}\n{write(sheet)}"
+
+    def test_several_sheets_are_an_array_in_json(self, capsys, sheet):
+        show_sheets([sheet, sheet], "json")
+        assert json.loads(capsys.readouterr().out) == [json.loads(to_json(sheet))] * 2
+        show_sheets([sheet], "json")
+        assert capsys.readouterr().out == to_json(sheet)
+
+    def test_terminal_is_the_default(self, capsys, sheet):
+        show_sheets([sheet, sheet])
+        lines = capsys.readouterr().out.splitlines()
+        middle = len(lines) // 2
+        assert lines[:middle] == lines[middle + 1 :]
+        assert lines[middle] == ""
 
 
 def as_printed(latex):

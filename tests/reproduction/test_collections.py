@@ -5,10 +5,8 @@ import pytest
 
 from ranksieve import RankingData, make_ranking, write_letor
 from ranksieve.data import DataError
-from ranksieve.reproduction import published_fs_ed, published_letor
+from ranksieve.reproduction import PAPERS
 from ranksieve.reproduction.collections import KNOWN, open_at_hand, recognized
-from ranksieve.reproduction.published_fs_scpr import MEANS
-from ranksieve.reproduction.published_greedy_rankrls import CHOICES, ON_FOLDS
 
 
 def write_collection(directory, n_queries=9):
@@ -64,9 +62,21 @@ def test_others_are_not_known(sizes):
 
 def test_what_is_published_is_about_known_collections():
     names = {known.name for known in KNOWN}
-    numbers = published_fs_ed.BEST_NUMBERS.values()
-    for published in (CHOICES, ON_FOLDS, MEANS, published_letor.SETTINGS, *numbers):
-        assert set(published) <= names
+    for paper in PAPERS.values():
+        tables = (paper.on_folds, paper.means, paper.choices, paper.settings, paper.statements)
+        for published in (*tables, *paper.best_numbers.values(), paper.conventions):
+            assert set(published) <= names
+
+
+@pytest.mark.parametrize("paper", PAPERS.values(), ids=PAPERS)
+def test_what_is_published_is_about_candidates(paper):
+    for table in (paper.on_folds, paper.means, paper.choices, paper.settings):
+        for methods in table.values():
+            known = set(methods) <= set(paper.candidates)
+            assert known or table is paper.settings  # which papers share
+    for named in (*paper.groups.values(), *paper.unified_ranks.values(), paper.usual):
+        assert set(named) <= set(paper.candidates)
+    assert set(paper.fold_measures) | set(paper.mean_measures) <= set(paper.measures)
 
 
 def test_mq2008(mq2008_dir):

@@ -5,21 +5,22 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankBoost
-from ranksieve.report.sheets.reproduction import fs_ed_reproduction_tables
-from ranksieve.reproduction import FSEDReproduction, reproduce_fs_ed
+from ranksieve.reproduction import PAPERS, Reproduction, reproduce
+from ranksieve.reproduction.bests import validation_mean
 from ranksieve.reproduction.collections import Facts, open_at_hand
-from ranksieve.reproduction.fs_ed import GRIDS, MEASURE, RANKERS, validation_mean
-from ranksieve.reproduction.published_fs_ed import BEST_NUMBERS
+from ranksieve.reproduction.papers.fs_ed import GRIDS, MEASURE
 from ranksieve.selectors import FSED
 from ranksieve.significance import paired_t_test
 from ranksieve.study import results  # Outcomes is no class of tests
 from tests.cli.test_data_commands import runner
+from tests.reproduction.printing import shown
 from tests.reproduction.test_collections import write_collection
 
+PAPER = PAPERS["fs-ed"]
+RANKERS = PAPER.rankers
 FOLDS = [
     results.FoldSummary(f"Fold{n}", 6, 2, [f"{n}-{query}" for query in range(3)]) for n in (1, 2)
 ]
@@ -51,7 +52,7 @@ def made_up(known_as="MQ2008"):
     names = [str(number) for number in range(4)]
     protocol = "the folds of the collection"
     study = results.StudyResult("x", protocol, "standard", MEASURE, [MEASURE], FOLDS, names, runs)
-    return FSEDReproduction(Facts("x", known_as, "standard", 6, 4), study)
+    return Reproduction(PAPER, Facts("x", known_as, "standard", 6, 4), {}, study)
 
 
 class TestBest:
@@ -73,7 +74,11 @@ class TestBest:
     def test_what_is_not_published(self):
         assert [best.published for best in made_up(None).bests()] == [None, None]
         assert [best.published for best in made_up("OHSUMED").bests()] == [15, 20]
-        assert BEST_NUMBERS["fs-bfs", "rankboost"] == {"OHSUMED": 12, "MQ2007": 7, "MQ2008": 7}
+        assert PAPER.best_numbers["fs-bfs", "rankboost"] == {
+            "OHSUMED": 12,
+            "MQ2007": 7,
+            "MQ2008": 7,
+        }
 
     def test_validation_mean_is_over_seeds_too(self):
         one = outcomes_at(1, (0.2, 0.4), ([0.1] * 3, [0.1] * 3))
@@ -83,10 +88,7 @@ class TestBest:
 
 
 def test_tables():
-    console = Console(width=80, highlight=False)
-    with console.capture() as capture:
-        console.print(fs_ed_reproduction_tables(made_up()))
-    lines = [line.rstrip() for line in capture.get().splitlines()]
+    lines = shown(made_up())
     assert max(map(len, lines)) <= 80
     words = [line.split() for line in lines]
     row = ["fs-ed", "ranksvm-struct", "3", "2", "-1", "1*", "0.4333", "0.3833", "+0.0500"]
@@ -118,13 +120,13 @@ class TestOtherCollections:
         status, output, errors = run(*command, "--figure", figure)
         assert (status, errors) == (0, "")
         assert figure.read_text().count("number of features<") == len(RANKERS)
-        assert "on ours, paper and ours" in " ".join(output.split())
-        status, output, _ = run(*command, "--json")
+        assert "on ours: paper and ours" in " ".join(output.split())
+        status, output, _ = run(*command, "--format", "json")
         found = json.loads(output)
         assert (found["convention"], found["known_as"]) == ("ranklib", None)
         assert [best["ranker"] for best in found["best"]] == list(RANKERS)
         for best in found["best"]:
-            curve = found["curves"][best["ranker"]]["fs-ed"]
+            curve = found["study"]["curves"][best["ranker"]][MEASURE]["fs-ed"]["by_k"]
             assert list(curve) == ["1", "2", "3", "4", "5", "6", "7"]
             assert best["published"] is None
             top = max(point["validation"] for point in curve.values())
@@ -134,7 +136,7 @@ class TestOtherCollections:
 
     def test_settings_by_hand(self, directory):
         """RankBoost as the paper has it, on three features of FS-ED."""
-        found = reproduce_fs_ed(directory, rankers=["rankboost"]).study
+        found = reproduce("fs-ed", directory, rankers=["rankboost"]).study
         outcomes = found.run("fs-ed", "rankboost").by_k[3].outcomes[0]
         for fold, outcome in zip(open_at_hand(directory).folds(), outcomes, strict=True):
             chosen = FSED(3).fit(fold.train, eval_set=fold.vali).selected_
@@ -154,13 +156,19 @@ class TestOtherCollections:
                 assert mean[MEASURE] == pytest.approx(values[0])
 
     def test_methods_on_request(self, directory):
-        result = reproduce_fs_ed(directory, ["fs-ed", "fs-bfs", "random"], ["lambdamart"], 2)
+        result = reproduce(
+            "fs-ed",
+            directory,
+            methods=["fs-ed", "fs-bfs", "random"],
+            rankers=["lambdamart"],
+            n_seeds=2,
+        )
         assert result.study.selectors == ["fs-ed", "fs-bfs", "random", "all"]
         assert [best.selector for best in result.bests()] == ["fs-ed", "fs-bfs", "random"]
         assert result.study.run("random", "lambdamart").chosen.n_seeds == 2
 
     def test_errors(self, directory):
         with pytest.raises(ValueError, match="method 'gas-e' is not compared; those are fs-ed, "):
-            reproduce_fs_ed(directory, ["gas-e"])
+            reproduce("fs-ed", directory, methods=["gas-e"])
         with pytest.raises(ValueError, match="ranker 'ranknet' is not compared; those are ranksvm"):
-            reproduce_fs_ed(directory, rankers=["ranknet"])
+            reproduce("fs-ed", directory, rankers=["ranknet"])

@@ -5,18 +5,18 @@ import re
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from ranksieve import reproduction as module
 from ranksieve.progress import listen
-from ranksieve.report.sheets import rankers_reproduction_tables
-from ranksieve.reproduction import RankersReproduction, reproduce_rankers
-from ranksieve.reproduction import published_letor as letor
+from ranksieve.reproduction import PAPERS, MethodOutcome, Reproduction, reproduce
 from ranksieve.reproduction.collections import Facts
-from ranksieve.reproduction.rankers import MEASURES, ROWS, RankerResult
+from ranksieve.reproduction.papers import rankers as letor
 from tests.cli.test_data_commands import runner
+from tests.reproduction.printing import shown
 from tests.reproduction.test_collections import write_collection
 
+PAPER = PAPERS["rankers"]
+ROWS, MEASURES = PAPER.candidates, PAPER.measures
 MEANS, ON_FOLDS = letor.MEANS["MQ2008"], letor.ON_FOLDS["MQ2008"]
 MQ2008 = Facts("MQ2008", "MQ2008", "letor4", 784, 46)
 
@@ -31,7 +31,7 @@ def run(capsys):
 
 @pytest.fixture(scope="module")
 def reproduced(mq2008_dir):
-    return reproduce_rankers(mq2008_dir, WITH_TARGETS)
+    return reproduce("rankers", mq2008_dir, methods=WITH_TARGETS)
 
 
 def made_up(names=ROWS, facts=MQ2008, **moved):
@@ -42,9 +42,9 @@ def made_up(names=ROWS, facts=MQ2008, **moved):
         for measure in MEASURES:
             mean = MEANS.get(name, {}).get(measure, 0.5)
             folds = ON_FOLDS.get(name, {}).get(measure, [mean] * 5)
-            values[measure] = [value + moved.get(name, 0.0) for value in folds]
-        results[name] = RankerResult(values, [{"rounds": fold} for fold in range(5)])
-    return RankersReproduction(facts, results)
+            values[measure] = [[value + moved.get(name, 0.0) for value in folds]]
+        results[name] = MethodOutcome(values, [46.0], [{"rounds": fold} for fold in range(5)])
+    return Reproduction(PAPER, facts, results)
 
 
 class TestPublished:
@@ -52,13 +52,13 @@ class TestPublished:
 
     @staticmethod
     def means(reproduced, name, measures=AVERAGED):
-        return [np.mean(reproduced.results[name].values[measure]) for measure in measures]
+        return [reproduced.mean(name, measure).ours for measure in measures]
 
     def test_rankrls(self, reproduced):
-        found = reproduced.results["rankrls"].values
+        found = reproduced.outcomes["rankrls"].values
         assert len(ON_FOLDS["rankrls"]) == 4
         for measure, published in ON_FOLDS["rankrls"].items():
-            assert [round(value, 4) for value in found[measure]] == list(published)
+            assert [round(value, 4) for value in found[measure][0]] == list(published)
 
     def test_ranksvm(self, reproduced):
         published = [0.3725, 0.4333, 0.4765, 0.2309, 0.4744]
@@ -66,7 +66,7 @@ class TestPublished:
         np.testing.assert_allclose(found, published, rtol=0, atol=0.0002)
 
     def test_ranksvm_struct(self, reproduced):
-        found = reproduced.results["ranksvm-struct"].values["MAP"]
+        found = reproduced.outcomes["ranksvm-struct"].values["MAP"][0]
         assert np.mean(found) == pytest.approx(0.4696, abs=0.001)
         # Ours is an exact solution; the published one stopped at a tolerance of 0.001.
         published = [0.4502, 0.4213, 0.4529, 0.5284, 0.4950]
@@ -74,7 +74,7 @@ class TestPublished:
 
     def test_rankboost(self, reproduced):
         published = [0.4666, 0.4380, 0.4472, 0.5342, 0.5016]
-        found = reproduced.results["rankboost"].values["MAP"]
+        found = reproduced.outcomes["rankboost"].values["MAP"][0]
         assert np.mean(found) == pytest.approx(0.4775, abs=0.0002)
         assert [round(value, 4) for value in found[:3]] == published[:3]
         np.testing.assert_allclose(found, published, rtol=0, atol=0.0004)
@@ -97,11 +97,11 @@ class TestPublished:
         assert found < 0.4824 - 0.006
 
     def test_verdicts(self, reproduced):
-        verdicts = {name: reproduced.is_within(name) for name in reproduced.results}
+        verdicts = {name: reproduced.is_within(name) for name in reproduced.outcomes}
         assert verdicts == {name: name != "adarank-ndcg" for name in WITH_TARGETS}
 
     def test_chosen(self, reproduced):
-        chosen = {name: result.chosen for name, result in reproduced.results.items()}
+        chosen = {name: result.chosen for name, result in reproduced.outcomes.items()}
         assert [c["C"] for c in chosen["ranksvm-struct"]] == [10, 2, 1, 0.2, 0.5]
         assert [c["n_rounds"] for c in chosen["rankboost"]] == [220, 11, 56, 58, 34]
         assert {c["C"] for c in chosen["ranksvm"]} <= {0.01, 0.1, 1, 10, 100}
@@ -165,7 +165,7 @@ class TestVerdicts:
     )
     def test_one_fold(self, name, measure, change, expected):
         result = made_up([name])
-        result.results[name].values[measure][2] += change
+        result.outcomes[name].values[measure][0][2] += change
         assert result.is_within(name) is expected
 
     def test_numbers(self):
@@ -183,73 +183,68 @@ class TestVerdicts:
 
 
 class TestTables:
-    @staticmethod
-    def shown(result, width=80):
-        console = Console(width=width, highlight=False)
-        with console.capture() as capture:
-            console.print(rankers_reproduction_tables(result))
-        return [line.rstrip() for line in capture.get().splitlines()]
-
     @pytest.mark.parametrize("move", [0.0, -0.3])
     def test_all_of_it_fits(self, move):
         result = made_up(**dict.fromkeys(WITH_TARGETS, move))
-        lines = self.shown(result)
+        lines = shown(result)
         assert max(map(len, lines)) <= 80
         assert not any("\N{HORIZONTAL ELLIPSIS}" in line for line in lines)
         # Nothing is lost: the same numbers are printed with more room.
         numbers = sorted(re.findall(r"[+-]?0[.]\d{4}[*]?", " ".join(lines)))
-        wide = " ".join(self.shown(result, 200))
+        wide = " ".join(shown(result, 200))
         assert numbers == sorted(re.findall(r"[+-]?0[.]\d{4}[*]?", wide))
-        assert len(numbers) > 200
+        assert len(numbers) > len(ROWS) * (6 + 5)  # ours alone are as many
 
     def test_lines(self):
         result = made_up(rankboost=0.00131)
-        lines = [line.split() for line in self.shown(result, 90)]  # unfolded
+        lines = [line.split() for line in shown(result, 100)]  # unfolded
         published = ["0.4666", "0.4380", "0.4472", "0.5342", "0.5016", "0.4775"]
         ours = ["0.4679", "0.4393", "0.4485", "0.5355", "0.5029", "0.4788"]
         place = lines.index(["rankboost", "paper", *published])
         assert lines[place + 1] == ["ours", *ours]
-        assert lines[place + 2] == ["apart", *["+0.0013*"] * 6]
+        assert lines[place + 2] == ["diff", *["+0.0013*"] * 6]
         place = lines.index(["ranksvm", "paper", *"-----", "0.4744"])
         assert lines[place + 1] == ["ours", *["0.4744"] * 6]
-        assert lines[place + 2] == ["apart", "+0.0000"]
-        place = lines.index(["lambdarank", "paper", *"------"])
-        assert lines[place + 1] == ["ours", *["0.5000"] * 6]
-        assert ["lambdarank", "paper", *"-----"] in lines
+        assert lines[place + 2][:2] == ["ranksvm-struct", "paper"]  # no difference shows
+        assert ["lambdarank", "ours", *["0.5000"] * 6] in lines
+        assert ["lambdarank", "ours", *["0.5000"] * 5] in lines
         place = lines.index(["rankboost", "paper", *map("{:.4f}".format, self.means("rankboost"))])
-        assert lines[place + 2] == ["apart", *["+0.0013"] * 4, "+0.0013*"]
-        assert " ".join(lines[-1]).startswith("As near as asked: 6 of 7")
+        assert lines[place + 2] == ["diff", *["+0.0013"] * 4, "+0.0013*"]
+        text = " ".join(word for line in lines for word in line)
+        assert "As near as asked: 34 of 40 published numbers, all those of 6 of 7 methods." in text
 
     @staticmethod
     def means(name):
         return [MEANS[name][measure] for measure in AVERAGED]
 
     def test_settings(self):
-        lines = self.shown(made_up(**{"adarank-ndcg": -0.01}))
-        starts = {line.split()[0]: line.split()[1:4] for line in lines if line[:1].strip()}
-        assert starts["rankrls"] == ["-", "4", "digits"]
-        assert starts["ranksvm-struct"] == ["0.001", "0.006", "yes"]
-        assert starts["adarank-ndcg"] == ["0.006", "-", "no"]
-        assert starts["lambdarank"] == ["-", "-", "-"]
+        lines = shown(made_up(**{"adarank-ndcg": -0.01}), 120)
+        table = lines[next(n for n, line in enumerate(lines) if line.startswith("How methods")) :]
+        rows = [line.split() for line in table[: len(table) - table[::-1].index("")]]
+        starts = {row[0]: row[1:5] for row in reversed(rows) if row and row[1:]}
+        assert starts["rankrls"] == ["46.0", "-", "4", "digits"]
+        assert starts["ranksvm-struct"] == ["46.0", "0.001", "0.006", "yes"]
+        assert starts["adarank-ndcg"] == ["46.0", "0.006", "-", "no"]
+        assert starts["lambdarank"] == ["46.0", "-", "-", "-"]
         words = " ".join(" ".join(lines).split())
         for name in ("ranksvm-struct", "lambdarank"):
             assert ROWS[name].note in words
         assert "LETOR's numbers of rounds; thresholds at equal distances" in words
 
     def test_no_difference_has_no_sign_of_its_own(self):
-        lines = self.shown(made_up(["ranksvm"], ranksvm=-0.00001))
+        lines = shown(made_up(["ranksvm"], ranksvm=-0.00001))
         assert not any("-0.0000" in line for line in lines)
 
 
 class TestCommand:
     def test_some_rankers(self, run, mq2008_dir):
         command = ["reproduce", "rankers", "--data", mq2008_dir, "--ranker", "rankrls"]
-        status, output, errors = run(*command, "--ranker", "ranknet", "--json")
+        status, output, errors = run(*command, "--ranker", "ranknet", "--format", "json")
         assert (status, errors) == (0, "")
         found = json.loads(output)
         assert (found["collection"], found["convention"]) == ("MQ2008", "letor4")
-        assert list(found["rankers"]) == ["rankrls", "ranknet"]
-        rankrls, ranknet = found["rankers"].values()
+        assert list(found["methods"]) == ["rankrls", "ranknet"]
+        rankrls, ranknet = found["methods"].values()
         assert rankrls["within"] is True
         for measure, published in ON_FOLDS["rankrls"].items():
             folds = rankrls["values"][measure]["folds"]
@@ -265,18 +260,18 @@ class TestCommand:
     def test_all_by_default(self, run, monkeypatch):
         asked = []
 
-        def reproduce(directory, rankers, convention):
-            asked.append((str(directory), rankers, convention))
+        def remember(name, directory, **options):
+            asked.append((name, str(directory), options))
             return made_up()
 
-        monkeypatch.setattr(module, "reproduce_rankers", reproduce)
+        monkeypatch.setattr(module, "reproduce", remember)
         status, output, _ = run("reproduce", "rankers", "--data", "anywhere")
-        assert (status, asked) == (0, [("anywhere", None, None)])
-        assert output.splitlines()[-1].rstrip().startswith("As near as asked: 7 of 7")
-        found = json.loads(run("reproduce", "rankers", "--data", "anywhere", "--json")[1])
-        assert list(found["rankers"]) == list(ROWS)
-        assert found["rankers"]["listnet"]["settings"]["learning_rate"] == 0.02
-        assert found["rankers"]["ranksvm-struct"]["settings"]["loss"] == "hinge"
+        assert (status, asked) == (0, [("rankers", "anywhere", {"convention": None})])
+        assert "all those of 7 of 7 methods." in " ".join(output.split())
+        found = json.loads(run("reproduce", "rankers", "--data", "anywhere", "--format", "json")[1])
+        assert list(found["methods"]) == list(ROWS)
+        assert found["methods"]["listnet"]["settings"]["learning_rate"] == 0.02
+        assert found["methods"]["ranksvm-struct"]["settings"]["loss"] == "hinge"
 
     def test_errors(self, run, tmp_path):
         command = ["reproduce", "rankers", "--data", tmp_path]
@@ -289,12 +284,19 @@ class TestCommand:
             "--ranker is for reproduce fs-ed or rankers" in run(*greedy, "--ranker", "rankrls")[2]
         )
         with pytest.raises(ValueError, match="there is no ranker to compare"):
-            reproduce_rankers(tmp_path, [])
+            reproduce("rankers", tmp_path, methods=[])
 
 
 class TestOtherCollections:
     def test_one_that_is_not_known(self, run, tmp_path):
-        command = ["reproduce", "rankers", "--data", write_collection(tmp_path / "ours"), "--json"]
+        command = [
+            "reproduce",
+            "rankers",
+            "--data",
+            write_collection(tmp_path / "ours"),
+            "--format",
+            "json",
+        ]
         wanted = ["rankrls", "rankboost", "listnet"]
         status, output, errors = run(
             *command, *(word for name in wanted for word in ("--ranker", name))
@@ -303,39 +305,40 @@ class TestOtherCollections:
         found = json.loads(output)
         assert (found["collection"], found["known_as"]) == ("ours", None)
         for name in wanted:
-            record = found["rankers"][name]
+            record = found["methods"][name]
             assert record["asked"] is record["within"] is None
             assert record["values"]["MAP"]["mean"]["published"] is None
             assert 0.3 < record["values"]["MAP"]["mean"]["ours"] <= 1
         # What LETOR's runs had on MQ2008 is chosen by validation elsewhere.
-        rounds = [chosen["best_round"] for chosen in found["rankers"]["rankboost"]["chosen"]]
+        rounds = [chosen["best_round"] for chosen in found["methods"]["rankboost"]["chosen"]]
         assert all(1 <= number <= 600 for number in rounds)
-        assert found["rankers"]["rankboost"]["note"].startswith("numbers of rounds by validation;")
+        assert found["methods"]["rankboost"]["note"].startswith("numbers of rounds by validation;")
 
     def test_its_tables(self):
         result = made_up(facts=Facts("ours", None, "standard", 45, 7))
-        lines = TestTables.shown(result)
+        lines = shown(result)
         text = " ".join(" ".join(lines).split())
-        assert "MAP of rankers on the test queries of ours" in text
+        assert "Rankers on all features: paper and ours on the folds of ours" in text
         assert "Measured on test queries (45 queries in all), convention standard" in text
-        assert "apart" not in text.replace("apart: ours", "")
-        assert "as near as asked" not in text
+        assert "diff" not in text
+        assert "As near as asked:" not in text
+        assert "Nothing is published about ours." in text
         assert "C by validation; hinge, solved exactly" in text
 
     def test_the_convention_is_everywhere(self, run, tmp_path):
         command = ["reproduce", "rankers", "--data", write_collection(tmp_path / "ours")]
-        command += ["--ranker", "ranknet", "--convention", "standard", "--json"]
+        command += ["--ranker", "ranknet", "--convention", "standard", "--format", "json"]
         found = json.loads(run(*command)[1])
         assert found["convention"] == "standard"
-        assert found["rankers"]["ranknet"]["settings"]["convention"] == "standard"
+        assert found["methods"]["ranknet"]["settings"]["convention"] == "standard"
 
     def test_mq2007_has_numbers_and_settings_of_its_own(self):
         facts = Facts("MQ2007", "MQ2007", "letor4", 1692, 46)
         result = made_up(["rankrls", "ranksvm-struct", "rankboost", "ranksvm"], facts)
-        first = [result.on_folds(name, "MAP")[0].published for name in result.results]
+        first = [result.on_folds(name, "MAP")[0].published for name in result.outcomes]
         assert first == [0.4912, 0.4894, None, None]
         assert result.mean("ranksvm-struct", "NDCG@10").published == 0.4439
-        assert all(result.is_within(name) is None for name in result.results)
+        assert all(result.is_within(name) is None for name in result.outcomes)
         assert result.note("rankboost").startswith("LETOR's numbers of rounds;")
         assert letor.SETTINGS["MQ2007"]["rankboost"]["n_rounds"] == (163, 567, 491, 434, 195)
 
@@ -352,8 +355,8 @@ def test_progress(tmp_path):
     write_collection(tmp_path)
     seen = []
     with listen(lambda what, done, total: seen.append((what, done, total))):
-        reproduce_rankers(tmp_path, ["rankrls"])
-    assert [step for step in seen if step[0] == "Rankers"] == [
-        ("Rankers", done, 5) for done in range(1, 6)
+        reproduce("rankers", tmp_path, methods=["rankrls"])
+    assert [step for step in seen if step[0] == "Methods"] == [
+        ("Methods", done, 5) for done in range(1, 6)
     ]
-    assert {what for what, _, _ in seen} == {"Rankers", "Reading"}
+    assert {what for what, _, _ in seen} == {"Methods", "Reading"}

@@ -305,8 +305,8 @@ def test_interrupted_it_says_how_to_go_on(letor_file, tmp_path, undisturbed):
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=600)
     assert process.returncode == 130
-    assert f"what is finished is kept in {out}" in told
-    assert "go on with the same command" in told
+    assert f"finished work is kept in {out}" in told
+    assert "run the same command again to resume it" in told
     assert "Traceback" not in told
     subprocess.run(command(letor_file, out), check=True, capture_output=True)
     assert without_times(load_study(out)) == undisturbed
@@ -333,8 +333,8 @@ def test_a_study_that_is_terminated_says_how_to_go_on(letor_file, tmp_path, undi
     process.send_signal(signal.SIGTERM)
     _, told = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGTERM
-    assert f"what is finished is kept in {out}" in told
-    assert "go on with the same command" in told
+    assert f"finished work is kept in {out}" in told
+    assert "run the same command again to resume it" in told
     assert "Traceback" not in told
     assert {path.name for path in out.iterdir()} <= {"ledger.jsonl", "study.toml"}
     subprocess.run(command(letor_file, out), check=True, capture_output=True)
@@ -385,7 +385,7 @@ def test_a_lost_cluster_is_told_and_the_study_goes_on(letor_file, tmp_path, undi
         assert process.returncode == 1
         assert "error: Fold" in told
         assert "the Dask cluster was lost" in told
-        assert "go on with the same command" in told
+        assert "run the same command again to resume it" in told
         assert "Traceback" not in told
     subprocess.run(command(letor_file, out), check=True, capture_output=True)
     assert without_times(load_study(out)) == undisturbed

@@ -90,7 +90,7 @@ class TestInspect:
             f"{found.by_chance:.4f} of random orders. Conventions that break ties by file order "
             f"({', '.join(LEAKING)}) flatter weak models on this data."
         ) in text
-        told = json.loads(run("inspect", path, "--json")[1])["file_order"]
+        told = json.loads(run("inspect", path, "--format", "json")[1])["file_order"]
         assert told == near(found)
         assert told["better_than_chance"] is True
 

@@ -1,4 +1,4 @@
-"""Commands that look at data, convert them and measure scores."""
+"""Commands that inspect data, convert it and evaluate scores."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import typer
 
 from ranksieve.cli.options import (
     DATA,
-    AsJson,
     ConventionName,
     DaskAddress,
     DaskWorkers,
     Demo,
+    Format,
     NFeatures,
     Verify,
     ZeroBased,
+    show_result,
 )
 from ranksieve.cli.sources import open_training_data
 from ranksieve.text import counted, on_one_line
@@ -29,34 +30,37 @@ if TYPE_CHECKING:
 def inspect(
     data: Annotated[list[Path] | None, DATA] = None,
     demo: Demo = False,
-    top: Annotated[int, typer.Option("--top", min=1, help="Features to list.")] = 10,
-    measure: Annotated[str, typer.Option("--measure", help="Quality of a feature alone.")] = (
-        "ndcg@10"
-    ),
+    top: Annotated[
+        int, typer.Option("--top", min=1, metavar="N", help="Number of best features to list.")
+    ] = 10,
+    measure: Annotated[
+        str,
+        typer.Option(
+            "--measure", metavar="M", help="Measure of how well a feature ranks on its own."
+        ),
+    ] = "ndcg@10",
     convention: ConventionName = "standard",
     n_features: NFeatures = None,
     zero_based: ZeroBased = False,
     dask: DaskAddress = None,
     workers: DaskWorkers = None,
     verify: Verify = None,
-    as_json: AsJson = False,
+    form: Format = "terminal",
 ) -> None:
-    """Look at ranking data: size, labels, useless features and the best single ones."""
+    """Describe ranking data: size, labels, useless features and the best single ones."""
     import dataclasses
     import json
 
     from ranksieve.datasets.opening import title_of
     from ranksieve.progress import progress_bar
-    from ranksieve.report.sheets import inspection_tables, show
-    from ranksieve.sums.inspection import inspect as look
+    from ranksieve.report.sheets import inspection_sheets
+    from ranksieve.sums.inspection import inspect as inspect_source
 
     how = {"n_features": n_features, "zero_based": zero_based}
     with progress_bar(), open_training_data(data, demo, dask, workers, verify, **how) as source:
-        found = look(source, measure, convention)
-    if as_json:
-        typer.echo(json.dumps(dataclasses.asdict(found), indent=2))
-    else:
-        show(inspection_tables(title_of(data), found, top))
+        found = inspect_source(source, measure, convention)
+    sheets = inspection_sheets(title_of(data), found, top)
+    show_result(sheets, form, json.dumps(dataclasses.asdict(found), indent=2))
 
 
 def convert(
@@ -64,8 +68,8 @@ def convert(
     destination: Annotated[
         Path,
         typer.Argument(
-            help="What to write: .parquet; a directory of shards if the name has no suffix or "
-            "ends in .shards; else LETOR text (.gz, .zst too)."
+            help="What to write: Parquet if the name ends in .parquet; a directory of shards if it "
+            "ends in .shards or has no suffix; else LETOR text (also .gz, .zst)."
         ),
     ],
     features: Annotated[
@@ -73,29 +77,45 @@ def convert(
         typer.Option(
             "--features",
             metavar="FILE",
-            help="Keep the features that select wrote here, in the order of the data.",
+            help="Keep only the features that select --out wrote to this file, in the order of "
+            "the data. Default: all features.",
         ),
     ] = None,
     scale: Annotated[
         str,
-        typer.Option("--scale", help="Features within queries: none, min-max or standard."),
+        typer.Option(
+            "--scale",
+            metavar="HOW",
+            help="Scale features within each query: none, min-max or standard. Text and Parquet "
+            "only.",
+        ),
     ] = "none",
     n_features: NFeatures = None,
     zero_based: ZeroBased = False,
     sparse: Annotated[
-        bool, typer.Option("--sparse", help="Leave zeros out: sparse text or CSR shards.")
+        bool,
+        typer.Option(
+            "--sparse", help="Leave zeros out: sparse text or CSR shards. Default: write them."
+        ),
     ] = False,
     dtype: Annotated[
-        str | None, typer.Option("--dtype", help="How values are kept: float64 or float32.")
+        str | None,
+        typer.Option(
+            "--dtype",
+            metavar="TYPE",
+            help="Type of the values: float64 or float32. Default: float64, or that of the shards "
+            "that are converted.",
+        ),
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace shards that are there already.")
+        bool,
+        typer.Option("--overwrite", help="Replace existing shards. Default: refuse to."),
     ] = False,
 ) -> None:
     """Convert ranking data between LETOR text, Parquet and shards.
 
-    Shards are for data larger than memory and for Dask clusters; data of any size is converted to
-    them a piece at a time.
+    Shards are for data larger than memory and for Dask clusters. Data of any size can be converted
+    to shards: it is read piece by piece.
     """
     from ranksieve.datasets.opening import are_shards, files_of
     from ranksieve.progress import progress_bar
@@ -163,16 +183,20 @@ def _rewrite_shards(source: Path, destination: Path, kept: Selection | None, **h
 
 def evaluate(
     data: Annotated[Path, typer.Argument(help="Ranking data with labels and query ids.")],
-    scores: Annotated[Path, typer.Argument(help="One score per line, as the data's lines.")],
+    scores: Annotated[
+        Path, typer.Argument(help="Scores: one per line, in the order of the data's rows.")
+    ],
     measures: Annotated[
-        str, typer.Option("--measures", help="Comma-separated, such as map,ndcg@10,p@10.")
+        str,
+        typer.Option("--measures", metavar="M,M,..", help="Measures, separated by commas."),
     ] = "map,ndcg@10,p@10,mean-ndcg",
     convention: ConventionName = "standard",
     per_query: Annotated[
-        bool, typer.Option("--per-query", help="Print the value of every query too.")
+        bool,
+        typer.Option("--per-query", help="Also print the values of each query, not only means."),
     ] = False,
     zero_based: ZeroBased = False,
-    as_json: AsJson = False,
+    form: Format = "terminal",
 ) -> None:
     """Measure how well scores rank the documents."""
     import json
@@ -182,7 +206,7 @@ def evaluate(
     from ranksieve.io.scores import read_scores
     from ranksieve.metrics import evaluate as measure_ranking
     from ranksieve.progress import progress_bar
-    from ranksieve.report.sheets import evaluation_table, show
+    from ranksieve.report.sheets import evaluation_sheet
 
     with progress_bar():
         loaded = read_whole([data], zero_based=zero_based)
@@ -199,11 +223,9 @@ def evaluate(
         convention,
         doc_ids=loaded.doc_ids,
     )
-    if as_json:
-        answer: dict[str, Any] = {"convention": result.convention, "mean": result.mean}
-        if per_query:
-            answer["query_ids"] = result.query_ids.tolist()
-            answer["per_query"] = {name: v.tolist() for name, v in result.per_query.items()}
-        typer.echo(json.dumps(answer, indent=2))
-    else:
-        show(evaluation_table(result, per_query))
+    answer: dict[str, Any] = {"convention": result.convention, "mean": result.mean}
+    if per_query:
+        answer["query_ids"] = result.query_ids.tolist()
+        answer["per_query"] = {name: v.tolist() for name, v in result.per_query.items()}
+    sheet = evaluation_sheet(f"{scores} on {data}", result, per_query)
+    show_result([sheet], form, json.dumps(answer, indent=2))

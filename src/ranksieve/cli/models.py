@@ -14,13 +14,14 @@ from ranksieve.cli.options import (
     DaskAddress,
     DaskWorkers,
     Demo,
+    Format,
     NFeatures,
     Seed,
     Settings,
     Verify,
     ZeroBased,
 )
-from ranksieve.cli.settings import lister, parameters_of
+from ranksieve.cli.settings import parameters_of
 from ranksieve.cli.sources import open_training_data, open_validation_data
 
 if TYPE_CHECKING:
@@ -30,37 +31,43 @@ if TYPE_CHECKING:
 
     from ranksieve.engine import Source
     from ranksieve.rankers.base import Ranker
-    from ranksieve.registry import Registry
 
 _MEASURES = ("map", "ndcg@10")
-
-
-def _rankers() -> Registry:
-    from ranksieve.rankers.registry import RANKERS
-
-    return RANKERS
 
 
 def train(
     data: Annotated[list[Path] | None, DATA] = None,
     demo: Demo = False,
     name: Annotated[
-        str, typer.Option("--ranker", metavar="NAME", help="See --rankers.")
+        str, typer.Option("--ranker", metavar="NAME", help="Ranker; --rankers lists them.")
     ] = "ranksvm",
     features: Annotated[
         Path | None,
-        typer.Option("--features", metavar="FILE", help="Train on what select wrote here."),
+        typer.Option(
+            "--features",
+            metavar="FILE",
+            help="Train on the features that select --out wrote to this file. "
+            "Default: all features.",
+        ),
     ] = None,
     evaluate_on: Annotated[
         Path | None,
         typer.Option(
-            "--eval", metavar="FILE", help="Held-out data: to stop or choose by, and to measure."
+            "--eval",
+            metavar="FILE",
+            help="Held-out data: rankers stop early or choose by it, and are measured on it. "
+            "Default: none.",
         ),
     ] = None,
     settings: Settings = None,
     seed: Seed = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write the model as JSON.")
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="Write the model here as JSON, for predict. Default: only measure it.",
+        ),
     ] = None,
     convention: ConventionName = "standard",
     n_features: NFeatures = None,
@@ -68,16 +75,12 @@ def train(
     dask: DaskAddress = None,
     workers: DaskWorkers = None,
     verify: Verify = None,
-    rankers: Annotated[
-        bool,
-        typer.Option(
-            "--rankers", callback=lister(_rankers), is_eager=True, help="List the rankers."
-        ),
-    ] = False,
+    form: Format = "terminal",
+    rankers: Annotated[bool, typer.Option("--rankers", help="List the rankers and exit.")] = False,
 ) -> None:
-    """Train a ranker, on all features or on those selected.
+    """Train a ranker on all features, or on those selected, and measure it.
 
-    With --out, predict can apply it to other files, which need all features.
+    With --out, predict applies it to other files, which need all features of the training data.
     """
     from ranksieve.datasets.opening import title_of
     from ranksieve.io.files import check_replaceable
@@ -85,8 +88,11 @@ def train(
     from ranksieve.metrics import get_convention
     from ranksieve.progress import progress_bar
     from ranksieve.rankers.registry import RANKERS, make_ranker
-    from ranksieve.report.sheets import show, training_table
+    from ranksieve.report.sheets import registry_sheet, show_sheets, training_sheet
 
+    if rankers:
+        show_sheets([registry_sheet(RANKERS)], form)
+        return
     get_convention(convention)
     ranker = make_ranker(name, **parameters_of(RANKERS, name, settings or [], seed))
     if out is not None:
@@ -107,27 +113,30 @@ def train(
                 parts[place] = part.take_features(selection.columns)
         first, *others = parts.values()
         ranker.fit(first, eval_set=others[0] if others else None)
-        measured = {place: _measured(ranker, part, convention) for place, part in parts.items()}
+        measured = {place: _measure(ranker, part, convention) for place, part in parts.items()}
     if out is not None:
         ranker.save_model(out, selection=selection)
     changed = RANKERS[name].changed(ranker)
-    show(training_table(name, ranker.n_features_in_, changed, measured, convention))
+    sheet = training_sheet(name, ranker.n_features_in_, changed, measured, convention)
+    show_sheets([sheet], form)
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="What train wrote.")],
+    model: Annotated[Path, typer.Argument(help="Model that train --out wrote.")],
     data: Annotated[list[Path], DATA],
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", metavar="FILE", help="Write the scores here (.gz and .zst too), not out."
+            "--out",
+            metavar="FILE",
+            help="Write the scores to this file (also .gz, .zst). Default: print them.",
         ),
     ] = None,
     zero_based: ZeroBased = False,
 ) -> None:
-    """Score documents with a trained ranker: one number per line, as the data's lines.
+    """Score documents with a trained ranker.
 
-    The scores fit evaluate.
+    There is one score per line, in the order of the data's rows, as evaluate reads them.
     """
     from ranksieve.io.files import check_replaceable
     from ranksieve.io.scores import write_scores
@@ -159,7 +168,7 @@ def _scores(ranker: Ranker, paths: list[Path], **how: Any) -> np.ndarray:
         return data.to_input_order(scores) if isinstance(data, RankingData) else scores
 
 
-def _measured(ranker: Ranker, source: Source, convention: str) -> dict[str, float]:
+def _measure(ranker: Ranker, source: Source, convention: str) -> dict[str, float]:
     """Means of the measures; shards are read one at a time."""
     import numpy as np
 

@@ -2,49 +2,100 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ranksieve.report.formats import FormatName
+
+if TYPE_CHECKING:
+    from ranksieve.report.sheets import Sheet
+
 DATA = typer.Argument(
-    help="LETOR / SVMlight text (.gz and .zst too) or Parquet; several files are joined; "
-    "or a directory: shards, or a collection (LETOR, MSLR, Yahoo, Istella).",
+    help="Ranking data: LETOR / SVMlight text (also .gz, .zst) or Parquet, where several files are "
+    "joined; or one directory: shards, or a collection (LETOR, MSLR, Yahoo, Istella).",
 )
-Demo = Annotated[bool, typer.Option("--demo", help="Use the embedded demo data.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Demo = Annotated[bool, typer.Option("--demo", help="Use the embedded demo data instead of files.")]
+Format = Annotated[
+    FormatName,
+    typer.Option("--format", help="Format of the printed tables; json prints the whole result."),
+]
 ConventionName = Annotated[
     str,
     typer.Option(
         "--convention",
-        help="What to do where programs differ: standard, letor3, letor4, mslr, lightgbm, "
-        "xgboost, ranklib, trec, sklearn; standard:2 if only labels from 2 on are relevant.",
+        metavar="NAME",
+        help="Metric convention, for what programs do differently: standard, letor3, letor4, "
+        "mslr, lightgbm, xgboost, ranklib, trec or sklearn. NAME:2 counts only labels of 2 and "
+        "more as relevant.",
     ),
 ]
 NFeatures = Annotated[
-    int | None, typer.Option("--n-features", help="Number of features, if not the largest index.")
+    int | None,
+    typer.Option(
+        "--n-features",
+        metavar="N",
+        help="Number of features of text files. Default: the largest index in the files.",
+    ),
 ]
 ZeroBased = Annotated[
-    bool, typer.Option("--zero-based", help="Feature indices of the text start at 0.")
+    bool,
+    typer.Option(
+        "--zero-based", help="Feature indices in text files start at 0. Default: they start at 1."
+    ),
 ]
 DaskAddress = Annotated[
     str | None,
-    typer.Option("--dask", metavar="ADDRESS", help="Dask scheduler, such as tcp://host:8786."),
+    typer.Option(
+        "--dask",
+        metavar="ADDRESS",
+        help="Run on the Dask cluster of this scheduler, such as tcp://host:8786. "
+        "Default: run in this process.",
+    ),
 ]
 DaskWorkers = Annotated[
-    int | None, typer.Option("--workers", min=1, help="Start a local Dask cluster of N processes.")
+    int | None,
+    typer.Option(
+        "--workers",
+        min=1,
+        metavar="N",
+        help="Start a local Dask cluster of N processes and run on it. Default: none.",
+    ),
 ]
 Verify = Annotated[
     bool | None,
     typer.Option(
         "--verify/--no-verify",
-        help="Compare the checksums of all shards first, or of none; by default of each one when "
+        help="Check the checksums of all shards first, or of none. Default: check each shard when "
         "it is first read.",
     ),
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--param", "--set", metavar="NAME=VALUE", help="A parameter; repeatable."),
+    typer.Option(
+        "--param",
+        "--set",
+        metavar="NAME=VALUE",
+        help="Set a parameter of the method or ranker. May be repeated. Default: its own defaults.",
+    ),
 ]
 Seed = Annotated[
-    int | None, typer.Option("--seed", min=0, help="For methods that draw random numbers.")
+    int | None,
+    typer.Option(
+        "--seed",
+        min=0,
+        metavar="N",
+        help="Random seed, for methods that draw random numbers. Default: that of the method.",
+    ),
 ]
+
+
+def show_result(sheets: Sequence[Sheet], form: FormatName, document: str) -> None:
+    """Print the tables of a result; as JSON, the whole result instead, which is ``document``."""
+    from ranksieve.report.sheets import show_sheets
+
+    if form == "json":
+        typer.echo(document)
+    else:
+        show_sheets(sheets, form)

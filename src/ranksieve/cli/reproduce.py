@@ -1,28 +1,25 @@
-"""Commands that make published results again."""
+"""The command that makes published results again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranksieve.cli.options import AsJson
+from ranksieve.cli.options import Format, show_result
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from ranksieve.study import StudyResult
+    from ranksieve.reproduction import Reproduction
+    from ranksieve.reproduction.paper import Paper
 
 
 _What = Annotated[
     str,
     typer.Argument(
         metavar="NAME",
-        help="greedy-rankrls, fs-scpr, fs-ed or gas: what the papers about these selectors "
-        "print; or rankers: what is published about rankers on all features.",
+        help="Paper to reproduce: greedy-rankrls, fs-scpr, fs-ed or gas, about these selectors; or "
+        "rankers, for published results of rankers on all features.",
     ),
 ]
 _Data = Annotated[
@@ -30,38 +27,54 @@ _Data = Annotated[
     typer.Option(
         "--data",
         metavar="DIR",
-        help="A collection with folds: S1.txt .. S5.txt or Fold1.. MQ2007, MQ2008, OHSUMED, "
-        "HP2004, NP2004 and TD2004 of LETOR are known by their sizes; others run, too.",
+        help="A collection with folds (S1.txt .. S5.txt, or Fold1 ..). MQ2007, MQ2008, OHSUMED, "
+        "HP2004, NP2004 and TD2004 of LETOR are recognized by their sizes; others can be run, but "
+        "have no published numbers.",
     ),
 ]
 _Ranker = Annotated[
     list[str] | None,
-    typer.Option("--ranker", metavar="NAME", help="Of rankers, fs-ed: only this one; repeatable."),
+    typer.Option(
+        "--ranker",
+        metavar="NAME",
+        help="Run only this ranker (rankers and fs-ed only). May be repeated. Default: all rankers "
+        "of the paper.",
+    ),
 ]
 _Method = Annotated[
     list[str] | None,
     typer.Option(
         "--method",
         metavar="NAME",
-        help="Of fs-scpr: only this one; of fs-ed: fs-ed, fs-bfs (slow) or random; repeatable.",
+        help="Run only this method (fs-scpr and fs-ed only). May be repeated. Default: all methods "
+        "of fs-scpr; of fs-ed, fs-ed alone, beside which there are fs-bfs (slow) and random.",
     ),
 ]
 _Seeds = Annotated[
     int | None,
-    typer.Option("--seeds", min=1, help="Of fs-scpr, fs-ed, gas: runs of what is random."),
+    typer.Option(
+        "--seeds",
+        min=1,
+        metavar="N",
+        help="Number of runs of methods that draw random numbers (fs-scpr, fs-ed and gas only). "
+        "Default: 10 for fs-scpr, else 5.",
+    ),
 ]
 _Out = Annotated[
     Path | None,
     typer.Option(
         "--out",
         metavar="DIR",
-        help="Of fs-scpr, fs-ed, gas: keep what is computed, and go on from there.",
+        help="Keep finished work here; the same command resumes it (fs-scpr, fs-ed and gas only). "
+        "Default: keep nothing.",
     ),
 ]
 _Convention = Annotated[
     str | None,
     typer.Option(
-        "--convention", help="Of the measures, if not that of the paper; see evaluate --help."
+        "--convention",
+        metavar="NAME",
+        help="Metric convention (see evaluate --help). Default: that of the paper.",
     ),
 ]
 _Figure = Annotated[
@@ -69,13 +82,18 @@ _Figure = Annotated[
     typer.Option(
         "--figure",
         metavar="FILE",
-        help="Of greedy-rankrls, fs-ed, gas: draw a measure against the number of features "
-        "(.pdf, .png, .svg).",
+        help="Draw measures against the number of features to this .pdf, .png or .svg file "
+        "(greedy-rankrls, fs-ed and gas only). Default: no figure.",
     ),
 ]
 _Fold = Annotated[
     int | None,
-    typer.Option("--fold", min=1, help="Of greedy-rankrls: fold of the figure, by default 1."),
+    typer.Option(
+        "--fold",
+        min=1,
+        metavar="N",
+        help="Fold to draw in --figure (greedy-rankrls only). Default: 1.",
+    ),
 ]
 
 
@@ -89,16 +107,21 @@ def reproduce(
     convention: _Convention = None,
     figure: _Figure = None,
     fold: _Fold = None,
-    as_json: AsJson = False,
+    form: Format = "terminal",
 ) -> None:
     """Make published results again, and print them beside those of the paper."""
     import json
 
-    if what not in _REPRODUCTIONS:
+    from ranksieve import reproduction
+    from ranksieve.progress import progress_bar
+    from ranksieve.report.sheets import reproduction_sheets
+
+    papers = reproduction.PAPERS
+    if what not in papers:
         raise ValueError(
-            f"there is nothing to reproduce for {what!r}; known are {', '.join(_REPRODUCTIONS)}"
+            f"there is nothing to reproduce for {what!r}; known are {', '.join(papers)}"
         )
-    options = {
+    options: dict[str, Any] = {
         "--ranker": ranker or None,
         "--method": method or None,
         "--seeds": seeds,
@@ -107,178 +130,73 @@ def reproduce(
         "--fold": fold,
     }
     given = {name: value for name, value in options.items() if value is not None}
-    _check_options(what, given)
+    _check_options(papers, what, given)
     if figure is not None:
-        _check_figure(figure)
-    from ranksieve.progress import progress_bar
-    from ranksieve.report.sheets import show
-
-    reproduction = _REPRODUCTIONS[what]
+        _check_figure(figure, data, fold)
+    chosen = {
+        _arguments_of(papers[what])[option]: value
+        for option, value in given.items()
+        if option not in ("--figure", "--fold")
+    }
     with progress_bar():
-        result = reproduction.run(data, given, convention)
+        result = reproduction.reproduce(what, data, convention=convention, **chosen)
     if figure is not None:
-        reproduction.draw(result, given)
-    if as_json:
-        typer.echo(json.dumps(result.as_dict(), indent=2))
-    else:
-        show(reproduction.tables(result))
+        _draw(result, figure, fold or 1)
+    show_result(reproduction_sheets(result), form, json.dumps(result.as_dict(), indent=2))
 
 
-class Result(Protocol):
-    """What a reproduction has found."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """All of it, for JSON."""
-
-
-@dataclass(frozen=True)
-class Reproduction:
-    """How a name is run, printed and drawn.
-
-    Attributes
-    ----------
-    options : sequence of str
-        Those that it takes.
-    run : callable
-        From the data, options that are given and the convention to a result.
-    tables : callable
-        From a result to what is printed.
-    draw : callable
-        Draws a result, if there is something to draw.
-    """
-
-    options: Sequence[str]
-    run: Callable[[Path, dict[str, Any], str | None], Result]
-    tables: Callable[[Any], RenderableType]
-    draw: Callable[[Any, dict[str, Any]], None] = lambda result, given: None
+def _arguments_of(paper: Paper) -> dict[str, str]:
+    """Options that a paper takes, and the arguments of ``reproduce`` that they stand for."""
+    arguments = {}
+    if paper.study is not None:
+        arguments = {"--seeds": "n_seeds", "--out": "out"}
+        if len(paper.rankers) > 1:
+            arguments["--ranker"] = "rankers"
+    if paper.what:
+        arguments[f"--{paper.what}"] = "methods"
+    if paper.figure is not None:
+        arguments["--figure"] = "figure"
+    if paper.figure == "paths":
+        arguments["--fold"] = "fold"
+    return arguments
 
 
-def _check_options(what: str, given: dict[str, Any]) -> None:
+def _check_options(papers: dict[str, Paper], what: str, given: dict[str, Any]) -> None:
     for option in given:
-        owners = [name for name, own in _REPRODUCTIONS.items() if option in own.options]
+        owners = [name for name, paper in papers.items() if option in _arguments_of(paper)]
         if what not in owners:
             raise ValueError(f"{option} is for reproduce {' or '.join(owners)}: leave it out")
     if "--fold" in given and "--figure" not in given:
         raise ValueError("--fold is that of the figure: name a file with --figure, too")
 
 
-def _check_figure(path: Path) -> None:
+def _check_figure(path: Path, data: Path, fold: int | None) -> None:
+    """Raise an error before the work if the figure cannot be drawn after it."""
+    from ranksieve.datasets import open_collection
     from ranksieve.io.files import check_replaceable
     from ranksieve.report.figures import check_format
 
     check_format(path)
     check_replaceable(path)
+    if fold is not None and fold > len(open_collection(data).folds):
+        raise ValueError(f"--fold {fold}: the collection has fewer folds")
 
 
-def _named(given: dict[str, Any], **names: str) -> dict[str, Any]:
-    """Arguments by their names in the library, as far as their options are given."""
-    return {name: given[option] for name, option in names.items() if option in given}
-
-
-def _run_greedy_rankrls(data: Path, given: dict[str, Any], convention: str | None) -> Result:
-    from ranksieve.datasets import open_collection
-    from ranksieve.reproduction import reproduce_greedy_rankrls
-
-    wanted = given.get("--fold", 1)
-    if "--figure" in given and wanted > 1 and wanted > len(open_collection(data).folds):
-        raise ValueError(f"--fold {wanted}: the collection has fewer folds")
-    return reproduce_greedy_rankrls(data, convention)
-
-
-def _run_rankers(data: Path, given: dict[str, Any], convention: str | None) -> Result:
-    from ranksieve.reproduction import reproduce_rankers
-
-    return reproduce_rankers(data, given.get("--ranker"), convention)
-
-
-def _run_fs_scpr(data: Path, given: dict[str, Any], convention: str | None) -> Result:
-    from ranksieve.reproduction import reproduce_fs_scpr
-
-    named = _named(given, methods="--method", n_seeds="--seeds", out="--out")
-    return reproduce_fs_scpr(data, convention=convention, **named)
-
-
-def _run_fs_ed(data: Path, given: dict[str, Any], convention: str | None) -> Result:
-    from ranksieve.reproduction import reproduce_fs_ed
-
-    named = _named(given, methods="--method", rankers="--ranker", n_seeds="--seeds", out="--out")
-    return reproduce_fs_ed(data, convention=convention, **named)
-
-
-def _run_gas(data: Path, given: dict[str, Any], convention: str | None) -> Result:
-    from ranksieve.reproduction import reproduce_gas
-
-    named = _named(given, n_seeds="--seeds", out="--out")
-    return reproduce_gas(data, convention=convention, **named)
-
-
-def _tables_by(name: str) -> Callable[[Any], RenderableType]:
-    """The function of this name, imported when it is first used."""
-
-    def tables(result: Any) -> RenderableType:
-        from ranksieve.report.sheets import reproduction
-
-        return getattr(reproduction, name)(result)
-
-    return tables
-
-
-def _draw_paths(result: Any, given: dict[str, Any]) -> None:
-    from ranksieve.report.figures import plot_path_scores, write_figure
-    from ranksieve.reproduction.greedy_rankrls import FIGURE_LAMS
-
-    selector = result.folds[given.get("--fold", 1) - 1].selector
-    write_figure(plot_path_scores(selector, FIGURE_LAMS), given["--figure"])
-
-
-def _draw_rankers(result: Any, given: dict[str, Any]) -> None:
-    study: StudyResult = result.study
-    curves = [(ranker, study.measures[0]) for ranker in study.rankers]
-    _draw_curves(study, curves, given["--figure"])
-
-
-def _draw_measures(result: Any, given: dict[str, Any]) -> None:
-    study: StudyResult = result.study
-    curves = [(study.rankers[0], measure) for measure in study.measures]
-    _draw_curves(study, curves, given["--figure"])
-
-
-def _draw_curves(study: StudyResult, curves: Sequence[tuple[str, str]], path: Path) -> None:
-    """Draw curves of rankers and measures, one below the other."""
-    from ranksieve.report.figures import plot_curves, write_figure
+def _draw(result: Reproduction, path: Path, fold: int) -> None:
+    """Draw validation curves of a fold, or the curves of a study, one below the other."""
+    from ranksieve.report.figures import plot_curves, plot_path_scores, write_figure
     from ranksieve.report.figures.style import HEIGHT, new_figure
+    from ranksieve.reproduction.papers.greedy_rankrls import FIGURE_LAMS, GREEDY
 
+    study = result.study
+    if study is None:
+        selector = result.outcomes[GREEDY].models[fold - 1]
+        write_figure(plot_path_scores(selector, FIGURE_LAMS), path)
+        return
+    curves = [(ranker, measure) for ranker in study.rankers for measure in study.measures]
     panels = new_figure(len(curves) * HEIGHT).subplots(len(curves), squeeze=False).ravel()
     for ax, (ranker, measure) in zip(panels, curves, strict=True):
         plot_curves(study, ranker, measure, ax=ax)
         if len(study.rankers) > 1:
             ax.set_ylabel(f"{measure} with {ranker}")
     write_figure(panels[0], path)
-
-
-_REPRODUCTIONS = {
-    "greedy-rankrls": Reproduction(
-        ["--figure", "--fold"],
-        _run_greedy_rankrls,
-        _tables_by("greedy_reproduction_tables"),
-        _draw_paths,
-    ),
-    "fs-scpr": Reproduction(
-        ["--method", "--seeds", "--out"],
-        _run_fs_scpr,
-        _tables_by("fs_scpr_reproduction_tables"),
-    ),
-    "fs-ed": Reproduction(
-        ["--method", "--ranker", "--seeds", "--out", "--figure"],
-        _run_fs_ed,
-        _tables_by("fs_ed_reproduction_tables"),
-        _draw_rankers,
-    ),
-    "gas": Reproduction(
-        ["--seeds", "--out", "--figure"],
-        _run_gas,
-        _tables_by("gas_reproduction_tables"),
-        _draw_measures,
-    ),
-    "rankers": Reproduction(["--ranker"], _run_rankers, _tables_by("rankers_reproduction_tables")),
-}

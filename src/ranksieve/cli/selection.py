@@ -10,89 +10,102 @@ import typer
 
 from ranksieve.cli.options import (
     DATA,
-    AsJson,
     DaskAddress,
     DaskWorkers,
     Demo,
+    Format,
     NFeatures,
     Seed,
     Settings,
     Verify,
     ZeroBased,
+    show_result,
 )
-from ranksieve.cli.settings import lister, parameters_of
+from ranksieve.cli.settings import parameters_of
 from ranksieve.cli.sources import open_training_data, open_validation_data
 
 if TYPE_CHECKING:
     from ranksieve.base import RankSelector
     from ranksieve.rankers.base import Ranker
-    from ranksieve.registry import Registry
-
-
-def _methods() -> Registry:
-    from ranksieve.selectors.registry import SELECTORS
-
-    return SELECTORS
 
 
 def select(
     data: Annotated[list[Path] | None, DATA] = None,
     demo: Demo = False,
     method: Annotated[
-        str, typer.Option("--method", metavar="NAME", help="See --methods.")
+        str,
+        typer.Option("--method", metavar="NAME", help="Selection method; --methods lists them."),
     ] = "gas-e",
     k: Annotated[
         str | None,
         typer.Option(
             "-k",
             metavar="K",
-            help="How many features, or groups of them: a number, a share below 1, or a word such "
-            "as eigengap for methods that can choose the number.",
+            help="Number of features to select, or of groups of features: an integer, a share "
+            "below 1, or a word such as eigengap for methods that can choose the number. "
+            "Default: that of the method.",
         ),
     ] = None,
     evaluate_on: Annotated[
         Path | None,
-        typer.Option("--eval", metavar="FILE", help="Held-out data, for methods that use them."),
+        typer.Option(
+            "--eval",
+            metavar="FILE",
+            help="Held-out data, for methods that use it. Default: none.",
+        ),
     ] = None,
     settings: Settings = None,
     ranker: Annotated[
         str | None,
         typer.Option(
-            "--ranker", metavar="NAME", help="For methods around a ranker; see train --rankers."
+            "--ranker",
+            metavar="NAME",
+            help="Ranker inside the method, for methods around a ranker; train --rankers lists "
+            "them. Default: that of the method.",
         ),
     ] = None,
     ranker_settings: Annotated[
         list[str] | None,
-        typer.Option("--ranker-param", metavar="NAME=VALUE", help="Its parameter; repeatable."),
+        typer.Option(
+            "--ranker-param",
+            metavar="NAME=VALUE",
+            help="Set a parameter of --ranker. May be repeated. Default: the ranker's defaults.",
+        ),
     ] = None,
     seed: Seed = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write the selection as JSON.")
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="Write the selection here as JSON, for convert and train. Default: only print it.",
+        ),
     ] = None,
     n_features: NFeatures = None,
     zero_based: ZeroBased = False,
     dask: DaskAddress = None,
     workers: DaskWorkers = None,
     verify: Verify = None,
-    as_json: AsJson = False,
+    form: Format = "terminal",
     methods: Annotated[
-        bool,
-        typer.Option(
-            "--methods", callback=lister(_methods), is_eager=True, help="List the methods."
-        ),
+        bool, typer.Option("--methods", help="List the selection methods and exit.")
     ] = False,
 ) -> None:
     """Select the features that matter, best first.
 
-    With --out, convert --features can apply the selection to other files.
+    With --out, convert --features and train --features apply the selection to other files.
     """
     from ranksieve.datasets.opening import title_of
     from ranksieve.io.files import check_replaceable
     from ranksieve.io.selection import write_selection
     from ranksieve.progress import progress_bar
-    from ranksieve.report.sheets import selection_table, show
+    from ranksieve.report.sheets import registry_sheet, selection_sheet, show_sheets
     from ranksieve.selectors.record import record_selection
+    from ranksieve.selectors.registry import SELECTORS
 
+    if methods:
+        show_sheets([registry_sheet(SELECTORS)], form)
+        return
     selector = _selector(method, k, settings or [], seed)
     if ranker is not None:
         selector.set_params(ranker=_ranker(method, ranker, ranker_settings or []))
@@ -114,11 +127,9 @@ def select(
         selection = record_selection(selector, source, method, files)
     if out is not None:
         write_selection(selection, out)
-    if as_json:
-        typer.echo(selection.to_json())
-    else:
-        n_groups = getattr(selector, "n_groups_", None)
-        show(selection_table(title_of(data), selection, _changed(method, selector), n_groups))
+    n_groups = getattr(selector, "n_groups_", None)
+    sheet = selection_sheet(title_of(data), selection, _changed(method, selector), n_groups)
+    show_result([sheet], form, selection.to_json())
 
 
 def _ranker(method: str, name: str, settings: list[str]) -> Ranker:

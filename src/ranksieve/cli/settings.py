@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -11,19 +10,6 @@ from ranksieve.text import on_one_line
 
 if TYPE_CHECKING:
     from ranksieve.registry import Registry
-
-
-def lister(load: Callable[[], Registry]) -> Callable[[bool], None]:
-    """Callback of an option that lists what there is, and ends the program."""
-
-    def show_names(wanted: bool) -> None:
-        if wanted:
-            from ranksieve.report.sheets import registry_table, show
-
-            show(registry_table(load()))
-            raise typer.Exit
-
-    return show_names
 
 
 def parameters_of(

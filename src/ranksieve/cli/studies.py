@@ -20,72 +20,143 @@ from ranksieve.text import on_one_line
 _Data = Annotated[
     list[Path] | None,
     typer.Argument(
-        help="A collection's directory, whose folds are used; or files or shards, whose "
-        "queries are divided. Without it, the embedded demo."
+        help="The directory of a collection, whose folds are used; or files or shards, whose "
+        "queries are divided into folds. Default: the embedded demo."
     ),
 ]
 _Selectors = Annotated[
     str | None,
-    typer.Option("--selectors", metavar="A,B,..", help="See select --methods."),
+    typer.Option(
+        "--selectors",
+        metavar="A,B,..",
+        help="Selectors to compare; select --methods lists them. Default: "
+        "greedy-rankrls,gas-e,fs-scpr,fs-ed.",
+    ),
 ]
 _Rankers = Annotated[
-    str | None, typer.Option("--rankers", metavar="A,B,..", help="See train --rankers.")
+    str | None,
+    typer.Option(
+        "--rankers",
+        metavar="A,B,..",
+        help="Rankers to train on the selected features; train --rankers lists them. Default: "
+        "ranksvm,lambdamart.",
+    ),
 ]
 _Ks = Annotated[
     str | None,
-    typer.Option("--ks", metavar="K,K,..", help="Numbers of features; all is one, too."),
+    typer.Option(
+        "--ks",
+        metavar="K,K,..",
+        help="Subset sizes to compare; all keeps every feature. Default: 1,2,3,5,10,20.",
+    ),
 ]
 _Measures = Annotated[
     str | None,
-    typer.Option("--measures", metavar="M,M,..", help="Of the test queries: map,ndcg@10"),
+    typer.Option(
+        "--measures",
+        metavar="M,M,..",
+        help="Measures of the test queries. Default: map,ndcg@10.",
+    ),
 ]
 _Tune = Annotated[
     str | None,
-    typer.Option("--tune", metavar="M", help="Measure of the validation queries to choose by."),
+    typer.Option(
+        "--tune",
+        metavar="M",
+        help="Measure of the validation queries by which parameters and sizes are chosen. "
+        "Default: map.",
+    ),
 ]
 _Convention = Annotated[
-    str | None, typer.Option("--convention", help="Of the measures; see evaluate --help.")
+    str | None,
+    typer.Option(
+        "--convention",
+        metavar="NAME",
+        help="Metric convention (see evaluate --help). Default: standard.",
+    ),
 ]
 _Protocol = Annotated[
     str | None,
     typer.Option(
-        "--protocol", metavar="P", help="letor (folds of a collection), kfold:N or six-trials."
+        "--protocol",
+        metavar="P",
+        help="How queries are divided: letor (the folds of a collection), kfold:N or six-trials. "
+        "Default: letor for collections with folds, else kfold:5.",
     ),
 ]
 _Scale = Annotated[
     str | None,
-    typer.Option("--scale", help="Features within queries: none, min-max or standard."),
+    typer.Option(
+        "--scale",
+        metavar="HOW",
+        help="Scale features within each query: none, min-max or standard. Default: none, but "
+        "min-max for the demo.",
+    ),
 ]
 _Choose = Annotated[
     str | None,
     typer.Option(
-        "--choose", help="Number of features: best, or one-se for the fewest nearly as good."
+        "--choose",
+        metavar="RULE",
+        help="How the subset size is chosen on validation queries: best, or one-se for the "
+        "smallest within one standard error of the best. Default: best.",
     ),
 ]
 _Seeds = Annotated[
     int | None,
-    typer.Option("--seeds", min=1, help="Runs of methods that draw random numbers."),
+    typer.Option(
+        "--seeds",
+        min=1,
+        metavar="N",
+        help="Number of runs of methods that draw random numbers. Default: 5, but 3 for the demo.",
+    ),
 ]
-_Seed = Annotated[int | None, typer.Option("--seed", min=0, help="The first of these.")]
+_Seed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        min=0,
+        metavar="N",
+        help="Random seed of the first run; the others follow it. Default: 0.",
+    ),
+]
 _NoBaselines = Annotated[
-    bool, typer.Option("--no-baselines", help="Leave out all features and random orders.")
+    bool,
+    typer.Option(
+        "--no-baselines", help="Leave out the baselines: all features, and random orders."
+    ),
 ]
 _Settings = Annotated[
     list[str] | None,
-    typer.Option("--param", metavar="METHOD.NAME=VALUE", help="A parameter; repeatable."),
+    typer.Option(
+        "--param",
+        metavar="METHOD.NAME=VALUE",
+        help="Set a parameter of a selector or ranker. May be repeated. Default: its own defaults.",
+    ),
 ]
 _Grids = Annotated[
     list[str] | None,
-    typer.Option("--grid", metavar="METHOD.NAME=V,V,..", help="Values to tune over."),
+    typer.Option(
+        "--grid",
+        metavar="METHOD.NAME=V,V,..",
+        help="Values of a parameter to tune over. May be repeated. Default: the method's grid.",
+    ),
 ]
 _Plan = Annotated[
     Path | None,
-    typer.Option("--plan", metavar="FILE", help="TOML with these settings; options win."),
+    typer.Option(
+        "--plan",
+        metavar="FILE",
+        help="TOML file with these settings; options take precedence. Default: none.",
+    ),
 ]
 _Out = Annotated[
-    Path, typer.Option("--out", metavar="DIR", help="Ledger, tables and figures go there.")
+    Path,
+    typer.Option("--out", metavar="DIR", help="Directory of the ledger, tables and figures."),
 ]
-_NoFigures = Annotated[bool, typer.Option("--no-figures", help="Write tables only.")]
+_NoFigures = Annotated[
+    bool, typer.Option("--no-figures", help="Write tables only. Default: draw figures, too.")
+]
 
 
 def compare(
@@ -112,17 +183,17 @@ def compare(
     dask: DaskAddress = None,
     workers: DaskWorkers = None,
 ) -> None:
-    """Compare selectors: who is better, and is it real.
+    """Compare selectors: which one is better, and whether the difference is real.
 
-    Each selector is run with each ranker over folds of the queries; all is chosen on validation
-    queries and tested once. Finished work is kept in --out: the same command again goes on where
-    it was, and more selectors, rankers or numbers can be added.
+    Each selector is run with each ranker over folds of the queries. Everything is chosen on
+    validation queries and tested once. Finished work is kept in --out: the same command resumes
+    it, and more selectors, rankers or sizes can be added.
     """
     given: dict[str, Any] = {
-        "selectors": selectors and _listed(selectors),
-        "rankers": rankers and _listed(rankers),
-        "ks": ks and [_size(text) for text in _listed(ks)],
-        "measures": measures and _listed(measures),
+        "selectors": selectors and _split(selectors),
+        "rankers": rankers and _split(rankers),
+        "ks": ks and [_parse_size(text) for text in _split(ks)],
+        "measures": measures and _split(measures),
         "tune": tune,
         "convention": convention,
         "protocol": protocol,
@@ -148,9 +219,11 @@ def compare(
 
 
 def report(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Of a study: compare --out.")],
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Directory of a study, as compare --out wrote it.")
+    ],
 ) -> None:
-    """Write the tables and figures of a study again."""
+    """Write the tables and figures of a study again, from its ledger."""
     from ranksieve.report.study import show_report, write_report
     from ranksieve.study import load_study
 
@@ -187,21 +260,21 @@ def _compare(
                 write_data_figures(study, out)
             write_report(result, out, figures=not no_figures)
     except KeyboardInterrupt as stopped:
-        _say_how_to_go_on(
+        _say_how_to_resume(
             out, signal.SIGTERM if isinstance(stopped, _Terminated) else signal.SIGINT
         )
     except Exception as error:
         if not _is_lack_of_memory(error):
             raise
         raise DataError(
-            f"out of memory ({error or 'no more to be had'}); what is finished is kept in {out}: "
-            "go on with the same command, with more memory or fewer cores"
+            f"out of memory ({error or 'no more is available'}); finished work is kept in {out}: "
+            "run the same command again to resume it, with more memory or fewer cores"
         ) from None
-    show_report(result, out)
+    show_report(result, out, figures=not no_figures)
 
 
 def _is_lack_of_memory(error: Exception) -> bool:
-    """Also where Python, or a library in C++, does not say so."""
+    """Whether memory ran out, also where Python, or a library in C++, does not say so."""
     told = ("can't start new thread", "std::bad_alloc")
     return isinstance(error, MemoryError) or any(text in str(error) for text in told)
 
@@ -235,11 +308,11 @@ def _termination_as_interrupt() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _say_how_to_go_on(out: Path, reason: signal.Signals) -> NoReturn:
+def _say_how_to_resume(out: Path, reason: signal.Signals) -> NoReturn:
     """End the program at once: threads within a cell cannot be interrupted, nor need they be."""
     kept = on_one_line(str(out))
     sys.stderr.write(
-        f"\nstopped; what is finished is kept in {kept}\ngo on with the same command\n"
+        f"\nstopped; finished work is kept in {kept}\nrun the same command again to resume it\n"
     )
     sys.stderr.flush()
     os._exit(128 + reason)
@@ -253,11 +326,11 @@ def _leave_out_others(wanted: dict[str, Any]) -> None:
             wanted[what] = {k: v for k, v in wanted.get(what, {}).items() if k in kept}
 
 
-def _listed(text: str) -> list[str]:
+def _split(text: str) -> list[str]:
     return [part.strip() for part in text.split(",")]
 
 
-def _size(text: str) -> int | str:
+def _parse_size(text: str) -> int | str:
     return int(text) if text.isdecimal() else text
 
 

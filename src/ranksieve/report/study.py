@@ -23,7 +23,7 @@ from ranksieve.report.figures import (
     plot_similarity,
     write_figure,
 )
-from ranksieve.report.formats.markdown import escaped
+from ranksieve.report.formats.markdown import escape
 from ranksieve.report.sheets import (
     Sheet,
     comparison_sheet,
@@ -72,18 +72,20 @@ def write_report(result: StudyResult, directory: Path, *, figures: bool = True) 
     figures : bool
         Whether to draw.
     """
-    page = [f"# {escaped(result.title)}"]
+    page = [f"# {escape(result.title)}"]
     for ranker in result.rankers:
-        page.append(f"## {escaped(ranker)}")
+        page.append(f"## {escape(ranker)}")
         if figures:
-            page += [_drawn(ax, name, directory) for name, ax in _figures_of(result, ranker)]
-        page += [_written(sheet, directory) for sheet in _sheets_of(result, ranker)]
+            page += [
+                _write_drawing(ax, name, directory) for name, ax in _figures_of(result, ranker)
+            ]
+        page += [_write_table(sheet, directory) for sheet in _sheets_of(result, ranker)]
     page.append("## All comparisons")
-    page += [_written(sheet, directory) for sheet in _statistics(result)]
+    page += [_write_table(sheet, directory) for sheet in _statistics(result)]
     seen = _seen_by(result.selectors)
     of_data = [name for name in seen if (directory / "figures" / f"{name}.svg").exists()]
     if of_data:
-        page += ["## What the selectors saw on the first fold", *map(_shown, of_data)]
+        page += ["## What the selectors saw on the first fold", *map(_embed, of_data)]
     write_text("\n\n".join(page) + "\n", directory / "report.md")
 
 
@@ -106,26 +108,26 @@ def write_data_figures(study: Study, directory: Path) -> None:
     convention = get_convention(study.plan.convention)
     path = GreedyRankRLSCV(measure=study.plan.tune, convention=convention)
 
-    def fitted(selector: str) -> Any:
+    def fit(selector: str) -> Any:
         made = make_study_selector(selector, 1, study.plan.settings(selector, SELECTORS))
         beside = {"eval_set": fold.vali} if SELECTORS[selector].uses_held_out_data else {}
         return made.fit(train, **beside)
 
     def importance(selector: str) -> Axes:
-        found = fitted(selector)
+        found = fit(selector)
         is_loss = found.importance == "loss"
         label = "inverse loss" if is_loss else str(parse_measure(found.importance))
         return plot_importance(found.importance_, names, label=label)
 
     drawings: dict[str, Callable[[str], Axes]] = {
         "importance": importance,
-        "similarity": lambda selector: plot_similarity(fitted(selector).similarity_, names=names),
-        "densities": lambda selector: plot_class_densities(fitted(selector), train).flat[0],
+        "similarity": lambda selector: plot_similarity(fit(selector).similarity_, names=names),
+        "densities": lambda selector: plot_class_densities(fit(selector), train).flat[0],
         "validation": lambda _: plot_path_scores(path.fit(train, eval_set=fold.vali)),
     }
     for name, selector in _seen_by(study.plan.selectors).items():
         with sharing(fold.memo), suppress(DataError):  # such as missing values
-            _drawn(drawings[name](selector), name, directory)
+            _write_drawing(drawings[name](selector), name, directory)
 
 
 def _seen_by(selectors: Sequence[str]) -> dict[str, str]:
@@ -137,14 +139,16 @@ def _seen_by(selectors: Sequence[str]) -> dict[str, str]:
     return {figure: selector for figure, selector in found.items() if selector is not None}
 
 
-def show_report(result: StudyResult, directory: Path) -> None:
+def show_report(result: StudyResult, directory: Path, *, figures: bool = True) -> None:
     """Print the comparison with every ranker, how few features are enough, and where the rest is.
 
     Parameters
     ----------
     result : StudyResult
     directory : Path
-        To be named.
+        Where the rest is.
+    figures : bool
+        Whether figures were written, too.
     """
     sheets = [comparison_sheet(result, ranker) for ranker in result.rankers]
     # What explains the marks is said once; what was found is said of each ranker.
@@ -156,16 +160,17 @@ def show_report(result: StudyResult, directory: Path) -> None:
     for ranker, sheet in zip(result.rankers, sheets, strict=True):
         own = [note for note in sheet.notes if note not in shared]
         if (BASE, ranker) in result.runs:
-            own.append(_enough(result, ranker))
+            own.append(_describe_enough(result, ranker))
         show(to_terminal(replace(sheet, notes=own)))
         show("")
     for note in shared:
         show(note)
     show("")
-    show(f"Tables, figures and the ledger are in {directory}; read {directory / 'report.md'} first")
+    written = "Tables, figures and the ledger" if figures else "Tables and the ledger"
+    show(f"{written} are in {directory}; read {directory / 'report.md'} first")
 
 
-def _enough(result: StudyResult, ranker: str) -> str:
+def _describe_enough(result: StudyResult, ranker: str) -> str:
     """Fewest features of each selector that are shown to lose less than 1 %."""
     measure = result.tune if result.tune in result.measures else result.measures[0]
     shown: list[str] = []
@@ -209,7 +214,7 @@ def _figures_of(result: StudyResult, ranker: str) -> Iterator[tuple[str, Axes]]:
     yield f"quality-and-time-{ranker}", plot_quality_and_time(result, ranker)
 
 
-def _written(sheet: Sheet, directory: Path) -> str:
+def _write_table(sheet: Sheet, directory: Path) -> str:
     """Write a table in all forms, and return that of a page."""
     tables = make_directory(directory / "tables")
     for suffix, form in _FORMS.items():
@@ -217,13 +222,13 @@ def _written(sheet: Sheet, directory: Path) -> str:
     return to_markdown(sheet)
 
 
-def _drawn(ax: Axes, name: str, directory: Path) -> str:
+def _write_drawing(ax: Axes, name: str, directory: Path) -> str:
     """Write a figure in all formats, and return what shows it on a page."""
     figures = make_directory(directory / "figures")
     for suffix in _FIGURE_SUFFIXES:
         write_figure(ax, figures / f"{name}{suffix}")
-    return _shown(name)
+    return _embed(name)
 
 
-def _shown(name: str) -> str:
+def _embed(name: str) -> str:
     return f"![{name}](figures/{name}.svg)"

@@ -12,16 +12,16 @@ from ranksieve.metrics import evaluate
 
 
 class Number(NamedTuple):
-    """A number of ours, the published one, and how near they are asked to be."""
+    """A number of ours, the published one, and how near they should be; None if there is none."""
 
-    ours: float
+    ours: float | None
     published: float | None
     tolerance: float | None = None
 
     @property
     def difference(self) -> float | None:
-        """Ours minus the published one, if there is one."""
-        return None if self.published is None else self.ours - self.published
+        """Ours minus the published one, if there are both."""
+        return None if None in self[:2] else self.ours - self.published  # type: ignore[operator]
 
     @property
     def is_within(self) -> bool | None:
@@ -40,7 +40,7 @@ class Number(NamedTuple):
         }
 
 
-def measured(
+def measure_scores(
     data: RankingData, scores: np.ndarray, measures: Sequence[str], convention: str
 ) -> dict[str, float]:
     """Means over queries."""

@@ -20,10 +20,12 @@ GREY = "#808080"
 COLOR_MAP = "bone_r"
 # Colors that differ to color-blind eyes (Okabe and Ito); dashes and markers serve where there is
 # no color. There are 7, 8 and 9 of them, without a common divisor: a line that has the color of
-# an earlier one has other dashes, and one with the same dashes has another marker.
+# an earlier one has other dashes, and one with the same dashes has another marker. Markers that
+# come again are filled in another way.
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 2)), (0, (8, 2)))
 _MARKERS = ("o", "s", "^", "D", "v", "X", "P", "<", "*")
+_FILLS = ("full", "none", "left", "top")
 LETTER = 0.06  # inches: width of one of the smallest
 _LEGEND_ROW = 0.15  # inches
 _LONGEST_OF_THREE = 16  # letters of a name in a legend of three columns
@@ -35,6 +37,7 @@ def line_style(place: int) -> dict[str, Any]:
         "color": _COLORS[place % len(_COLORS)],
         "linestyle": _DASHES[place % len(_DASHES)],
         "marker": _MARKERS[place % len(_MARKERS)],
+        "fillstyle": _FILLS[place // len(_MARKERS) % len(_FILLS)],
     }
 
 

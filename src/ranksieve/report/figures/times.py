@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from ranksieve.report.figures.labels import place_labels
+from ranksieve.report.figures.names import drawn
 from ranksieve.report.figures.studies import ALL_FEATURES, base_of, measure_of, runs_of, style_of
 from ranksieve.report.figures.style import finish, legend_above, new_axes
 
@@ -44,8 +44,7 @@ def plot_quality_and_time(
     selectors : sequence of str, optional
         Which to draw; by default all.
     ax : Axes, optional
-        Where to draw; by default on a new figure of one column's width. Names are placed where
-        they cover nothing at the present size of the Axes.
+        Where to draw; by default on a new figure of one column's width.
 
     Returns
     -------
@@ -67,26 +66,24 @@ def plot_quality_and_time(
     >>> names = ["tf", "idf"]
     >>> result = StudyResult("demo", "one fold", "standard", "MAP", ["MAP"], [fold], names, runs)
     >>> ax = plot_quality_and_time(result, "ranksvm")
-    >>> [text.get_text() for text in ax.texts], ax.get_xscale()
-    (['ig', 'fs-bfs'], 'log')
+    >>> [line.get_label() for line in ax.lines], ax.get_xscale()
+    (['all features', 'ig', 'fs-bfs'], 'log')
     """
     name = measure_of(result, measure)
     runs = runs_of(result, ranker, selectors)
     base = base_of(result, ranker)
-    ax = new_axes() if ax is None else ax
-    lines = [] if base is None else [base.mean(name)]
-    for value in lines:
-        ax.axhline(value, **ALL_FEATURES)
-    points = [(max(run.chosen.selection_seconds, _SHORTEST), run.chosen.mean(name)) for run in runs]
-    for run, (seconds, value) in zip(runs, points, strict=True):
-        style = style_of(result, run.selector) | {"linestyle": ""}
-        ax.plot([seconds], [value], markersize=4.5, **style)
+    if ax is None:
+        ax = new_axes(legend=["all features", *(drawn(run.selector) for run in runs)])
+    if base is not None:
+        ax.axhline(base.mean(name), **ALL_FEATURES)
+    for run in runs:
+        point = max(run.chosen.selection_seconds, _SHORTEST), run.chosen.mean(name)
+        style = style_of(result, run.selector) | {"linestyle": "", "label": drawn(run.selector)}
+        ax.plot(*([value] for value in point), markersize=4.5, **style)
     finish(ax, "seconds of one selection", f"{name} on test queries")
     ax.margins(x=0.12, y=0.12)
     _time_ticks(ax)
-    if lines:
-        legend_above(ax)
-    place_labels(ax, points, [run.selector for run in runs], lines)
+    legend_above(ax)
     return ax
 
 

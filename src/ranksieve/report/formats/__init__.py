@@ -1,1 +1,5 @@
-"""Sheets as text: for a terminal, Markdown, LaTeX and CSV."""
+"""Sheets as text: for a terminal, Markdown, LaTeX, CSV and JSON."""
+
+from typing import Literal
+
+FormatName = Literal["terminal", "markdown", "latex", "csv", "json"]

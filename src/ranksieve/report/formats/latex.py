@@ -67,7 +67,7 @@ def _lines(sheet: Sheet) -> Iterator[str]:
     yield r"% needs \usepackage{booktabs}"
     yield r"\begin{table}[t]"
     yield r"\centering\small"
-    yield rf"\caption[{_escaped(sheet.title)}]{{{_escaped(sheet.caption)}}}"
+    yield rf"\caption[{_escape(sheet.title)}]{{{_escape(sheet.caption)}}}"
     yield rf"\label{{tab:{sheet.name}}}"
     widths = [_width(column, place, sheet) for place, column in enumerate(sheet.columns)]
     for number, block in enumerate(fold(sheet.columns, widths, _WIDTH)):
@@ -78,7 +78,7 @@ def _lines(sheet: Sheet) -> Iterator[str]:
         yield r"\par\smallskip"
         yield r"\begin{minipage}{\linewidth}\footnotesize"
         for note in sheet.notes:
-            yield rf"{_escaped(note)}\par"
+            yield rf"{_escape(note)}\par"
         yield r"\end{minipage}"
     yield r"\end{table}"
 
@@ -104,21 +104,21 @@ def _tabular(sheet: Sheet, block: Sequence[int]) -> Iterator[str]:
     ranks = [max((len(_rank(row[place])) for row in sheet.rows), default=0) for place in block]
     yield rf"\begin{{tabular}}{{@{{}}{kinds}@{{}}}}"
     yield r"\toprule"
-    yield " & ".join(_escaped(column.above) for column in columns) + r" \\"
+    yield " & ".join(_escape(column.above) for column in columns) + r" \\"
     yield r"\midrule"
     for number, group in enumerate(sheet.groups):
         if number:
             yield r"\addlinespace"
         for row in group:
-            yield " & ".join(_written(row, block, ranks)) + r" \\"
+            yield " & ".join(_format_row(row, block, ranks)) + r" \\"
     yield r"\bottomrule"
     yield r"\end{tabular}"
 
 
-def _written(row: Row, block: Sequence[int], ranks: Sequence[int]) -> Iterator[str]:
+def _format_row(row: Row, block: Sequence[int], ranks: Sequence[int]) -> Iterator[str]:
     for place, widest in zip(block, ranks, strict=True):
         cell = row[place]
-        text = _escaped(cell.text) if isinstance(cell.value, str) else _number(cell.text)
+        text = _escape(cell.text) if isinstance(cell.value, str) else _number(cell.text)
         # Empty digits and marks without a width keep digits below digits.
         empty = widest - len(_rank(cell))
         pad = rf"\phantom{{{'0' * empty}}}" if cell.rank is not None and empty else ""
@@ -131,7 +131,7 @@ def _rank(cell: Cell) -> str:
 
 
 def _mark(cell: Cell) -> str:
-    return _escaped(cell.mark).replace("-", "$-$")
+    return _escape(cell.mark).replace("-", "$-$")
 
 
 def _number(text: str) -> str:
@@ -143,10 +143,10 @@ def _number(text: str) -> str:
         return rf"${power[1]}\cdot 10^{{{int(power[2])}}}$"
     if text.endswith("inf"):
         return rf"${text[:-3]}\infty$"
-    return _escaped(text).replace("-", "$-$").replace("+", "$+$")
+    return _escape(text).replace("-", "$-$").replace("+", "$+$")
 
 
-def _escaped(text: str) -> str:
-    """The text such that all of it is printed as it is, and on one line."""
+def _escape(text: str) -> str:
+    """Escape a text so that all of it is printed as it is, on one line."""
     signs = "".join(_ESCAPED.get(sign, sign) for sign in on_one_line(text))
     return re.sub("([-'])(?=\\1)", r"\1{}", signs)  # two would become a dash, or a closing quote

@@ -43,16 +43,16 @@ def to_markdown(sheet: Sheet) -> str:
 def _lines(sheet: Sheet) -> Iterator[str]:
     columns = [column for column in sheet.columns if not column.only_csv]
     kept = [place for place, column in enumerate(sheet.columns) if not column.only_csv]
-    yield f"**{escaped(sheet.title)}.** {escaped(sheet.setting)}".rstrip()
+    yield f"**{escape(sheet.title)}.** {escape(sheet.setting)}".rstrip()
     yield ""
-    yield _line(escaped(column.above) for column in columns)
+    yield _line(escape(column.above) for column in columns)
     yield _line(":---" if column.align == "left" else "---:" for column in columns)
     for row in sheet.rows:
-        yield _line(_written(row[place]) for place in kept)
+        yield _line(_format_cell(row[place]) for place in kept)
     if sheet.notes:
         yield ""
     for note in sheet.notes:
-        text = escaped(note)
+        text = escape(note)
         yield "- " + _LIST.sub(r"\\\g<0>", text)
 
 
@@ -60,12 +60,12 @@ def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _written(cell: Cell) -> str:
-    text = escaped(cell.text)
+def _format_cell(cell: Cell) -> str:
+    text = escape(cell.text)
     rank = "" if cell.rank is None else f" ({cell.rank})"
-    return (f"**{text}**" if cell.is_best else text) + rank + escaped(cell.mark)
+    return (f"**{text}**" if cell.is_best else text) + rank + escape(cell.mark)
 
 
-def escaped(text: str) -> str:
-    """The text such that all of it is shown as it is, and on one line."""
+def escape(text: str) -> str:
+    """Escape a text so that all of it is shown as it is, on one line."""
     return _SPECIAL.sub(r"\\\1", on_one_line(text))

@@ -31,30 +31,6 @@ def plain(text: str, **options: Any) -> Text:
     return Text(on_one_line(text), **options)
 
 
-def heading(text: str) -> Text:
-    """What is printed above a table."""
-    return plain(text, style="bold", no_wrap=True, overflow="fold")
-
-
-class PlainTable(Table):
-    """A table without lines whose texts are :func:`plain`."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(box=None, pad_edge=False, **options)
-
-    def add_column(self, header: RenderableType = "", *others: Any, **options: Any) -> None:
-        """Add a column with a header."""
-        super().add_column(_plain(header), *others, **options)
-
-    def add_row(self, *cells: RenderableType | None, **options: Any) -> None:
-        """Add a row, with a text for each column."""
-        super().add_row(*map(_plain, cells), **options)
-
-
-def _plain(cell: Any) -> Any:
-    return plain(cell) if isinstance(cell, str) else cell
-
-
 def to_terminal(sheet: Sheet) -> RenderableType:
     """Lay a sheet out for the terminal that it is printed on.
 
@@ -157,7 +133,7 @@ def _shorten_names(layouts: Sequence[_Layout], width: int) -> None:
 
 
 def _table(sheet: Sheet, layouts: Sequence[_Layout], block: Sequence[int]) -> Table:
-    table = PlainTable()
+    table = Table(box=None, pad_edge=False)
     for place in block:
         column, width = sheet.columns[place], layouts[place].width
         header = plain(column.above, justify=column.align)

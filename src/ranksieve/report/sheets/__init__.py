@@ -10,18 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ranksieve.report.formats.csv_text import to_csv
+    from ranksieve.report.formats.json_text import to_json
     from ranksieve.report.formats.latex import to_latex
     from ranksieve.report.formats.markdown import to_markdown
+    from ranksieve.report.formats.printing import show_sheets
     from ranksieve.report.formats.terminal import show, to_terminal
-    from ranksieve.report.sheets.evaluation import evaluation_table, training_table
-    from ranksieve.report.sheets.inspection import inspection_tables
-    from ranksieve.report.sheets.registry import registry_table
-    from ranksieve.report.sheets.reproduction import (
-        fs_scpr_reproduction_tables,
-        greedy_reproduction_tables,
-        rankers_reproduction_tables,
-    )
-    from ranksieve.report.sheets.selection import selection_table
+    from ranksieve.report.sheets.evaluation import evaluation_sheet, training_sheet
+    from ranksieve.report.sheets.inspection import inspection_sheets
+    from ranksieve.report.sheets.registry import registry_sheet
+    from ranksieve.report.sheets.reproduction import reproduction_sheets
+    from ranksieve.report.sheets.selection import selection_sheet
     from ranksieve.report.sheets.sheet import Cell, Column, Sheet
     from ranksieve.report.sheets.study_costs import cost_sheet
     from ranksieve.report.sheets.study_quality import comparison_sheet, curves_sheet, folds_sheet
@@ -30,14 +28,12 @@ if TYPE_CHECKING:
 
 _HOME = {
     "show": "ranksieve.report.formats.terminal",
-    "inspection_tables": "ranksieve.report.sheets.inspection",
-    "evaluation_table": "ranksieve.report.sheets.evaluation",
-    "training_table": "ranksieve.report.sheets.evaluation",
-    "selection_table": "ranksieve.report.sheets.selection",
-    "registry_table": "ranksieve.report.sheets.registry",
-    "greedy_reproduction_tables": "ranksieve.report.sheets.reproduction",
-    "rankers_reproduction_tables": "ranksieve.report.sheets.reproduction",
-    "fs_scpr_reproduction_tables": "ranksieve.report.sheets.reproduction",
+    "inspection_sheets": "ranksieve.report.sheets.inspection",
+    "evaluation_sheet": "ranksieve.report.sheets.evaluation",
+    "training_sheet": "ranksieve.report.sheets.evaluation",
+    "selection_sheet": "ranksieve.report.sheets.selection",
+    "registry_sheet": "ranksieve.report.sheets.registry",
+    "reproduction_sheets": "ranksieve.report.sheets.reproduction",
     "Cell": "ranksieve.report.sheets.sheet",
     "Column": "ranksieve.report.sheets.sheet",
     "Sheet": "ranksieve.report.sheets.sheet",
@@ -45,6 +41,8 @@ _HOME = {
     "to_markdown": "ranksieve.report.formats.markdown",
     "to_latex": "ranksieve.report.formats.latex",
     "to_csv": "ranksieve.report.formats.csv_text",
+    "to_json": "ranksieve.report.formats.json_text",
+    "show_sheets": "ranksieve.report.formats.printing",
     "comparison_sheet": "ranksieve.report.sheets.study_quality",
     "cost_sheet": "ranksieve.report.sheets.study_costs",
     "folds_sheet": "ranksieve.report.sheets.study_quality",
@@ -56,14 +54,12 @@ _HOME = {
 
 __all__ = [
     "show",
-    "inspection_tables",
-    "evaluation_table",
-    "training_table",
-    "selection_table",
-    "registry_table",
-    "greedy_reproduction_tables",
-    "rankers_reproduction_tables",
-    "fs_scpr_reproduction_tables",
+    "inspection_sheets",
+    "evaluation_sheet",
+    "training_sheet",
+    "selection_sheet",
+    "registry_sheet",
+    "reproduction_sheets",
     "Cell",
     "Column",
     "Sheet",
@@ -71,6 +67,8 @@ __all__ = [
     "to_markdown",
     "to_latex",
     "to_csv",
+    "to_json",
+    "show_sheets",
     "comparison_sheet",
     "cost_sheet",
     "folds_sheet",

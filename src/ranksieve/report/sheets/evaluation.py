@@ -1,49 +1,58 @@
-"""Measures of scores and of trained rankers as tables."""
+"""Sheets of measures: of scores, and of a trained ranker."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Group
-from rich.table import Table
-
 from ranksieve.registry import described
-from ranksieve.report.formats.terminal import PlainTable, heading
+from ranksieve.report.sheets.sheet import Cell, Column, Row, Sheet
 from ranksieve.text import counted
 
 if TYPE_CHECKING:
     from ranksieve.metrics import Evaluation
 
 
-def evaluation_table(result: Evaluation, per_query: bool) -> Table:
-    """Means of the measures, after the values of every query if they are wanted."""
-    table = PlainTable()
-    table.add_column(f"convention {result.convention}", overflow="fold")
-    for name in result.mean:
-        table.add_column(name, justify="right")
+def evaluation_sheet(title: str, result: Evaluation, per_query: bool) -> Sheet:
+    """Means of the measures, after the values of every query if they are wanted.
+
+    Parameters
+    ----------
+    title : str
+        What was evaluated.
+    result : Evaluation
+    per_query : bool
+        Whether there is a row for each query.
+    """
+    groups = []
     if per_query:
         columns = zip(*result.per_query.values(), strict=True)
-        for query, values in zip(result.query_ids.tolist(), columns, strict=True):
-            table.add_row(str(query), *(f"{value:.4f}" for value in values))
+        queries = zip(result.query_ids.tolist(), columns, strict=True)
+        groups.append([_row(str(query), values) for query, values in queries])
     label = f"mean of {counted(len(result.query_ids), 'query', 'queries')}"
-    table.add_row(label, *(f"{value:.4f}" for value in result.mean.values()))
-    return table
+    groups.append([_row(label, result.mean.values())])
+    columns_of_names = [Column("query", align="left", is_name=True), *map(Column, result.mean)]
+    setting = f"Convention {result.convention}."
+    return Sheet("evaluation", title, setting, columns_of_names, groups)
 
 
-def training_table(
+def training_sheet(
     ranker: str,
     n_features: int,
     changed: Mapping[str, Any],
     measured: Mapping[str, Mapping[str, float]],
     convention: str,
-) -> Group:
-    """How well a trained ranker ranks each of some data; ``changed`` as in selection_table."""
-    table = PlainTable()
-    table.add_column(f"convention {convention}", overflow="fold")
-    for name in next(iter(measured.values())):
-        table.add_column(name, justify="right")
-    for place, values in measured.items():
-        table.add_row(place, *(f"{value:.4f}" for value in values.values()))
-    trained_on = counted(n_features, "feature")
-    return Group(heading(f"{described(ranker, changed)}, trained on {trained_on}"), table)
+) -> Sheet:
+    """How well a trained ranker ranks each data set; ``changed`` as in ``selection_sheet``."""
+    measures = next(iter(measured.values()))
+    return Sheet(
+        "training",
+        f"{described(ranker, changed)}, trained on {counted(n_features, 'feature')}",
+        f"Means over queries, convention {convention}.",
+        [Column("data", align="left", is_name=True), *map(Column, measures)],
+        [[_row(place, values.values()) for place, values in measured.items()]],
+    )
+
+
+def _row(name: str, values: Iterable[float]) -> Row:
+    return [Cell(name), *(Cell(value, ".4f") for value in values)]

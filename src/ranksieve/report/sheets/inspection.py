@@ -1,54 +1,64 @@
-"""What was found in data, as tables."""
+"""Sheets of what was found in ranking data."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rich.console import Group
-from rich.table import Table
-from rich.text import Text
-
 from ranksieve.metrics import CONVENTIONS
-from ranksieve.report.formats.terminal import PlainTable, heading
+from ranksieve.report.sheets.sheet import Cell, Column, Sheet
 from ranksieve.text import counted
 
 if TYPE_CHECKING:
     from ranksieve.sums.inspection import Inspection
 
 
-def inspection_tables(title: str, found: Inspection, top: int) -> Group:
+def inspection_sheets(title: str, found: Inspection, top: int) -> list[Sheet]:
     """What was found in the data, and its ``top`` best single features."""
-    facts = PlainTable(show_header=False)
-    facts.add_column()
-    facts.add_column(overflow="fold")
-    for name, text in _facts(found):
-        facts.add_row(name, text)
-    if found.best_features is None:
-        return Group(heading(title), facts)
-    what = f"Best single features by {found.measure} ({found.convention}, ties averaged)"
-    return Group(heading(title), facts, Text(), heading(what), _best_features(found, top))
+    facts = Sheet(
+        "inspection",
+        title,
+        "",
+        [
+            Column("property", align="left", is_name=True),
+            Column("value", align="left", wraps=True),
+        ],
+        [
+            [
+                [Cell(name), Cell(value, "," * isinstance(value, int))]
+                for name, value in _facts(found)
+            ]
+        ],
+    )
+    return [facts] if found.best_features is None else [facts, _best_features(found, top)]
 
 
-def _best_features(found: Inspection, top: int) -> Table:
+def _best_features(found: Inspection, top: int) -> Sheet:
     assert found.best_features is not None
-    table = PlainTable()
-    table.add_column("feature", overflow="fold")
-    table.add_column("order")
-    table.add_column(found.measure, justify="right")
-    table.add_column("")
-    for feature in found.best_features[:top]:
-        bar = "#" * round(30 * min(1.0, feature.value))
-        table.add_row(feature.name, feature.direction, f"{feature.value:.4f}", bar)
-    return table
+    return Sheet(
+        "best-features",
+        f"Best single features by {found.measure}",
+        f"Convention {found.convention}, ties averaged.",
+        [
+            Column("feature", align="left", is_name=True),
+            Column("order", align="left"),
+            Column(found.measure),
+        ],
+        [
+            [
+                [Cell(feature.name), Cell(feature.direction), Cell(feature.value, ".4f")]
+                for feature in found.best_features[:top]
+            ]
+        ],
+    )
 
 
-def _facts(found: Inspection) -> Iterator[tuple[str, str]]:
-    """Lines of the first table: what it is, and in words how much of it there is."""
+def _facts(found: Inspection) -> Iterator[tuple[str, str | int]]:
+    """Rows of the first sheet: a property and its value, a number or words."""
     length = found.documents_per_query
     total = found.n_rows
-    yield "rows", f"{total:,}"
-    yield "queries", f"{found.n_queries:,}"
+    yield "rows", total
+    yield "queries", found.n_queries
     yield "features", f"{found.n_features:,} ({found.density:.0%} of the values are not zero)"
     shares = (f"{label:g}: {n:,} ({n / total:.1%})" for label, n in found.labels.items())
     yield "labels", ", ".join(shares) if len(found.labels) <= 12 else f"{len(found.labels)} values"
@@ -57,7 +67,7 @@ def _facts(found: Inspection) -> Iterator[tuple[str, str]]:
         f"{length['min']:g} to {length['max']:g}, "
         f"median {length['median']:g}, mean {length['mean']:.1f}",
     )
-    yield "one-document queries", f"{found.n_single:,}"
+    yield "one-document queries", found.n_single
     without = found.n_without_relevant
     yield (
         "no relevant document",

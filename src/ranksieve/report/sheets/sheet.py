@@ -167,14 +167,14 @@ def _without_repeats(rows: Sequence[Row], n_names: int) -> list[Row]:
     return shown
 
 
-def compared(
+def rank_cells(
     values: Sequence[float | None], form: str = ".4f", with_ranks: bool = False
 ) -> list[Cell]:
     """Cells of values of which the largest are the best; ties share the better rank.
 
     Examples
     --------
-    >>> [cell.rank for cell in compared([0.5, 0.7, 0.5, 0.1, None], with_ranks=True)]
+    >>> [cell.rank for cell in rank_cells([0.5, 0.7, 0.5, 0.1, None], with_ranks=True)]
     [2, 1, 2, 4, None]
     """
     rounded = [None if value is None else round(value, _DIGITS) for value in values]

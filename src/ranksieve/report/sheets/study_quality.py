@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ranksieve.report.sheets.sheet import Cell, Column, Row, Sheet, compared
+from ranksieve.report.sheets.sheet import Cell, Column, Row, Sheet, rank_cells
 from ranksieve.report.sheets.study_captions import (
     SELECTOR,
     check_measure,
@@ -56,7 +56,7 @@ def comparison_sheet(
     with_spread = any(run.chosen.n_seeds > 1 for run in runs)
     columns, cells = [SELECTOR], [[Cell(run.selector) for run in runs]]
     for measure in result.measures:
-        means = compared([run.chosen.mean(measure) for run in runs], with_ranks=True)
+        means = rank_cells([run.chosen.mean(measure) for run in runs], with_ranks=True)
         columns.append(Column(measure, group=measure))
         cells.append(
             [
@@ -112,7 +112,7 @@ def folds_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:
         f"{measure} of selectors with {ranker} on each fold of {result.title}",
         setting_of(result),
         [SELECTOR, *map(Column, names)],
-        [_rows(runs, [*map(compared, on_folds), compared(average)])],
+        [_rows(runs, [*map(rank_cells, on_folds), rank_cells(average)])],
         ["Bold: the best of a fold, and on average."],
     )
 
@@ -135,9 +135,9 @@ def curves_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:
     check_measure(result, measure)
     runs = list(result.of_ranker(ranker))
     numbers = sorted({k for run in runs for k in run.by_k})
-    chosen = compared([run.chosen.mean(measure) for run in runs])
+    chosen = rank_cells([run.chosen.mean(measure) for run in runs])
     curves = [
-        compared([run.by_k[k].mean(measure) if k in run.by_k else None for run in runs])
+        rank_cells([run.by_k[k].mean(measure) if k in run.by_k else None for run in runs])
         for k in numbers
     ]
     return Sheet(

@@ -1,16 +1,10 @@
-"""What the paper about FS-SCPR prints; rankers on all features are those of LETOR.
-
-J.-Y. Yeh, C.-J. Tsai. A graph-based feature selection method for learning to rank using spectral
-clustering for redundancy minimization and biased PageRank for relevance analysis. Computer Science
-and Information Systems 19, 2022.
-"""
+"""Numbers that the paper about FS-SCPR prints; rankers on all features are those of LETOR."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from ranksieve.reproduction.paper import ALL, Means
 
 MEASURES = ("NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10", "MAP")
-ALL = "all"  # all features with RankSVM: RankSVM-Primal in the paper
 
 _ROWS = {
     "HP2004": {
@@ -54,23 +48,14 @@ _ROWS = {
         "rankboost": (0.3856, 0.4288, 0.4666, 0.2255, 0.4775),
     },
 }
-MEANS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
+MEANS: Means = {
     collection: {
         method: dict(zip(MEASURES, values, strict=True)) for method, values in rows.items()
     }
     for collection, rows in _ROWS.items()
 }
-"""Collection -> method -> measure -> mean of the folds."""
 
-TABLES: Mapping[str, tuple[int, int, int]] = {
-    "HP2004": (3, 7, 12),
-    "NP2004": (4, 8, 13),
-    "OHSUMED": (5, 9, 14),
-    "MQ2008": (6, 10, 15),
-}
-"""Collection -> tables of selectors, of improvements, and of rankers."""
-
-UNIFIED_RANKS: Mapping[str, Mapping[str, float]] = {
+UNIFIED_RANKS = {
     "Table 11": {"fsmrank": 17.5, "fs-scpr": 15.5, "gas-e": 9.5, "fsmsvm": 8.0},
     "Table 16": {
         "fs-scpr": 17.6,

@@ -1,0 +1,62 @@
+"""Tables as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ranksieve.report.sheets.sheet import Cell, Sheet
+
+
+def to_json(sheet: Sheet) -> str:
+    """Write a sheet as a JSON object: caption, notes, and a record for each row.
+
+    Parameters
+    ----------
+    sheet : Sheet
+
+    Returns
+    -------
+    str
+        Numbers have all their digits; ``null`` stands for no value and for what is not finite.
+
+    Examples
+    --------
+    >>> from ranksieve.report.sheets.sheet import Column
+    >>> columns = [Column("selector", is_name=True), Column("MAP")]
+    >>> rows = [[Cell("gas-e"), Cell(1 / 3, ".4f", rank=1)], [Cell("all"), Cell(None)]]
+    >>> found = json.loads(to_json(Sheet("example", "Quality", "", columns, [rows])))
+    >>> found["rows"]
+    [{'selector': 'gas-e', 'MAP': 0.3333333333333333}, {'selector': 'all', 'MAP': None}]
+    """
+    return _dump(_as_dict(sheet))
+
+
+def sheets_to_json(sheets: Sequence[Sheet]) -> str:
+    """Write several sheets as a JSON array of what :func:`to_json` writes."""
+    return _dump([_as_dict(sheet) for sheet in sheets])
+
+
+def _dump(content: Any) -> str:
+    return json.dumps(content, indent=2, allow_nan=False) + "\n"
+
+
+def _as_dict(sheet: Sheet) -> dict[str, Any]:
+    names = [column.name for column in sheet.columns]
+    return {
+        "name": sheet.name,
+        "title": sheet.title,
+        "setting": sheet.setting,
+        "columns": names,
+        "rows": [dict(zip(names, map(_value, row), strict=True)) for row in sheet.rows],
+        "notes": list(sheet.notes),
+    }
+
+
+def _value(cell: Cell) -> float | int | str | None:
+    """The value as a type of JSON; numpy's numbers are none."""
+    if isinstance(cell.value, float):
+        return float(cell.value) if math.isfinite(cell.value) else None
+    return cell.value if cell.value is None or isinstance(cell.value, str) else int(cell.value)

@@ -1,0 +1,79 @@
+"""Sheets of what papers say about studies: best numbers of features, and sentences about curves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ranksieve.report.sheets.sheet import Cell, Column, Row, Sheet
+from ranksieve.report.sheets.study_captions import setting_of
+
+if TYPE_CHECKING:
+    from ranksieve.reproduction import Reproduction
+    from ranksieve.reproduction.bests import Best
+
+
+def best_numbers_sheet(result: Reproduction) -> Sheet:
+    """Numbers of features at the best result; empty if the paper prints no such numbers."""
+    bests = result.bests()
+    measure = result.paper.measures[0]
+    source = result.paper.sources.get("", "the paper")
+    notes = [
+        "ours: with the largest mean over the folds on validation queries; test: the same on test "
+        "queries. *: chosen by looking at the test queries, so that its quality says little. "
+        f"paper: {source}.",
+        f"{measure}: of ours on test queries; all: that of all {result.facts.n_features} features; "
+        "p: of the paired t-test between them; Holm: adjusted for all rows.",
+    ]
+    return Sheet(
+        f"{result.paper.name}-numbers",
+        f"Number of features at the best result on {result.facts.title}: paper and ours",
+        "" if result.study is None else setting_of(result.study),
+        [
+            Column("selector", align="left", is_name=True),
+            Column("ranker", align="left", is_name=True),
+            Column("paper", group="numbers"),
+            Column("ours", group="numbers"),
+            Column("diff", group="numbers"),
+            Column("test", group="numbers"),
+            Column(measure, group="quality"),
+            Column("all", group="quality"),
+            Column("difference", group="quality"),
+            Column("p (t-test)", "p", group="tests"),
+            Column("p (Holm)", "Holm", group="tests"),
+        ],
+        [[_row(best) for best in bests]] if bests else [],
+        [*notes, *result.paper.notes],
+    )
+
+
+def _row(best: Best) -> Row:
+    difference = None if best.published is None else best.by_validation - best.published
+    return [
+        Cell(best.selector),
+        Cell(best.ranker),
+        Cell(best.published),
+        Cell(best.by_validation),
+        Cell("" if difference is None else difference, "+d"),
+        Cell(best.by_test, mark="*"),
+        Cell(best.value, ".4f"),
+        Cell(best.base, ".4f"),
+        Cell(best.value - best.base, "+z.4f"),
+        Cell(best.p_value, ".3f"),
+        Cell(best.adjusted, ".3f"),
+    ]
+
+
+def statements_sheet(result: Reproduction) -> Sheet:
+    """Sentences of the paper about the collection; empty if there are none."""
+    found = result.findings()
+    setting = ""
+    if result.study is not None:
+        setting = f"Test MAP with {result.study.rankers[0]}. {setting_of(result.study)}"
+    return Sheet(
+        f"{result.paper.name}-statements",
+        f"What the {result.paper.title} paper says of {result.facts.title}, and what is found",
+        setting,
+        [Column("paper", align="left", wraps=True), Column("ours", align="left", wraps=True)],
+        [[[Cell(theirs), Cell(ours)] for theirs, ours in found]] if found else [],
+        result.paper.notes,
+    )

@@ -1,0 +1,197 @@
+"""What a paper prints and how it came about, as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from ranksieve.data import DataError
+from ranksieve.reproduction.collections import Facts
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ranksieve.reproduction.curves import Curves
+    from ranksieve.study import StudyFold
+
+FOUR_DIGITS = 0.00005  # nearer than this is the same number of four digits
+ALL, RANDOM = "all", "random"
+
+OnFolds = Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]]
+"""Collection -> method -> measure -> values on the folds."""
+Means = Mapping[str, Mapping[str, Mapping[str, float]]]
+"""Collection -> method -> measure -> mean of the folds."""
+
+
+class Asked(NamedTuple):
+    """How near ours should be to what is published; None asks for nothing."""
+
+    mean: float | None
+    folds: float | None = None
+    measures: tuple[str, ...] = ("MAP",)
+
+
+class FoldAtHand(NamedTuple):
+    """A fold that methods are trained on.
+
+    Attributes
+    ----------
+    place : int
+        Its place among the folds.
+    data : StudyFold
+    facts : Facts
+    settings : mapping
+        Method -> parameter -> published values on the folds.
+    shared : dict
+        What methods leave there for others on the same fold.
+    """
+
+    place: int
+    data: StudyFold
+    facts: Facts
+    settings: Mapping[str, Mapping[str, Sequence[Any]]]
+    shared: dict[str, Any]
+
+
+class Trained(NamedTuple):
+    """A method that was trained on a fold: its test scores, and what was chosen on the way."""
+
+    scores: np.ndarray
+    n_features: int
+    chosen: Mapping[str, Any]
+    model: Any = None
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A method that a paper compares, and how it is run.
+
+    Attributes
+    ----------
+    note : str
+        Its settings and what is tuned, for readers.
+    train : callable or None
+        From its name, this candidate and a fold to what was trained. None if it is a selector of
+        the paper's study; without a study, its numbers are only printed.
+    settings : mapping
+        Parameters on all folds.
+    kept : str
+        Attribute of the trained ranker that says what the validation queries chose.
+    chosen : str
+        For readers, what is as published where that is known, and else chosen by validation.
+    asked : Asked or None
+    label : str
+        What tables call it; by default its name. ``{n}`` is the number of features.
+    """
+
+    note: str = ""
+    train: Callable[[str, Candidate, FoldAtHand], Trained] | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    kept: str = ""
+    chosen: str = ""
+    asked: Asked | None = None
+    label: str = ""
+
+
+class Statement(NamedTuple):
+    """A sentence of a paper about a collection, and how to find what it says in curves of ours."""
+
+    paper: str
+    find: Callable[[Curves], str]
+
+
+@dataclass(frozen=True)
+class Paper:
+    """Published results, and the protocol by which they are made again.
+
+    Attributes
+    ----------
+    name : str
+        On the command line.
+    title : str
+        What tables call it.
+    measures : sequence of str
+    candidates : mapping of str to Candidate
+        By name; those of a study are names of selectors.
+    what : {"method", "ranker", ""}
+        What candidates are called where some of them are asked for; empty if all are always run.
+    usual, always : sequence of str
+        Candidates that are run if none are asked for (empty for all of them), and in any case.
+    study : mapping or None
+        Arguments of :class:`ranksieve.study.Study` for candidates that are selectors; ``ks`` may
+        depend on the number of features.
+    convention : str or None
+        Of the measures; None for that of the collection.
+    conventions : mapping of str to str
+        Collection -> another convention.
+    on_folds, means : mapping
+        Published numbers.
+    choices : mapping
+        Collection -> candidate -> what the paper chose on each fold.
+    settings : mapping
+        Collection -> candidate -> parameter -> published values on each fold.
+    best_numbers : mapping
+        Selector and ranker -> collection -> number of features at the best result.
+    statements : mapping
+        Collection -> sentences about it.
+    unified_ranks : mapping
+        Table -> candidate -> unified rank over all collections.
+    asked_on : sequence of str
+        Collections on which ours are asked to be near.
+    fold_measures, mean_measures : sequence of str
+        Measures of the tables of folds, and of means.
+    groups : mapping of str to sequence of str
+        Titles of the tables of means -> candidates; ``{title}`` is the collection.
+    sources : mapping of str to str
+        Collection, or empty for all -> which tables of the paper the numbers are from.
+    notes : sequence of str
+        For readers of the tables.
+    figure : {"curves", "paths"} or None
+    """
+
+    name: str
+    title: str
+    measures: Sequence[str]
+    candidates: Mapping[str, Candidate]
+    what: Literal["method", "ranker", ""] = ""
+    usual: Sequence[str] = ()
+    always: Sequence[str] = ()
+    study: Mapping[str, Any] | None = None
+    convention: str | None = None
+    conventions: Mapping[str, str] = field(default_factory=dict)
+    on_folds: OnFolds = field(default_factory=dict)
+    means: Means = field(default_factory=dict)
+    choices: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]] = field(default_factory=dict)
+    settings: Mapping[str, Mapping[str, Mapping[str, Sequence[Any]]]] = field(default_factory=dict)
+    best_numbers: Mapping[tuple[str, str], Mapping[str, int]] = field(default_factory=dict)
+    statements: Mapping[str, Sequence[Statement]] = field(default_factory=dict)
+    unified_ranks: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    asked_on: Sequence[str] = ("MQ2008",)
+    fold_measures: Sequence[str] = ()
+    mean_measures: Sequence[str] = ()
+    groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+    figure: Literal["curves", "paths"] | None = None
+
+    @property
+    def rankers(self) -> Sequence[str]:
+        """Rankers of the study."""
+        return () if self.study is None else self.study["rankers"]
+
+    def choose(self, wanted: Iterable[str] | None) -> list[str]:
+        """The candidates to run, in the order of the paper."""
+        names = list(wanted if wanted is not None else self.usual or self.candidates)
+        check_known(self.what, self.candidates, names)
+        return [name for name in self.candidates if name in names or name in self.always]
+
+
+def check_known(what: str, known: Iterable[str], names: Sequence[str]) -> None:
+    """Raise a ValueError that lists the known names if one is unknown or there are none."""
+    listed = ", ".join(known)
+    if not names:
+        raise DataError(f"there is no {what} to compare: name some of {listed}")
+    for name in names:
+        if name not in known:
+            raise ValueError(f"{what} {name!r} is not compared; those are {listed}")

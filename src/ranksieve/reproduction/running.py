@@ -1,0 +1,162 @@
+"""Run the protocol of a paper on a collection."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ranksieve.progress import listen, track
+from ranksieve.reproduction.collections import AtHand, Facts, open_at_hand
+from ranksieve.reproduction.numbers import measure_scores
+from ranksieve.reproduction.paper import FoldAtHand, Paper, Trained, check_known
+from ranksieve.reproduction.papers import PAPERS
+from ranksieve.reproduction.results import MethodOutcome, Reproduction
+from ranksieve.study import Study, StudyResult
+
+PathLike = str | os.PathLike[str]
+
+
+def reproduce(
+    name: str,
+    directory: PathLike,
+    *,
+    methods: Iterable[str] | None = None,
+    rankers: Iterable[str] | None = None,
+    n_seeds: int | None = None,
+    out: PathLike | None = None,
+    convention: str | None = None,
+) -> Reproduction:
+    """Make the published results of a paper again on the folds of a collection.
+
+    Parameters
+    ----------
+    name : str
+        One of ``PAPERS``.
+    directory : path
+        A collection with folds, such as LETOR 4.0 MQ2008: ``S1.txt`` to ``S5.txt``, or ``Fold1``
+        to ``Fold5``.
+    methods : iterable of str, optional
+        Some of the paper's candidates; by default its usual ones.
+    rankers : iterable of str, optional
+        Some of the rankers of the paper's study; by default all.
+    n_seeds : int, optional
+        Number of runs of methods that draw random numbers; by default that of the paper.
+    out : path, optional
+        Directory of the study, which resumes what is there.
+    convention : str, optional
+        Metric convention; by default that of the paper or else of the collection, see
+        :func:`ranksieve.reproduction.collections.open_at_hand`.
+
+    Returns
+    -------
+    Reproduction
+
+    Notes
+    -----
+    The modules of :mod:`ranksieve.reproduction.papers` say how each paper is read.
+    """
+    paper = PAPERS[name]
+    names = paper.choose(methods)
+    trained = list(paper.rankers if rankers is None else dict.fromkeys(rankers))
+    if rankers is not None:
+        check_known("ranker", paper.rankers, trained)
+    at_hand = open_at_hand(directory, convention)
+    facts = at_hand.facts
+    usual = paper.conventions.get(facts.known_as or facts.unnormalized or "", paper.convention)
+    if convention is None and usual is not None:
+        at_hand = replace(at_hand, facts=replace(facts, convention=usual))
+    outcomes: dict[str, MethodOutcome] = {}
+    study = None
+    selectors = [name for name in names if paper.candidates[name].train is None]
+    if paper.study is not None and selectors:
+        study = _run_study(paper, at_hand, selectors, trained, n_seeds, out)
+        if len(trained) == 1:
+            outcomes |= {name: _of_study(study, name, paper.measures) for name in selectors}
+    outcomes |= _run_on_folds(paper, at_hand, [name for name in names if name not in selectors])
+    found = {name: outcomes[name] for name in names if name in outcomes}
+    return Reproduction(paper, at_hand.facts, found, study)
+
+
+def _run_study(
+    paper: Paper,
+    at_hand: AtHand,
+    selectors: Sequence[str],
+    rankers: Sequence[str],
+    n_seeds: int | None,
+    out: PathLike | None,
+) -> StudyResult:
+    facts = at_hand.facts
+    plan = dict(paper.study or {}) | {"rankers": rankers}
+    if callable(plan["ks"]):
+        plan["ks"] = plan["ks"](facts.n_features)
+    if n_seeds is not None:
+        plan["seeds"] = n_seeds
+    kept = {*selectors, *rankers}
+    plan["parameters"] = _with_convention(plan.get("parameters", {}), kept, facts)
+    plan["grids"] = {name: grid for name, grid in plan.get("grids", {}).items() if name in kept}
+    study = Study(
+        at_hand.collection,
+        out=out,
+        title=facts.title,
+        selectors=selectors,
+        measures=paper.measures,
+        convention=facts.convention,
+        **plan,
+    )
+    return study.run()
+
+
+def _with_convention(
+    parameters: Mapping[str, Mapping[str, Any]], kept: set[str], facts: Facts
+) -> dict[str, dict[str, Any]]:
+    """Parameters of what is run; a convention among them is that of the results."""
+    return {
+        name: {
+            key: facts.convention if key == "convention" else value for key, value in own.items()
+        }
+        for name, own in parameters.items()
+        if name in kept
+    }
+
+
+def _of_study(study: StudyResult, name: str, measures: Sequence[str]) -> MethodOutcome:
+    chosen = study.run(name, study.rankers[0]).chosen
+    numbers = [[len(outcome.features) for outcome in seed] for seed in chosen.outcomes]
+    values = {measure: chosen.values(measure).tolist() for measure in measures}
+    return MethodOutcome(values, np.mean(numbers, axis=1).tolist())
+
+
+def _run_on_folds(paper: Paper, at_hand: AtHand, names: Sequence[str]) -> dict[str, MethodOutcome]:
+    """Train what is no selector of a study on one fold after the other."""
+    if not names:
+        return {}
+    facts = at_hand.facts
+    settings = paper.settings.get(facts.known_as or "", {})
+    advance = track("Methods", at_hand.n_folds * len(names))
+    results: dict[str, list[Trained]] = {name: [] for name in names}
+    values: dict[str, list[dict[str, float]]] = {name: [] for name in names}
+    for place, fold in enumerate(at_hand.folds()):
+        at = FoldAtHand(place, fold, facts, settings, {})
+        for name in names:
+            train = paper.candidates[name].train
+            assert train is not None
+            with listen(None):  # bars within it would only flicker
+                trained = train(name, paper.candidates[name], at)
+            results[name].append(trained)
+            values[name].append(
+                measure_scores(fold.test, trained.scores, paper.measures, facts.convention)
+            )
+            advance(1)
+    return {
+        name: MethodOutcome(
+            {measure: [[own[measure] for own in values[name]]] for measure in paper.measures},
+            [float(np.mean([trained.n_features for trained in results[name]]))],
+            [trained.chosen for trained in results[name]],
+            [trained.model for trained in results[name]],
+        )
+        for name in names
+    }

@@ -1,0 +1,93 @@
+"""How methods are trained on a fold, where no study does it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import ParameterGrid
+
+from ranksieve.rankers.registry import RANKERS, make_ranker
+from ranksieve.reproduction.numbers import measure_scores
+from ranksieve.reproduction.paper import Candidate, FoldAtHand, Trained
+from ranksieve.selectors.embedded.fsmrank import fsmrank_path
+from ranksieve.selectors.embedded.greedy_rankrls_cv import GreedyRankRLSCV
+from ranksieve.selectors.registry import SELECTORS
+from ranksieve.solvers.linear import linear_scores
+from ranksieve.study import StudyFold
+
+
+def ranker_settings(name: str, settings: Mapping[str, Any], convention: str) -> dict[str, Any]:
+    """Parameters on all folds; measures that choose something are as those of the results."""
+    takes_convention = "convention" in RANKERS[name].defaults
+    return dict(settings) | ({"convention": convention} if takes_convention else {})
+
+
+def train_ranker(name: str, candidate: Candidate, at: FoldAtHand) -> Trained:
+    """Train a ranker of the registry on all features.
+
+    Parameters are as published for the fold, where they are; else those of the registry's grid
+    are chosen by the MAP of the validation queries; without a grid, too, the validation queries go
+    to ``fit``.
+    """
+    settings = ranker_settings(name, candidate.settings, at.facts.convention)
+    fold, published = at.data, at.settings.get(name)
+    chosen: dict[str, Any]
+    if published:
+        chosen = {parameter: values[at.place] for parameter, values in published.items()}
+        ranker = make_ranker(name, **settings | chosen).fit(fold.train)
+    elif RANKERS[name].grid:
+        choices = list(ParameterGrid(RANKERS[name].grid))
+        rankers = [make_ranker(name, **settings, **choice).fit(fold.train) for choice in choices]
+        scores = [ranker.predict(fold.vali) for ranker in rankers]
+        best = _best_on_validation(fold, scores, at.facts.convention)
+        ranker, chosen = rankers[best], choices[best]
+    else:
+        ranker = make_ranker(name, **settings).fit(fold.train, eval_set=fold.vali)
+        chosen = {candidate.kept.rstrip("_"): int(getattr(ranker, candidate.kept))}
+    return Trained(ranker.predict(fold.test), fold.train.n_features, chosen)
+
+
+def train_fsmrank(name: str, candidate: Candidate, at: FoldAtHand) -> Trained:
+    """Train FSMRank as a ranker: it is tested with its own weights."""
+    coef = best_weights(at.data, at.facts.convention)
+    scores = linear_scores(at.data.test.X, coef)
+    return Trained(scores, int(np.count_nonzero(coef)), {})
+
+
+def best_weights(fold: StudyFold, convention: str) -> np.ndarray:
+    """Weights of the penalties with the largest MAP on validation queries, first of equals."""
+    grid = SELECTORS["fsmrank"].grid
+    fits = [fit.coef for fit in fsmrank_path(fold.train, grid["lambda1"], grid["lambda2"])]
+    scores = [linear_scores(fold.vali.X, coef) for coef in fits]
+    return fits[_best_on_validation(fold, scores, convention)]
+
+
+def train_greedy_rankrls(name: str, candidate: Candidate, at: FoldAtHand) -> Trained:
+    """Train greedy RankRLS with the number of features that the validation queries choose."""
+    selector = _greedy_rankrls(at)
+    features = tuple(feature + 1 for feature in selector.selected_.tolist())
+    chosen = {"lam": selector.lam_, "n_features": len(features), "features": features}
+    return Trained(selector.predict(at.data.test), len(features), chosen, selector)
+
+
+def train_full_rankrls(name: str, candidate: Candidate, at: FoldAtHand) -> Trained:
+    """Train RankRLS on all features: greedy RankRLS that has selected all of them."""
+    n_features = at.data.train.n_features
+    full = _greedy_rankrls(at).at(n_features)
+    return Trained(full.predict(at.data.test), n_features, {"lam": full.lam_})
+
+
+def _greedy_rankrls(at: FoldAtHand) -> GreedyRankRLSCV:
+    """Fitted once for all that need it on the fold."""
+    if "greedy-rankrls" not in at.shared:
+        selector = GreedyRankRLSCV(measure="map", convention=at.facts.convention)
+        at.shared["greedy-rankrls"] = selector.fit(at.data.train, eval_set=at.data.vali)
+    return at.shared["greedy-rankrls"]
+
+
+def _best_on_validation(fold: StudyFold, scores: list[np.ndarray], convention: str) -> int:
+    """Place of the scores with the largest MAP on the validation queries, the first of equals."""
+    reached = [measure_scores(fold.vali, own, ["MAP"], convention)["MAP"] for own in scores]
+    return max(range(len(reached)), key=reached.__getitem__)
