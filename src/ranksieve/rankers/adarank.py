@@ -13,7 +13,7 @@ from ranksieve.base import Ranker
 from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure, parse_measure
-from ranksieve.metrics.constraints import A_CONVENTION
+from ranksieve.metrics.constraints import MEASURE
 from ranksieve.rankers.boosting_rounds import (
     Columns,
     Measured,
@@ -45,7 +45,7 @@ class QueryValues:
     ----------
     block : Block
     measure, convention, average_ties
-        As of :class:`ranksieve.sums.importance.Importance`.
+        As of :class:`ranksieve.sums.importance.ImportanceStatistic`.
     query_weights : array of shape (queries of all blocks,) or None
     both : bool
         Whether to keep values of ascending order, too, as further candidates after those of
@@ -206,14 +206,12 @@ class AdaRank(LinearRanker):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Ranker._parameter_constraints,
-        "measure": [str, Measure],
+        **MEASURE,
         "n_rounds": [Interval(Integral, 1, None, closed="left")],
         "directions": [StrOptions({"descending", "both"})],
         "reweighting": [StrOptions({"model", "multiply"})],
         "eval_measure": [str, Measure, None],
         "patience": [Interval(Integral, 1, None, closed="left"), None],
-        "convention": A_CONVENTION,
-        "ties": [StrOptions({"average", "stable"})],
     }
 
     def __init__(

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from ranksieve._kernels.ascent import add_trials
 from ranksieve._kernels.scoring import score_models
@@ -15,7 +15,7 @@ from ranksieve.base import Ranker
 from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure, parse_measure
-from ranksieve.metrics.constraints import A_CONVENTION
+from ranksieve.metrics.constraints import MEASURE
 from ranksieve.rankers.boosting_rounds import (
     ROUNDING,
     Columns,
@@ -54,7 +54,7 @@ class Trials:
     ----------
     block : Block
     measure, convention, average_ties
-        As of :class:`ranksieve.sums.importance.Importance`.
+        As of :class:`ranksieve.sums.importance.ImportanceStatistic`.
     query_weights : array of shape (queries of all blocks,) or None
     """
 
@@ -200,13 +200,11 @@ class CoordinateAscent(LinearRanker):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Ranker._parameter_constraints,
-        "measure": [str, Measure],
+        **MEASURE,
         "n_restarts": [Interval(Integral, 1, None, closed="left")],
         "n_steps": [Interval(Integral, 1, 60, closed="both")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_passes": [Interval(Integral, 1, None, closed="left")],
-        "convention": A_CONVENTION,
-        "ties": [StrOptions({"average", "stable"})],
         "random_state": ["random_state"],
     }
 

@@ -19,7 +19,7 @@ from ranksieve.base import Ranker
 from ranksieve.data import Block, DataError, RankingData
 from ranksieve.engine import LocalEngine, Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure, parse_measure
-from ranksieve.metrics.constraints import A_CONVENTION
+from ranksieve.metrics.constraints import MEASURE
 from ranksieve.saving import numbers
 from ranksieve.solvers.gradient.losses import LOSSES
 from ranksieve.solvers.gradient.networks import (
@@ -138,8 +138,8 @@ class GradientRanker(Ranker):
         "batch_queries": [Interval(Integral, 1, None, closed="left"), None],
         "epochs": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "measure": [str, Measure],
-        "convention": A_CONVENTION,
+        "measure": MEASURE["measure"],
+        "convention": MEASURE["convention"],
         "patience": [Interval(Integral, 1, None, closed="left")],
         "standardize": ["boolean"],
         "random_state": ["random_state"],

@@ -23,7 +23,7 @@ from ranksieve.base import Ranker
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure
-from ranksieve.metrics.constraints import A_CONVENTION
+from ranksieve.metrics.constraints import MEASURE
 from ranksieve.rankers.boosting_rounds import ROUNDING, Rounds, block_weights, first_of_best
 from ranksieve.registry import Method
 from ranksieve.saving import numbers
@@ -207,10 +207,8 @@ class RankBoost(Ranker):
         "n_thresholds": [Interval(Integral, 1, _MOST, closed="both")],
         "binning": [StrOptions({"frequency", "width"})],
         "directions": [StrOptions({"both", "descending"})],
-        "measure": [str, Measure],
+        **MEASURE,
         "patience": [Interval(Integral, 1, None, closed="left"), None],
-        "convention": A_CONVENTION,
-        "ties": [StrOptions({"average", "stable"})],
     }
 
     def __init__(

@@ -8,12 +8,12 @@ from numbers import Real
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from ranksieve.data import DataError
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
-from ranksieve.metrics.constraints import A_CONVENTION
+from ranksieve.metrics.constraints import MEASURE
 from ranksieve.rankers.linear import LinearRanker
 from ranksieve.registry import Method
 from ranksieve.solvers.rankrls.ridge import RidgeRows, decompose
@@ -149,9 +149,8 @@ class RankRLSCV(LinearRanker):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LinearRanker._parameter_constraints,
         "lams": ["array-like", Real],
-        "measure": [str, Measure],
-        "convention": A_CONVENTION,
-        "ties": [StrOptions({"average", "stable"}), None],
+        **MEASURE,
+        "ties": [*MEASURE["ties"], None],
     }
 
     def __init__(

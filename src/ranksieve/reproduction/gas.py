@@ -105,6 +105,6 @@ def reproduce_gas(
         tune="MAP",
         convention=facts.convention,
         seeds=n_seeds,
-        parameters={"gas-e": {"convention": facts.convention}},
+        parameters={"gas-e": {"importance.convention": facts.convention}},
     )
     return GASReproduction(facts, study.run())

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ranksieve.data import DataError
 from ranksieve.selectors._search.filter import SimilarityFilter
 from ranksieve.selectors._search.greedy import Step
-from ranksieve.selectors._search.quality import Quality
+from ranksieve.sums.importance import Quality
 
 _SAME = 1e-12  # relative difference up to which numbers count as equal
 _DECIMALS = 10  # of similarities; their last bits depend on the order in which queries are added
