@@ -59,7 +59,7 @@ _Scale = Annotated[
 _Choose = Annotated[
     str | None,
     typer.Option(
-        "--choose", help="Number of features: best, or one-se for the fewest nearly as good."
+        "--choose", help="Number of features: best, or one_se for the fewest nearly as good."
     ),
 ]
 _Seeds = Annotated[

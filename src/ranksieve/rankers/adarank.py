@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ranksieve._kernels.boosting import feature_values
 from ranksieve.base import Ranker
+from ranksieve.choosing import first_of_best
 from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure, parse_measure
@@ -19,7 +20,6 @@ from ranksieve.rankers.boosting_rounds import (
     Measured,
     Rounds,
     block_weights,
-    first_of_best,
 )
 from ranksieve.rankers.linear import LinearRanker
 from ranksieve.registry import Method
@@ -177,7 +177,7 @@ class AdaRank(LinearRanker):
     features, and kept: q n numbers for q queries. A round takes O(q n) for the choice and
     O(m log d) to measure the model.
 
-    Published: the algorithm. Ours: the best round without validation data; features within 1e-12
+    Published: the algorithm. Ours: the best round without validation data; features within 1e-11
     of the best are equal and the first is taken; a feature that ranks all queries perfectly gets
     the largest alpha that still has digits, and is the last. If one feature is chosen again before
     any other was, all later rounds would be the same, and training ends; this is common where one

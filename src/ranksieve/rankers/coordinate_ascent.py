@@ -12,17 +12,12 @@ from sklearn.utils._param_validation import Interval
 from ranksieve._kernels.ascent import add_trials
 from ranksieve._kernels.scoring import score_models
 from ranksieve.base import Ranker
+from ranksieve.choosing import ROUNDING, first_of_best
 from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure, parse_measure
 from ranksieve.metrics.constraints import MEASURE
-from ranksieve.rankers.boosting_rounds import (
-    ROUNDING,
-    Columns,
-    Measured,
-    block_weights,
-    first_of_best,
-)
+from ranksieve.rankers.boosting_rounds import Columns, Measured, block_weights
 from ranksieve.rankers.linear import LinearRanker
 from ranksieve.registry import Method
 from ranksieve.sums.chunks import chunks, locating
@@ -178,7 +173,7 @@ class CoordinateAscent(LinearRanker):
     after each change, and an end when all features but one failed in a row. Ours: the best of all
     trial weights, where RankLib does not look at the second direction if the first helps; an
     ascent that ends by the gain of a pass, not of all passes; improvements count if larger than
-    1e-12.
+    1e-11.
 
     References
     ----------

@@ -20,11 +20,12 @@ from ranksieve._kernels.boosting import (
     pair_potentials,
 )
 from ranksieve.base import Ranker
+from ranksieve.choosing import ROUNDING, first_of_best
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure
 from ranksieve.metrics.constraints import MEASURE
-from ranksieve.rankers.boosting_rounds import ROUNDING, Rounds, block_weights, first_of_best
+from ranksieve.rankers.boosting_rounds import Rounds, block_weights
 from ranksieve.registry import Method
 from ranksieve.saving import numbers
 from ranksieve.sums.chunks import chunks, locating
@@ -181,7 +182,7 @@ class RankBoost(Ranker):
     with ``binning="width"`` MQ2008's validation data chooses the same numbers of rounds, and four
     of five results are the same to four digits. Ours: quantiles, which suit features of any
     distribution, counted over documents of queries with different labels whatever their weights;
-    thresholds within 1e-12 of the best are equal and the first is taken; training ends when a
+    thresholds within 1e-11 of the best are equal and the first is taken; training ends when a
     threshold orders all pairs or none is of use.
 
     References

@@ -19,7 +19,7 @@ from ranksieve.study.settings import checked_settings
 from ranksieve.text import counted
 
 Parameters = dict[str, Any]
-Rule = Literal["best", "one-se"]
+Rule = Literal["best", "one_se"]
 
 
 class Candidate(NamedTuple):
@@ -57,7 +57,7 @@ class Plan:
         How often methods run that draw random numbers.
     seed : int
         The first of these seeds; also that of protocols which deal queries out at random.
-    choose : {"best", "one-se"}
+    choose : {"best", "one_se"}
         Number of features: that of the best validation value, the fewest of equals; or the
         fewest within one standard error of it.
     baselines : bool

@@ -12,12 +12,13 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
+from ranksieve.choosing import first_of_best
 from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure, parse_measure
 from ranksieve.metrics.constraints import MEASURE
 from ranksieve.progress import track
-from ranksieve.rankers.boosting_rounds import Measured, first_of_best
+from ranksieve.rankers.boosting_rounds import Measured
 from ranksieve.rankers.lightgbm_data import as_known
 from ranksieve.registry import Method
 from ranksieve.selectors._search.parts import HeldOutSelector, hold_out, take_queries

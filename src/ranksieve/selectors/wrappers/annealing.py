@@ -13,13 +13,13 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import RankSelector
+from ranksieve.choosing import ROUNDING
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.fitted import SCALE_FIRST
 from ranksieve.metrics import Convention, Measure, parse_measure
 from ranksieve.metrics.constraints import MEASURE
 from ranksieve.progress import track
-from ranksieve.rankers.boosting_rounds import ROUNDING
 from ranksieve.registry import Method
 from ranksieve.selectors._search.parts import HeldOutSelector, hold_out, take_queries
 from ranksieve.solvers.rankrls.model import Products, ridge
