@@ -30,12 +30,12 @@ def _facts(importance: np.ndarray) -> dict[str, Any]:
 
 def ranksieve(queries: int) -> Task:
     """One pass of the engine."""
-    from ranksieve.sums.importance import feature_importance
+    from ranksieve.sums.importance import Importance, feature_importance
 
     data = _data(queries)
 
     def run() -> np.ndarray:
-        return feature_importance(data, "ndcg@10", "sklearn")
+        return feature_importance(data, Importance("ndcg@10", "sklearn"))
 
     return Task(run, run, _facts)
 

@@ -97,9 +97,9 @@ def _step(table: Table, name: str, work: Callable[[], Any]) -> Any:
 def _importance(source: Any) -> list[Any]:
     from ranksieve.engine import engine_of
     from ranksieve.metrics import NDCG
-    from ranksieve.sums.importance import Importance
+    from ranksieve.sums.importance import ImportanceStatistic
 
-    with engine_of(source).start(Importance, NDCG(10), "standard", True) as workers:
+    with engine_of(source).start(ImportanceStatistic, NDCG(10), "standard", True) as workers:
         return [values for _, values, *_ in workers.collect("sums")]
 
 

@@ -1,6 +1,8 @@
 """Methods by name: what each name makes, and what is told about wrong names."""
 
 import math
+import re
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from ranksieve.base import RankSelector
 from ranksieve.metrics import NDCG, get_convention
 from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.registry import RANKERS, make_ranker
-from ranksieve.selectors import GAS, RandomSelector
+from ranksieve.selectors import GAS, Importance, RandomSelector
 from ranksieve.selectors.record import record_selection
 from ranksieve.selectors.registry import SELECTORS, make_selector
 
@@ -27,7 +29,7 @@ class TestEveryMethod:
         method = SELECTORS[name]
         given = make_selector(name).get_params(deep=False)
         assert given == method.defaults
-        assert given.items() >= method.preset.items()
+        assert method.changed(make_selector(name, **method.preset)) == {}
 
     def test_the_grid_can_be_searched(self, name):
         method = SELECTORS[name]
@@ -93,15 +95,29 @@ def test_published_grids_of_rankers():
 
 def test_every_selector_has_a_name():
     named = {method.kind.__name__ for method in SELECTORS.values()}
-    public = {name for name in selectors.__all__ if isinstance(getattr(selectors, name), type)}
-    assert named == public
+    public = {name: getattr(selectors, name) for name in selectors.__all__}
+    assert named == {
+        name
+        for name, kind in public.items()
+        if isinstance(kind, type) and issubclass(kind, RankSelector)
+    }
 
 
 def test_what_a_name_makes():
     made = make_selector("gas-l", 5, c=0.1)
     assert isinstance(made, GAS)
-    assert (made.n_features_to_select, made.importance, made.c) == (5, "loss", 0.1)
-    assert make_selector("gas-e").importance == "map"
+    assert (made.n_features_to_select, made.importance, made.c) == (5, Importance("loss"), 0.1)
+    assert make_selector("gas-e").importance == Importance("map")
+    assert make_selector("gas-l", **{"importance.ties": "stable"}).importance == Importance(
+        "loss", ties="stable"
+    )
+    assert make_selector("gas-l", importance={"ties": "stable"}).importance == Importance(
+        "loss", ties="stable"
+    )
+    both = {"importance": "mrr", "importance.ties": "stable"}
+    assert make_selector("fs-ed", **both).importance == Importance(
+        "mrr", ties="stable", both_directions=False
+    )
     assert make_selector("gas-e", importance="ndcg@5").importance == "ndcg@5"
     assert make_selector("mmr", 0.25).n_features_to_select == 0.25
     assert isinstance(make_selector("random", random_state=3), RandomSelector)
@@ -162,14 +178,21 @@ class TestRecord:
         data, _ = load_demo()
         selector = make_selector("gas-e", 1, importance=NDCG(5)).fit(data)
         assert record_selection(selector, data, "gas-e", []).parameters["importance"] == "NDCG@5"
+        found = record_selection(make_selector("top", 1).fit(data), data, "top", []).parameters
+        assert found["importance"] == asdict(Importance("ndcg@10"))
+        assert make_selector("top", **found).importance == Importance("ndcg@10")
 
 
 WITH_CONVENTION = {
     name: (method, make)
     for registry, make in ((SELECTORS, make_selector), (RANKERS, make_ranker))
     for name, method in registry.items()
-    if "convention" in method.defaults
+    if "convention" in method.defaults or "importance.convention" in method.paths
 }
+
+
+def convention_of(method):
+    return "convention" if "convention" in method.defaults else "importance.convention"
 
 
 @pytest.mark.parametrize("name", WITH_CONVENTION)
@@ -182,11 +205,12 @@ class TestConventions:
         train, held_out = data.take_queries(range(8)), data.take_queries(range(8, 12))
         beside = {"eval_set": held_out} if method.uses_held_out_data else {}
         own = {"measure": "map"} if "measure" in method.defaults else {}
-        made = make(name, **own, convention="standard:2")
+        made = make(name, **own, **{convention_of(method): "standard:2"})
         if "n_features_to_select" in method.defaults:
             made.set_params(n_features_to_select=2)
         made.fit(train, **beside)
-        assert get_convention(made.convention).relevance == 2
+        judge = made if "convention" in method.defaults else made.importance
+        assert get_convention(judge.convention).relevance == 2
         if isinstance(made, RankSelector):
             assert 1 <= len(set(made.selected_.tolist())) <= train.n_features
         else:
@@ -194,12 +218,12 @@ class TestConventions:
 
     @pytest.mark.parametrize("wrong", ["nonsense", "standard:high", "standard:nan", 2, None])
     def test_others_are_refused_with_a_list(self, name, wrong):
-        wrong_one = WITH_CONVENTION[name][1](name, convention=wrong)
+        method, make = WITH_CONVENTION[name]
         with pytest.raises(
             ValueError, match="standard, letor3, .*, and NAME:LABEL with"
         ) as refused:
-            wrong_one._validate_params()
-        assert f"Got {wrong!r} instead" in str(refused.value)
+            make(name, **{convention_of(method): wrong})._validate_params()
+        assert re.search(f"(Got|convention) {wrong!r}", str(refused.value))
 
 
 def test_many_have_a_convention():

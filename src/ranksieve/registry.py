@@ -12,6 +12,8 @@ from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any, cast
 
+from ranksieve.values import ParameterValue
+
 
 @dataclass(frozen=True)
 class Method:
@@ -62,7 +64,17 @@ class Method:
     def defaults(self) -> dict[str, Any]:
         """Default of each parameter, with the preset."""
         parameters = inspect.signature(self.kind).parameters
-        return {name: p.default for name, p in parameters.items()} | dict(self.preset)
+        usual = {name: p.default for name, p in parameters.items()}
+        return usual | {name: _complete(usual[name], given) for name, given in self.preset.items()}
+
+    @property
+    def paths(self) -> list[str]:
+        """Names of all that can be set: parameters, and parts of those that are values."""
+        paths = []
+        for name, usual in self.defaults.items():
+            parts = usual.parts() if isinstance(usual, ParameterValue) else []
+            paths += [name, *(f"{name}.{part}" for part in parts)]
+        return paths
 
     @property
     def uses_held_out_data(self) -> bool:
@@ -91,13 +103,19 @@ class Method:
 
     def make(self, **parameters: Any) -> Any:
         """Make an estimator with the preset and other parameters."""
-        return self.kind(**dict(self.preset) | parameters)
+        preset = {parameter: self.defaults[parameter] for parameter in self.preset}
+        return self.kind(**_assemble(self.defaults, preset | parameters))
 
     def changed(self, estimator: Any) -> dict[str, Any]:
-        """Parameters of an estimator that are not as by default."""
-        usual = self.defaults
-        given = estimator.get_params(deep=False)
-        return {name: value for name, value in given.items() if value != usual[name]}
+        """Parameters of an estimator that are not as by default; of values, only those parts."""
+        changed: dict[str, Any] = {}
+        for name, given in estimator.get_params(deep=False).items():
+            usual = self.defaults[name]
+            if isinstance(usual, ParameterValue):
+                changed |= usual.of(given, usual).changed_from(usual, name)
+            elif given != usual:
+                changed[name] = given
+        return changed
 
 
 class Registry(Mapping[str, Method]):
@@ -196,13 +214,33 @@ class Registry(Mapping[str, Method]):
 
     def check_parameters(self, name: str, parameters: Iterable[str]) -> None:
         """Raise a ValueError that lists the parameters of a method if it lacks one of these."""
-        known = list(self[name].defaults)
+        known = self[name].paths
         for parameter in parameters:
             if parameter not in known:
                 raise ValueError(
                     f"{self.what} {name!r} has no parameter {parameter!r}; "
                     f"it has {', '.join(known)}"
                 )
+
+
+def _complete(usual: Any, given: Any) -> Any:
+    """What is given for a parameter; a value has the parts of the default that are not given."""
+    return usual.of(given, usual) if isinstance(usual, ParameterValue) else given
+
+
+def _assemble(defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters, with the parts that are given put into their values."""
+    whole: dict[str, Any] = {name: given[name] for name in given if name in defaults}
+    for name, value in whole.items():
+        if isinstance(value, Mapping):
+            whole[name] = _complete(defaults[name], value)
+    for path in given:
+        name, dot, part = path.partition(".")
+        if not dot:
+            continue
+        value = _complete(defaults[name], whole.get(name, defaults[name]))
+        whole[name] = value.replace(**{part: given[path]})
+    return whole
 
 
 def _declaring_classes(package: ModuleType) -> Iterator[type[Any]]:

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -20,7 +21,13 @@ from ranksieve import (
 from ranksieve.io.selection import read_selection
 from ranksieve.io.shards import open_shards, write_shards
 from ranksieve.rankers import RankSVM
-from ranksieve.selectors import FSED, EliminationSelector, GreedyRankRLSCV
+from ranksieve.selectors import (
+    FSED,
+    EliminationSelector,
+    GreedyRankRLSCV,
+    Importance,
+    Similarity,
+)
 from ranksieve.selectors.registry import SELECTORS, make_selector
 from tests.cli.test_data_commands import runner
 from tests.io.test_letor import assert_identical
@@ -104,14 +111,20 @@ def test_tables_fit_the_terminal_whatever_the_names(run, planted, tmp_path):
 def test_json_is_printed_as_it_is_written(run, stored, planted, tmp_path):
     out = tmp_path / "selected.json"
     command = ["select", stored["txt"], "--method", "mmr", "-k", "0.25", "--out", out]
-    command += ["--set", "similarity=tau_b", "--set", "absolute=true"]
+    command += ["--set", "similarity=tau_b", "--set", "similarity.absolute=true"]
     status, output, errors = run(*command, "--format", "json")
     assert (status, errors) == (0, "")
     assert output == out.read_text()
     found = json.loads(output)
-    selector = make_selector("mmr", 0.25, similarity="tau_b", absolute=True).fit(planted)
+    selector = make_selector("mmr", 0.25, similarity=Similarity("tau_b", absolute=True)).fit(
+        planted
+    )
     assert found["method"] == "mmr"
-    assert found["parameters"] == selector.get_params()
+    assert found["parameters"] == selector.get_params() | {
+        "importance": asdict(Importance("map")),
+        "similarity": asdict(selector.similarity),
+    }
+    assert make_selector("mmr", **found["parameters"]).get_params() == selector.get_params()
     assert found["n_features_in"] == 12
     assert found["data"] == [str(stored["txt"])]
     assert found["ranksieve"] == __version__
@@ -125,7 +138,7 @@ def test_json_is_printed_as_it_is_written(run, stored, planted, tmp_path):
         for step, reason in zip(selector.path_, selector.reasons(), strict=True)
     ]
     heading = run(*command)[1].splitlines()[0]
-    assert "mmr (absolute=True, similarity=tau_b): 3 of 12 features" in heading
+    assert "mmr (similarity=tau_b, similarity.absolute=True): 3 of 12 features" in heading
 
 
 def test_the_same_wherever_the_data_lives(run, stored, client):
@@ -305,9 +318,9 @@ def test_held_out_data_have_the_features_of_the_data(run, planted, divided, tmp_
 
 def test_a_convention_with_a_label(run):
     command = ["select", "--demo", "--method", "gas-e", "-k", 3, "--format", "json", "--param"]
-    status, output, errors = run(*command, "convention=standard:2")
+    status, output, errors = run(*command, "importance.convention=standard:2")
     assert (status, errors) == (0, "")
-    assert json.loads(output)["parameters"]["convention"] == "standard:2"
+    assert json.loads(output)["parameters"]["importance"]["convention"] == "standard:2"
 
 
 def test_the_list_of_methods(run):
@@ -323,12 +336,15 @@ def test_the_list_of_methods(run):
     ("options", "message"),
     [
         (["--method", "gas"], "error: unknown method 'gas'; known are fs-ed, fs-scpr, "),
-        (["--set", "d=1"], "error: method 'gas-e' has no parameter 'd'; it has importance, c, "),
+        (["--set", "d=1"], "error: method 'gas-e' has no parameter 'd'; it has "),
         (["--set", "k=1"], "error: method 'gas-e' has no parameter 'k'; it has "),
         (["--set", "c"], "--param needs NAME=VALUE, got 'c'"),
         (["--set", "c=1", "--set", "c=2"], "--param c is given twice"),
         (["--set", "c=-1"], "error: The 'c' parameter of GAS must be a float in the range [0.0"),
-        (["--param", "convention=x"], "error: The 'convention' parameter of GAS must be the name"),
+        (["--param", "importance.convention=x"], "error: unknown convention 'x'; known are "),
+        (["--param", "convention=x"], "importance, importance.measure, importance.convention, "),
+        (["--param", "importance.ties=random"], "error: importance: ties must be one of average, "),
+        (["--param", "c.ties=stable"], "error: method 'gas-e' has no parameter 'c.ties'"),
         (["--set", "importance=mapp"], "error: unknown measure 'mapp'; known are"),
         (["-k", "0"], "error: The 'n_features_to_select' parameter of GAS must be an int"),
         (["-k", "many"], "error: The 'n_features_to_select' parameter of GAS must be an int"),

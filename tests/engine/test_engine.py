@@ -18,7 +18,7 @@ from ranksieve.engine.sources import block_runs
 from ranksieve.io.shards import open_shards, write_shards
 from ranksieve.progress import listen
 from ranksieve.sums.gram import centered_gram
-from ranksieve.sums.importance import feature_importance
+from ranksieve.sums.importance import Importance, feature_importance
 from tests.example_statistics import Awkward, Rounds, Sizes
 
 
@@ -155,7 +155,7 @@ def everything(source):
     gram = centered_gram(source)
     return [
         feature_importance(source, "ndcg@10"),
-        feature_importance(source, "map", ties="stable"),
+        feature_importance(source, Importance("map", ties="stable")),
         gram.xx,
         gram.xy,
         np.array(gram.yy),

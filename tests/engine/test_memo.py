@@ -24,7 +24,7 @@ from ranksieve.sums import grades as classes
 from ranksieve.sums import importance as statistics
 from ranksieve.sums import similarity
 from ranksieve.sums.importance import importance_sums
-from ranksieve.sums.similarity import feature_similarity
+from ranksieve.sums.similarity import Similarity, feature_similarity
 
 C = SELECTORS["gas-e"].grid["c"]
 
@@ -51,13 +51,13 @@ def started(monkeypatch):
     def watch(module, name):
         class Watched(getattr(module, name)):
             def __init__(self, *arguments):
-                counts[name] += 1
+                counts[self.title] += 1
                 super().__init__(*arguments)
 
         monkeypatch.setattr(module, name, Watched)
 
-    watch(statistics, "Importance")
-    watch(similarity, "Similarity")
+    watch(statistics, "ImportanceStatistic")
+    watch(similarity, "SimilarityStatistic")
 
     def totals(workers):
         counts["table"] += 1
@@ -132,7 +132,7 @@ class TestSelectors:
             GAS(3, importance="loss").fit(data)
             assert started == {"Importance": 2, "Similarity": 1}
             GAS(3, similarity="tau_b").fit(data)
-            GAS(3, similarity="tau_b", absolute=True).fit(data)
+            GAS(3, similarity=Similarity("tau_b", absolute=True)).fit(data)
             assert started == {"Importance": 2, "Similarity": 3}
 
     def test_tables_are_counted_once_for_each_binning(self, data, started):

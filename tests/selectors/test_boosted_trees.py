@@ -9,7 +9,7 @@ from ranksieve.metrics import evaluate
 from ranksieve.rankers import LambdaMART
 from ranksieve.selectors import BoostedTrees, DiscountedBoostedTrees, RandomizedBoostedTrees
 from ranksieve.selectors.filters.gas import objective
-from ranksieve.sums.similarity import feature_similarity
+from ranksieve.sums.similarity import Similarity
 
 KINDS = (BoostedTrees, DiscountedBoostedTrees, RandomizedBoostedTrees)
 FEW = {"n_estimators": 15, "num_leaves": 6}
@@ -99,7 +99,7 @@ class TestDiscounted:
     @pytest.mark.parametrize("similarity", ["tau_b", "concordance"])
     def test_weights_fall_as_features_are_taken(self, parts, c, similarity):
         train, _ = parts
-        e = feature_similarity(train, similarity, absolute=True)
+        e = Similarity(similarity, absolute=True)(train)
         w = BoostedTrees(1, **FEW).fit(train).scores_
         taken, weights = [], []
         while len(taken) < 6:

@@ -11,9 +11,7 @@ from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.datasets import open_collection
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankSVM
-from ranksieve.selectors import FSMSVM, FSMRank, fsmrank_path
-from ranksieve.selectors._search.quality import feature_quality
-from ranksieve.sums.similarity import feature_similarity
+from ranksieve.selectors import FSMSVM, FSMRank, Importance, Similarity, fsmrank_path
 from tests.oracles_margins import least_by_splitting, mean_loss, mean_slopes, pair_differences
 
 
@@ -42,8 +40,8 @@ class TestOptimum:
         selector = FSMRank(
             lambda1=lambda1, lambda2=lambda2, similarity=similarity, cost=cost, tol=1e-9
         ).fit(data)
-        importance = feature_quality(data, "map").values
-        A = feature_similarity(data, similarity, absolute=True)
+        importance = Importance("map")(data).values
+        A = Similarity(similarity, absolute=True)(data)
         A = A + max(0.0, -np.linalg.eigvalsh(A)[0]) * np.eye(len(A))
         b = 1 / importance if cost == "inverse" else 1 - importance
         np.testing.assert_allclose(selector.importance_, importance)

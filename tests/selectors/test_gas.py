@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ranksieve import DataError, make_ranking
 from ranksieve.metrics import evaluate
-from ranksieve.selectors import GAS, MMR, MRMR, TopImportance
+from ranksieve.selectors import GAS, MMR, MRMR, Importance, Similarity, TopImportance
 from ranksieve.selectors.filters.gas import objective
 
 
@@ -55,7 +55,7 @@ def test_importance_is_that_of_the_better_direction(planted):
             for sign in (1, -1)
         ]
         assert loss.importance_[feature] == pytest.approx(1 / min(errors))
-    one = GAS(2, importance="map", both_directions=False).fit(data)
+    one = GAS(2, importance=Importance("map", both_directions=False)).fit(data)
     assert np.all(one.directions_ == 1)
     assert np.all(one.importance_ <= gas.importance_)
 
@@ -70,14 +70,15 @@ def test_similarity_keeps_copies_out():
     data, truth = make_ranking(
         150, n_informative=4, n_redundant=8, n_noise=0, copy_noise=0.05, tied=0, noise=0.2
     )
-    families = truth.families[GAS(4, c=1.0, align_directions=True).fit(data).selected_]
+    aligned = Similarity("concordance", align_directions=True)
+    families = truth.families[GAS(4, c=1.0, similarity=aligned).fit(data).selected_]
     assert sorted(families) == [0, 1, 2, 3]
 
 
 def test_aligned_directions_change_signs(planted):
     data, _ = planted
     plain = GAS(2, similarity="tau_a").fit(data)
-    aligned = GAS(2, similarity="tau_a", align_directions=True).fit(data)
+    aligned = GAS(2, similarity=Similarity("tau_a", align_directions=True)).fit(data)
     signs = np.outer(plain.directions_, plain.directions_)
     np.testing.assert_allclose(aligned.similarity_, signs * plain.similarity_, atol=1e-12)
 
@@ -124,7 +125,7 @@ def test_bad_parameters(planted):
         ({"c": -1}, "'c' parameter"),
         ({"similarity": "cosine"}, "'similarity' parameter"),
         ({"importance": "ndgc"}, "unknown measure 'ndgc'"),
-        ({"convention": "letor5"}, "'convention' parameter"),
+        ({"importance": 3}, "'importance' parameter"),
         ({"solver": "magic"}, "'solver' parameter"),
     ]:
         with pytest.raises(ValueError, match=message):

@@ -20,7 +20,7 @@ SMALL_TREES = LGBMRanker(n_estimators=2, num_leaves=3, n_jobs=1, verbosity=-1)
 
 # Methods with parameters that matter, and whether they are nested.
 VARIANTS = [
-    ("gas-e", {"c": 0.3, "align_directions": True, "similarity": "tau_b"}, True),
+    ("gas-e", {"c": 0.3, "similarity": "tau_b", "similarity.align_directions": True}, True),
     ("gas-e", {"c": 0.1, "solver": "exact"}, False),
     ("ig", {"binning": "width", "n_bins": 3}, True),
     ("fs-ed", {"estimator": "integral"}, True),

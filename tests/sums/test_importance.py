@@ -11,7 +11,7 @@ from ranksieve.data import Block
 from ranksieve.metrics import evaluate
 from ranksieve.sums.chunks import chunks
 from ranksieve.sums.gram import centered_gram
-from ranksieve.sums.importance import feature_importance, importance_sums
+from ranksieve.sums.importance import Importance, feature_importance, importance_sums
 from tests import oracles
 
 
@@ -50,7 +50,7 @@ def naive_importance(data, ties):
 @pytest.mark.parametrize("ties", ["average", "stable"])
 def test_importance_is_the_mean_over_queries_of_each_direction(everywhere, data, ties):
     source = everywhere(data, shard_bytes=600)
-    ours = feature_importance(source, "ndcg@3", ties=ties)
+    ours = feature_importance(source, Importance("ndcg@3", ties=ties))
     np.testing.assert_allclose(ours, naive_importance(data, ties), rtol=1e-12)
 
 
@@ -59,7 +59,7 @@ def test_importance_is_the_mean_over_queries_of_each_direction(everywhere, data,
 )
 @pytest.mark.parametrize("ties", ["average", "stable"])
 def test_importance_is_what_evaluate_says_of_the_column(data, measure, ties):
-    ours = feature_importance(data, measure, "letor4", ties=ties)
+    ours = feature_importance(data, Importance(measure, "letor4", ties))
     dense = data.X.toarray() if data.is_sparse else data.X
     for feature in range(data.n_features):
         for row, scores in enumerate((dense[:, feature], -dense[:, feature])):

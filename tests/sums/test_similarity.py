@@ -13,7 +13,7 @@ from ranksieve import DataError, RankingData, limit_threads, make_ranking
 from ranksieve._kernels.similarity import count_by_bits, count_by_sorting
 from ranksieve.data import NonFiniteError
 from ranksieve.sums import similarity
-from ranksieve.sums.similarity import SIMILARITIES, feature_similarity
+from ranksieve.sums.similarity import SIMILARITIES, Similarity, feature_similarity
 from tests import oracles
 
 SIGNED = ["tau_a", "tau_b", "spearman"]
@@ -62,7 +62,8 @@ def counts(count, columns):
 @pytest.mark.parametrize("method", SIMILARITIES)
 @pytest.mark.parametrize("absolute", [False, True])
 def test_is_the_mean_of_what_counting_pairs_gives(everywhere, data, method, absolute):
-    ours = feature_similarity(everywhere(data, shard_bytes=600), method, absolute=absolute)
+    how = Similarity(method, absolute=absolute)
+    ours = feature_similarity(everywhere(data, shard_bytes=600), how)
     np.testing.assert_allclose(ours, naive(data, method, absolute=absolute), rtol=0, atol=1e-14)
     np.testing.assert_array_equal(ours, ours.T)
 
@@ -75,8 +76,9 @@ def test_both_ways_are_right_for_any_ties(method):
         directions = draw.draw(
             st.lists(st.sampled_from([1, -1]), min_size=data.n_features, max_size=data.n_features)
         )
+        how = Similarity(method, absolute=absolute)
+        ours = feature_similarity(data, how, directions=directions)
         options = dict(directions=directions, absolute=absolute)
-        ours = feature_similarity(data, method, **options)
         np.testing.assert_allclose(ours, naive(data, method, **options), rtol=0, atol=1e-14)
 
     check()
@@ -165,8 +167,8 @@ def test_a_flipped_feature_is_as_unlike_as_it_was_alike(data, method):
     expected = feature_similarity(data, method) * np.outer(directions, directions)
     ours = feature_similarity(data, method, directions=directions)
     np.testing.assert_array_equal(ours, expected)
-    absolute = feature_similarity(data, method, absolute=True)
-    flipped = feature_similarity(data, method, absolute=True, directions=directions)
+    absolute = feature_similarity(data, Similarity(method, absolute=True))
+    flipped = feature_similarity(data, Similarity(method, absolute=True), directions=directions)
     np.testing.assert_array_equal(flipped, absolute)
     assert (absolute >= np.abs(expected) - 1e-15).all()
 
@@ -181,7 +183,9 @@ def test_directions_mean_the_negated_feature(data, method):
 
 def test_concordance_is_its_own_absolute_value_and_zero_for_constants(data):
     ours = feature_similarity(data)
-    np.testing.assert_array_equal(feature_similarity(data, absolute=True), ours)
+    np.testing.assert_array_equal(
+        feature_similarity(data, Similarity("concordance", absolute=True)), ours
+    )
     X = dense(data)
     varies = [
         any(np.ptp(X[data.qid == q, f]) > 0 for q in set(data.qid)) for f in range(X.shape[1])
@@ -200,12 +204,14 @@ def test_threads_do_not_change_a_bit(method):
 
 
 def test_errors_say_what_is_wrong(data):
-    with pytest.raises(ValueError, match="'tau'; known are concordance, tau_a, tau_b, spearman"):
+    with pytest.raises(ValueError, match="one of concordance, tau_a, tau_b, spearman, got 'tau'"):
         feature_similarity(data, "tau")
     with pytest.raises(ValueError, match=r"shape \(2,\), the data has"):
         feature_similarity(data, directions=[1, -1])
     with pytest.raises(ValueError, match="must be 1 or -1, but is 0.5 for feature 0"):
         feature_similarity(data, directions=np.full(data.n_features, 0.5))
+    with pytest.raises(DataError, match=r"shape \(2, 2\), but there are"):
+        feature_similarity(data, lambda source: np.eye(2))
     lonely = RankingData(np.ones((3, 2)), np.zeros(3), [1, 2, 3])
     with pytest.raises(DataError, match="at least two documents"):
         feature_similarity(lonely)

@@ -98,7 +98,7 @@ _Choose = Annotated[
     typer.Option(
         "--choose",
         metavar="RULE",
-        help="How the subset size is chosen on validation queries: best, or one-se for the "
+        help="How the subset size is chosen on validation queries: best, or one_se for the "
         "smallest within one standard error of the best. Default: best.",
     ),
 ]

@@ -1,4 +1,4 @@
-"""What scikit-learn's check of parameters takes for a convention."""
+"""What scikit-learn's check of parameters takes for a measure, its convention and ties."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from sklearn.utils._param_validation import StrOptions
 
 from ranksieve.metrics.conventions import CONVENTIONS, Convention, get_convention, known_names
+from ranksieve.metrics.measures import Measure
 
 
 class _ConventionName(StrOptions):
@@ -26,5 +27,9 @@ class _ConventionName(StrOptions):
         return f"the name of a convention ({known_names()})"
 
 
-A_CONVENTION = (_ConventionName(), Convention)
-"""For ``_parameter_constraints``."""
+MEASURE: dict[str, list[Any]] = {
+    "measure": [str, Measure],
+    "convention": [_ConventionName(), Convention],
+    "ties": [StrOptions({"average", "stable"})],
+}
+"""For ``_parameter_constraints`` of what judges by a measure."""

@@ -126,7 +126,7 @@ def get_convention(convention: str | Convention) -> Convention:
     """
     if isinstance(convention, Convention):
         return convention
-    name, colon, label = convention.partition(":")
+    name, colon, label = str(convention).partition(":")
     if name not in CONVENTIONS:
         raise ValueError(f"unknown convention {convention!r}; known are {known_names()}")
     if not colon:
@@ -137,6 +137,6 @@ def get_convention(convention: str | Convention) -> Convention:
         relevance = math.nan
     if not math.isfinite(relevance):
         raise ValueError(
-            f"convention {convention!r}: after the colon should be the smallest relevant label"
+            f"convention {convention!r} has no number after the colon; known are {known_names()}"
         )
     return replace(CONVENTIONS[name], name=convention, relevance=relevance)

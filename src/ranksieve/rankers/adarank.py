@@ -9,17 +9,17 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ranksieve._kernels.boosting import feature_values
+from ranksieve.choosing import first_of_best
 from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure, parse_measure
-from ranksieve.metrics.constraints import A_CONVENTION
+from ranksieve.metrics.constraints import MEASURE
 from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.boosting_rounds import (
     Columns,
     Measured,
     Rounds,
     block_weights,
-    first_of_best,
 )
 from ranksieve.rankers.linear import LinearRanker
 from ranksieve.registry import Method
@@ -45,7 +45,7 @@ class QueryValues:
     ----------
     block : Block
     measure, convention, average_ties
-        As of :class:`ranksieve.sums.importance.Importance`.
+        As of :class:`ranksieve.sums.importance.ImportanceStatistic`.
     query_weights : array of shape (queries of all blocks,) or None
     both : bool
         Whether to keep values of ascending order, too, as further candidates after those of
@@ -177,7 +177,7 @@ class AdaRank(LinearRanker):
     features, and kept: q n numbers for q queries. A round takes O(q n) for the choice and
     O(m log d) to measure the model.
 
-    Published: the algorithm. Ours: the best round without validation data; features within 1e-12
+    Published: the algorithm. Ours: the best round without validation data; features within 1e-11
     of the best are equal and the first is taken; a feature that ranks all queries perfectly gets
     the largest alpha that still has digits, and is the last. If one feature is chosen again before
     any other was, all later rounds would be the same, and training ends; this is common where one
@@ -206,14 +206,12 @@ class AdaRank(LinearRanker):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Ranker._parameter_constraints,
-        "measure": [str, Measure],
+        **MEASURE,
         "n_rounds": [Interval(Integral, 1, None, closed="left")],
         "directions": [StrOptions({"descending", "both"})],
         "reweighting": [StrOptions({"model", "multiply"})],
         "eval_measure": [str, Measure, None],
         "patience": [Interval(Integral, 1, None, closed="left"), None],
-        "convention": A_CONVENTION,
-        "ties": [StrOptions({"average", "stable"})],
     }
 
     def __init__(

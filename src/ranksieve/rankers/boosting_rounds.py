@@ -8,17 +8,11 @@ from typing import Literal
 
 import numpy as np
 
+from ranksieve.choosing import EarlyStopping
 from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
 from ranksieve.metrics import Convention, Measure, Ranking, parse_measure
 from ranksieve.sums.chunks import locating
-
-ROUNDING = 1e-12  # differences up to this are no differences: the first of equals is taken
-
-
-def first_of_best(values: np.ndarray) -> int:
-    """Index of the first value that no other exceeds by more than rounding."""
-    return int(np.argmax(values >= values.max() - ROUNDING))
 
 
 def block_weights(block: Block, query_weights: np.ndarray | None) -> np.ndarray:
@@ -124,8 +118,7 @@ class Rounds:
             with locating(validation):
                 workers = engine_of(validation).start(HeldOut, *parameters)
             self._workers = self._stack.enter_context(workers)
-        self._patience = patience
-        self.values: list[float] = []  # of each round, larger is better
+        self._stopping = EarlyStopping(patience)
 
     def __enter__(self) -> Rounds:
         return self
@@ -141,12 +134,12 @@ class Rounds:
     @property
     def best(self) -> int:
         """The best round, from 1; the first of equals; 0 without rounds or validation data."""
-        return first_of_best(np.array(self.values)) + 1 if self.values else 0
+        return self._stopping.best
 
     @property
     def measured(self) -> np.ndarray:
         """The measure itself after each round."""
-        values = np.array(self.values)
+        values = np.array(self._stopping.values)
         return values if self._measure.greater_is_better else 1 - values
 
     def add(self, feature: int, alpha: float, threshold: float | None = None) -> bool:
@@ -157,5 +150,4 @@ class Rounds:
             n, total = self._workers.sum("add", feature, alpha)
         else:
             n, total = self._workers.sum("add_step", feature, alpha, threshold)
-        self.values.append(total / n)
-        return self._patience is not None and len(self.values) - self.best >= self._patience
+        return self._stopping.add(total / n)

@@ -7,22 +7,17 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from ranksieve._kernels.ascent import add_trials
 from ranksieve._kernels.scoring import score_models
+from ranksieve.choosing import ROUNDING, first_of_best
 from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure, parse_measure
-from ranksieve.metrics.constraints import A_CONVENTION
+from ranksieve.metrics.constraints import MEASURE
 from ranksieve.rankers.base import Ranker
-from ranksieve.rankers.boosting_rounds import (
-    ROUNDING,
-    Columns,
-    Measured,
-    block_weights,
-    first_of_best,
-)
+from ranksieve.rankers.boosting_rounds import Columns, Measured, block_weights
 from ranksieve.rankers.linear import LinearRanker
 from ranksieve.registry import Method
 from ranksieve.sums.chunks import chunks, locating
@@ -54,7 +49,7 @@ class Trials:
     ----------
     block : Block
     measure, convention, average_ties
-        As of :class:`ranksieve.sums.importance.Importance`.
+        As of :class:`ranksieve.sums.importance.ImportanceStatistic`.
     query_weights : array of shape (queries of all blocks,) or None
     """
 
@@ -178,7 +173,7 @@ class CoordinateAscent(LinearRanker):
     after each change, and an end when all features but one failed in a row. Ours: the best of all
     trial weights, where RankLib does not look at the second direction if the first helps; an
     ascent that ends by the gain of a pass, not of all passes; improvements count if larger than
-    1e-12.
+    1e-11.
 
     References
     ----------
@@ -206,13 +201,11 @@ class CoordinateAscent(LinearRanker):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Ranker._parameter_constraints,
-        "measure": [str, Measure],
+        **MEASURE,
         "n_restarts": [Interval(Integral, 1, None, closed="left")],
         "n_steps": [Interval(Integral, 1, 60, closed="both")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_passes": [Interval(Integral, 1, None, closed="left")],
-        "convention": A_CONVENTION,
-        "ties": [StrOptions({"average", "stable"})],
         "random_state": ["random_state"],
     }
 

@@ -15,11 +15,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from ranksieve.choosing import EarlyStopping
 from ranksieve.data import Block, DataError, RankingData
 from ranksieve.engine import LocalEngine, Source, Workers, engine_of
 from ranksieve.io.records import get_numbers
 from ranksieve.metrics import Convention, Measure, parse_measure
-from ranksieve.metrics.constraints import A_CONVENTION
+from ranksieve.metrics.constraints import MEASURE
 from ranksieve.rankers.base import Ranker
 from ranksieve.solvers.gradient.losses import LOSSES
 from ranksieve.solvers.gradient.networks import (
@@ -104,22 +105,30 @@ class _Course:
     def __init__(
         self, value_of: Callable[[Weights], float] | None, sign: float, patience: int
     ) -> None:
-        self.value_of, self.sign, self.patience = value_of, sign, patience
+        self.value_of, self.sign = value_of, sign
+        self.stopping = EarlyStopping(patience, rounding=0.0)  # published digits hang on it
         self.losses: list[float] = []
-        self.values: list[float] = []
-        self.best_epoch = 0
         self.best: Weights = []
+
+    @property
+    def values(self) -> list[float]:
+        """The measure after each iteration, if there is one."""
+        return [self.sign * value for value in self.stopping.values]
+
+    @property
+    def best_epoch(self) -> int:
+        """The iteration of the best weights, from 1."""
+        return self.stopping.best or len(self.losses)
 
     def is_over(self, loss: float, weights: Weights) -> bool:
         """Take note of an iteration; whether it was the last one worth while."""
         self.losses.append(loss)
-        if self.value_of is not None:
-            self.values.append(self.value_of(weights))
-            best = self.values[self.best_epoch - 1] if self.best_epoch else -self.sign * np.inf
-            if self.sign * self.values[-1] <= self.sign * best:
-                return len(self.values) - self.best_epoch >= self.patience
-        self.best_epoch, self.best = len(self.losses), weights
-        return False
+        is_over = self.value_of is not None and self.stopping.add(
+            self.sign * self.value_of(weights)
+        )
+        if self.best_epoch == len(self.losses):
+            self.best = weights
+        return is_over
 
 
 class GradientRanker(Ranker):
@@ -138,8 +147,8 @@ class GradientRanker(Ranker):
         "batch_queries": [Interval(Integral, 1, None, closed="left"), None],
         "epochs": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "measure": [str, Measure],
-        "convention": A_CONVENTION,
+        "measure": MEASURE["measure"],
+        "convention": MEASURE["convention"],
         "patience": [Interval(Integral, 1, None, closed="left")],
         "standardize": ["boolean"],
         "random_state": ["random_state"],

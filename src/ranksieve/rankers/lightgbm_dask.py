@@ -16,12 +16,13 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from ranksieve.choosing import EarlyStopping
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, engine_of
 from ranksieve.engine.dask import Stored
 from ranksieve.io.shards import Shards
 from ranksieve.metrics import NDCG
-from ranksieve.rankers.boosting_rounds import ROUNDING, Measured
+from ranksieve.rankers.boosting_rounds import Measured
 from ranksieve.rankers.lightgbm_data import as_known, dataset_of
 
 _POLL = 1.0  # seconds after which to ask whether all workers are still there
@@ -206,10 +207,8 @@ def best_number_of_trees(booster: Any, validation: Source, cutoff: int, patience
     parameters = booster.model_to_string(), cutoff
     with engine_of(validation).start(_Staged, *parameters) as workers:
         values = workers.sum("sums") / validation.n_queries
-    best = 0
-    for tree, value in enumerate(values):
-        if value > values[best] + ROUNDING:
-            best = tree
-        elif tree - best >= patience:
+    stopping = EarlyStopping(patience)
+    for value in values.tolist():
+        if stopping.add(value):
             break
-    return best + 1
+    return stopping.best

@@ -10,13 +10,14 @@ from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from ranksieve.choosing import ROUNDING, first_of_best
 from ranksieve.data import DataError
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.io.records import get_numbers
 from ranksieve.metrics import Convention, Measure
-from ranksieve.metrics.constraints import A_CONVENTION
+from ranksieve.metrics.constraints import MEASURE
 from ranksieve.rankers.base import Ranker
-from ranksieve.rankers.boosting_rounds import ROUNDING, Rounds, first_of_best
+from ranksieve.rankers.boosting_rounds import Rounds
 from ranksieve.rankers.rankboost_rounds import MOST, PairPotentials, order_statistics
 from ranksieve.registry import Method
 from ranksieve.sums.chunks import locating
@@ -97,7 +98,7 @@ class RankBoost(Ranker):
     with ``binning="width"`` MQ2008's validation data chooses the same numbers of rounds, and four
     of five results are the same to four digits. Ours: quantiles, which suit features of any
     distribution, counted over documents of queries with different labels whatever their weights;
-    thresholds within 1e-12 of the best are equal and the first is taken; training ends when a
+    thresholds within 1e-11 of the best are equal and the first is taken; training ends when a
     threshold orders all pairs or none is of use.
 
     References
@@ -123,10 +124,8 @@ class RankBoost(Ranker):
         "n_thresholds": [Interval(Integral, 1, MOST, closed="both")],
         "binning": [StrOptions({"frequency", "width"})],
         "directions": [StrOptions({"both", "descending"})],
-        "measure": [str, Measure],
+        **MEASURE,
         "patience": [Interval(Integral, 1, None, closed="left"), None],
-        "convention": A_CONVENTION,
-        "ties": [StrOptions({"average", "stable"})],
     }
 
     def __init__(

@@ -8,12 +8,13 @@ from numbers import Real
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
+from ranksieve.choosing import equals_of_best
 from ranksieve.data import DataError
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
-from ranksieve.metrics.constraints import A_CONVENTION
+from ranksieve.metrics.constraints import MEASURE
 from ranksieve.rankers.linear import LinearRanker
 from ranksieve.registry import Method
 from ranksieve.solvers.rankrls.ridge import RidgeRows, decompose
@@ -149,9 +150,8 @@ class RankRLSCV(LinearRanker):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LinearRanker._parameter_constraints,
         "lams": ["array-like", Real],
-        "measure": [str, Measure],
-        "convention": A_CONVENTION,
-        "ties": [StrOptions({"average", "stable"}), None],
+        **MEASURE,
+        "ties": [*MEASURE["ties"], None],
     }
 
     def __init__(
@@ -194,7 +194,7 @@ class RankRLSCV(LinearRanker):
             (values,) = measure_models(validation, models, measure, self.convention, ties=self.ties)
             self.values_, self.deviations_ = values
         greater = measure is not None and measure.greater_is_better
-        best = _best(self.values_ if greater else -self.values_, lams)
+        best = nearest_to_one(self.values_ if greater else -self.values_, lams)
         self.lam_, self.coef_ = float(lams[best]), coefs[best]
 
 
@@ -260,8 +260,8 @@ def as_lams(lams: Any) -> np.ndarray:
     return values
 
 
-def _best(values: np.ndarray, lams: np.ndarray) -> int:
+def nearest_to_one(values: np.ndarray, lams: np.ndarray) -> int:
     """Place of the largest value, of equal ones the nearest to 1 in ratio, then the smaller."""
-    tied = np.flatnonzero(values >= values.max() - 1e-12 * abs(values.max()))
+    tied = np.flatnonzero(equals_of_best(values, scale=abs(values.max())))
     distance = np.round(np.abs(np.log2(lams[tied])), 9)
     return int(tied[np.lexsort((lams[tied], distance))[0]])

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
-
-import numpy as np
+from functools import partial
+from typing import Any, NoReturn, Protocol
 
 from ranksieve._version import __version__
 from ranksieve.data import DataError
 from ranksieve.io.model import SavedModel
 from ranksieve.io.selection import Selection
-from ranksieve.metrics import Convention, Measure, get_convention
+from ranksieve.values import plain_value
 
 
 class Trained(Protocol):
@@ -37,7 +35,7 @@ def model_of(ranker: Trained, selection: Selection | None) -> SavedModel:
     given = ranker._settings().items()
     return SavedModel(
         ranker=type(ranker).__name__,
-        parameters={name: _plain(name, value) for name, value in given},
+        parameters={name: plain_value(value, partial(_refuse, name)) for name, value in given},
         n_features_in=int(ranker.n_features_in_),
         feature_names=None if names is None else [str(name) for name in names],
         selection=selection,
@@ -46,27 +44,8 @@ def model_of(ranker: Trained, selection: Selection | None) -> SavedModel:
     )
 
 
-def _plain(name: str, value: Any) -> Any:
-    """A parameter in a form that JSON holds and the class takes."""
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, (list, tuple)):
-        return [_plain(name, item) for item in value]
-    if isinstance(value, Mapping):
-        return {str(key): _plain(name, item) for key, item in value.items()}
-    if isinstance(value, (np.ndarray, np.generic)):
-        return _plain(name, value.tolist())
-    if isinstance(value, Measure) or (isinstance(value, Convention) and _is_named(value)):
-        return value.name
+def _refuse(name: str, value: Any) -> NoReturn:
     raise ValueError(
         f"parameter {name}={value!r} cannot be written to a file; give it a name or a number with "
         f"set_params({name}=...)"
     )
-
-
-def _is_named(convention: Convention) -> bool:
-    """Whether its name gives the same convention again."""
-    try:
-        return get_convention(convention.name) == convention
-    except ValueError:
-        return False

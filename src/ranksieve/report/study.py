@@ -12,7 +12,7 @@ from ranksieve.data import DataError
 from ranksieve.engine.memo import sharing
 from ranksieve.io.files import make_directory
 from ranksieve.io.records import write_text
-from ranksieve.metrics import get_convention, parse_measure
+from ranksieve.metrics import get_convention
 from ranksieve.report.figures import (
     plot_class_densities,
     plot_curves,
@@ -39,7 +39,7 @@ from ranksieve.report.sheets import (
     to_markdown,
     to_terminal,
 )
-from ranksieve.selectors import FSED, GreedyRankRLS, GreedyRankRLSCV
+from ranksieve.selectors import FSED, GreedyRankRLS, GreedyRankRLSCV, Importance
 from ranksieve.selectors._search.filter import ImportanceFilter, SimilarityFilter
 from ranksieve.selectors.registry import SELECTORS
 from ranksieve.study import Study, StudyResult, enough_features
@@ -115,8 +115,7 @@ def write_data_figures(study: Study, directory: Path) -> None:
 
     def importance(selector: str) -> Axes:
         found = fit(selector)
-        is_loss = found.importance == "loss"
-        label = "inverse loss" if is_loss else str(parse_measure(found.importance))
+        label = Importance.given_to(found).label
         return plot_importance(found.importance_, names, label=label)
 
     drawings: dict[str, Callable[[str], Axes]] = {

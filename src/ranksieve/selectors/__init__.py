@@ -12,6 +12,8 @@ from typing import Any
 _OTHERS = {
     "SELECTORS": "ranksieve.selectors.registry",
     "make_selector": "ranksieve.selectors.registry",
+    "Importance": "ranksieve.sums.importance",
+    "Similarity": "ranksieve.sums.similarity",
     "fsmrank_path": "ranksieve.selectors.embedded.fsmrank",
 }
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from ranksieve.base import RankSelector
 from ranksieve.engine import Source
-from ranksieve.metrics import Convention, Measure
+from ranksieve.metrics import Measure
 from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import ImportanceFilter
 from ranksieve.selectors._search.greedy import choose_in_turn
+from ranksieve.sums.importance import Importance
 
 
 class TopImportance(ImportanceFilter):
@@ -22,15 +23,9 @@ class TopImportance(ImportanceFilter):
     ----------
     n_features_to_select : int or float
         Number of features, or the share of them if below 1.
-    importance : str or Measure
-        Quality of a feature alone: a measure, ``"loss"`` or ``"one_minus_loss"``; see
-        :func:`ranksieve.selectors._search.quality.feature_quality`.
-    both_directions : bool
-        Whether features whose small values are good count as well.
-    convention : str or Convention
-        Of the measure; see :mod:`ranksieve.metrics`.
-    ties : {"average", "stable"}
-        What to do with documents of equal value.
+    importance : str, Measure or Importance
+        Quality of a feature alone: a measure, ``"loss"`` or ``"one_minus_loss"``; or
+        :class:`Importance`, which has a convention, ties and directions, too.
     verbose : bool
         Whether to show progress on a terminal.
 
@@ -55,17 +50,11 @@ class TopImportance(ImportanceFilter):
         self,
         n_features_to_select: float = 10,
         *,
-        importance: str | Measure = "ndcg@10",
-        both_directions: bool = True,
-        convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] = "average",
+        importance: str | Measure | Importance = Importance("ndcg@10"),
         verbose: bool = False,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.importance = importance
-        self.both_directions = both_directions
-        self.convention = convention
-        self.ties = ties
         self.verbose = verbose
 
     _is_nested = True

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from ranksieve._version import __version__
 from ranksieve.base import RankSelector
 from ranksieve.engine import Source
 from ranksieve.io.selection import SelectedFeature, Selection
+from ranksieve.values import plain_value
 
 
 def record_selection(
@@ -35,15 +35,17 @@ def record_selection(
     >>> from ranksieve.selectors.registry import make_selector
     >>> source, _ = make_ranking(20)
     >>> selection = record_selection(make_selector("top", 3).fit(source), source, "top", ["a.txt"])
-    >>> len(selection.features), selection.n_features_in, selection.parameters["importance"]
-    (3, 20, 'ndcg@10')
+    >>> len(selection.features), selection.n_features_in
+    (3, 20)
+    >>> selection.parameters["importance"]["measure"]
+    'ndcg@10'
     """
     chosen = selector.selected_.tolist()
     names = source.feature_names
     steps = zip(chosen, _scores(selector), selector.reasons(), strict=True)
     return Selection(
         method=method,
-        parameters={name: _plain(value) for name, value in selector.get_params(deep=False).items()},
+        parameters=plain_value(selector.get_params(deep=False), otherwise=str),
         n_features_in=source.n_features,
         data=list(data),
         ranksieve=__version__,
@@ -61,16 +63,3 @@ def _scores(selector: RankSelector) -> list[float | None]:
         return [None] * len(selector.selected_)
     # JSON knows no infinity.
     return [float(score) if math.isfinite(score) else None for score in scores]
-
-
-def _plain(value: Any) -> Any:
-    """A parameter as JSON can hold it."""
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    if isinstance(value, float) and math.isfinite(value):
-        return float(value)  # numpy's floats are floats, too
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if hasattr(value, "tolist"):  # numpy's numbers and arrays
-        return _plain(value.tolist())
-    return str(value)

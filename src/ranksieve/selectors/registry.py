@@ -25,13 +25,16 @@ def make_selector(name: str, k: float | str | None = None, **parameters: Any) ->
         ``n_features_to_select``: a number, a share below 1, or a word of a method that can choose
         the number itself. By default that of the class. Methods that keep all features take none.
     **parameters
-        Further parameters of the class.
+        Further parameters of the class, and parts of those that are values, such as
+        ``importance.ties``.
 
     Examples
     --------
     >>> from ranksieve.selectors.registry import make_selector
     >>> make_selector("gas-l", 5, c=0.1)
-    GAS(c=0.1, importance='loss', n_features_to_select=5)
+    GAS(c=0.1, importance=Importance('loss'), n_features_to_select=5)
+    >>> make_selector("gas-l", 5, **{"importance.ties": "stable"})
+    GAS(importance=Importance('loss', ties='stable'), n_features_to_select=5)
     """
     if k is not None:
         if "n_features_to_select" not in SELECTORS[name].defaults:

@@ -4,7 +4,7 @@ The functions that compare two methods take one value per query for each of them
 in the same order, such as ``evaluate(...).per_query["ndcg@10"]`` with the test queries of all folds
 joined. ``a`` is the method in question and ``b`` what it is compared with: a positive difference
 says that ``a`` is better. Only the pairing of the values matters, not the order of the queries.
-Differences of at most 1e-12 of the largest value are rounding errors and count as zero.
+Differences of at most 1e-11 of the largest value are rounding errors and count as zero.
 """
 
 from __future__ import annotations

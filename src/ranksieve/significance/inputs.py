@@ -7,11 +7,11 @@ from typing import Any, Literal
 import numpy as np
 from scipy import special
 
+from ranksieve.choosing import ROUNDING
 from ranksieve.data import DataError
 
 Alternative = Literal["two-sided", "greater", "less"]
 
-NOISE = 1e-12  # of the largest value: a difference that is rounding
 _VALUES_AT_ONCE = 2**20
 
 
@@ -47,14 +47,14 @@ def paired_differences(a: Any, b: Any) -> np.ndarray:
     first, second = paired_values(a, b)
     differences = first - second
     largest = max(np.abs(first).max(), np.abs(second).max())
-    differences[np.abs(differences) <= NOISE * largest] = 0.0
+    differences[np.abs(differences) <= ROUNDING * largest] = 0.0
     return np.sort(differences)
 
 
 def mean_and_error(differences: np.ndarray) -> tuple[float, float]:
     """Mean and its standard error, which is 0 if the differences are equal but for rounding."""
     deviation = differences.std(ddof=1)
-    if deviation <= NOISE * np.abs(differences).max():
+    if deviation <= ROUNDING * np.abs(differences).max():
         deviation = 0.0
     return float(differences.mean()), float(deviation / np.sqrt(len(differences)))
 

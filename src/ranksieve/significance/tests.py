@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
+from ranksieve.choosing import ROUNDING
 from ranksieve.data import DataError
 from ranksieve.significance.inputs import (
-    NOISE,
     Alternative,
     check_alternative,
     finite_column,
@@ -146,7 +146,7 @@ def randomization_test(
     observed = differences.sum()
     exact = len(sizes) <= np.log2(n_permutations)
     sums = _all_signed_sums(sizes) if exact else _drawn_sums(sizes, n_permutations, random_state)
-    tolerance = NOISE * sizes.sum()
+    tolerance = ROUNDING * sizes.sum()
     if alternative == "two-sided":
         extreme = np.abs(sums) >= abs(observed) - tolerance
     elif alternative == "greater":
@@ -197,7 +197,7 @@ def wilcoxon_test(a: Any, b: Any, alternative: Alternative = "two-sided") -> Com
     mean = float(differences.mean())
     if not differences.any():
         return Comparison(mean, 1.0, 0.0, len(differences))
-    step = NOISE * np.abs(differences).max()
+    step = ROUNDING * np.abs(differences).max()
     steps = np.round(differences[differences != 0] / step)
     if len(steps) <= _FEW:
         return Comparison(mean, *_exact_wilcoxon(steps, alternative), len(differences))
@@ -274,7 +274,7 @@ def effect_size(a: Any, b: Any) -> float:
     return ratio_of(mean, error * np.sqrt(len(differences)))
 
 
-def win_tie_loss(a: Any, b: Any, tie: float = NOISE) -> WinTieLoss:
+def win_tie_loss(a: Any, b: Any, tie: float = ROUNDING) -> WinTieLoss:
     """Count the queries on which ``a`` is better than ``b``, equal, and worse.
 
     Parameters

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from ranksieve.choosing import first_nearly_best
 from ranksieve.study.layout import Attempt, Layout, Results
 from ranksieve.study.plan import Rule
 from ranksieve.study.results import FoldSummary, Outcome, Outcomes, Run
@@ -82,11 +83,12 @@ def chosen_size(by_size: Mapping[int, Outcome], rule: Rule) -> Outcome:
     ----------
     by_size : mapping of int to Outcome
         Ascending.
-    rule : {"best", "one-se"}
+    rule : {"best", "one_se"}
         The best validation value, or the fewest features within a standard error of it.
     """
     best = max(by_size.values(), key=lambda outcome: outcome.validation)
     if rule == "best":
         return best
-    enough = best.validation - best.validation_error
-    return next(outcome for outcome in by_size.values() if outcome.validation >= enough)
+    outcomes = list(by_size.values())
+    values = np.array([outcome.validation for outcome in outcomes])
+    return outcomes[first_nearly_best(values, best.validation_error)]

@@ -19,7 +19,7 @@ from ranksieve.study.settings import check_settings
 from ranksieve.text import counted
 
 Parameters = dict[str, Any]
-Rule = Literal["best", "one-se"]
+Rule = Literal["best", "one_se"]
 
 
 class Candidate(NamedTuple):
@@ -57,7 +57,7 @@ class Plan:
         How often methods run that draw random numbers.
     seed : int
         The first of these seeds; also that of protocols which deal queries out at random.
-    choose : {"best", "one-se"}
+    choose : {"best", "one_se"}
         Number of features: that of the best validation value, the fewest of equals; or the
         fewest within one standard error of it.
     baselines : bool
@@ -165,7 +165,7 @@ def _check_value(registry: Registry, name: str, parameter: str, value: Any) -> N
     """Raise a ValueError for what estimators take for something else; the rest they check."""
     if parameter == "ranker" and not isinstance(value, str):
         raise ValueError(f"{name}: ranker must be the name of one, got {value!r:.60}")
-    if isinstance(value, bool):
+    if isinstance(value, bool) and "." not in parameter:  # parts of values check themselves
         allowed = registry[name].kind._parameter_constraints[parameter]
         if not any(kind in allowed for kind in ("boolean", "verbose", "no_validation")):
             raise ValueError(f"{name}: {parameter} must not be true or false")

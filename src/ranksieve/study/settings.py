@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ranksieve.metrics import Measure
+from ranksieve.values import plain_value
 
 NULL = "null"
 """Text that stands for None as a parameter, as on the command line."""
 _MOST_SEEDS = 10_000
 _LARGEST_SEED = 2**31 - 1 - _MOST_SEEDS  # LightGBM takes no larger ones
-_DEEPEST = 8  # lists in lists that a parameter may be
 
 
 def check_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -87,7 +86,7 @@ def _table(name: str, value: Any) -> dict[str, Any]:
 def _parameters(name: str, value: Any) -> dict[str, dict[str, Any]]:
     return {
         method: {
-            parameter: _plain(f"{name} of {method}: {parameter}", given, _DEEPEST)
+            parameter: _plain(f"{name} of {method}: {parameter}", given)
             for parameter, given in _table(f"{name} of {method}", own).items()
         }
         for method, own in _table(name, value).items()
@@ -103,24 +102,25 @@ def _grids(name: str, value: Any) -> dict[str, dict[str, list[Any]]]:
     return found
 
 
-def _plain(name: str, value: Any, depth: int) -> Any:
+def _plain(name: str, value: Any) -> Any:
     """A value that JSON and TOML can hold."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    if depth and isinstance(value, (list, tuple)):
-        return [_plain(name, item, depth - 1) for item in value]
-    if depth and isinstance(value, Mapping):
-        return {key: _plain(name, item, depth - 1) for key, item in _table(name, value).items()}
-    if value is None or isinstance(value, (str, int)):
-        return None if value == NULL else value
-    if isinstance(value, float) and math.isfinite(value):
-        return value
-    raise ValueError(
-        f"{name} must be a finite number, a text, true or false, or a list of these, got "
-        f"{value!r:.60}"
-    )
+
+    def refuse(found: Any) -> NoReturn:
+        raise ValueError(
+            f"{name} must be a finite number, a text, true or false, or a list of these, got "
+            f"{found!r:.60}"
+        )
+
+    return _with_nulls(plain_value(value, refuse))
+
+
+def _with_nulls(value: Any) -> Any:
+    """The same value with None in place of the text that stands for it."""
+    if isinstance(value, list):
+        return [_with_nulls(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _with_nulls(item) for key, item in value.items()}
+    return None if value == NULL else value
 
 
 _KINDS: dict[str, Callable[[str, Any], Any]] = {

@@ -25,7 +25,7 @@ class Validation:
     ----------
     block : Block
     measure, convention, average_ties
-        As of :class:`ranksieve.sums.importance.Importance`.
+        As of :class:`ranksieve.sums.importance.ImportanceStatistic`.
     """
 
     title = "Validation"

@@ -5,6 +5,7 @@ Each statistic is a small class for :mod:`ranksieve.engine`, beside a function t
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -12,12 +13,117 @@ import numpy as np
 from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
 from ranksieve.engine.memo import shared
-from ranksieve.metrics import Convention, Measure, parse_measure
+from ranksieve.metrics import Convention, Measure, PairwiseError, get_convention, parse_measure
 from ranksieve.metrics.ranking import ColumnSums
 from ranksieve.sums.chunks import chunks, locating, wanted_queries
+from ranksieve.values import ParameterValue, check_boolean, check_choice
+
+_LOSSES = {"loss": "inverse loss", "one_minus_loss": "1 - loss"}  # beside measures
+_SMALLEST_LOSS = 1e-12
 
 
-class Importance:
+@dataclass(frozen=True, repr=False)
+class Importance(ParameterValue):
+    r"""How good a feature is alone, as a parameter of selectors.
+
+    .. math:: w_f = \frac{1}{|Q|} \sum_{q \in Q} M_q(x_f)
+
+    is the mean over queries of a measure M of the ranking by feature f. Called with data, it gives
+    the :class:`Quality` of all features. Where a selector takes an importance, the name of a
+    measure stands for the selector's default with that measure.
+
+    Parameters
+    ----------
+    measure : str or Measure
+        A measure such as ``"map"`` or ``"ndcg@10"``; or ``"loss"``, the inverse of the mean
+        pairwise error, :math:`1 / \max(loss, 10^{-12})`; or ``"one_minus_loss"``, which is bounded
+        and so easier to balance with similarity.
+    convention : str or Convention
+        Convention of the measure; see :mod:`ranksieve.metrics`.
+    ties : {"average", "stable"}
+        Average over all orders of documents with equal values, or keep their order in the data,
+        which in some collections tells about the labels.
+    both_directions : bool
+        Whether features are ranked by ascending value, too, and count with the better of the two
+        directions; else large values are good.
+
+    Examples
+    --------
+    >>> from ranksieve import RankingData
+    >>> from ranksieve.selectors import GAS, Importance
+    >>> importance = Importance("mrr", both_directions=False)
+    >>> data = RankingData([[1.0, 9.0], [2.0, 5.0], [3.0, 7.0]], y=[0, 0, 1], qid=[4, 4, 4])
+    >>> importance(data).values.tolist()
+    [1.0, 0.5]
+    >>> GAS(n_features_to_select=1, importance=importance).fit(data).selected_.tolist()
+    [0]
+    """
+
+    measure: str | Measure
+    convention: str | Convention = "standard"
+    ties: Literal["average", "stable"] = "average"
+    both_directions: bool = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.measure, (str, Measure)):
+            raise ValueError(f"importance: measure must be the name of one, got {self.measure!r}")
+        self._parsed()
+        get_convention(self.convention)
+        check_choice("importance: ties", self.ties, ("average", "stable"))
+        check_boolean("importance: both_directions", self.both_directions)
+
+    def __call__(self, source: Source, queries: np.ndarray | None = None) -> Quality:
+        """Quality of each feature over all queries, or those where ``queries`` is true."""
+        measure = self._parsed()
+        sums = importance_sums(source, measure, self.convention, ties=self.ties, queries=queries)
+        means = sums.mean if measure.greater_is_better else -sums.mean
+        features = np.arange(len(sums.varying))
+        direction = means.argmax(axis=0) if self.both_directions else np.zeros_like(features)
+        values = means[direction, features]
+        if self.measure == "loss":
+            values = 1.0 / np.maximum(-values, _SMALLEST_LOSS)
+        elif self.measure == "one_minus_loss":
+            values = 1.0 + values
+        return Quality(
+            values=values,
+            variance=sums.variance[direction, features],
+            directions=1 - 2 * direction,
+            varies=sums.varying > 0,
+        )
+
+    @property
+    def label(self) -> str:
+        """Name for axes and tables."""
+        return _LOSSES.get(str(self.measure)) or str(self._parsed())
+
+    def _parsed(self) -> Measure:
+        is_loss = isinstance(self.measure, str) and self.measure in _LOSSES
+        return PairwiseError() if is_loss else parse_measure(self.measure)
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Quality of each feature alone, in the better of its directions.
+
+    Attributes
+    ----------
+    values : array of shape (features,)
+        Larger is better.
+    variance : array of shape (features,)
+        Sample variance over queries of the measure behind the values.
+    directions : int array of shape (features,)
+        1 if large values of the feature are good, -1 if small ones are.
+    varies : bool array of shape (features,)
+        False for features that are constant within every query and so cannot rank.
+    """
+
+    values: np.ndarray
+    variance: np.ndarray
+    directions: np.ndarray
+    varies: np.ndarray
+
+
+class ImportanceStatistic:
     """Statistic: each query's value of a measure when its documents are ranked by one feature."""
 
     title = "Importance"
@@ -59,22 +165,15 @@ class Importance:
 
 
 def feature_importance(
-    source: Source,
-    measure: str | Measure = "ndcg@10",
-    convention: str | Convention = "standard",
-    *,
-    ties: Literal["stable", "average"] = "average",
+    source: Source, importance: str | Measure | Importance = "ndcg@10"
 ) -> np.ndarray:
-    """How well each feature alone ranks the documents.
+    """How well each feature alone ranks the documents, in both directions.
 
     Parameters
     ----------
     source : RankingData or opened shards
-    measure : str or Measure
-    convention : str or Convention
-    ties : {"average", "stable"}
-        Average over all orders of documents with equal values (default), or keep their order in
-        the data, which in some collections tells about the labels.
+    importance : str, Measure or Importance
+        A measure, or one with its convention and treatment of ties.
 
     Returns
     -------
@@ -95,11 +194,12 @@ def feature_importance(
     >>> feature_importance(data, "mrr").round(3).tolist()
     [[1.0, 0.5], [0.333, 0.5]]
     """
-    return importance_sums(source, measure, convention, ties=ties).mean
+    how = Importance.of(importance)
+    return importance_sums(source, how.measure, how.convention, ties=how.ties).mean
 
 
 class ImportanceSums(NamedTuple):
-    """Sums over queries of each feature's value; see :class:`Importance`."""
+    """Sums over queries of each feature's value; see :class:`ImportanceStatistic`."""
 
     n_queries: int
     values: np.ndarray  # (2, features): by descending and by ascending value
@@ -132,5 +232,5 @@ def importance_sums(
     With ``queries``, a boolean mask over all queries, only those count.
     """
     parameters = parse_measure(measure), convention, ties == "average", queries
-    with locating(source), engine_of(source).start(Importance, *parameters) as workers:
+    with locating(source), engine_of(source).start(ImportanceStatistic, *parameters) as workers:
         return ImportanceSums(*workers.sum("sums"))

@@ -10,7 +10,7 @@ from ranksieve.engine import Source
 from ranksieve.metrics import Convention, get_convention, parse_measure
 from ranksieve.sums.file_order import FileOrder, file_order
 from ranksieve.sums.gram import centered_gram
-from ranksieve.sums.importance import feature_importance
+from ranksieve.sums.importance import Importance, feature_importance
 from ranksieve.sums.overview import MOST_FEATURES_TO_PAIR, Facts, overview
 
 _NEARLY = 0.99
@@ -155,7 +155,7 @@ def _near_duplicates(source: Source, facts: Facts) -> list[NearPair]:
 
 
 def _by_quality(source: Source, measure: str, convention: Convention) -> list[SingleFeature]:
-    importance = feature_importance(source, measure, convention)
+    importance = feature_importance(source, Importance(measure, convention))
     if not parse_measure(measure).greater_is_better:
         importance = -importance
     best = importance.max(axis=0)

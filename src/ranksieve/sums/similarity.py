@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, engine_of
 from ranksieve.engine.memo import shared
 from ranksieve.sums.chunks import Chunk, chunks, locating
+from ranksieve.values import ParameterValue, check_boolean, check_choice
 
 SIMILARITIES = {
     "concordance": CONCORDANCE,
@@ -39,7 +42,56 @@ SIMILARITIES = {
 _MOST_BY_BITS = 40
 
 
-class Similarity:
+@dataclass(frozen=True, repr=False)
+class Similarity(ParameterValue):
+    r"""How alike two features order the documents, as a parameter of selectors.
+
+    .. math:: e_{fg} = \frac{1}{|Q|} \sum_{q \in Q} e_q(d_f x_f, d_g x_g)
+
+    is the mean over queries of a similarity of the rankings by features f and g, turned around if
+    their directions d are -1. :func:`feature_similarity` has the formulas. Called with data, it
+    gives the similarity of all pairs. Where a selector takes a similarity, the name of a method
+    stands for the selector's default with that method.
+
+    Parameters
+    ----------
+    method : {"concordance", "tau_a", "tau_b", "spearman"} or callable
+        Share of document pairs that both features order strictly the same way, Kendall's tau-a or
+        tau-b, or Spearman's coefficient; or a function from the data to a matrix, which is taken as
+        it is.
+    absolute : bool
+        Average the absolute values, so that opposite features count as alike. Concordance stays
+        as it is.
+    align_directions : bool
+        Whether selectors turn features whose small values are good around before comparing them.
+
+    Examples
+    --------
+    >>> from ranksieve import RankingData
+    >>> from ranksieve.selectors import Similarity
+    >>> data = RankingData([[1.0, 9.0], [2.0, 5.0], [3.0, 7.0]], y=[0, 0, 1], qid=[4, 4, 4])
+    >>> Similarity("tau_b", absolute=True)(data).round(3).tolist()
+    [[1.0, 0.333], [0.333, 1.0]]
+    """
+
+    method: str | Callable[[Any], Any]
+    absolute: bool = False
+    align_directions: bool = False
+
+    def __post_init__(self) -> None:
+        if not callable(self.method):
+            check_choice("similarity: method", self.method, SIMILARITIES)
+        check_boolean("similarity: absolute", self.absolute)
+        check_boolean("similarity: align_directions", self.align_directions)
+
+    def __call__(self, source: Source, directions: np.ndarray | None = None) -> np.ndarray:
+        """Similarity of all pairs of features; their directions count if they are aligned."""
+        return feature_similarity(
+            source, self, directions=directions if self.align_directions else None
+        )
+
+
+class SimilarityStatistic:
     """Statistic: each query's similarity of all pairs of features.
 
     Parameters
@@ -94,9 +146,8 @@ class Similarity:
 
 def feature_similarity(
     source: Source,
-    method: str = "concordance",
+    similarity: str | Callable[[Any], Any] | Similarity = "concordance",
     *,
-    absolute: bool = False,
     directions: Any = None,
 ) -> np.ndarray:
     r"""How alike each pair of features orders the documents, on average over queries.
@@ -118,13 +169,10 @@ def feature_similarity(
     Parameters
     ----------
     source : RankingData or opened shards
-    method : {"concordance", "tau_a", "tau_b", "spearman"}
+    similarity : {"concordance", "tau_a", "tau_b", "spearman"}, callable or Similarity
         Concordance is in [0, 1] and about 0.5 for independent features without ties; the others
         are in [-1, 1]. With concordance and tau-a a feature with ties is less than 1 similar to
         itself, and a constant one 0.
-    absolute : bool
-        Average the absolute values, so that opposite features count as alike. Concordance stays
-        as it is.
     directions : array of shape (features,), optional
         1, or -1 for a feature whose small values are good, which is then ranked by ascending
         value.
@@ -161,11 +209,12 @@ def feature_similarity(
     >>> feature_similarity(data, "tau_b").round(3).tolist()
     [[1.0, 0.333, 0.816], [0.333, 1.0, 0.816], [0.816, 0.816, 1.0]]
     """
-    if method not in SIMILARITIES:
-        raise ValueError(f"unknown method {method!r}; known are {', '.join(SIMILARITIES)}")
+    how = Similarity.of(similarity)
+    if callable(how.method):
+        return _as_matrix(how.method(source), source.n_features)
     signs = _as_directions(directions, source.n_features)
-    absolute = bool(absolute) and method != "concordance"  # which is never negative
-    return _mean_similarity(source, method, signs, absolute)
+    absolute = how.absolute and how.method != "concordance"  # which is never negative
+    return _mean_similarity(source, how.method, signs, absolute)
 
 
 @shared
@@ -174,13 +223,20 @@ def _mean_similarity(
 ) -> np.ndarray:
     """Mean over queries; what is the same is asked for in the same words."""
     parameters = method, directions, absolute
-    with locating(source), engine_of(source).start(Similarity, *parameters) as workers:
+    with locating(source), engine_of(source).start(SimilarityStatistic, *parameters) as workers:
         n_queries, total = workers.sum("sums")
     if n_queries == 0:
         raise DataError(
             "similarity of features needs a query with at least two documents; there is none"
         )
     return total / n_queries
+
+
+def _as_matrix(given: Any, n_features: int) -> np.ndarray:
+    matrix = np.asarray(given, dtype=np.float64)
+    if matrix.shape != (n_features, n_features):
+        raise DataError(f"similarity has shape {matrix.shape}, but there are {n_features} features")
+    return matrix
 
 
 def _as_directions(directions: Any, n_features: int) -> np.ndarray:

@@ -62,7 +62,7 @@ PAPER = Paper(
         "ks": (*range(1, 11), 12, 15, 18, 20, 25, 30, 40, "all"),
         "tune": "MAP",
         "seeds": 5,
-        "parameters": {"gas-e": {"convention": "standard"}},
+        "parameters": {"gas-e": {"importance.convention": "standard"}},
     },
     convention="standard",
     conventions={"OHSUMED": "standard:2"},  # the paper counts only the top grade as relevant

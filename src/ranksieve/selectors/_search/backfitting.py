@@ -7,14 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ranksieve.choosing import first_of_best
 from ranksieve.engine import Source, engine_of
 from ranksieve.selectors._search.fits import Fit, check_two_queries, standard_error
 from ranksieve.solvers.rankrls.backfitting import Backfitting, Model
 from ranksieve.sums.chunks import locating
-
-# Part of the model's error by which equal errors may differ from rounding. Sparse features tie
-# often, and which of them is rounded down depends on how data is cut into blocks.
-_ROUNDING = 1e-12
 
 
 def backfit(
@@ -68,7 +65,7 @@ def backfit(
     one pass over all of it, and products with the model O(k^2 m) for m rows. Memory is
     O(z + m + k (n + q)) for n features. Features that are constant within every query are taken
     only when nothing else is left. Ties go to the lowest index; errors that differ by less than
-    1e-12 of the model's error are ties.
+    1e-11 of the model's error are ties.
 
     References
     ----------
@@ -130,8 +127,8 @@ def _look(
 def _best(model: Model, free: np.ndarray) -> int:
     """Candidate with the smallest error; the lowest index on ties."""
     errors = np.where(free[model.candidates], model.errors(), np.inf)
-    ties = errors <= errors.min() + _ROUNDING * model.error
-    return int(model.candidates[np.argmax(ties)])
+    # Sparse features tie often; which of them is rounded down depends on how data is cut up.
+    return int(model.candidates[first_of_best(-errors, scale=model.error)])
 
 
 def _free(n: int, include: Sequence[int], exclude: Sequence[int]) -> np.ndarray:

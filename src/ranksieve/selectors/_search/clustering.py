@@ -12,12 +12,12 @@ from sklearn.metrics import silhouette_score
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from ranksieve.choosing import ROUNDING
 from ranksieve.data import DataError
 from ranksieve.selectors._search.filter import SimilarityFilter
 from ranksieve.selectors._search.greedy import Step
-from ranksieve.selectors._search.quality import Quality
+from ranksieve.sums.importance import Quality
 
-_SAME = 1e-12  # relative difference up to which numbers count as equal
 _DECIMALS = 10  # of similarities; their last bits depend on the order in which queries are added
 _MOST_CLUSTERS = 30
 _LONGEST_REASON = 40
@@ -132,7 +132,7 @@ def levels(values: np.ndarray) -> np.ndarray:
     Comparing these instead of the values keeps choices from hanging on the last bit.
     """
     order = np.argsort(values, kind="stable")
-    same = _SAME * np.abs(values).max(initial=0.0)
+    same = ROUNDING * np.abs(values).max(initial=0.0)
     result = np.zeros(len(values), dtype=np.intp)
     result[order[1:]] = np.cumsum(np.diff(values[order]) > same)
     return result

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar, Literal
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
@@ -11,11 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import RankSelector
 from ranksieve.engine import Source
-from ranksieve.metrics import Convention, Measure
-from ranksieve.metrics.constraints import A_CONVENTION
+from ranksieve.metrics import Measure
 from ranksieve.selectors._search.greedy import Step
-from ranksieve.selectors._search.quality import Quality, feature_quality
-from ranksieve.sums.similarity import SIMILARITIES, feature_similarity
+from ranksieve.sums.importance import Importance, Quality
+from ranksieve.sums.similarity import SIMILARITIES, Similarity
 
 
 class ImportanceFilter(RankSelector):
@@ -27,27 +27,14 @@ class ImportanceFilter(RankSelector):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **RankSelector._parameter_constraints,
-        "importance": [str, Measure],
-        "both_directions": ["boolean"],
-        "convention": A_CONVENTION,
-        "ties": [StrOptions({"average", "stable"})],
+        "importance": [str, Measure, Importance],
     }
 
-    importance: str | Measure
-    both_directions: bool
-    convention: str | Convention
-    ties: Literal["average", "stable"]
+    importance: str | Measure | Importance
 
     def _quality(self, source: Source, queries: np.ndarray | None = None) -> Quality:
         """Quality of each feature, over all queries or those where ``queries`` is true."""
-        quality = feature_quality(
-            source,
-            self.importance,
-            both_directions=self.both_directions,
-            convention=self.convention,
-            ties=self.ties,
-            queries=queries,
-        )
+        quality = Importance.given_to(self)(source, queries)
         self.importance_ = self.scores_ = quality.values
         self.directions_ = quality.directions
         return quality
@@ -67,25 +54,24 @@ class SimilarityFilter(ImportanceFilter):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **ImportanceFilter._parameter_constraints,
         "similarity": [StrOptions(set(SIMILARITIES)), callable],
-        "absolute": ["boolean"],
-        "align_directions": ["boolean"],
     }
 
-    similarity: Any
-    absolute: bool
-    align_directions: bool
+    def __init__(
+        self,
+        n_features_to_select: float = 10,
+        *,
+        importance: str | Measure | Importance = Importance("ndcg@10"),
+        similarity: str | Callable[[Any], Any] = Similarity("spearman", absolute=True),
+        verbose: bool = False,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.importance = importance
+        self.similarity = similarity
+        self.verbose = verbose
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
         quality = self._quality(source)
-        if callable(self.similarity):
-            self.similarity_ = np.asarray(self.similarity(source), dtype=np.float64)
-        else:
-            self.similarity_ = feature_similarity(
-                source,
-                self.similarity,
-                absolute=self.absolute,
-                directions=quality.directions if self.align_directions else None,
-            )
+        self.similarity_ = Similarity.given_to(self)(source, quality.directions)
         return self._take(self._weigh(quality, self.similarity_, k))
 
     def reasons(self) -> list[str]:

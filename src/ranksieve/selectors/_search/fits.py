@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ranksieve.choosing import first_nearly_best
 from ranksieve.data import DataError
 
 
@@ -60,5 +61,5 @@ def best_fit(path: Sequence[Fit], rule: str, least: int = 1, *, tol: float = 0.0
     best = int(np.argmin(errors))
     if rule == "best":
         return best
-    margin = tol if rule == "tolerance" else np.nan_to_num(path[best].deviation)
-    return int(np.argmax(errors <= errors[best] + margin))
+    margin = tol if rule == "tolerance" else path[best].deviation
+    return first_nearly_best(-errors, margin)

@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ranksieve.choosing import ROUNDING, first_nearly_best
+from ranksieve.rankers.rankrls import nearest_to_one
+
 RULES = ("best", "one_se", "penalized", "knee", "pareto")
-_SAME = 1e-12  # relative difference of values that is rounding
 
 
 class FrontPoint(NamedTuple):
@@ -38,9 +40,7 @@ def best_lam(values: np.ndarray, lams: Sequence[float], sign: int) -> int | None
     gains = np.where(np.isnan(values), -np.inf, sign * values)
     if not np.isfinite(gains).any():
         return None
-    distance = np.round(np.abs(np.log2(lams)), 9)
-    tied = np.flatnonzero(gains >= gains.max() - _SAME * abs(gains.max())).tolist()
-    return int(min(tied, key=lambda place: (distance[place], lams[place])))
+    return nearest_to_one(gains, np.array(lams))
 
 
 def pareto_front(
@@ -64,7 +64,7 @@ def pareto_front(
         if row is None:
             continue
         point = FrontPoint(k, float(lams[row]), float(values[row, k - 1]))
-        if not front or sign * (point.value - front[-1].value) > _SAME * abs(point.value):
+        if not front or sign * (point.value - front[-1].value) > ROUNDING * abs(point.value):
             front.append(point)
     return front
 
@@ -89,13 +89,13 @@ def settle(
     gains = sign * np.array([point.value for point in front])
     sizes = np.array([point.k for point in front])
     if rule == "one_se":
-        return front[int(np.argmax(gains >= gains[-1] - np.nan_to_num(deviation)))]
+        return front[first_nearly_best(gains, deviation)]
     if rule == "penalized":
         return front[int(np.argmax(gains - price * sizes))]
     if rule == "knee" and len(front) > 2:
         # Height above the chord, with both axes scaled to 1: in proportion to the distance.
         across = (sizes - sizes[0]) / (sizes[-1] - sizes[0])
         above = (gains - gains[0]) / (gains[-1] - gains[0]) - across
-        if above.max() > _SAME:
+        if above.max() > ROUNDING:
             return front[int(np.argmax(above))]
     return front[-1]

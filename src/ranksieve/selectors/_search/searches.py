@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ranksieve.choosing import ROUNDING, EarlyStopping, first_of_best
 from ranksieve.selectors._search.fits import Fit, standard_error
 from ranksieve.solvers.rankrls.model import SampledModel
 
@@ -91,11 +92,13 @@ def forward(model: Searched, k: int, bounds: Bounds, patience: int | None = None
     With ``patience``, ends after so many additions that have not lowered the error.
     """
     path = _begin(model, bounds)
+    stopping = EarlyStopping(patience, rounding=0.0)
+    for fit in path:
+        stopping.add(-fit.error)
     while len(path) < k:
         model.change(_best_addition(model, bounds))
         path.append(bounds.fit(model))
-        errors = [fit.error for fit in path]
-        if patience is not None and len(path) - 1 - int(np.argmin(errors)) >= patience:
+        if stopping.add(-path[-1].error):
             break
     return path
 
@@ -154,7 +157,7 @@ def floating(model: Searched, k: int, bounds: Bounds, beyond: int = 2) -> list[F
         note()
         while len(model.features) > max(2, len(bounds.include)):
             removed, error = _best_removal(model, bounds)
-            if not error < best[len(model.features) - 1].error * (1 - _SAME):
+            if not error < best[len(model.features) - 1].error * (1 - ROUNDING):
                 break
             model.change(removed)
             if not note():  # the error was a rounding away from the best
@@ -198,9 +201,6 @@ def foba(
     return [best[size] for size in sorted(best) if size <= len(model.features)]
 
 
-_SAME = 1e-11  # relative difference of errors that is rounding
-
-
 def _begin(model: Searched, bounds: Bounds) -> list[Fit]:
     path = []
     for feature in bounds.include:
@@ -224,5 +224,4 @@ def _best_removal(model: Searched, bounds: Bounds) -> tuple[int, float]:
 
 def first_least(errors: np.ndarray) -> int:
     """The first place whose error is the smallest, but for rounding."""
-    least = errors.min()
-    return int(np.argmax(errors <= least + _SAME * abs(least))) if np.isfinite(least) else 0
+    return first_of_best(-errors, scale=abs(errors.min()))

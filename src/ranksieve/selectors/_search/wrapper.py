@@ -14,8 +14,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ranksieve.base import Predictor, RankSelector, as_source
 from ranksieve.data import RankingData
 from ranksieve.engine import Source, in_memory
-from ranksieve.metrics import Measure, parse_measure
-from ranksieve.metrics.constraints import A_CONVENTION
+from ranksieve.metrics import parse_measure
+from ranksieve.metrics.constraints import MEASURE
 from ranksieve.rankers import RankRLS, as_ranker
 from ranksieve.rankers.base import Ranker
 from ranksieve.selectors._search.checkpoint import Checkpoint, fingerprint
@@ -40,14 +40,12 @@ class WrapperSelector(Predictor, HeldOutSelector):
             *RankSelector._parameter_constraints["n_features_to_select"],
             StrOptions(set(RULES)),
         ],
-        "measure": [str, Measure],
+        **MEASURE,
         "cv": [Interval(Integral, 2, None, closed="left"), StrOptions({"leave-query-out"}), list],
         "include": FEATURES,
         "exclude": FEATURES,
         "groups": ["array-like", dict, None],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "convention": A_CONVENTION,
-        "ties": [StrOptions({"average", "stable"})],
         "checkpoint": "no_validation",
         "random_state": ["random_state"],
     }

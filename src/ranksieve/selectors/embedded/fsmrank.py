@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Real
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -11,16 +11,16 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ranksieve.data import DataError
 from ranksieve.engine import Source
-from ranksieve.metrics import Convention, Measure
-from ranksieve.metrics.constraints import A_CONVENTION
+from ranksieve.metrics import Measure
 from ranksieve.registry import Method
+from ranksieve.selectors._search.filter import SimilarityFilter
 from ranksieve.selectors._search.linear import EmbeddedSelector
-from ranksieve.selectors._search.quality import feature_quality
 from ranksieve.solvers.ranksvm.mean_loss import mean_loss
 from ranksieve.solvers.ranksvm.penalties import Weighted
 from ranksieve.solvers.ranksvm.sparse_newton import SparseNewton
+from ranksieve.sums.importance import Importance
 from ranksieve.sums.labels import check_labels_differ
-from ranksieve.sums.similarity import SIMILARITIES, feature_similarity
+from ranksieve.sums.similarity import Similarity
 
 _GRID = {
     "lambda1": (1.0, 0.1, 0.01, 0.001, 0.0001),
@@ -50,18 +50,12 @@ class FSMRank(EmbeddedSelector):
         How much similarity counts.
     lambda2 : float
         How much importance counts; only this makes weights 0 where similarity is 0.
-    importance : str or Measure
-        A measure such as ``"map"`` or ``"ndcg@10"``, or ``"loss"`` or ``"one_minus_loss"``, as of
-        :class:`GAS`; of the better direction of each feature.
+    importance : str, Measure or Importance
+        As in :class:`GAS`.
     cost : {"inverse", "complement"}
         b is 1 / importance, or 1 - importance (at least 0).
-    similarity : str or callable
-        ``"concordance"``, ``"tau_a"``, ``"tau_b"``, ``"spearman"``, of which absolute values are
-        taken; or a function from the data to a matrix without negative numbers.
-    convention : str or Convention
-        Of the measure; see :mod:`ranksieve.metrics`.
-    ties : {"average", "stable"}
-        What importance does with documents of equal value.
+    similarity : str, callable or Similarity
+        As in :class:`GAS`, without negative numbers: by default absolute values are taken.
     tol : float
         How much a condition of optimality may be violated, as a share of the largest slope of the
         loss at 0.
@@ -134,11 +128,9 @@ class FSMRank(EmbeddedSelector):
         **EmbeddedSelector._parameter_constraints,
         "lambda1": [Interval(Real, 0, None, closed="left")],
         "lambda2": [Interval(Real, 0, None, closed="left")],
-        "importance": [str, Measure],
+        "importance": SimilarityFilter._parameter_constraints["importance"],
         "cost": [StrOptions({"inverse", "complement"})],
-        "similarity": [StrOptions(set(SIMILARITIES)), callable],
-        "convention": A_CONVENTION,
-        "ties": [StrOptions({"average", "stable"})],
+        "similarity": SimilarityFilter._parameter_constraints["similarity"],
     }
     _is_nested = True
 
@@ -148,11 +140,9 @@ class FSMRank(EmbeddedSelector):
         *,
         lambda1: float = 0.01,
         lambda2: float = 0.01,
-        importance: str | Measure = "map",
+        importance: str | Measure | Importance = Importance("map"),
         cost: Literal["inverse", "complement"] = "inverse",
-        similarity: Any = "concordance",
-        convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] = "average",
+        similarity: str | Callable[[Any], Any] = Similarity("concordance", absolute=True),
         tol: float = 1e-6,
         max_iter: int = 1000,
         verbose: bool = False,
@@ -163,8 +153,6 @@ class FSMRank(EmbeddedSelector):
         self.importance = importance
         self.cost = cost
         self.similarity = similarity
-        self.convention = convention
-        self.ties = ties
         self.tol = tol
         self.max_iter = max_iter
         self.verbose = verbose
@@ -187,18 +175,13 @@ class FSMRank(EmbeddedSelector):
 
     def _terms(self, source: Source) -> Terms:
         """What the penalties are made of."""
-        quality = feature_quality(
-            source, self.importance, convention=self.convention, ties=self.ties
-        )
+        quality = Importance.given_to(self)(source)
         if self.cost == "inverse":
             costs = 1.0 / np.maximum(quality.values, _LEAST)
         else:
             costs = np.maximum(0.0, 1.0 - quality.values)
-        if callable(self.similarity):
-            similarity = np.asarray(self.similarity(source), dtype=np.float64)
-            _check_similarity(similarity, source.n_features)
-        else:
-            similarity = feature_similarity(source, self.similarity, absolute=True)
+        similarity = Similarity.given_to(self)(source, quality.directions)
+        _check_similarity(similarity)
         return Terms(quality.values, costs, _semidefinite(similarity))
 
 
@@ -296,7 +279,7 @@ class FSMSVM(FSMRank):
         As in :class:`FSMRank`.
     C : float
         Weight of the pairs against that of a small w.
-    lambda1, lambda2, importance, cost, similarity, convention, ties, tol, max_iter, verbose
+    lambda1, lambda2, importance, cost, similarity, tol, max_iter, verbose
         As in :class:`FSMRank`.
 
     Attributes
@@ -353,11 +336,9 @@ class FSMSVM(FSMRank):
         C: float = 1.0,
         lambda1: float = 0.01,
         lambda2: float = 0.01,
-        importance: str | Measure = "map",
+        importance: str | Measure | Importance = Importance("map"),
         cost: Literal["inverse", "complement"] = "inverse",
-        similarity: Any = "concordance",
-        convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] = "average",
+        similarity: str | Callable[[Any], Any] = Similarity("concordance", absolute=True),
         tol: float = 1e-6,
         max_iter: int = 1000,
         verbose: bool = False,
@@ -369,8 +350,6 @@ class FSMSVM(FSMRank):
             importance=importance,
             cost=cost,
             similarity=similarity,
-            convention=convention,
-            ties=ties,
             tol=tol,
             max_iter=max_iter,
             verbose=verbose,
@@ -384,11 +363,7 @@ class FSMSVM(FSMRank):
         self.coef_[chosen] = solver.solve_on(chosen, shrink, self.tol, self.max_iter)
 
 
-def _check_similarity(similarity: np.ndarray, n_features: int) -> None:
-    if similarity.shape != (n_features, n_features):
-        raise DataError(
-            f"similarity has shape {similarity.shape}, but there are {n_features} features"
-        )
+def _check_similarity(similarity: np.ndarray) -> None:
     if not np.allclose(similarity, similarity.T):  # also false for NaN
         raise DataError("similarity must be a symmetric matrix of finite numbers")
     if similarity.min() < 0:

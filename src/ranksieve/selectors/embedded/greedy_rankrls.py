@@ -16,7 +16,7 @@ from ranksieve.base import Predictor, RankSelector
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.engine.memory import fits_in_memory
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
-from ranksieve.metrics.constraints import A_CONVENTION
+from ranksieve.metrics.constraints import MEASURE
 from ranksieve.registry import Method
 from ranksieve.selectors._search.backfitting import backfit
 from ranksieve.selectors._search.choices import FEATURES, check_choices, feature_indices
@@ -160,8 +160,8 @@ class GreedyRankRLS(Predictor, RankSelector):
         "max_features": [Interval(Integral, 1, None, closed="left"), None],
         "epsilon": [Interval(Real, 0, None, closed="left")],
         "nu": [Interval(Real, 0, 1, closed="both")],
-        "convention": A_CONVENTION,
-        "ties": [StrOptions({"average", "stable"})],
+        "convention": MEASURE["convention"],
+        "ties": MEASURE["ties"],
         "random_state": ["random_state"],
     }
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ranksieve._kernels.densities import pairwise_divergence
 from ranksieve.engine import Source
-from ranksieve.metrics import Convention, Measure
+from ranksieve.metrics import Measure
 from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import ImportanceFilter
 from ranksieve.selectors._search.greedy import choose_in_turn
@@ -20,6 +20,7 @@ from ranksieve.selectors._search.parts import HeldOutSelector, hold_out
 from ranksieve.sums.densities import map_densities
 from ranksieve.sums.density_sums import Densities, Part
 from ranksieve.sums.grades import grades_of
+from ranksieve.sums.importance import Importance
 
 _SMALLEST_DENSITY = 1e-12  # of the largest one, before logarithms
 
@@ -41,8 +42,8 @@ class FSED(ImportanceFilter, HeldOutSelector):
     ----------
     n_features_to_select : int or float
         Number of features, or the share of them if below 1.
-    importance : str or Measure
-        Of s: a measure, ``"loss"`` or ``"one_minus_loss"``.
+    importance : str, Measure or Importance
+        s; see :class:`GAS`. By default large values are good.
     estimator : {"monte_carlo", "pooled", "integral"}
         - ``"monte_carlo"``: KL(p \| m) is the mean of log(p / m) over held-out documents of the
           grade of p. Nearly unbiased. A grade without held-out documents is integrated over.
@@ -61,10 +62,6 @@ class FSED(ImportanceFilter, HeldOutSelector):
         outweighs s.
     validation_fraction : float
         Share of the queries that is held out if ``fit`` gets no ``eval_set``.
-    both_directions : bool
-        Whether s is that of the better direction; else large values are good.
-    convention, ties
-        Of s; see :class:`GAS`.
     random_state : int, RandomState or None
         Seed of the choice of held-out queries.
     verbose : bool
@@ -129,15 +126,12 @@ class FSED(ImportanceFilter, HeldOutSelector):
         self,
         n_features_to_select: float = 10,
         *,
-        importance: str | Measure = "ndcg@10",
+        importance: str | Measure | Importance = Importance("ndcg@10", both_directions=False),
         estimator: Literal["monte_carlo", "pooled", "integral"] = "monte_carlo",
         bandwidth: Literal["silverman", "normal"] = "silverman",
         evaluation: Literal["auto", "exact", "binned"] = "auto",
         normalize_divergence: bool = False,
         validation_fraction: float = 0.25,
-        both_directions: bool = False,
-        convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] = "average",
         random_state: int | np.random.RandomState | None = 0,
         verbose: bool = False,
     ) -> None:
@@ -148,9 +142,6 @@ class FSED(ImportanceFilter, HeldOutSelector):
         self.evaluation = evaluation
         self.normalize_divergence = normalize_divergence
         self.validation_fraction = validation_fraction
-        self.both_directions = both_directions
-        self.convention = convention
-        self.ties = ties
         self.random_state = random_state
         self.verbose = verbose
 

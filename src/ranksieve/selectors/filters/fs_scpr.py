@@ -14,7 +14,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ranksieve.data import DataError
-from ranksieve.metrics import Convention, Measure
+from ranksieve.metrics import Measure
 from ranksieve.registry import Method
 from ranksieve.selectors._search.clustering import (
     ClusterFilter,
@@ -23,6 +23,8 @@ from ranksieve.selectors._search.clustering import (
     best_by_silhouette,
     levels,
 )
+from ranksieve.sums.importance import Importance
+from ranksieve.sums.similarity import Similarity
 from ranksieve.threads import limit_openmp_threads
 
 _TOLERANCE = 1e-10
@@ -52,13 +54,10 @@ class FSSCPR(ClusterFilter):
     n_features_to_select : int, float, "eigengap" or "silhouette"
         Number of clusters k, or the share of the features if below 1, or how to find it: the
         largest gap between the eigenvalues k and k + 1, or the largest mean silhouette in Y.
-    importance : str or Measure
-        Preference for a feature: a measure, ``"loss"`` or ``"one_minus_loss"``; not negative.
-    similarity : str or callable
-        ``"concordance"``, ``"tau_a"``, ``"tau_b"``, ``"spearman"``, or a function from the data to
-        a matrix.
-    absolute : bool
-        Whether to take absolute values of signed similarities.
+    importance : str, Measure or Importance
+        Preference for a feature; not negative. By default large values are good.
+    similarity : str, callable or Similarity
+        As in :class:`GAS`.
     sigma : float
         Similarity up to which features are not connected. Features without ties that have nothing
         in common are concordant in half of all pairs: with concordance, 0.1 parts only features
@@ -82,12 +81,10 @@ class FSSCPR(ClusterFilter):
     max_clusters : int, optional
         Most clusters that are chosen automatically; by default half the features that vary, but
         not more than 30.
-    align_directions, convention, ties, verbose
-        As in :class:`GAS`.
-    both_directions : bool
-        Whether features whose small values are good count as important.
     random_state : int, RandomState or None
         Seed of k-means.
+    verbose : bool
+        Whether to show progress on a terminal.
 
     Attributes
     ----------
@@ -168,9 +165,8 @@ class FSSCPR(ClusterFilter):
         self,
         n_features_to_select: float | Literal["eigengap", "silhouette"] = 10,
         *,
-        importance: str | Measure = "map",
-        similarity: Any = "concordance",
-        absolute: bool = False,
+        importance: str | Measure | Importance = Importance("map", both_directions=False),
+        similarity: str | Callable[[Any], Any] = Similarity("concordance"),
         sigma: float = 0.1,
         alpha: float = 0.85,
         relevance_weight: float = 0.5,
@@ -182,17 +178,12 @@ class FSSCPR(ClusterFilter):
         split: Literal["sse", "size"] = "sse",
         n_init: int = 10,
         max_clusters: int | None = None,
-        align_directions: bool = False,
-        both_directions: bool = False,
-        convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] = "average",
         random_state: int | np.random.RandomState | None = 0,
         verbose: bool = False,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.importance = importance
         self.similarity = similarity
-        self.absolute = absolute
         self.sigma = sigma
         self.alpha = alpha
         self.relevance_weight = relevance_weight
@@ -202,10 +193,6 @@ class FSSCPR(ClusterFilter):
         self.split = split
         self.n_init = n_init
         self.max_clusters = max_clusters
-        self.align_directions = align_directions
-        self.both_directions = both_directions
-        self.convention = convention
-        self.ties = ties
         self.random_state = random_state
         self.verbose = verbose
 

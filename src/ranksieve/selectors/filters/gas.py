@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
@@ -11,11 +12,12 @@ from scipy.sparse import coo_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ranksieve.data import DataError
-from ranksieve.metrics import Convention, Measure
+from ranksieve.metrics import Measure
 from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import SimilarityFilter
 from ranksieve.selectors._search.greedy import Step, choose_in_turn
-from ranksieve.selectors._search.quality import Quality
+from ranksieve.sums.importance import Importance, Quality
+from ranksieve.sums.similarity import Similarity
 
 _GRID = {"c": (0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1)}
 
@@ -37,26 +39,17 @@ class GAS(SimilarityFilter):
     ----------
     n_features_to_select : int or float
         Number of features t, or the share of them if below 1.
-    importance : str or Measure
+    importance : str, Measure or Importance
         A measure such as ``"map"`` or ``"ndcg@10"`` (GAS-E), or ``"loss"`` (GAS-L), the inverse of
-        the mean pairwise error; or ``"one_minus_loss"``, which is bounded and so easier to balance
-        with ``c``.
+        the mean pairwise error; or :class:`Importance`, which has a convention, ties and
+        directions, too.
     c : float
         How much similarity counts; 0 selects by importance alone. Tune it on validation data; the
         paper gives no values. A grid to begin with: 0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.
-    similarity : str or callable
+    similarity : str, callable or Similarity
         ``"concordance"`` (the share of document pairs that both features order strictly the same
-        way), ``"tau_a"``, ``"tau_b"``, ``"spearman"``, or a function from the data to a matrix.
-    absolute : bool
-        Whether to take absolute values of signed similarities.
-    align_directions : bool
-        Whether to turn round features whose small values are good before comparing them.
-    both_directions : bool
-        Whether features whose small values are good count as important.
-    convention : str or Convention
-        Of the measure; see :mod:`ranksieve.metrics`.
-    ties : {"average", "stable"}
-        What importance does with documents of equal value.
+        way), ``"tau_a"``, ``"tau_b"``, ``"spearman"``, or a function from the data to a matrix; or
+        :class:`Similarity`, which may take absolute values and align directions.
     solver : {"greedy", "exact"}
         ``"exact"`` solves the 0-1 problem by integer programming, for up to 60 features: to see how
         far greedy is from the optimum. Its features are in no order of choice; they are listed by
@@ -121,14 +114,9 @@ class GAS(SimilarityFilter):
         self,
         n_features_to_select: float = 10,
         *,
-        importance: str | Measure = "map",
+        importance: str | Measure | Importance = Importance("map"),
         c: float = 0.01,
-        similarity: Any = "concordance",
-        absolute: bool = False,
-        align_directions: bool = False,
-        both_directions: bool = True,
-        convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] = "average",
+        similarity: str | Callable[[Any], Any] = Similarity("concordance"),
         solver: Literal["greedy", "exact"] = "greedy",
         verbose: bool = False,
     ) -> None:
@@ -136,11 +124,6 @@ class GAS(SimilarityFilter):
         self.importance = importance
         self.c = c
         self.similarity = similarity
-        self.absolute = absolute
-        self.align_directions = align_directions
-        self.both_directions = both_directions
-        self.convention = convention
-        self.ties = ties
         self.solver = solver
         self.verbose = verbose
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import squareform
 from sklearn.utils._param_validation import StrOptions
 
-from ranksieve.metrics import Convention, Measure
+from ranksieve.metrics import Measure
 from ranksieve.registry import Method
 from ranksieve.selectors._search.clustering import (
     ClusterFilter,
@@ -18,6 +19,8 @@ from ranksieve.selectors._search.clustering import (
     automatic_number,
     best_by_silhouette,
 )
+from ranksieve.sums.importance import Importance
+from ranksieve.sums.similarity import Similarity
 
 
 class _Agglomerative(ClusterFilter):
@@ -53,14 +56,7 @@ class HCAS(_Agglomerative):
     ----------
     n_features_to_select : int or float
         Number of clusters k, or the share of the features if below 1.
-    importance : str or Measure
-        Quality of a feature alone: a measure, ``"loss"`` or ``"one_minus_loss"``.
-    similarity : str or callable
-        ``"concordance"``, ``"tau_a"``, ``"tau_b"``, ``"spearman"``, or a function from the data to
-        a matrix.
-    absolute : bool
-        Whether to take absolute values of signed similarities.
-    align_directions, both_directions, convention, ties, verbose
+    importance, similarity, verbose
         As in :class:`GAS`.
 
     Attributes
@@ -107,29 +103,6 @@ class HCAS(_Agglomerative):
 
     methods = (Method("hcas", "Ward's clusters, the most important feature of each"),)
 
-    def __init__(
-        self,
-        n_features_to_select: float = 10,
-        *,
-        importance: str | Measure = "ndcg@10",
-        similarity: Any = "spearman",
-        absolute: bool = True,
-        align_directions: bool = False,
-        both_directions: bool = True,
-        convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] = "average",
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.importance = importance
-        self.similarity = similarity
-        self.absolute = absolute
-        self.align_directions = align_directions
-        self.both_directions = both_directions
-        self.convention = convention
-        self.ties = ties
-        self.verbose = verbose
-
     def _merge(self, apart: np.ndarray) -> np.ndarray:
         return ward_d(apart)
 
@@ -146,17 +119,10 @@ class Hierarchical(_Agglomerative):
         Number of clusters k, or the share of the features if below 1, or how to find it.
     linkage : {"average", "complete", "single"}
         Whether clusters are as far apart as their members on average, at most or at least.
-    importance : str or Measure
-        Quality of a feature alone: a measure, ``"loss"`` or ``"one_minus_loss"``.
-    similarity : str or callable
-        ``"concordance"``, ``"tau_a"``, ``"tau_b"``, ``"spearman"``, or a function from the data to
-        a matrix.
-    absolute : bool
-        Whether to take absolute values of signed similarities.
     max_clusters : int, optional
         Most clusters that ``"silhouette"`` may choose; by default half the features that vary, but
         not more than 30.
-    align_directions, both_directions, convention, ties, verbose
+    importance, similarity, verbose
         As in :class:`GAS`.
 
     Attributes
@@ -203,26 +169,16 @@ class Hierarchical(_Agglomerative):
         n_features_to_select: float | Literal["silhouette"] = 10,
         *,
         linkage: Literal["average", "complete", "single"] = "average",
-        importance: str | Measure = "map",
-        similarity: Any = "tau_b",
-        absolute: bool = False,
+        importance: str | Measure | Importance = Importance("map"),
+        similarity: str | Callable[[Any], Any] = Similarity("tau_b"),
         max_clusters: int | None = None,
-        align_directions: bool = False,
-        both_directions: bool = True,
-        convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] = "average",
         verbose: bool = False,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.linkage = linkage
         self.importance = importance
         self.similarity = similarity
-        self.absolute = absolute
         self.max_clusters = max_clusters
-        self.align_directions = align_directions
-        self.both_directions = both_directions
-        self.convention = convention
-        self.ties = ties
         self.verbose = verbose
 
     def _merge(self, apart: np.ndarray) -> np.ndarray:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ranksieve.metrics import Convention, Measure
+from ranksieve.metrics import Measure
 from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import SimilarityFilter
 from ranksieve.selectors._search.greedy import Step, choose_in_turn
-from ranksieve.selectors._search.quality import Quality
+from ranksieve.sums.importance import Importance, Quality
+from ranksieve.sums.similarity import Similarity
 
 _GRID = {"trade_off": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)}
 
@@ -21,14 +23,11 @@ _PARAMETERS = """
     ----------
     n_features_to_select : int or float
         Number of features, or the share of them if below 1.
-    importance : str or Measure
-        Quality r of a feature alone: a measure, ``"loss"`` or ``"one_minus_loss"``.
+    importance : str, Measure or Importance
+        Quality r of a feature alone; see :class:`GAS`.
     trade_off : float
         From 0, importance alone, to 1, diversity alone.
-    similarity : str or callable
-        ``"concordance"``, ``"tau_a"``, ``"tau_b"``, ``"spearman"``, or a function from the data to
-        a matrix.
-    absolute, align_directions, both_directions, convention, ties, verbose
+    similarity, verbose
         As in :class:`GAS`.
 
     Attributes
@@ -50,25 +49,15 @@ class _Diverse(SimilarityFilter):
         self,
         n_features_to_select: float = 10,
         *,
-        importance: str | Measure = "map",
+        importance: str | Measure | Importance = Importance("map"),
         trade_off: float = 0.5,
-        similarity: Any = "concordance",
-        absolute: bool = False,
-        align_directions: bool = False,
-        both_directions: bool = True,
-        convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] = "average",
+        similarity: str | Callable[[Any], Any] = Similarity("concordance"),
         verbose: bool = False,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.importance = importance
         self.trade_off = trade_off
         self.similarity = similarity
-        self.absolute = absolute
-        self.align_directions = align_directions
-        self.both_directions = both_directions
-        self.convention = convention
-        self.ties = ties
         self.verbose = verbose
 
     def __init_subclass__(cls, **options: Any) -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ranksieve.metrics import Convention, Measure
+from ranksieve.metrics import Measure
 from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import SimilarityFilter
 from ranksieve.selectors._search.greedy import Step
-from ranksieve.selectors._search.quality import Quality
+from ranksieve.sums.importance import Importance, Quality
+from ranksieve.sums.similarity import Similarity
 
 
 class NGAS(SimilarityFilter):
@@ -26,14 +28,7 @@ class NGAS(SimilarityFilter):
     ----------
     n_features_to_select : int or float
         Number of features, or the share of them if below 1.
-    importance : str or Measure
-        Quality of a feature alone: a measure, ``"loss"`` or ``"one_minus_loss"``.
-    similarity : str or callable
-        ``"concordance"``, ``"tau_a"``, ``"tau_b"``, ``"spearman"``, or a function from the data to
-        a matrix.
-    absolute : bool
-        Whether to take absolute values of signed similarities.
-    align_directions, both_directions, convention, ties, verbose
+    importance, similarity, verbose
         As in :class:`GAS`.
 
     Attributes
@@ -54,29 +49,6 @@ class NGAS(SimilarityFilter):
     """
 
     methods = (Method("ngas", "naive greedy walk from feature to feature, by contrast"),)
-
-    def __init__(
-        self,
-        n_features_to_select: float = 10,
-        *,
-        importance: str | Measure = "ndcg@10",
-        similarity: Any = "spearman",
-        absolute: bool = True,
-        align_directions: bool = False,
-        both_directions: bool = True,
-        convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] = "average",
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.importance = importance
-        self.similarity = similarity
-        self.absolute = absolute
-        self.align_directions = align_directions
-        self.both_directions = both_directions
-        self.convention = convention
-        self.ties = ties
-        self.verbose = verbose
 
     _is_nested = True
 
@@ -107,7 +79,7 @@ class XGAS(NGAS):
         Number of features, or the share of them if below 1.
     p : float
         Share of the free features to look at.
-    importance, similarity, absolute, align_directions, both_directions, convention, ties, verbose
+    importance, similarity, verbose
         As in :class:`NGAS`.
 
     Attributes
@@ -138,24 +110,14 @@ class XGAS(NGAS):
         n_features_to_select: float = 10,
         *,
         p: float = 0.05,
-        importance: str | Measure = "ndcg@10",
-        similarity: Any = "spearman",
-        absolute: bool = True,
-        align_directions: bool = False,
-        both_directions: bool = True,
-        convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] = "average",
+        importance: str | Measure | Importance = Importance("ndcg@10"),
+        similarity: str | Callable[[Any], Any] = Similarity("spearman", absolute=True),
         verbose: bool = False,
     ) -> None:
         super().__init__(
             n_features_to_select,
             importance=importance,
             similarity=similarity,
-            absolute=absolute,
-            align_directions=align_directions,
-            both_directions=both_directions,
-            convention=convention,
-            ties=ties,
             verbose=verbose,
         )
         self.p = p

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -17,10 +17,11 @@ from ranksieve.rankers import LambdaMART
 from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import SimilarityFilter
 from ranksieve.selectors._search.greedy import Step, choose_in_turn
-from ranksieve.selectors._search.quality import Quality
 from ranksieve.selectors.filters.gas import GAS
 from ranksieve.sums.chunks import locating
 from ranksieve.sums.grades import start_classes, totals
+from ranksieve.sums.importance import Quality
+from ranksieve.sums.similarity import Similarity
 from ranksieve.threads import limit_threads
 
 TREE_GRID: dict[str, Any] = {"n_estimators": (50, 200), "num_leaves": (5, 10, 31)}
@@ -57,13 +58,28 @@ class TreeSelector(RankSelector):
         "random_state": ["random_state"],
     }
 
-    n_estimators: int
-    learning_rate: float
-    num_leaves: int
-    min_child_samples: int
-    params: dict[str, Any] | None
-    random_state: int | np.random.RandomState | None
     scores_: np.ndarray
+
+    def __init__(
+        self,
+        n_features_to_select: float = 10,
+        *,
+        n_estimators: int = 50,
+        learning_rate: float = 0.1,
+        num_leaves: int = 10,
+        min_child_samples: int = 20,
+        params: dict[str, Any] | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.num_leaves = num_leaves
+        self.min_child_samples = min_child_samples
+        self.params = params
+        self.random_state = random_state
+        self.verbose = verbose
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -160,27 +176,6 @@ class BoostedTrees(TreeSelector):
         ),
     )
 
-    def __init__(
-        self,
-        n_features_to_select: float = 10,
-        *,
-        n_estimators: int = 50,
-        learning_rate: float = 0.1,
-        num_leaves: int = 10,
-        min_child_samples: int = 20,
-        params: dict[str, Any] | None = None,
-        random_state: int | np.random.RandomState | None = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.num_leaves = num_leaves
-        self.min_child_samples = min_child_samples
-        self.params = params
-        self.random_state = random_state
-        self.verbose = verbose
-
     _is_nested = True
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
@@ -207,11 +202,9 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
         Number of features, or the share of them if below 1.
     c : float
         How much similarity counts; 0 selects by influence alone.
-    similarity : str or callable
-        As of GAS. Trees do not mind the direction of a feature, so it is the absolute value of
-        Kendall's tau-b by default.
-    absolute : bool
-        Whether to take absolute values of signed similarities.
+    similarity : str, callable or Similarity
+        As of GAS. Trees do not mind the direction of a feature: it is the absolute value of
+        Kendall's tau-b by default, and aligning directions changes nothing.
     {parameters}
 
     Attributes
@@ -262,9 +255,7 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
         **TreeSelector._parameter_constraints,
         "c": [Interval(Real, 0, None, closed="left")],
         "similarity": SimilarityFilter._parameter_constraints["similarity"],
-        "absolute": ["boolean"],
     }
-    align_directions = False
     _is_nested = True
 
     def __init__(
@@ -272,8 +263,7 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
         n_features_to_select: float = 10,
         *,
         c: float = 0.01,
-        similarity: Any = "tau_b",
-        absolute: bool = True,
+        similarity: str | Callable[[Any], Any] = Similarity("tau_b", absolute=True),
         n_estimators: int = 50,
         learning_rate: float = 0.1,
         num_leaves: int = 10,
@@ -285,7 +275,6 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
         self.n_features_to_select = n_features_to_select
         self.c = c
         self.similarity = similarity
-        self.absolute = absolute
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.num_leaves = num_leaves

@@ -10,14 +10,15 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
+from ranksieve.choosing import first_of_best
 from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure, parse_measure
-from ranksieve.metrics.constraints import A_CONVENTION
+from ranksieve.metrics.constraints import MEASURE
 from ranksieve.progress import track
-from ranksieve.rankers.boosting_rounds import Measured, first_of_best
+from ranksieve.rankers.boosting_rounds import Measured
 from ranksieve.rankers.lightgbm_data import as_known
 from ranksieve.registry import Method
 from ranksieve.selectors._search.parts import HeldOutSelector, hold_out, take_queries
@@ -160,10 +161,8 @@ class RandomizedBoostedTrees(TreeSelector, HeldOutSelector):
         "n_subsets": [Interval(Integral, 1, None, closed="left")],
         "subset_size": [Interval(Real, 0, 1, closed="right")],
         "elimination": [Interval(Real, 0, 1, closed="neither")],
-        "measure": [str, Measure],
+        **MEASURE,
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "convention": A_CONVENTION,
-        "ties": [StrOptions({"average", "stable"})],
     }
 
     def __init__(

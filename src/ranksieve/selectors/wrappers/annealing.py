@@ -9,17 +9,17 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import RankSelector
+from ranksieve.choosing import ROUNDING
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.fitted import SCALE_FIRST
 from ranksieve.metrics import Convention, Measure, parse_measure
-from ranksieve.metrics.constraints import A_CONVENTION
+from ranksieve.metrics.constraints import MEASURE
 from ranksieve.progress import track
-from ranksieve.rankers.boosting_rounds import ROUNDING
 from ranksieve.registry import Method
 from ranksieve.selectors._search.parts import HeldOutSelector, hold_out, take_queries
 from ranksieve.solvers.rankrls.model import Products, ridge
@@ -224,13 +224,11 @@ class SimulatedAnnealing(HeldOutSelector):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **RankSelector._parameter_constraints,
         "lam": [Interval(Real, 0, None, closed="neither")],
-        "measure": [str, Measure],
+        **MEASURE,
         "n_steps": [Interval(Integral, 1, None, closed="left")],
         "start_temperature": [Interval(Real, 0, None, closed="neither")],
         "end_temperature": [Interval(Real, 0, None, closed="neither")],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "convention": A_CONVENTION,
-        "ties": [StrOptions({"average", "stable"})],
         "random_state": ["random_state"],
     }
 

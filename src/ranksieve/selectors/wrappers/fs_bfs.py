@@ -17,7 +17,7 @@ from ranksieve.data import DataError
 from ranksieve.engine import Source, engine_of, in_memory
 from ranksieve.fitted import SCALE_FIRST, checked_rows
 from ranksieve.metrics import Convention, Measure, parse_measure
-from ranksieve.metrics.constraints import A_CONVENTION
+from ranksieve.metrics.constraints import MEASURE
 from ranksieve.progress import track
 from ranksieve.registry import Method
 from ranksieve.selectors._search.greedy import Step
@@ -164,15 +164,13 @@ class FSBFS(RankSelector):
             None,
         ],
         "output": [StrOptions({"members", "constructed"})],
-        "measure": [str, Measure],
+        **MEASURE,
         "patience": [Interval(Integral, 1, None, closed="left")],
         "max_size": [Interval(Integral, 1, None, closed="left"), None],
         "max_candidates": [Interval(Integral, 1, None, closed="left"), None],
         "n_steps": [Interval(Integral, 1, 60, closed="both")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_changes": [Interval(Integral, 0, None, closed="left")],
-        "convention": A_CONVENTION,
-        "ties": [StrOptions({"average", "stable"})],
     }
 
     def __init__(

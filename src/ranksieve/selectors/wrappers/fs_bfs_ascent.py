@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ranksieve.choosing import ROUNDING, first_of_best
 from ranksieve.engine import Workers
-from ranksieve.rankers.boosting_rounds import ROUNDING, first_of_best
 from ranksieve.selectors.wrappers.fs_bfs_trials import Combination
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from ranksieve.rankers.boosting_rounds import ROUNDING
+from ranksieve.choosing import ROUNDING, EarlyStopping
 from ranksieve.selectors.wrappers.fs_bfs_ascent import Ascent, Node
 from ranksieve.sums.gram import GramSums
 
@@ -120,17 +120,16 @@ class BestFirstSearch:
         front = {single: node for single in singles if (node := self.measured[single])}
         seen = set(front)
         best: Node | None = None
-        stale = 0
-        while front and stale < self._patience:
+        stopping, is_over = EarlyStopping(self._patience), False
+        while front and not is_over:
             members = _most_promising(front)
             node = self._train(members, front.pop(members))
             if node is None:
                 continue
-            if best is None or node.value > best.value + ROUNDING:
-                best, stale = node, 0
-            else:
-                stale += 1
-            if stale < self._patience:  # else nobody would look at its neighbors
+            is_over = stopping.add(node.value)
+            if stopping.best == len(stopping.values):
+                best = node
+            if not is_over:  # else nobody would look at its neighbors
                 neighbors = self._neighbors(members, node, remaining)
                 front.update((new, neighbors[new]) for new in neighbors.keys() - seen)
                 seen |= neighbors.keys()

@@ -197,7 +197,7 @@ class MeasuredLeaveQueryOut(LeaveQueryOut):
     dtype : str
         How columns are stored.
     measure, convention, average_ties
-        As of :class:`ranksieve.sums.importance.Importance`.
+        As of :class:`ranksieve.sums.importance.ImportanceStatistic`.
     """
 
     def __init__(
