@@ -31,6 +31,14 @@ def mq2008_dir() -> Path:
     return root / "MQ2008"
 
 
+# What a cluster does without being asked, for dashboards that nobody looks at, less often: it is a
+# tenth of a core for each.
+_QUIET = {
+    "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
+    "DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL": "10s",
+    "DASK_DISTRIBUTED__WORKER__MEMORY__MONITOR_INTERVAL": "5s",
+}
+
 # Runs until its input ends: if the tests are killed, too.
 _CLUSTER = """
 import sys
@@ -49,7 +57,11 @@ def scheduler():
     the test that it runs at this moment.
     """
     with subprocess.Popen(
-        [sys.executable, "-c", _CLUSTER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", _CLUSTER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | _QUIET,
     ) as cluster:
         yield cluster.stdout.readline().strip()
         cluster.stdin.close()

@@ -11,6 +11,7 @@ from ranksieve.data import RankingData
 from ranksieve.datasets import Collection, open_collection
 from ranksieve.metrics import get_convention
 from ranksieve.study import Protocol, StudyFold
+from ranksieve.study.protocols import FoldSource
 
 N_FOLDS = 5  # of the collections that papers use
 
@@ -93,20 +94,23 @@ class AtHand:
     Attributes
     ----------
     collection : Collection
+    sources : list of FoldSource
+        Its folds; files that they share are read once.
     facts : Facts
     """
 
     collection: Collection
+    sources: list[FoldSource]
     facts: Facts
 
     @property
     def n_folds(self) -> int:
         """Folds of the collection."""
-        return len(self.collection.folds)
+        return len(self.sources)
 
     def folds(self) -> Iterator[StudyFold]:
         """Folds in turn: data to train on, to tune by and to test on."""
-        for source in Protocol("letor").folds(self.collection):
+        for source in self.sources:
             fold = source.load()
             fold.check()
             yield fold
@@ -126,14 +130,15 @@ def open_at_hand(directory: str | os.PathLike[str], convention: str | None = Non
     if convention is not None:
         get_convention(convention)
     collection = open_collection(directory)
-    fold = Protocol("letor").folds(collection)[0].load()
+    sources = Protocol("letor").folds(collection)
+    fold = sources[0].load()
     parts = (fold.train, fold.vali, fold.test)
     sizes = (
         sum(part.n_rows for part in parts),
         sum(part.n_queries for part in parts),
         fold.train.n_features,
     )
-    known = recognized(*sizes) if len(collection.folds) == N_FOLDS else None
+    known = recognized(*sizes) if len(sources) == N_FOLDS else None
     facts = Facts(
         title=collection.name,
         known_as=None,
@@ -145,7 +150,7 @@ def open_at_hand(directory: str | os.PathLike[str], convention: str | None = Non
         facts = replace(facts, title=known.name, known_as=known.name)
     elif known is not None:
         facts = replace(facts, title=f"{known.name} (not normalized)", unnormalized=known.name)
-    return AtHand(collection, facts)
+    return AtHand(collection, sources, facts)
 
 
 def _is_normalized(data: RankingData) -> bool:

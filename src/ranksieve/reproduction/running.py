@@ -116,7 +116,8 @@ def _with_convention(
     """Parameters of what is run; a convention among them is that of the results."""
     return {
         name: {
-            key: facts.convention if key == "importance.convention" else value for key, value in own.items()
+            key: facts.convention if key.endswith("convention") else value
+            for key, value in own.items()
         }
         for name, own in parameters.items()
         if name in kept
