@@ -11,7 +11,7 @@ from ranksieve import make_ranking
 from ranksieve import reproduction as module
 from ranksieve.report.figures import plot_path_scores, write_figure
 from ranksieve.reproduction import PAPERS, MethodOutcome, Reproduction, reproduce
-from ranksieve.reproduction.collections import Facts
+from ranksieve.reproduction.collections import CollectionFacts
 from ranksieve.reproduction.papers.greedy_rankrls import (
     CHOICES,
     FIGURE_LAMS,
@@ -51,7 +51,7 @@ def published(collection="MQ2008"):
         GREEDY: MethodOutcome(values[GREEDY], [3.4], choices),
         FULL: MethodOutcome(values[FULL], [46.0], [{"lam": 1.0}] * 5),
     }
-    facts = Facts(collection, collection, "letor4", 784, 46)
+    facts = CollectionFacts(collection, collection, "letor4", 784, 46)
     return Reproduction(PAPERS["greedy-rankrls"], facts, outcomes)
 
 

@@ -11,8 +11,9 @@ from ranksieve.metrics import get_convention
 from ranksieve.report.sheets.reproduction_study import best_numbers_sheet, statements_sheet
 from ranksieve.report.sheets.sheet import Cell, Column, Row, Sheet
 from ranksieve.report.sheets.study_quality import curves_sheet
-from ranksieve.reproduction.paper import ALL, FOUR_DIGITS
+from ranksieve.reproduction.paper import FOUR_DIGITS
 from ranksieve.reproduction.results import recompute_ranks
+from ranksieve.study.results import BASE
 
 if TYPE_CHECKING:
     from ranksieve.reproduction import Reproduction
@@ -170,7 +171,7 @@ def _improvements(result: Reproduction) -> Sheet:
         numbers = [
             result.improvement(name, measure)
             for measure in measures
-            if name in result.outcomes and name != ALL
+            if name in result.outcomes and name != BASE
         ]
         rows += rows_beside([result.label(name)], numbers, "+z.2f")
     return Sheet(
