@@ -185,9 +185,9 @@ def _improvements(result: Reproduction) -> Sheet:
 
 
 def _methods(result: Reproduction) -> Sheet:
-    names = [name for name in result.outcomes if result.note(name)]
+    names = [name for name in result.shown if result.note(name)]
     columns = {
-        "features": [Cell(_mean(result.outcomes[n].n_features), ".1f") for n in names],
+        "features": [Cell(_mean_number(result, n), ".1f") for n in names],
         "random below": [Cell(result.random_below(n), ".0%") for n in names],
         "asked of means": [Cell(_limit(result, n, 0)) for n in names],
         "asked of folds": [Cell(_limit(result, n, 1)) for n in names],
@@ -227,8 +227,12 @@ def _methods_notes(result: Reproduction, names: Sequence[str]) -> Iterator[str]:
     )
 
 
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
+def _mean_number(result: Reproduction, name: str) -> float | None:
+    """Mean number of features; None for methods whose numbers are only printed."""
+    if name not in result.outcomes:
+        return None
+    numbers = result.outcomes[name].n_features
+    return sum(numbers) / len(numbers)
 
 
 def _limit(result: Reproduction, name: str, place: int) -> str | None:
