@@ -168,7 +168,11 @@ class TestOtherCollections:
         assert result.study.run("random", "lambdamart").chosen.n_seeds == 2
 
     def test_errors(self, directory):
-        with pytest.raises(ValueError, match="method 'gas-e' is not compared; those are fs-ed, "):
+        with pytest.raises(
+            ValueError, match="method 'gas-e' is not in this paper; its methods are fs-ed, "
+        ):
             reproduce("fs-ed", directory, methods=["gas-e"])
-        with pytest.raises(ValueError, match="ranker 'ranknet' is not compared; those are ranksvm"):
+        with pytest.raises(
+            ValueError, match="ranker 'ranknet' is not in this paper; its rankers are ranksvm"
+        ):
             reproduce("fs-ed", directory, rankers=["ranknet"])

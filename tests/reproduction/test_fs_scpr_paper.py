@@ -282,7 +282,7 @@ def test_the_command(capsys, directory, mq2008_dir):
     assert status == 0
     assert "a random order: the one to beat" in " ".join(output.split())
     for wrong, message in (
-        (["--method", "svm"], "method 'svm' is not compared; those are all, gas-e"),
+        (["--method", "svm"], "method 'svm' is not in this paper; its methods are all, gas-e"),
         (["--ranker", "ranksvm"], "--ranker is for reproduce fs-ed or rankers"),
         (["--figure", "a.pdf"], "--figure is for reproduce greedy-rankrls or fs-ed or gas"),
     ):

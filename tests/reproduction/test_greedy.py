@@ -219,10 +219,10 @@ class TestCommand:
         there = tmp_path / "none" / "a.pdf"
         assert "there is no directory" in run(*command, "--figure", there)[2]
         assert "no known layout" in run(*command)[2]
-        assert "--fold is that of the figure" in run(*command, "--fold", 2)[2]
+        assert "--fold chooses the fold of the figure" in run(*command, "--fold", 2)[2]
         command = ["reproduce", "greedy-rankrls", "--data", mq2008_dir, "--fold", 6]
         figure = tmp_path / "a.pdf"
-        assert "--fold 6: the collection has fewer folds" in run(*command, "--figure", figure)[2]
+        assert "--fold 6: the collection has only 5 folds" in run(*command, "--figure", figure)[2]
         for option, owners in (
             ("--method", "fs-scpr or fs-ed"),
             ("--out", "fs-scpr or fs-ed or gas"),

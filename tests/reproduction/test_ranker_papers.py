@@ -276,7 +276,7 @@ class TestCommand:
     def test_errors(self, run, tmp_path):
         command = ["reproduce", "rankers", "--data", tmp_path]
         errors = run(*command, "--ranker", "rankrls-cv")[2]
-        assert "'rankrls-cv' is not compared; those are rankrls, ranksvm, " in errors
+        assert "'rankrls-cv' is not in this paper; its rankers are rankrls, ranksvm, " in errors
         assert "--figure is for reproduce greedy-rankrls" in run(*command, "--figure", "a.pdf")[2]
         assert "no known layout" in run(*command)[2]
         greedy = ["reproduce", "greedy-rankrls", "--data", tmp_path]

@@ -193,4 +193,4 @@ def check_known(what: str, known: Iterable[str], names: Sequence[str]) -> None:
         raise DataError(f"there is no {what} to compare: name some of {listed}")
     for name in names:
         if name not in known:
-            raise ValueError(f"{what} {name!r} is not compared; those are {listed}")
+            raise ValueError(f"{what} {name!r} is not in this paper; its {what}s are {listed}")

@@ -52,7 +52,7 @@ def plot_curves(
     ranker : str
         One of the study.
     measure : str, optional
-        One of the study; by default the one that all was tuned by.
+        One of the study; by default the one that tuned everything.
     selectors : sequence of str, optional
         Which to draw; by default all.
     bands : sequence of str, optional

@@ -40,7 +40,7 @@ def plot_quality_and_time(
     ranker : str
         One of the study.
     measure : str, optional
-        One of the study; by default the one that all was tuned by.
+        One of the study; by default the one that tuned everything.
     selectors : sequence of str, optional
         Which to draw; by default all.
     ax : Axes, optional

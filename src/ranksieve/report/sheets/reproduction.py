@@ -78,9 +78,9 @@ def _setting(result: Reproduction) -> str:
     is_seeded = any(len(outcome.n_features) > 1 for outcome in result.outcomes.values())
     return (
         f"Measured on test queries ({facts.n_queries:,} queries in all), convention "
-        f"{facts.convention}, {TIES[get_convention(facts.convention).ties]}; all was tuned by "
-        "MAP on validation queries, unless the settings below say otherwise. Protocol: the folds "
-        f"of the collection; means over them{' and over seeds' if is_seeded else ''}."
+        f"{facts.convention}, {TIES[get_convention(facts.convention).ties]}; everything was "
+        "tuned by MAP on validation queries, unless the settings below say otherwise. Protocol: "
+        f"the folds of the collection; means over them{' and over seeds' if is_seeded else ''}."
     )
 
 
