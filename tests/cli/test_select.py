@@ -358,7 +358,7 @@ def test_the_list_of_methods(run):
         (
             ["--eval", "vali.txt"],
             "error: method 'gas-e' does not use held-out data: leave out --eval; "
-            "methods that use them are fs-ed",
+            "methods that use it are fs-ed",
         ),
         (["--out", "none/selected.json"], "none/selected.json: there is no directory none"),
         (["data.txt"], "name a file, or use --demo"),

@@ -6,7 +6,7 @@ import pytest
 from ranksieve import RankingData, make_ranking, write_letor
 from ranksieve.data import DataError
 from ranksieve.reproduction import PAPERS
-from ranksieve.reproduction.collections import KNOWN, open_at_hand, recognized
+from ranksieve.reproduction.collections import KNOWN, open_at_hand, recognize
 
 
 def write_collection(directory, n_queries=9):
@@ -48,7 +48,7 @@ def write_like_ohsumed(directory, largest=1.0):
     ],
 )
 def test_known_collections(sizes, name, convention):
-    known = recognized(*sizes)
+    known = recognize(*sizes)
     assert (known.name, known.convention) == (name, convention)
 
 
@@ -57,7 +57,7 @@ def test_known_collections(sizes, name, convention):
     [(15_211, 783, 46), (15_210, 784, 46), (15_211, 784, 45), (74_146, 75, 64), (784, 15_211, 46)],
 )
 def test_others_are_not_known(sizes):
-    assert recognized(*sizes) is None
+    assert recognize(*sizes) is None
 
 
 def test_what_is_published_is_about_known_collections():

@@ -10,7 +10,7 @@ from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankBoost
 from ranksieve.reproduction import PAPERS, Reproduction, reproduce
 from ranksieve.reproduction.bests import validation_mean
-from ranksieve.reproduction.collections import Facts, open_at_hand
+from ranksieve.reproduction.collections import CollectionFacts, open_at_hand
 from ranksieve.reproduction.papers.fs_ed import GRIDS, MEASURE
 from ranksieve.selectors import FSED
 from ranksieve.significance import paired_t_test
@@ -52,7 +52,7 @@ def made_up(known_as="MQ2008"):
     names = [str(number) for number in range(4)]
     protocol = "the folds of the collection"
     study = results.StudyResult("x", protocol, "standard", MEASURE, [MEASURE], FOLDS, names, runs)
-    return Reproduction(PAPER, Facts("x", known_as, "standard", 6, 4), {}, study)
+    return Reproduction(PAPER, CollectionFacts("x", known_as, "standard", 6, 4), {}, study)
 
 
 class TestBest:
@@ -168,7 +168,11 @@ class TestOtherCollections:
         assert result.study.run("random", "lambdamart").chosen.n_seeds == 2
 
     def test_errors(self, directory):
-        with pytest.raises(ValueError, match="method 'gas-e' is not compared; those are fs-ed, "):
+        with pytest.raises(
+            ValueError, match="method 'gas-e' is not in this paper; its methods are fs-ed, "
+        ):
             reproduce("fs-ed", directory, methods=["gas-e"])
-        with pytest.raises(ValueError, match="ranker 'ranknet' is not compared; those are ranksvm"):
+        with pytest.raises(
+            ValueError, match="ranker 'ranknet' is not in this paper; its rankers are ranksvm"
+        ):
             reproduce("fs-ed", directory, rankers=["ranknet"])

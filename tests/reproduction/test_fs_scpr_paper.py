@@ -8,32 +8,32 @@ from sklearn.model_selection import ParameterGrid
 
 from ranksieve.metrics import evaluate
 from ranksieve.reproduction import PAPERS, MethodOutcome, Reproduction, reproduce
-from ranksieve.reproduction.collections import Facts, open_at_hand
-from ranksieve.reproduction.paper import ALL
+from ranksieve.reproduction.collections import CollectionFacts, open_at_hand
 from ranksieve.reproduction.papers.fs_scpr import ALL_FEATURES, SELECTORS
 from ranksieve.reproduction.papers.fs_scpr_tables import MEANS, MEASURES, UNIFIED_RANKS
 from ranksieve.reproduction.results import recompute_ranks
 from ranksieve.reproduction.training import best_weights
 from ranksieve.selectors import FSMRank
 from ranksieve.selectors.registry import SELECTORS as REGISTERED
+from ranksieve.study.results import BASE
 from tests.cli.test_data_commands import runner
 from tests.reproduction.printing import shown
 from tests.reproduction.test_collections import write_collection
 
 PAPER = PAPERS["fs-scpr"]
-MQ2008 = Facts("MQ2008", "MQ2008", "letor4", 784, 46)
+MQ2008 = CollectionFacts("MQ2008", "MQ2008", "letor4", 784, 46)
 EVERYTHING = (*SELECTORS, *ALL_FEATURES)
 
 
 @pytest.fixture(scope="module")
 def reproduced(mq2008_dir):
-    return reproduce("fs-scpr", mq2008_dir, methods=[ALL, "fsmrank", "gas-e"])
+    return reproduce("fs-scpr", mq2008_dir, methods=[BASE, "fsmrank", "gas-e"])
 
 
 class TestMQ2008:
     def test_no_selection_is_the_published_ranksvm(self, reproduced):
         for measure in MEASURES:
-            number = reproduced.mean(ALL, measure)
+            number = reproduced.mean(BASE, measure)
             assert number.ours == pytest.approx(number.published, abs=0.0002)
 
     def test_fsmrank_is_as_near_as_the_aim(self, reproduced):
@@ -69,7 +69,7 @@ class TestPublished:
             "Table 16": {
                 "fs-scpr": [11, 8, 0, 0, 1],
                 "adarank-map": [5, 4, 3, 8, 0],
-                ALL: [2, 5, 5, 7, 1],
+                BASE: [2, 5, 5, 7, 1],
                 "listnet": [1, 4, 10, 4, 1],
                 "rankboost": [1, 1, 0, 1, 17],
             },
@@ -95,7 +95,9 @@ class TestPublished:
         ],
     )
     def test_improvements_of_fs_scpr(self, collection, printed):
-        result = made_up(Facts(collection, collection, "letor3", 75, 64), all=[1], fsmrank=[2])
+        result = made_up(
+            CollectionFacts(collection, collection, "letor3", 75, 64), all=[1], fsmrank=[2]
+        )
         results = dict(result.outcomes) | {"fs-scpr": result.outcomes["fsmrank"]}
         result = Reproduction(PAPER, result.facts, results)
         for measure, expected in zip(MEASURES, printed, strict=True):
@@ -138,7 +140,9 @@ def test_unified_ranks_of_one_collection():
         {"fsmrank": 4.5, "fs-scpr": 4.0, "gas-e": 2.5, "fsmsvm": 1.5}
     )
     assert made_up(**values).unified_ranks("Table 16") is None
-    here = made_up(Facts("ours", None, "letor4", 45, 7), **values).unified_ranks("Table 11")
+    here = made_up(CollectionFacts("ours", None, "letor4", 45, 7), **values).unified_ranks(
+        "Table 11"
+    )
     assert [rank.published for rank in here.values()] == [None] * 4
 
 
@@ -154,7 +158,7 @@ class TestTables:
         assert "paper: Tables 6 and 15; improvements of FS-SCPR: Table 10." in text
 
     def test_lines(self):
-        values = {name: [0.4721] for name in EVERYTHING} | {ALL: [0.4]}
+        values = {name: [0.4721] for name in EVERYTHING} | {BASE: [0.4]}
         lines = [line.split() for line in shown(made_up(**values))]
         place = lines.index(["fs-scpr", "paper", "0.3692", "0.4375", "0.4770", "0.2318", "0.4776"])
         assert lines[place + 1] == ["ours", *["0.4721"] * 5]
@@ -167,7 +171,7 @@ class TestTables:
 
     def test_ohsumed(self):
         values = {name: [0.1] for name in EVERYTHING}
-        lines = shown(made_up(Facts("OHSUMED", "OHSUMED", "letor3", 106, 45), **values))
+        lines = shown(made_up(CollectionFacts("OHSUMED", "OHSUMED", "letor3", 106, 45), **values))
         text = "\n".join(lines)
         assert "*" not in text.replace("*: further", "")  # nothing is asked there
         assert ["fsmsvm", "paper", "0.5492", "0.4690", "0.4640", "0.4447", "0.4441"] in [
@@ -205,7 +209,7 @@ class TestOtherCollections:
             assert (number.published, number.is_within) == (None, None)
             assert 0.3 < number.ours <= 1
         assert result.improvement("gas-e", "MAP").published is None
-        assert result.outcomes[ALL].n_features == [7]
+        assert result.outcomes[BASE].n_features == [7]
 
     def test_its_tables(self, result):
         lines = shown(result)
@@ -218,7 +222,7 @@ class TestOtherCollections:
         rankers = reproduce("rankers", directory, methods=[*ALL_FEATURES, "ranksvm"])
         for name in (*ALL_FEATURES, "ranksvm"):
             for measure in MEASURES:
-                ours = result.mean(ALL if name == "ranksvm" else name, measure).ours
+                ours = result.mean(BASE if name == "ranksvm" else name, measure).ours
                 assert ours == pytest.approx(rankers.mean(name, measure).ours, abs=1e-12)
 
     def test_it_resumes(self, directory, tmp_path, monkeypatch):
@@ -278,7 +282,7 @@ def test_the_command(capsys, directory, mq2008_dir):
     assert status == 0
     assert "a random order: the one to beat" in " ".join(output.split())
     for wrong, message in (
-        (["--method", "svm"], "method 'svm' is not compared; those are all, gas-e"),
+        (["--method", "svm"], "method 'svm' is not in this paper; its methods are all, gas-e"),
         (["--ranker", "ranksvm"], "--ranker is for reproduce fs-ed or rankers"),
         (["--figure", "a.pdf"], "--figure is for reproduce greedy-rankrls or fs-ed or gas"),
     ):

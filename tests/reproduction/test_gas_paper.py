@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ranksieve.reproduction import PAPERS, Reproduction, reproduce
-from ranksieve.reproduction.collections import Facts
+from ranksieve.reproduction.collections import CollectionFacts
 from ranksieve.study import results  # Outcomes is no class of tests
 from tests.cli.test_data_commands import runner
 from tests.reproduction.printing import shown
@@ -37,7 +37,7 @@ def made_up(known_as, **curves):
     study = results.StudyResult(
         known_as, "six trials", "standard", "MAP", list(MEASURES), [FOLD], names, runs
     )
-    return Reproduction(PAPER, Facts(known_as, known_as, "standard", 1, 45), {}, study)
+    return Reproduction(PAPER, CollectionFacts(known_as, known_as, "standard", 1, 45), {}, study)
 
 
 def curves(known_as):

@@ -10,8 +10,9 @@ from matplotlib.figure import Figure
 from ranksieve import make_ranking
 from ranksieve import reproduction as module
 from ranksieve.report.figures import plot_path_scores, write_figure
+from ranksieve.report.sheets import reproduction_sheets, to_csv, to_latex, to_markdown
 from ranksieve.reproduction import PAPERS, MethodOutcome, Reproduction, reproduce
-from ranksieve.reproduction.collections import Facts
+from ranksieve.reproduction.collections import CollectionFacts
 from ranksieve.reproduction.papers.greedy_rankrls import (
     CHOICES,
     FIGURE_LAMS,
@@ -27,6 +28,7 @@ from tests.reproduction.printing import shown
 from tests.reproduction.test_collections import write_collection
 
 METHODS = (GREEDY, FULL)
+FORMATS = {"markdown": to_markdown, "latex": to_latex, "csv": to_csv}
 PUBLISHED = {method: ON_FOLDS["MQ2008"][method] for method in METHODS}
 PUBLISHED_CHOICES = CHOICES["MQ2008"]
 
@@ -51,7 +53,7 @@ def published(collection="MQ2008"):
         GREEDY: MethodOutcome(values[GREEDY], [3.4], choices),
         FULL: MethodOutcome(values[FULL], [46.0], [{"lam": 1.0}] * 5),
     }
-    facts = Facts(collection, collection, "letor4", 784, 46)
+    facts = CollectionFacts(collection, collection, "letor4", 784, 46)
     return Reproduction(PAPERS["greedy-rankrls"], facts, outcomes)
 
 
@@ -163,6 +165,19 @@ class TestCommand:
         assert "As near as asked: 40 of 40 published numbers, all those of 2 of 2 methods." in text
         assert "The features of 5 of 5 folds are those of the paper, in order." in text
 
+    @pytest.mark.parametrize("form", ["markdown", "latex", "csv"])
+    def test_other_formats(self, run, result, form):
+        command = ["reproduce", "greedy-rankrls", "--data", "anywhere", "--format", form]
+        status, output, errors = run(*command)
+        assert (status, errors) == (0, "")
+        expected = [FORMATS[form](sheet) for sheet in reproduction_sheets(result)]
+        assert output == "\n".join(expected)
+        assert len({sheet.name for sheet in reproduction_sheets(result)}) == len(expected) == 3
+
+    def test_methods_that_are_only_printed_are_explained(self, run, result):
+        _, output, _ = run("reproduce", "greedy-rankrls", "--data", "anywhere")
+        assert "which reproduce rankers trains as ranksvm-struct" in " ".join(output.split())
+
     def test_differences_are_marked(self, run, result):
         result.outcomes[FULL].values["P@10"][0][0] = 0.25
         _, output, _ = run("reproduce", "greedy-rankrls", "--data", "anywhere")
@@ -204,10 +219,10 @@ class TestCommand:
         there = tmp_path / "none" / "a.pdf"
         assert "there is no directory" in run(*command, "--figure", there)[2]
         assert "no known layout" in run(*command)[2]
-        assert "--fold is that of the figure" in run(*command, "--fold", 2)[2]
+        assert "--fold chooses the fold of the figure" in run(*command, "--fold", 2)[2]
         command = ["reproduce", "greedy-rankrls", "--data", mq2008_dir, "--fold", 6]
         figure = tmp_path / "a.pdf"
-        assert "--fold 6: the collection has fewer folds" in run(*command, "--figure", figure)[2]
+        assert "--fold 6: the collection has only 5 folds" in run(*command, "--figure", figure)[2]
         for option, owners in (
             ("--method", "fs-scpr or fs-ed"),
             ("--out", "fs-scpr or fs-ed or gas"),

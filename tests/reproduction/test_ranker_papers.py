@@ -9,7 +9,7 @@ import pytest
 from ranksieve import reproduction as module
 from ranksieve.progress import listen
 from ranksieve.reproduction import PAPERS, MethodOutcome, Reproduction, reproduce
-from ranksieve.reproduction.collections import Facts
+from ranksieve.reproduction.collections import CollectionFacts
 from ranksieve.reproduction.papers import rankers as letor
 from tests.cli.test_data_commands import runner
 from tests.reproduction.printing import shown
@@ -18,7 +18,7 @@ from tests.reproduction.test_collections import write_collection
 PAPER = PAPERS["rankers"]
 ROWS, MEASURES = PAPER.candidates, PAPER.measures
 MEANS, ON_FOLDS = letor.MEANS["MQ2008"], letor.ON_FOLDS["MQ2008"]
-MQ2008 = Facts("MQ2008", "MQ2008", "letor4", 784, 46)
+MQ2008 = CollectionFacts("MQ2008", "MQ2008", "letor4", 784, 46)
 
 AVERAGED = ("NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10", "MAP")
 WITH_TARGETS = [name for name, row in ROWS.items() if row.asked is not None]
@@ -276,7 +276,7 @@ class TestCommand:
     def test_errors(self, run, tmp_path):
         command = ["reproduce", "rankers", "--data", tmp_path]
         errors = run(*command, "--ranker", "rankrls-cv")[2]
-        assert "'rankrls-cv' is not compared; those are rankrls, ranksvm, " in errors
+        assert "'rankrls-cv' is not in this paper; its rankers are rankrls, ranksvm, " in errors
         assert "--figure is for reproduce greedy-rankrls" in run(*command, "--figure", "a.pdf")[2]
         assert "no known layout" in run(*command)[2]
         greedy = ["reproduce", "greedy-rankrls", "--data", tmp_path]
@@ -315,7 +315,7 @@ class TestOtherCollections:
         assert found["methods"]["rankboost"]["note"].startswith("numbers of rounds by validation;")
 
     def test_its_tables(self):
-        result = made_up(facts=Facts("ours", None, "standard", 45, 7))
+        result = made_up(facts=CollectionFacts("ours", None, "standard", 45, 7))
         lines = shown(result)
         text = " ".join(" ".join(lines).split())
         assert "Rankers on all features: paper and ours on the folds of ours" in text
@@ -333,7 +333,7 @@ class TestOtherCollections:
         assert found["methods"]["ranknet"]["settings"]["convention"] == "standard"
 
     def test_mq2007_has_numbers_and_settings_of_its_own(self):
-        facts = Facts("MQ2007", "MQ2007", "letor4", 1692, 46)
+        facts = CollectionFacts("MQ2007", "MQ2007", "letor4", 1692, 46)
         result = made_up(["rankrls", "ranksvm-struct", "rankboost", "ranksvm"], facts)
         first = [result.on_folds(name, "MAP")[0].published for name in result.outcomes]
         assert first == [0.4912, 0.4894, None, None]
@@ -343,7 +343,7 @@ class TestOtherCollections:
         assert letor.SETTINGS["MQ2007"]["rankboost"]["n_rounds"] == (163, 567, 491, 434, 195)
 
     def test_ohsumed_has_the_rows_of_yeh_and_tsai(self):
-        facts = Facts("OHSUMED", "OHSUMED", "letor3", 106, 45)
+        facts = CollectionFacts("OHSUMED", "OHSUMED", "letor3", 106, 45)
         result = made_up(["ranksvm", "listnet", "rankrls"], facts)
         assert result.mean("ranksvm", "MAP").published == 0.4446
         assert result.mean("listnet", "NDCG@1").published == 0.5326

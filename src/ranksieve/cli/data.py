@@ -132,7 +132,9 @@ def convert(
         if destination.suffix not in ("", ".shards"):
             written = _write_file(sources, destination, kept, scale, **text, **stored)
         elif scale != "none":
-            raise typer.BadParameter("--scale writes text or Parquet; convert that to shards")
+            raise typer.BadParameter(
+                "--scale writes only text or Parquet: scale first, then convert that to shards"
+            )
         else:
             from ranksieve.io.shards import convert_to_shards, open_shards
 

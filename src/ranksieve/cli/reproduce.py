@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ranksieve.cli.options import Format, show_result
+from ranksieve.text import counted
 
 if TYPE_CHECKING:
     from ranksieve.reproduction import Reproduction
@@ -167,7 +168,7 @@ def _check_options(papers: dict[str, Paper], what: str, given: dict[str, Any]) -
         if what not in owners:
             raise ValueError(f"{option} is for reproduce {' or '.join(owners)}: leave it out")
     if "--fold" in given and "--figure" not in given:
-        raise ValueError("--fold is that of the figure: name a file with --figure, too")
+        raise ValueError("--fold chooses the fold of the figure: name a file with --figure")
 
 
 def _check_figure(path: Path, data: Path, fold: int | None) -> None:
@@ -178,8 +179,8 @@ def _check_figure(path: Path, data: Path, fold: int | None) -> None:
 
     check_format(path)
     check_replaceable(path)
-    if fold is not None and fold > len(open_collection(data).folds):
-        raise ValueError(f"--fold {fold}: the collection has fewer folds")
+    if fold is not None and fold > (n_folds := len(open_collection(data).folds)):
+        raise ValueError(f"--fold {fold}: the collection has only {counted(n_folds, 'fold')}")
 
 
 def _draw(result: Reproduction, path: Path, fold: int) -> None:

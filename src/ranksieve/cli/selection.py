@@ -180,5 +180,5 @@ def _check_uses_held_out_data(name: str) -> None:
         able = [other for other, method in SELECTORS.items() if method.uses_held_out_data]
         raise ValueError(
             f"method {name!r} does not use held-out data: leave out --eval; "
-            f"methods that use them are {', '.join(able)}"
+            f"methods that use it are {', '.join(able)}"
         )

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import logging
-import os
 import signal
-import sys
-import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 
+from ranksieve.cli.interruption import (
+    Terminated,
+    exit_and_say_how_to_resume,
+    is_lack_of_memory,
+    termination_as_interrupt,
+    without_dask_logs,
+)
 from ranksieve.cli.options import DaskAddress, DaskWorkers, NFeatures, ZeroBased
-from ranksieve.text import on_one_line
 
 _Data = Annotated[
     list[Path] | None,
@@ -247,75 +248,30 @@ def _compare(
     from ranksieve.study import Study
 
     try:
-        with _termination_as_interrupt(), progress_bar(), ExitStack() as stack:
+        with termination_as_interrupt(), progress_bar(), ExitStack() as stack:
             study = Study(source, out=out, read_options=how, **wanted)
             client = None
             if dask is not None or workers is not None:
                 from ranksieve.engine.dask import connect
 
-                stack.enter_context(_without_logs())
+                stack.enter_context(without_dask_logs())
                 client = stack.enter_context(connect(dask, workers))
             result = study.run(client)
             if not no_figures:
                 write_data_figures(study, out)
             write_report(result, out, figures=not no_figures)
     except KeyboardInterrupt as stopped:
-        _say_how_to_resume(
-            out, signal.SIGTERM if isinstance(stopped, _Terminated) else signal.SIGINT
+        exit_and_say_how_to_resume(
+            out, signal.SIGTERM if isinstance(stopped, Terminated) else signal.SIGINT
         )
     except Exception as error:
-        if not _is_lack_of_memory(error):
+        if not is_lack_of_memory(error):
             raise
         raise DataError(
             f"out of memory ({error or 'no more is available'}); finished work is kept in {out}: "
             "run the same command again to resume it, with more memory or fewer cores"
         ) from None
     show_report(result, out, figures=not no_figures)
-
-
-def _is_lack_of_memory(error: Exception) -> bool:
-    """Whether memory ran out, also where Python, or a library in C++, does not say so."""
-    told = ("can't start new thread", "std::bad_alloc")
-    return isinstance(error, MemoryError) or any(text in str(error) for text in told)
-
-
-class _Terminated(KeyboardInterrupt):
-    """The program was asked to end, as batch systems do."""
-
-
-@contextmanager
-def _without_logs() -> Iterator[None]:
-    """Silence what Dask logs of each broken connection: the error that ends the program says it."""
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)  # not after an error: some of it comes late
-
-
-@contextmanager
-def _termination_as_interrupt() -> Iterator[None]:
-    """Let SIGTERM end the program as Ctrl-C does."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # where no signals arrive
-        return
-
-    def stop(*_: Any) -> NoReturn:
-        raise _Terminated
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _say_how_to_resume(out: Path, reason: signal.Signals) -> NoReturn:
-    """End the program at once: threads within a cell cannot be interrupted, nor need they be."""
-    kept = on_one_line(str(out))
-    sys.stderr.write(
-        f"\nstopped; finished work is kept in {kept}\nrun the same command again to resume it\n"
-    )
-    sys.stderr.flush()
-    os._exit(128 + reason)
 
 
 def _leave_out_others(wanted: dict[str, Any]) -> None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ranksieve.reproduction.paper import ALL
 from ranksieve.significance import holm, paired_t_test
 from ranksieve.study import Outcomes, Run, StudyResult
+from ranksieve.study.results import BASE
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,9 @@ def find_bests(
     """
     found = []
     for ranker in study.rankers:
-        base = study.run(ALL, ranker)
+        base = study.run(BASE, ranker)
         for run in study.of_ranker(ranker):
-            if run.selector != ALL:
+            if run.selector != BASE:
                 printed = published.get((run.selector, ranker), {}).get(collection)
                 found.append(_find_best(run, base, study.measures[0], printed))
     adjusted = holm([best.p_value for best in found])

@@ -38,7 +38,7 @@ CONVENTION = "letor4"  # of collections that are not known
 
 
 @dataclass(frozen=True)
-class Facts:
+class CollectionFacts:
     """What results say about their data.
 
     Attributes
@@ -96,12 +96,12 @@ class AtHand:
     collection : Collection
     sources : list of FoldSource
         Its folds; files that they share are read once.
-    facts : Facts
+    facts : CollectionFacts
     """
 
     collection: Collection
     sources: list[FoldSource]
-    facts: Facts
+    facts: CollectionFacts
 
     @property
     def n_folds(self) -> int:
@@ -138,8 +138,8 @@ def open_at_hand(directory: str | os.PathLike[str], convention: str | None = Non
         sum(part.n_queries for part in parts),
         fold.train.n_features,
     )
-    known = recognized(*sizes) if len(sources) == N_FOLDS else None
-    facts = Facts(
+    known = recognize(*sizes) if len(sources) == N_FOLDS else None
+    facts = CollectionFacts(
         title=collection.name,
         known_as=None,
         convention=convention or (CONVENTION if known is None else known.convention),
@@ -159,12 +159,12 @@ def _is_normalized(data: RankingData) -> bool:
     return bool(values.size == 0 or (values.min() >= 0 and values.max() <= 1))
 
 
-def recognized(n_rows: int, n_queries: int, n_features: int) -> Known | None:
+def recognize(n_rows: int, n_queries: int, n_features: int) -> Known | None:
     """The collection with these numbers; None if it is not known.
 
     Examples
     --------
-    >>> recognized(15_211, 784, 46).name
+    >>> recognize(15_211, 784, 46).name
     'MQ2008'
     """
     for known in KNOWN:

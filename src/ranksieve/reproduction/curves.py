@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ranksieve.reproduction.paper import ALL
 from ranksieve.significance import relative_improvement
 from ranksieve.study import StudyResult
+from ranksieve.study.results import BASE
 
 
 class Curves:
@@ -26,7 +26,7 @@ class Curves:
             run.selector: {k: tested.mean(measure) for k, tested in run.by_k.items()}
             for run in study.of_ranker(ranker)
         }
-        self.all = study.run(ALL, ranker).chosen.mean(measure)
+        self.all = study.run(BASE, ranker).chosen.mean(measure)
 
     def best(self, selectors: Sequence[str], most: int | None = None) -> float:
         """Largest value of some selectors with at most so many features."""

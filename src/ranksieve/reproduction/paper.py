@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ranksieve.data import DataError
-from ranksieve.reproduction.collections import Facts
+from ranksieve.reproduction.collections import CollectionFacts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ranksieve.study import StudyFold
 
 FOUR_DIGITS = 0.00005  # nearer than this is the same number of four digits
-ALL, RANDOM = "all", "random"
 
 OnFolds = Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]]
 """Collection -> method -> measure -> values on the folds."""
@@ -40,7 +39,7 @@ class FoldAtHand(NamedTuple):
     place : int
         Its place among the folds.
     data : StudyFold
-    facts : Facts
+    facts : CollectionFacts
     settings : mapping
         Method -> parameter -> published values on the folds.
     shared : dict
@@ -49,12 +48,12 @@ class FoldAtHand(NamedTuple):
 
     place: int
     data: StudyFold
-    facts: Facts
+    facts: CollectionFacts
     settings: Mapping[str, Mapping[str, Sequence[Any]]]
     shared: dict[str, Any]
 
 
-class Trained(NamedTuple):
+class TrainedMethod(NamedTuple):
     """A method that was trained on a fold: its test scores, and what was chosen on the way."""
 
     scores: np.ndarray
@@ -86,7 +85,7 @@ class Candidate:
     """
 
     note: str = ""
-    train: Callable[[str, Candidate, FoldAtHand], Trained] | None = None
+    train: Callable[[str, Candidate, FoldAtHand], TrainedMethod] | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     kept: str = ""
     chosen: str = ""
@@ -194,4 +193,4 @@ def check_known(what: str, known: Iterable[str], names: Sequence[str]) -> None:
         raise DataError(f"there is no {what} to compare: name some of {listed}")
     for name in names:
         if name not in known:
-            raise ValueError(f"{what} {name!r} is not compared; those are {listed}")
+            raise ValueError(f"{what} {name!r} is not in this paper; its {what}s are {listed}")

@@ -10,13 +10,14 @@ import numpy as np
 
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.reproduction.bests import Best, find_bests, validation_mean
-from ranksieve.reproduction.collections import Facts
+from ranksieve.reproduction.collections import CollectionFacts
 from ranksieve.reproduction.curves import Curves
 from ranksieve.reproduction.numbers import Number
-from ranksieve.reproduction.paper import ALL, RANDOM, Asked, Paper
+from ranksieve.reproduction.paper import Asked, Paper
 from ranksieve.reproduction.training import ranker_settings
 from ranksieve.significance import relative_improvement, unified_rank
 from ranksieve.study import StudyResult
+from ranksieve.study.results import BASE, RANDOM
 
 
 @dataclass(frozen=True)
@@ -48,14 +49,14 @@ class Reproduction:
     Attributes
     ----------
     paper : Paper
-    facts : Facts
+    facts : CollectionFacts
     outcomes : mapping of str to MethodOutcome
         By names of the paper's candidates; empty if a study has several rankers.
     study : StudyResult or None
     """
 
     paper: Paper
-    facts: Facts
+    facts: CollectionFacts
     outcomes: Mapping[str, MethodOutcome]
     study: StudyResult | None = None
 
@@ -162,9 +163,9 @@ class Reproduction:
 
     def improvement(self, name: str, measure: str) -> Number | None:
         """Improvement over all features in percent; None without these, or if they have 0."""
-        if ALL not in self.outcomes:
+        if BASE not in self.outcomes:
             return None
-        own, base = self.mean(name, measure), self.mean(ALL, measure)
+        own, base = self.mean(name, measure), self.mean(BASE, measure)
         if own.ours is None or base.ours is None or base.ours <= 0:
             return None
         ours = relative_improvement(own.ours, base.ours)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ranksieve.progress import listen, track
-from ranksieve.reproduction.collections import AtHand, Facts, open_at_hand
+from ranksieve.reproduction.collections import AtHand, CollectionFacts, open_at_hand
 from ranksieve.reproduction.numbers import measure_scores
-from ranksieve.reproduction.paper import FoldAtHand, Paper, Trained, check_known
+from ranksieve.reproduction.paper import FoldAtHand, Paper, TrainedMethod, check_known
 from ranksieve.reproduction.papers import PAPERS
 from ranksieve.reproduction.results import MethodOutcome, Reproduction
 from ranksieve.study import Study, StudyResult
@@ -111,7 +111,7 @@ def _run_study(
 
 
 def _with_convention(
-    parameters: Mapping[str, Mapping[str, Any]], kept: set[str], facts: Facts
+    parameters: Mapping[str, Mapping[str, Any]], kept: set[str], facts: CollectionFacts
 ) -> dict[str, dict[str, Any]]:
     """Parameters of what is run; a convention among them is that of the results."""
     return {
@@ -138,7 +138,7 @@ def _run_on_folds(paper: Paper, at_hand: AtHand, names: Sequence[str]) -> dict[s
     facts = at_hand.facts
     settings = paper.settings.get(facts.known_as or "", {})
     advance = track("Methods", at_hand.n_folds * len(names))
-    results: dict[str, list[Trained]] = {name: [] for name in names}
+    results: dict[str, list[TrainedMethod]] = {name: [] for name in names}
     values: dict[str, list[dict[str, float]]] = {name: [] for name in names}
     for place, fold in enumerate(at_hand.folds()):
         at = FoldAtHand(place, fold, facts, settings, {})

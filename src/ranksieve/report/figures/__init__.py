@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ranksieve.report.figures.curves import plot_curves
 from ranksieve.report.figures.densities import plot_class_densities
-from ranksieve.report.figures.files import FORMATS, check_format, write_figure
+from ranksieve.report.figures.files import FIGURE_FORMATS, check_format, write_figure
 from ranksieve.report.figures.frequency import plot_selection_frequency
 from ranksieve.report.figures.importance import plot_importance
 from ranksieve.report.figures.paths import plot_path_scores
@@ -26,5 +26,5 @@ __all__ = [
     "plot_class_densities",
     "write_figure",
     "check_format",
-    "FORMATS",
+    "FIGURE_FORMATS",
 ]

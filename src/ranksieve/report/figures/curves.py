@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.ticker import NullFormatter
 
 from ranksieve.data import DataError
-from ranksieve.report.figures.names import drawn
+from ranksieve.report.figures.names import format_name
 from ranksieve.report.figures.studies import ALL_FEATURES, base_of, measure_of, runs_of, style_of
 from ranksieve.report.figures.style import SMALL_SIZE, finish, legend_above, new_axes
 from ranksieve.significance import bootstrap_interval
@@ -52,7 +52,7 @@ def plot_curves(
     ranker : str
         One of the study.
     measure : str, optional
-        One of the study; by default the one that all was tuned by.
+        One of the study; by default the one that tuned everything.
     selectors : sequence of str, optional
         Which to draw; by default all.
     bands : sequence of str, optional
@@ -94,9 +94,9 @@ def plot_curves(
     name = measure_of(result, measure)
     runs = runs_of(result, ranker, selectors)
     base = base_of(result, ranker)
-    banded = _best(runs, name) if bands is None else _checked(bands, runs)
+    banded = _best(runs, name) if bands is None else _check_bands(bands, runs)
     if ax is None:
-        ax = new_axes(legend=["all features", *(drawn(run.selector) for run in runs)])
+        ax = new_axes(legend=["all features", *(format_name(run.selector) for run in runs)])
     if base is not None:
         ax.axhline(base.mean(name), zorder=1.5, **ALL_FEATURES)
     for run in runs:
@@ -121,7 +121,7 @@ def _best(runs: list[Run], measure: str) -> list[str]:
     return sorted(means, key=lambda name: -means[name])[:_MOST_BANDS]
 
 
-def _checked(bands: Sequence[str], runs: list[Run]) -> list[str]:
+def _check_bands(bands: Sequence[str], runs: list[Run]) -> list[str]:
     drawn = [run.selector for run in runs]
     unknown = [name for name in bands if name not in drawn]
     if unknown:
@@ -138,7 +138,7 @@ def _draw(ax: Axes, result: StudyResult, run: Run, measure: str) -> None:
         markersize=3.5,
         # Of many, some at even distances along the line, as a share of the diagonal.
         markevery=None if len(means) <= _MOST_MARKERS else 0.08,
-        label=drawn(run.selector),
+        label=format_name(run.selector),
         **style_of(result, run.selector),
     )
 

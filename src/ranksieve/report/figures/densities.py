@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.data import DataError
 from ranksieve.engine import Source, engine_of
-from ranksieve.report.figures.names import drawn
+from ranksieve.report.figures.names import format_name
 from ranksieve.report.figures.style import (
     LETTER,
     SMALL_SIZE,
@@ -120,7 +120,9 @@ def plot_class_densities(
         _draw(ax, found, grades)
         finish(ax)
         ax.set_title(
-            drawn(str(source.feature_names[found.feature]), longest), fontsize=SMALL_SIZE, pad=3
+            format_name(str(source.feature_names[found.feature]), longest),
+            fontsize=SMALL_SIZE,
+            pad=3,
         )
         ax.set_yticks([])
         ax.spines["left"].set_visible(False)

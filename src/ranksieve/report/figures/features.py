@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ranksieve.data import DataError
-from ranksieve.report.figures.names import drawn
+from ranksieve.report.figures.names import format_name
 
 
 def names_of(names: Sequence[str] | None, n_features: int) -> list[str]:
@@ -14,7 +14,7 @@ def names_of(names: Sequence[str] | None, n_features: int) -> list[str]:
         return [str(number) for number in range(1, n_features + 1)]
     if len(names) != n_features:
         raise DataError(f"there are {len(names)} names but {n_features} features")
-    return [drawn(str(name)) for name in names]
+    return [format_name(str(name)) for name in names]
 
 
 def check_shown(n_shown: int | None) -> None:

@@ -13,7 +13,7 @@ from ranksieve.report.figures.names import any_script
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FORMATS = (".pdf", ".png", ".svg")
+FIGURE_FORMATS = (".pdf", ".png", ".svg")
 
 
 def write_figure(ax: Axes, path: str | Path) -> None:
@@ -37,5 +37,5 @@ def write_figure(ax: Axes, path: str | Path) -> None:
 
 def check_format(path: Path) -> None:
     """Raise a ValueError unless the suffix is that of a format for figures."""
-    if path.suffix.lower() not in FORMATS:
-        raise ValueError(f"{path}: the name of a figure must end in {', '.join(FORMATS)}")
+    if path.suffix.lower() not in FIGURE_FORMATS:
+        raise ValueError(f"{path}: the name of a figure must end in {', '.join(FIGURE_FORMATS)}")

@@ -9,7 +9,7 @@ import numpy as np
 
 from ranksieve.data import DataError
 from ranksieve.report.figures.features import check_shown
-from ranksieve.report.figures.names import drawn, width_of
+from ranksieve.report.figures.names import format_name, width_of
 from ranksieve.report.figures.studies import runs_of
 from ranksieve.report.figures.style import COLOR_MAP, LETTER, finish, finish_color_bar, new_axes
 from ranksieve.study.results import RANDOM, Outcomes, Run, StudyResult
@@ -78,11 +78,13 @@ def plot_selection_frequency(
     """
     check_shown(n_shown)
     runs = runs_of(result, ranker, selectors, without=(RANDOM,))
-    shares = np.array([_shares(_tested(run, k), len(result.feature_names)) for run in runs])
+    shares = np.array(
+        [_shares(_choose_outcomes(run, k), len(result.feature_names)) for run in runs]
+    )
     order = np.argsort(-shares.mean(axis=0), kind="stable")
     taken = order[shares[:, order].any(axis=0)]
     shown = taken[:n_shown]
-    names = [drawn(str(result.feature_names[feature])) for feature in shown]
+    names = [format_name(str(result.feature_names[feature])) for feature in shown]
     if ax is None:
         longest = max(map(width_of, names))
         ax = new_axes(1.0 + _ROW * len(runs) + LETTER * longest)
@@ -91,7 +93,7 @@ def plot_selection_frequency(
     )
     finish(ax, _what(len(shown), len(taken)), "")
     ax.set_xticks(np.arange(len(names)), names, rotation=90)
-    ax.set_yticks(np.arange(len(runs)), [drawn(run.selector) for run in runs])
+    ax.set_yticks(np.arange(len(runs)), [format_name(run.selector) for run in runs])
     ax.tick_params(length=0)
     _separate(ax, *shares[:, shown].shape)
     bar = ax.figure.colorbar(image, ax=ax, location="top", aspect=40, shrink=0.8)
@@ -99,7 +101,7 @@ def plot_selection_frequency(
     return ax
 
 
-def _tested(run: Run, k: int | None) -> Outcomes:
+def _choose_outcomes(run: Run, k: int | None) -> Outcomes:
     if k is None:
         return run.chosen
     if k not in run.by_k:

@@ -14,15 +14,17 @@ LONGEST = 24
 _NO_GLYPH = ("Glyph .* missing from", "Matplotlib currently does not support .* natively")
 
 
-def drawn(name: str, longest: int = LONGEST) -> str:
-    r"""A name as matplotlib draws it: without formulas, on one line, its middle left out if long.
+def format_name(name: str, longest: int = LONGEST) -> str:
+    r"""Format a name for matplotlib: without formulas, on one line, its middle left out if long.
 
     Examples
     --------
-    >>> print(drawn("$5 or $6"), drawn("abc\x1b"), drawn("one_two_three_four", 11))
-    \$5 or \$6 abc\x1b one_...four
+    >>> print(format_name("$5 or $6"), format_name("abc\x1b"))
+    \$5 or \$6 abc\x1b
+    >>> format_name("one_two_three_four", 11)
+    'one_...four'
     """
-    return _shortened(on_one_line(name), longest).replace("$", r"\$")
+    return _shorten(on_one_line(name), longest).replace("$", r"\$")
 
 
 def width_of(name: str) -> int:
@@ -31,7 +33,7 @@ def width_of(name: str) -> int:
     return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in seen)
 
 
-def _shortened(name: str, longest: int) -> str:
+def _shorten(name: str, longest: int) -> str:
     if width_of(name) <= longest:
         return name
     half = (longest - 3) // 2

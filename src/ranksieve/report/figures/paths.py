@@ -64,7 +64,7 @@ def plot_path_scores(
     shown = _spread(tried) if lams is None else list(lams)
     unknown = [lam for lam in shown if lam not in tried]
     if unknown:
-        raise ValueError(f"lam={unknown[0]:g} was not tried; tried were {_listed(tried)}")
+        raise ValueError(f"lam={unknown[0]:g} was not tried; tried were {_join(tried)}")
     if ax is None:
         ax = new_axes()
     sizes = np.arange(1, selector.values_.shape[1] + 1)
@@ -93,7 +93,7 @@ def _label(lam: float) -> str:
     return rf"$\lambda = {value}$"
 
 
-def _listed(lams: list[float]) -> str:
+def _join(lams: list[float]) -> str:
     return ", ".join(f"{lam:g}" for lam in lams)
 
 

@@ -75,7 +75,7 @@ def plot_similarity(
     >>> [tick.get_text() for tick in ax.get_yticklabels()]
     ['1', '3', '2']
     """
-    values = _checked(similarity)
+    values = _check_similarity(similarity)
     labels = names_of(names, len(values))
     sizes: list[int]
     if clusters is None:
@@ -103,7 +103,7 @@ def plot_similarity(
     return ax
 
 
-def _checked(similarity: Any) -> np.ndarray:
+def _check_similarity(similarity: Any) -> np.ndarray:
     values = np.asarray(similarity, dtype=float)
     if values.ndim != 2 or values.shape[0] != values.shape[1] or not values.size:
         raise DataError(f"similarity must have a row and a column per feature, not {values.shape}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from ranksieve.report.figures.names import drawn
+from ranksieve.report.figures.names import format_name
 from ranksieve.report.figures.studies import ALL_FEATURES, base_of, measure_of, runs_of, style_of
 from ranksieve.report.figures.style import finish, legend_above, new_axes
 
@@ -40,7 +40,7 @@ def plot_quality_and_time(
     ranker : str
         One of the study.
     measure : str, optional
-        One of the study; by default the one that all was tuned by.
+        One of the study; by default the one that tuned everything.
     selectors : sequence of str, optional
         Which to draw; by default all.
     ax : Axes, optional
@@ -73,12 +73,15 @@ def plot_quality_and_time(
     runs = runs_of(result, ranker, selectors)
     base = base_of(result, ranker)
     if ax is None:
-        ax = new_axes(legend=["all features", *(drawn(run.selector) for run in runs)])
+        ax = new_axes(legend=["all features", *(format_name(run.selector) for run in runs)])
     if base is not None:
         ax.axhline(base.mean(name), **ALL_FEATURES)
     for run in runs:
         point = max(run.chosen.selection_seconds, _SHORTEST), run.chosen.mean(name)
-        style = style_of(result, run.selector) | {"linestyle": "", "label": drawn(run.selector)}
+        style = style_of(result, run.selector) | {
+            "linestyle": "",
+            "label": format_name(run.selector),
+        }
         ax.plot(*([value] for value in point), markersize=4.5, **style)
     finish(ax, "seconds of one selection", f"{name} on test queries")
     ax.margins(x=0.12, y=0.12)

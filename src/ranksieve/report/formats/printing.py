@@ -15,7 +15,7 @@ from ranksieve.report.formats.markdown import to_markdown
 from ranksieve.report.formats.terminal import show, to_terminal
 from ranksieve.report.sheets.sheet import Sheet
 
-FORMATS = {"markdown": to_markdown, "latex": to_latex, "csv": to_csv, "json": to_json}
+TEXT_FORMATS = {"markdown": to_markdown, "latex": to_latex, "csv": to_csv, "json": to_json}
 """Functions from a sheet to its text; the terminal's format depends on its width."""
 
 
@@ -36,4 +36,4 @@ def show_sheets(sheets: Sequence[Sheet], form: FormatName = "terminal") -> None:
     elif form == "json" and len(sheets) != 1:
         sys.stdout.write(sheets_to_json(sheets))
     else:
-        sys.stdout.write("\n".join(FORMATS[form](sheet) for sheet in sheets))
+        sys.stdout.write("\n".join(TEXT_FORMATS[form](sheet) for sheet in sheets))

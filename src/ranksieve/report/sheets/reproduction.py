@@ -11,8 +11,9 @@ from ranksieve.metrics import get_convention
 from ranksieve.report.sheets.reproduction_study import best_numbers_sheet, statements_sheet
 from ranksieve.report.sheets.sheet import Cell, Column, Row, Sheet
 from ranksieve.report.sheets.study_quality import curves_sheet
-from ranksieve.reproduction.paper import ALL, FOUR_DIGITS
+from ranksieve.reproduction.paper import FOUR_DIGITS
 from ranksieve.reproduction.results import recompute_ranks
+from ranksieve.study.results import BASE
 
 if TYPE_CHECKING:
     from ranksieve.reproduction import Reproduction
@@ -77,9 +78,9 @@ def _setting(result: Reproduction) -> str:
     is_seeded = any(len(outcome.n_features) > 1 for outcome in result.outcomes.values())
     return (
         f"Measured on test queries ({facts.n_queries:,} queries in all), convention "
-        f"{facts.convention}, {TIES[get_convention(facts.convention).ties]}; all was tuned by "
-        "MAP on validation queries, unless the settings below say otherwise. Protocol: the folds "
-        f"of the collection; means over them{' and over seeds' if is_seeded else ''}."
+        f"{facts.convention}, {TIES[get_convention(facts.convention).ties]}; everything was "
+        "tuned by MAP on validation queries, unless the settings below say otherwise. Protocol: "
+        f"the folds of the collection; means over them{' and over seeds' if is_seeded else ''}."
     )
 
 
@@ -170,7 +171,7 @@ def _improvements(result: Reproduction) -> Sheet:
         numbers = [
             result.improvement(name, measure)
             for measure in measures
-            if name in result.outcomes and name != ALL
+            if name in result.outcomes and name != BASE
         ]
         rows += rows_beside([result.label(name)], numbers, "+z.2f")
     return Sheet(
@@ -184,9 +185,9 @@ def _improvements(result: Reproduction) -> Sheet:
 
 
 def _methods(result: Reproduction) -> Sheet:
-    names = [name for name in result.outcomes if result.note(name)]
+    names = [name for name in result.shown if result.note(name)]
     columns = {
-        "features": [Cell(_mean(result.outcomes[n].n_features), ".1f") for n in names],
+        "features": [Cell(_mean_number(result, n), ".1f") for n in names],
         "random below": [Cell(result.random_below(n), ".0%") for n in names],
         "asked of means": [Cell(_limit(result, n, 0)) for n in names],
         "asked of folds": [Cell(_limit(result, n, 1)) for n in names],
@@ -226,8 +227,12 @@ def _methods_notes(result: Reproduction, names: Sequence[str]) -> Iterator[str]:
     )
 
 
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
+def _mean_number(result: Reproduction, name: str) -> float | None:
+    """Mean number of features; None for methods whose numbers are only printed."""
+    if name not in result.outcomes:
+        return None
+    numbers = result.outcomes[name].n_features
+    return sum(numbers) / len(numbers)
 
 
 def _limit(result: Reproduction, name: str, place: int) -> str | None:

@@ -17,8 +17,8 @@ def setting_of(result: StudyResult) -> str:
     protocol = result.protocol.strip().rstrip(".")
     return (
         f"Measured on {counted(result.n_queries, 'test query', 'test queries')}, convention "
-        f"{result.convention}; all was tuned by {result.tune} on validation queries. Protocol: "
-        f"{protocol}.{_leaks(result)}"
+        f"{result.convention}; everything was tuned by {result.tune} on validation queries. "
+        f"Protocol: {protocol}.{_leaks(result)}"
     )
 
 

@@ -14,7 +14,8 @@ P. Gupta, P. Rosso. Expected divergence based feature selection for learning to 
 
 from __future__ import annotations
 
-from ranksieve.reproduction.paper import ALL, RANDOM, Candidate, Paper
+from ranksieve.reproduction.paper import Candidate, Paper
+from ranksieve.study.results import BASE, RANDOM
 
 MEASURE = "NDCG@10"
 CONVENTION = "ranklib"  # which the paper used
@@ -45,10 +46,10 @@ PAPER = Paper(
     "fs-ed",
     "FS-ED",
     [MEASURE],
-    {name: Candidate() for name in ("fs-ed", "fs-bfs", RANDOM, ALL)},
+    {name: Candidate() for name in ("fs-ed", "fs-bfs", RANDOM, BASE)},
     what="method",
     usual=["fs-ed"],
-    always=[ALL],
+    always=[BASE],
     study={
         "protocol": "letor",
         "rankers": tuple(_RANKERS),

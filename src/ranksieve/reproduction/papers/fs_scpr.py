@@ -20,17 +20,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from ranksieve.reproduction.paper import ALL, RANDOM, Asked, Candidate, Paper
+from ranksieve.reproduction.paper import Asked, Candidate, Paper
 from ranksieve.reproduction.papers import rankers
 from ranksieve.reproduction.papers.fs_scpr_tables import MEANS, MEASURES, UNIFIED_RANKS
 from ranksieve.reproduction.training import train_fsmrank
+from ranksieve.study.results import BASE, RANDOM
 
 _NEAR = Asked(0.006)
 _STEP = 5  # of the numbers of features
 _selector = partial(Candidate, asked=_NEAR)
 
 SELECTORS: Mapping[str, Candidate] = {
-    ALL: _selector("no selection", label="ranksvm on all"),
+    BASE: _selector("no selection", label="ranksvm on all"),
     "gas-e": _selector("c of its grid"),
     "fs-scpr": _selector("as many clusters as features"),
     "fsmrank": _selector("25 pairs of penalties; its own weights", train_fsmrank),
@@ -69,7 +70,7 @@ PAPER = Paper(
     mean_measures=MEASURES,
     groups={
         "Selectors with ranksvm on {title}": tuple(SELECTORS),
-        "Rankers on all features of {title}": (ALL, *ALL_FEATURES),
+        "Rankers on all features of {title}": (BASE, *ALL_FEATURES),
     },
     sources={
         "HP2004": "Tables 3 and 12; improvements of FS-SCPR: Table 7",

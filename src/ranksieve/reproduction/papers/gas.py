@@ -17,7 +17,8 @@ from ranksieve.reproduction.curves import (
     reaches,
     values_at,
 )
-from ranksieve.reproduction.paper import ALL, RANDOM, Candidate, Paper, Statement
+from ranksieve.reproduction.paper import Candidate, Paper, Statement
+from ranksieve.study.results import BASE, RANDOM
 
 _GAS = ("gas-e", "gas-l")
 _ALL_FOUR = (*_GAS, "ig", "chi")
@@ -55,7 +56,7 @@ PAPER = Paper(
     "gas",
     "GAS",
     ("MAP", "NDCG@10"),
-    {name: Candidate() for name in (*_ALL_FOUR, ALL, RANDOM)},
+    {name: Candidate() for name in (*_ALL_FOUR, BASE, RANDOM)},
     study={
         "protocol": "six-trials",
         "rankers": ("ranksvm",),

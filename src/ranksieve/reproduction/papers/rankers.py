@@ -21,17 +21,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ranksieve.reproduction.paper import (
-    ALL,
-    FOUR_DIGITS,
-    Asked,
-    Candidate,
-    Means,
-    OnFolds,
-    Paper,
-)
+from ranksieve.reproduction.paper import FOUR_DIGITS, Asked, Candidate, Means, OnFolds, Paper
 from ranksieve.reproduction.papers import fs_scpr_tables, greedy_rankrls
 from ranksieve.reproduction.training import train_ranker
+from ranksieve.study.results import BASE
 
 # RankSVM-Struct, RankBoost, AdaRank-MAP and AdaRank-NDCG of the home page, on folds 1 to 5.
 _MQ2008 = {
@@ -80,7 +73,7 @@ ON_FOLDS: OnFolds = {
         "ranksvm-struct": greedy_rankrls.ON_FOLDS["MQ2007"][greedy_rankrls.RANKSVM],
     },
 }
-_RANKERS = {ALL: "ranksvm", **{name: name for name in ("adarank-map", "listnet", "rankboost")}}
+_RANKERS = {BASE: "ranksvm", **{name: name for name in ("adarank-map", "listnet", "rankboost")}}
 
 
 def _means(collection: str) -> dict[str, Mapping[str, float]]:
