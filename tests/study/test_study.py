@@ -143,8 +143,9 @@ def test_selectors_share_statistics(data, monkeypatch):
     from ranksieve.sums import similarity
 
     calls = []
-    plain = similarity.Similarity.sums
-    monkeypatch.setattr(similarity.Similarity, "sums", lambda self: calls.append(1) or plain(self))
+    statistic = similarity.SimilarityStatistic
+    plain = statistic.sums
+    monkeypatch.setattr(statistic, "sums", lambda self: calls.append(1) or plain(self))
     Study(data, selectors=["gas-e", "gas-l", "mmr"], ks=[2], **QUICK, baselines=False).run()
     # Eight c, eight c and nine trade-offs on each of five folds; two conventions of similarity.
     assert len(calls) <= 5 * 2

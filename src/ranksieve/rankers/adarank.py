@@ -17,13 +17,13 @@ from ranksieve.metrics.constraints import MEASURE
 from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.boosting_rounds import (
     Columns,
-    Measured,
     Rounds,
     block_weights,
 )
 from ranksieve.rankers.linear import LinearRanker
 from ranksieve.registry import Method
 from ranksieve.sums.chunks import chunks, locating
+from ranksieve.sums.measured import Measured
 
 _SMALLEST = (
     1e-10  # share of the weight that a perfect feature is taken to leave: alpha stays finite

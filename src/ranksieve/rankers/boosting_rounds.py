@@ -11,8 +11,9 @@ import numpy as np
 from ranksieve.choosing import EarlyStopping
 from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
-from ranksieve.metrics import Convention, Measure, Ranking, parse_measure
+from ranksieve.metrics import Convention, Measure, parse_measure
 from ranksieve.sums.chunks import locating
+from ranksieve.sums.measured import Measured
 
 
 def block_weights(block: Block, query_weights: np.ndarray | None) -> np.ndarray:
@@ -35,58 +36,26 @@ class Columns:
         return np.ascontiguousarray(column, dtype=np.float64)
 
 
-class Measured:
-    """What is measured of a block: scores of documents to values of queries, larger is better.
-
-    A measure of which smaller values are better counts as 1 minus its value.
-    """
-
-    def __init__(
-        self, block: Block, measure: Measure, convention: Convention | str, average_ties: bool
-    ) -> None:
-        self.query_ptr = block.query_ptr
-        self.prepared = measure.prepare(block.y, block.query_ptr, convention)
-        self.average_ties = average_ties
-        self.greater_is_better = measure.greater_is_better
-
-    def ranking(self, scores: np.ndarray) -> Ranking:
-        """Documents of each query by descending score."""
-        return Ranking.of(scores, self.query_ptr, average_ties=self.average_ties)
-
-    def values(self, ranking: Ranking) -> np.ndarray:
-        """Value of each query."""
-        return self.oriented(self.prepared.per_query(ranking))
-
-    def oriented(self, values: np.ndarray) -> np.ndarray:
-        """Values of the measure, turned so that larger is better."""
-        return values if self.greater_is_better else 1 - values
-
-
-class HeldOut:
+class GrowingModel(Measured):
     """Statistic: measure of held-out queries as a model grows."""
-
-    title = "Validation"
 
     def __init__(
         self, block: Block, measure: Measure, convention: Convention | str, average_ties: bool
     ) -> None:
         block.check_finite()
+        super().__init__(block, measure, convention, average_ties)
         self.columns = Columns(block)
-        self.measured = Measured(block, measure, convention, average_ties)
         self.scores = np.zeros(len(block.y))
 
     def add(self, feature: int, alpha: float) -> tuple[int, float]:
         """Add a feature times ``alpha``; number of queries, and sum of their values."""
-        return self._measure(alpha * self.columns[feature])
+        self.scores += alpha * self.columns[feature]
+        return self.total(self.scores)
 
     def add_step(self, feature: int, alpha: float, threshold: float) -> tuple[int, float]:
         """Add ``alpha`` where a feature is above the threshold; returns as :meth:`add`."""
-        return self._measure(np.where(self.columns[feature] > threshold, alpha, 0.0))
-
-    def _measure(self, change: np.ndarray) -> tuple[int, float]:
-        self.scores += change
-        values = self.measured.values(self.measured.ranking(self.scores))
-        return len(values), float(values.sum())
+        self.scores += np.where(self.columns[feature] > threshold, alpha, 0.0)
+        return self.total(self.scores)
 
 
 class Rounds:
@@ -116,7 +85,7 @@ class Rounds:
         if validation is not None:
             parameters = self._measure, convention, ties == "average"
             with locating(validation):
-                workers = engine_of(validation).start(HeldOut, *parameters)
+                workers = engine_of(validation).start(GrowingModel, *parameters)
             self._workers = self._stack.enter_context(workers)
         self._stopping = EarlyStopping(patience)
 

@@ -17,11 +17,12 @@ from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure, parse_measure
 from ranksieve.metrics.constraints import MEASURE
 from ranksieve.rankers.base import Ranker
-from ranksieve.rankers.boosting_rounds import Columns, Measured, block_weights
+from ranksieve.rankers.boosting_rounds import Columns, block_weights
 from ranksieve.rankers.linear import LinearRanker
 from ranksieve.registry import Method
-from ranksieve.sums.chunks import chunks, locating
+from ranksieve.sums.chunks import chunks, locating, vary_within_queries
 from ranksieve.sums.held_out import measure_models
+from ranksieve.sums.measured import Measured
 
 _SHORTEST, _RELATIVE = 0.001, 0.05  # first steps: absolute; share of a weight that is small
 _LARGE = 2.0**100  # weights beyond which they are made smaller
@@ -66,8 +67,7 @@ class Trials:
         self.block, self.columns = block, Columns(block)
         self.measured = Measured(block, measure, convention, average_ties)
         self.weights = block_weights(block, query_weights)
-        worth, starts = self.measured.prepared.worth, block.query_ptr[:-1]
-        self.tells = np.minimum.reduceat(worth, starts) < np.maximum.reduceat(worth, starts)
+        self.tells = vary_within_queries(self.measured.prepared.worth, block.query_ptr)
         self.tells &= self.weights > 0
         self.scores = np.zeros(len(block.y))
 

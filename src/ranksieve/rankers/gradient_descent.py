@@ -26,7 +26,7 @@ from ranksieve.solvers.gradient.losses import LOSSES
 from ranksieve.solvers.gradient.networks import (
     ACTIVATIONS,
     STEPS,
-    HeldOut,
+    MeasuredNetwork,
     Standard,
     TrainingLoss,
     Weights,
@@ -102,18 +102,11 @@ def documented(kind: type) -> type:
 class _Course:
     """What came of each iteration so far, and the best weights."""
 
-    def __init__(
-        self, value_of: Callable[[Weights], float] | None, sign: float, patience: int
-    ) -> None:
-        self.value_of, self.sign = value_of, sign
+    def __init__(self, value_of: Callable[[Weights], float] | None, patience: int) -> None:
+        self.value_of = value_of
         self.stopping = EarlyStopping(patience, rounding=0.0)  # published digits hang on it
         self.losses: list[float] = []
         self.best: Weights = []
-
-    @property
-    def values(self) -> list[float]:
-        """The measure after each iteration, if there is one."""
-        return [self.sign * value for value in self.stopping.values]
 
     @property
     def best_epoch(self) -> int:
@@ -123,9 +116,7 @@ class _Course:
     def is_over(self, loss: float, weights: Weights) -> bool:
         """Take note of an iteration; whether it was the last one worth while."""
         self.losses.append(loss)
-        is_over = self.value_of is not None and self.stopping.add(
-            self.sign * self.value_of(weights)
-        )
+        is_over = self.value_of is not None and self.stopping.add(self.value_of(weights))
         if self.best_epoch == len(self.losses):
             self.best = weights
         return is_over
@@ -246,16 +237,16 @@ class GradientRanker(Ranker):
     def _course(self, validation: Source | None, stack: ExitStack) -> _Course:
         measure = parse_measure(self.measure)
         if validation is None:
-            return _Course(None, 1.0, self.patience)
+            return _Course(None, self.patience)
         stack.enter_context(locating(validation))
-        held_out = HeldOut, measure, self.convention, self.activation
+        held_out = MeasuredNetwork, measure, self.convention, self.activation
         workers = stack.enter_context(engine_of(validation).start(*held_out))
 
         def value_of(weights: Weights) -> float:
             n_queries, total = workers.sum("sums", weights)
             return float(total / n_queries)
 
-        return _Course(value_of, 1.0 if measure.greater_is_better else -1.0, self.patience)
+        return _Course(value_of, self.patience)
 
     def _look(self, workers: Workers, n_features: int) -> tuple[Standard, float]:
         """Moments of the features, and the number of terms of the loss."""
@@ -350,5 +341,8 @@ class GradientRanker(Ranker):
         else:
             self.weights_ = course.best
         self.mean_, self.scale_ = standard
-        self.loss_curve_, self.validation_curve_ = course.losses, course.values
+        greater = parse_measure(self.measure).greater_is_better
+        values = course.stopping.values
+        self.loss_curve_ = course.losses
+        self.validation_curve_ = values if greater else [1 - value for value in values]
         self.n_iter_, self.best_epoch_ = len(course.losses), course.best_epoch

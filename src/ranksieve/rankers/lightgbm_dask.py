@@ -22,8 +22,8 @@ from ranksieve.engine import Source, engine_of
 from ranksieve.engine.dask import Stored
 from ranksieve.io.shards import Shards
 from ranksieve.metrics import NDCG
-from ranksieve.rankers.boosting_rounds import Measured
 from ranksieve.rankers.lightgbm_data import as_known, dataset_of
+from ranksieve.sums.measured import Measured
 
 _POLL = 1.0  # seconds after which to ask whether all workers are still there
 _NAMES_OF_LEARNER = {"tree_learner", "tree", "tree_type", "tree_learner_type"}
@@ -174,17 +174,14 @@ def _check_alive(client: Any, workers: Iterable[str]) -> None:
         )
 
 
-class _Staged:
+class _Staged(Measured):
     """Statistic: NDCG of held-out queries after each tree."""
-
-    title = "Validation"
 
     def __init__(self, block: Block, text: str, cutoff: int) -> None:
         import lightgbm
 
-        self.block = block
+        super().__init__(block, NDCG(cutoff), "lightgbm", average_ties=False)
         self.booster = lightgbm.Booster(model_str=text)
-        self.measured = Measured(block, NDCG(cutoff), "lightgbm", False)
 
     def sums(self) -> np.ndarray:
         """Sum over queries, for each number of trees."""
@@ -194,7 +191,7 @@ class _Staged:
             scores += self.booster.predict(
                 X, start_iteration=tree, num_iteration=1, raw_score=True, num_threads=1
             )
-            sums[tree] = self.measured.values(self.measured.ranking(scores)).sum()
+            _, sums[tree] = self.total(scores)
         return sums
 
 

@@ -22,6 +22,26 @@ def wanted_queries(block: Block, queries: np.ndarray | None) -> np.ndarray:
     return queries[block.first_query : block.first_query + n_queries]
 
 
+def take_queries(block: Block, queries: np.ndarray | None) -> Block:
+    """The queries of a block where a mask over all queries is true; the block itself without one.
+
+    They are a copy, which counts rows and queries from 0.
+    """
+    if queries is None:
+        return block
+    wanted = wanted_queries(block, queries)
+    lengths = np.diff(block.query_ptr)
+    rows = np.repeat(wanted, lengths)
+    query_ptr = np.concatenate([[0], np.cumsum(lengths[wanted])])
+    return Block(block.X[rows], block.y[rows], query_ptr)
+
+
+def vary_within_queries(values: np.ndarray, query_ptr: np.ndarray) -> np.ndarray:
+    """Whether rows of a query differ, for each query and each column; NaN differs from NaN."""
+    starts = query_ptr[:-1]
+    return np.minimum.reduceat(values, starts) != np.maximum.reduceat(values, starts)
+
+
 class Chunk(NamedTuple):
     """Whole queries of a block, as an array."""
 

@@ -9,44 +9,29 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ranksieve._kernels.scoring import score_models
-from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.metrics.ranking import ColumnSums
 from ranksieve.sums.chunks import chunks, locating
+from ranksieve.sums.measured import Measured
 
 _CHUNK = 2**18  # scores: 2 MB, which the caches near a core hold
 
 
-class Validation:
-    """Statistic: sums over queries of a measure of rankings by linear models.
-
-    Parameters
-    ----------
-    block : Block
-    measure, convention, average_ties
-        As of :class:`ranksieve.sums.importance.ImportanceStatistic`.
-    """
-
-    title = "Validation"
-
-    def __init__(
-        self, block: Block, measure: Measure, convention: Convention | str, average_ties: bool
-    ) -> None:
-        self.block = block
-        self.prepared = measure.prepare(block.y, block.query_ptr, convention)
-        self.average_ties = average_ties
+class MeasuredModels(Measured):
+    """Statistic: sums over queries of a measure of rankings by linear models."""
 
     def sums(self, features: np.ndarray, coefs: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
         """Queries, and sums over them of each model's value and of its square.
 
         ``coefs`` (some features, models) are the weights of ``features``.
         """
-        block = self.block
+        block, n_models = self.block, coefs.shape[1]
+        if self.is_empty:
+            return 0, np.zeros(n_models), np.zeros(n_models)
         if block.is_sparse:  # the other columns need not become an array
             block = replace(block, X=block.X[:, features])
             features = np.arange(len(features))
-        n_models = coefs.shape[1]
         sums = ColumnSums(n_models)
         all_finite = True
         for chunk in chunks(block, most=_CHUNK * block.X.shape[1] // n_models):
@@ -112,7 +97,7 @@ def measure_models(
     """
     found = []
     parameters = parse_measure(measure), convention, get_convention(convention).averages_ties(ties)
-    with locating(source), engine_of(source).start(Validation, *parameters) as workers:
+    with locating(source), engine_of(source).start(MeasuredModels, *parameters) as workers:
         for features, coefs in models:
             if not np.isin(features, np.arange(source.n_features)).all():  # kernels do not look
                 raise ValueError(

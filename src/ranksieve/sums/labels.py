@@ -6,6 +6,7 @@ import numpy as np
 
 from ranksieve.data import Block, DataError, RankingData
 from ranksieve.engine import Source, engine_of
+from ranksieve.sums.chunks import vary_within_queries
 
 
 class Labels:
@@ -18,8 +19,7 @@ class Labels:
 
     def counts(self) -> tuple[int, int]:
         """Queries with two documents or more, and those whose labels are not all equal."""
-        y, starts = self.block.y, self.block.query_ptr[:-1]
-        differ = np.minimum.reduceat(y, starts) < np.maximum.reduceat(y, starts)
+        differ = vary_within_queries(self.block.y, self.block.query_ptr)
         return int(np.sum(np.diff(self.block.query_ptr) >= 2)), int(np.sum(differ))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
-from ranksieve.sums.chunks import chunks
+from ranksieve.sums.chunks import chunks, vary_within_queries
 
 MOST_FEATURES_TO_PAIR = 2_000
 
@@ -108,9 +108,7 @@ class Overview:
     def _flat(self) -> np.ndarray:
         flat = np.ones(self.block.X.shape[1], dtype=bool)
         for chunk in chunks(self.block):
-            smallest = np.minimum.reduceat(chunk.X, chunk.query_ptr[:-1], axis=0)
-            largest = np.maximum.reduceat(chunk.X, chunk.query_ptr[:-1], axis=0)
-            flat &= np.all(smallest == largest, axis=0)
+            flat &= ~vary_within_queries(chunk.X, chunk.query_ptr).any(axis=0)
         return flat
 
     def _columns(self) -> Iterator[bytes]:

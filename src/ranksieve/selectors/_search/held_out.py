@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ranksieve.data import DataError, RankingData
+from ranksieve.data import Block, DataError, RankingData
 from ranksieve.metrics import Convention, Measure
-from ranksieve.metrics.ranking import Ranking
 from ranksieve.progress import track
 from ranksieve.rankers.base import Ranker
 from ranksieve.selectors._search.checkpoint import Checkpoint
 from ranksieve.splits import Split, query_parts
+from ranksieve.sums.measured import Measured
 from ranksieve.threads import limit_blas_threads, limit_threads, ordered_map
 
 Subset = tuple[int, ...]
@@ -52,7 +52,7 @@ def make_folds(data: RankingData, cv: Any, random_state: Any) -> list[Fold]:
     return [Fold(data.take_queries(train), data.take_queries(test)) for train, test in pairs]
 
 
-class HeldOut:
+class FoldValues:
     """Values of a measure on held-out queries, for rankers trained on subsets of the features.
 
     Parameters
@@ -79,11 +79,9 @@ class HeldOut:
         self.folds = list(folds)
         self.known = known
         self.n_trained = 0
-        self._average_ties = average_ties
         self._sign = 1.0 if measure.greater_is_better else -1.0
-        self._prepared = [
-            measure.prepare(fold.test.y, fold.test.query_ptr, convention) for fold in self.folds
-        ]
+        tests = (Block(fold.test.X, fold.test.y, fold.test.query_ptr) for fold in self.folds)
+        self._measured = [Measured(test, measure, convention, average_ties) for test in tests]
 
     @property
     def n_queries(self) -> int:
@@ -116,9 +114,8 @@ class HeldOut:
 
     def judged(self, scores: np.ndarray, place: int) -> np.ndarray:
         """Value of each held-out query of a fold, ranked by scores."""
-        query_ptr = self.folds[place].test.query_ptr
-        ranking = Ranking.of(scores, query_ptr, average_ties=self._average_ties)
-        return self._sign * self._prepared[place].per_query(ranking)
+        measured = self._measured[place]
+        return self._sign * measured.prepared.per_query(measured.ranking(scores))
 
 
 def in_parallel(function: Callable[[Any], Any], items: Iterable[Any]) -> Iterable[Any]:

@@ -8,9 +8,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ranksieve.base import RankSelector, as_source
-from ranksieve.data import Block, DataError
+from ranksieve.data import DataError
 from ranksieve.engine import Source
-from ranksieve.sums.chunks import wanted_queries
 from ranksieve.sums.density_sums import Part
 
 
@@ -53,17 +52,3 @@ def hold_out(
     order = check_random_state(random_state).permutation(source.n_queries)
     held_out[order[:n_held_out]] = True
     return Part(source, ~held_out), Part(source, held_out)
-
-
-def take_queries(block: Block, queries: np.ndarray | None) -> Block:
-    """The queries of a block where a mask over all queries is true; the block itself without one.
-
-    They are a copy, which counts rows and queries from 0.
-    """
-    if queries is None:
-        return block
-    wanted = wanted_queries(block, queries)
-    lengths = np.diff(block.query_ptr)
-    rows = np.repeat(wanted, lengths)
-    query_ptr = np.concatenate([[0], np.cumsum(lengths[wanted])])
-    return Block(block.X[rows], block.y[rows], query_ptr)

@@ -7,12 +7,11 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ranksieve.base import Predictor, RankSelector, as_source
-from ranksieve.data import RankingData
+from ranksieve.data import Block, RankingData
 from ranksieve.engine import Source, in_memory
 from ranksieve.metrics import parse_measure
 from ranksieve.metrics.constraints import MEASURE
@@ -20,8 +19,9 @@ from ranksieve.rankers import RankRLS, as_ranker
 from ranksieve.rankers.base import Ranker
 from ranksieve.selectors._search.checkpoint import Checkpoint, fingerprint
 from ranksieve.selectors._search.choices import FEATURES, feature_groups, feature_indices
-from ranksieve.selectors._search.held_out import Fold, HeldOut, make_folds
+from ranksieve.selectors._search.held_out import Fold, FoldValues, make_folds
 from ranksieve.selectors._search.parts import HeldOutSelector
+from ranksieve.sums.chunks import chunks, vary_within_queries
 
 RULES = ("best", "one_se", "tolerance")
 
@@ -115,7 +115,7 @@ class WrapperSelector(Predictor, HeldOutSelector):
     def _folds(self, data: RankingData, given: Fold | None) -> list[Fold]:
         return make_folds(data, self.cv, self.random_state) if given is None else [given]
 
-    def _held_out(self, data: RankingData, folds: list[Fold], ranker: Ranker) -> HeldOut:
+    def _held_out(self, data: RankingData, folds: list[Fold], ranker: Ranker) -> FoldValues:
         measure = parse_measure(self.measure)
         search = {}
         if self.checkpoint is not None:
@@ -130,7 +130,7 @@ class WrapperSelector(Predictor, HeldOutSelector):
         n_queries = [fold.test.n_queries for fold in folds]
         known = Checkpoint(self.checkpoint, search, n_queries)
         ties = self.ties == "average"
-        return HeldOut(ranker, folds, measure, self.convention, ties, known)
+        return FoldValues(ranker, folds, measure, self.convention, ties, known)
 
     def _told(self) -> dict[str, str]:
         """What results depend on beside data, ranker and measure."""
@@ -160,13 +160,8 @@ class WrapperSelector(Predictor, HeldOutSelector):
 
 def varying(data: RankingData) -> np.ndarray:
     """Whether each feature differs within any query; a missing value is a value of its own."""
-    starts = data.query_ptr[:-1]
-    found = np.empty(data.n_features, dtype=bool)
-    width = 64  # columns at a time
-    for first in range(0, data.n_features, width):
-        part = data.X[:, first : first + width]
-        values = part.toarray() if sparse.issparse(part) else part
-        values = np.where(np.isnan(values), -np.inf, values)
-        low, high = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
-        found[first : first + width] = np.any(low != high, axis=0)
+    found = np.zeros(data.n_features, dtype=bool)
+    for chunk in chunks(Block(data.X, data.y, data.query_ptr), most=2**20):
+        values = np.where(np.isnan(chunk.X), -np.inf, chunk.X)
+        found |= vary_within_queries(values, chunk.query_ptr).any(axis=0)
     return found

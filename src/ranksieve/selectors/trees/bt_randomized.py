@@ -18,13 +18,13 @@ from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure, parse_measure
 from ranksieve.metrics.constraints import MEASURE
 from ranksieve.progress import track
-from ranksieve.rankers.boosting_rounds import Measured
 from ranksieve.rankers.lightgbm_data import as_known
 from ranksieve.registry import Method
-from ranksieve.selectors._search.parts import HeldOutSelector, hold_out, take_queries
+from ranksieve.selectors._search.parts import HeldOutSelector, hold_out
 from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector, shares, varying_features
 from ranksieve.sums.chunks import locating
 from ranksieve.sums.density_sums import Part
+from ranksieve.sums.measured import Measured
 
 
 class Trial(NamedTuple):
@@ -38,19 +38,8 @@ class Trial(NamedTuple):
     value: float
 
 
-class HeldOutTrees:
-    """Statistic: how well trees rank some queries.
-
-    Parameters
-    ----------
-    block : Block
-    measure, convention, average_ties
-        How to judge.
-    queries : bool array of shape (queries of all blocks,), optional
-        The queries to look at.
-    """
-
-    title = "Validation"
+class MeasuredTrees(Measured):
+    """Statistic: how well trees rank some queries."""
 
     def __init__(
         self,
@@ -60,10 +49,8 @@ class HeldOutTrees:
         average_ties: bool,
         queries: np.ndarray | None,
     ) -> None:
-        self.block = take_queries(block, queries)
+        super().__init__(block, measure, convention, average_ties, queries)
         self.block.check_finite()
-        if len(self.block.y):
-            self.measured = Measured(self.block, measure, convention, average_ties)
 
     def sums(self, text: str, features: np.ndarray) -> tuple[int, float]:
         """Queries, and the sum over them of the measure, larger is better.
@@ -72,13 +59,11 @@ class HeldOutTrees:
         """
         import lightgbm
 
-        if len(self.block.y) == 0:
+        if self.is_empty:
             return 0, 0.0
         booster = lightgbm.Booster(model_str=text)
-        X = as_known(self.block.X[:, features])
-        scores = booster.predict(X, num_threads=1)
-        values = self.measured.values(self.measured.ranking(np.asarray(scores, dtype=np.float64)))
-        return len(values), float(values.sum())
+        scores = booster.predict(as_known(self.block.X[:, features]), num_threads=1)
+        return self.total(np.asarray(scores, dtype=np.float64))
 
 
 class RandomizedBoostedTrees(TreeSelector, HeldOutSelector):
@@ -257,7 +242,7 @@ class RandomizedBoostedTrees(TreeSelector, HeldOutSelector):
         parameters = measure, self.convention, self.ties == "average", validation.queries
         with (
             locating(validation.source),
-            engine_of(validation.source).start(HeldOutTrees, *parameters) as workers,
+            engine_of(validation.source).start(MeasuredTrees, *parameters) as workers,
         ):
             yield workers
 

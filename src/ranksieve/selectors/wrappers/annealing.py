@@ -14,56 +14,24 @@ from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import RankSelector
 from ranksieve.choosing import ROUNDING
-from ranksieve.data import Block, DataError
+from ranksieve.data import DataError
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.fitted import SCALE_FIRST
 from ranksieve.metrics import Convention, Measure, parse_measure
 from ranksieve.metrics.constraints import MEASURE
 from ranksieve.progress import track
 from ranksieve.registry import Method
-from ranksieve.selectors._search.parts import HeldOutSelector, hold_out, take_queries
+from ranksieve.selectors._search.parts import HeldOutSelector, hold_out
 from ranksieve.solvers.rankrls.model import Products, ridge
 from ranksieve.solvers.rankrls.ridge import RidgeRows
 from ranksieve.sums.chunks import locating
 from ranksieve.sums.density_sums import Part
-from ranksieve.sums.held_out import Validation
+from ranksieve.sums.held_out import MeasuredModels
 
 _MOST_AT_ONCE = 16  # neighbors that are measured in one round
 _LARGE_BLOCKS = 2**22  # bytes: rounds are many and quick
 
 Subset = tuple[int, ...]
-
-
-class HeldOutValidation(Validation):
-    """Statistic: :class:`ranksieve.sums.held_out.Validation` of some queries.
-
-    Parameters
-    ----------
-    block : Block
-    measure, convention, average_ties
-        As of Validation.
-    queries : bool array of shape (queries of all blocks,), optional
-        The queries to look at.
-    """
-
-    def __init__(
-        self,
-        block: Block,
-        measure: Measure,
-        convention: Convention | str,
-        average_ties: bool,
-        queries: np.ndarray | None = None,
-    ) -> None:
-        block = take_queries(block, queries)
-        self.is_empty = len(block.y) == 0  # nothing can be measured
-        if not self.is_empty:
-            super().__init__(block, measure, convention, average_ties)
-
-    def sums(self, features: np.ndarray, coefs: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
-        """As of Validation."""
-        if self.is_empty:
-            return 0, np.zeros(coefs.shape[1]), np.zeros(coefs.shape[1])
-        return super().sums(features, coefs)
 
 
 class Energies:
@@ -75,7 +43,7 @@ class Energies:
         Of all features on the training queries.
     lam : float
         Regularization.
-    workers : Workers of :class:`HeldOutValidation`
+    workers : Workers of :class:`ranksieve.sums.held_out.MeasuredModels`
     sign : int
         1 if larger values of the measure are better, else -1.
 
@@ -289,7 +257,7 @@ class SimulatedAnnealing(HeldOutSelector):
         parameters = measure, self.convention, self.ties == "average", validation.queries
         with (
             locating(validation.source),
-            engine.start(HeldOutValidation, *parameters) as workers,
+            engine.start(MeasuredModels, *parameters) as workers,
         ):
             yield Energies(products, self.lam, workers, 1 if measure.greater_is_better else -1)
 

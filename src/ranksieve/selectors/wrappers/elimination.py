@@ -19,7 +19,7 @@ from ranksieve.registry import Method
 from ranksieve.selectors._search.choices import check_choices
 from ranksieve.selectors._search.fits import Fit, best_fit, standard_error
 from ranksieve.selectors._search.greedy import Step
-from ranksieve.selectors._search.held_out import Fold, HeldOut, in_parallel
+from ranksieve.selectors._search.held_out import Fold, FoldValues, in_parallel
 from ranksieve.selectors._search.importances import KINDS, importances
 from ranksieve.selectors._search.wrapper import WrapperSelector, varying
 
@@ -298,7 +298,7 @@ class Course(NamedTuple):
 
 
 def _trained(
-    held_out: HeldOut,
+    held_out: FoldValues,
     kind: Any,
     random_state: Any,
     advance: Any,

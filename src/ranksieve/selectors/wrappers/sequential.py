@@ -17,7 +17,7 @@ from ranksieve.registry import Method
 from ranksieve.selectors._search.choices import check_choices
 from ranksieve.selectors._search.fits import Fit, best_fit
 from ranksieve.selectors._search.greedy import Step
-from ranksieve.selectors._search.held_out import Fold, HeldOut
+from ranksieve.selectors._search.held_out import Fold, FoldValues
 from ranksieve.selectors._search.searches import Bounds, backward, floating, forward
 from ranksieve.selectors._search.wrapper import WrapperSelector, varying
 
@@ -249,7 +249,7 @@ class SubsetModel:
         Places of its groups, in the order in which they came.
     """
 
-    def __init__(self, held_out: HeldOut, groups: list[tuple[int, ...]]) -> None:
+    def __init__(self, held_out: FoldValues, groups: list[tuple[int, ...]]) -> None:
         self.held_out = held_out
         self.groups = groups
         self.features: list[int] = []

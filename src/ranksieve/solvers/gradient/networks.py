@@ -9,9 +9,9 @@ import numpy as np
 
 from ranksieve.data import Block
 from ranksieve.metrics import Convention, Measure, get_convention
-from ranksieve.metrics.ranking import Ranking
 from ranksieve.solvers.gradient.losses import LOSSES
 from ranksieve.solvers.linear import linear_scores
+from ranksieve.sums.measured import Measured
 
 Weights = list[np.ndarray]
 """Of a linear model: [coef (features,)]; of a network: [inner (features, hidden), bias (hidden,),
@@ -142,27 +142,22 @@ def _rows_of(queries: np.ndarray, query_ptr: np.ndarray) -> tuple[np.ndarray, np
     return np.arange(score_ptr[-1]) + np.repeat(starts - score_ptr[:-1], lengths), score_ptr
 
 
-class HeldOut:
+class MeasuredNetwork(Measured):
     """Statistic: sums over queries of a measure of the rankings by a model."""
-
-    title = "Validation"
 
     def __init__(
         self, block: Block, measure: Measure, convention: Convention | str, activation: str
     ) -> None:
-        self.block = block
-        self.measure = measure.prepare(block.y, block.query_ptr, convention)
-        self.average_ties = get_convention(convention).averages_ties()
+        average_ties = get_convention(convention).averages_ties()
+        super().__init__(block, measure, convention, average_ties)
         self.activation = activation
 
     def sums(self, weights: Weights) -> tuple[int, float]:
-        """Queries, and the sum of their values."""
+        """Queries, and the sum of their values, larger is better."""
         scores = np.asarray(score_rows(self.block.X, weights, self.activation), dtype=np.float64)
         if not np.isfinite(scores).all():
             self.block.check_finite()
-        ranking = Ranking.of(scores, self.block.query_ptr, average_ties=self.average_ties)
-        values = self.measure.per_query(ranking)
-        return len(values), float(values.sum())
+        return self.total(scores)
 
 
 class PlainSteps:

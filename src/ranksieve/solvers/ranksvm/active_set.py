@@ -12,7 +12,7 @@ from scipy import sparse
 from ranksieve._kernels.curvature import curve_columns
 from ranksieve.data import Block
 from ranksieve.solvers.ranksvm.losses import SquaredHinge, float_parts
-from ranksieve.sums.chunks import chunks
+from ranksieve.sums.chunks import chunks, vary_within_queries
 
 _CHUNK = 2**18  # numbers: 2 MB, which the caches near a core hold
 
@@ -47,8 +47,7 @@ class ActiveSet(SquaredHinge):
         """Number of queries with pairs in which each feature is not constant."""
         count = np.zeros(self.block.X.shape[1], dtype=np.int64)
         for part in chunks(self.block):
-            starts = part.query_ptr[:-1]
-            differ = np.minimum.reduceat(part.X, starts) < np.maximum.reduceat(part.X, starts)
+            differ = vary_within_queries(part.X, part.query_ptr)
             count += differ[self.n_levels[part.queries] > 1].sum(axis=0)
         return count
 

@@ -1,0 +1,59 @@
+"""Statistic: how well given scores rank the queries of a block."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ranksieve.data import Block
+from ranksieve.metrics import Convention, Measure, Ranking
+from ranksieve.sums.chunks import take_queries
+
+
+class Measured:
+    """Statistic: scores of documents to values of queries, larger is better.
+
+    A measure of which smaller values are better counts as 1 minus its value. A statistic that has
+    a model inherits from this, and measures the scores of the model.
+
+    Parameters
+    ----------
+    block : Block
+    measure, convention, average_ties
+        What is measured; see :mod:`ranksieve.metrics`.
+    queries : bool array of shape (queries of all blocks,), optional
+        The queries that count; all if left out. A block may have none of them.
+    """
+
+    title = "Validation"
+
+    def __init__(
+        self,
+        block: Block,
+        measure: Measure,
+        convention: Convention | str,
+        average_ties: bool,
+        queries: np.ndarray | None = None,
+    ) -> None:
+        self.block = take_queries(block, queries)
+        self.average_ties = average_ties
+        self.greater_is_better = measure.greater_is_better
+        self.is_empty = len(self.block.y) == 0
+        if not self.is_empty:
+            self.prepared = measure.prepare(self.block.y, self.block.query_ptr, convention)
+
+    def ranking(self, scores: np.ndarray) -> Ranking:
+        """Documents of each query by descending score."""
+        return Ranking.of(scores, self.block.query_ptr, average_ties=self.average_ties)
+
+    def values(self, ranking: Ranking) -> np.ndarray:
+        """Value of each query."""
+        return self.oriented(self.prepared.per_query(ranking))
+
+    def oriented(self, values: np.ndarray) -> np.ndarray:
+        """Values of the measure, turned so that larger is better; and back."""
+        return values if self.greater_is_better else 1 - values
+
+    def total(self, scores: np.ndarray) -> tuple[int, float]:
+        """Number of queries, and the sum of their values."""
+        values = self.values(self.ranking(scores))
+        return len(values), float(values.sum())
