@@ -112,7 +112,9 @@ def test_report_writes_the_tables_again(letor_file, tmp_path, capsys):
     table.unlink()
     run("report", out)
     assert table.read_text() == before
-    assert told in capsys.readouterr().out
+    tables = told.partition("\nTables and the ledger are in")[0]
+    assert "(1)" in tables
+    assert tables in capsys.readouterr().out
     assert (out / "figures" / "curves-rankrls-map.svg").exists()
 
 
