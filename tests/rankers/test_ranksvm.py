@@ -9,7 +9,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from ranksieve import DataError, RankingData, make_ranking
-from ranksieve._kernels.pairs import count_active, number_levels, order_active, sum_active
+from ranksieve._kernels.pairs import (
+    ActivePairs,
+    count_active,
+    number_levels,
+    order_active,
+    sum_active,
+)
 from ranksieve.data import Block
 from ranksieve.rankers import RankSVM, ranksvm_path
 from ranksieve.solvers.ranksvm.losses import Hinge, SquaredHinge
@@ -68,9 +74,10 @@ class TestKernels:
         n_levels, n_pairs = np.zeros((2, len(ptr) - 1), dtype=np.int64)
         worse, better, sums, others = np.empty((4, len(y)))
         number_levels(y, ptr, levels, n_levels, n_pairs)
-        order_active(z, ptr, n_levels, order, reach)
-        count_active(z, ptr, levels, n_levels, order, reach, worse, better, others)
-        sum_active(values, ptr, levels, n_levels, order, reach, sums)
+        active_pairs = ActivePairs(ptr, levels, n_levels, order, reach)
+        order_active(z, active_pairs)
+        count_active(z, active_pairs, worse, better, others)
+        sum_active(values, active_pairs, sums)
         pairs = oracles.margin_pairs(y, qid)
         active = [(i, j) for i, j in pairs if z[i] - z[j] < 1]
         assert n_pairs.tolist() == [sum(qid[i] == q for i, _ in pairs) for q in range(len(ptr) - 1)]

@@ -1,9 +1,11 @@
 """Many trial weights of one feature, each measured over all queries."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ranksieve._kernels.compiling import kernel, part
-from ranksieve._kernels.measures import KINDS, PAIR_ERRORS, measure_list
+from ranksieve._kernels.measures import KINDS, PAIR_ERRORS, measure_list, single_blocks
 from ranksieve._kernels.ranking import longest_query, mark_ties, sort_descending
 
 _LONG = 256  # documents from which on sorting anew beats repairing the order before
@@ -40,40 +42,51 @@ def _ties_change(scores, order, tie_end, spare):
     return changed
 
 
+class TrialArrays(NamedTuple):
+    """Changes of the weight of one feature that are to be tried on ranked documents."""
+
+    column: np.ndarray  # (rows,) of the feature
+    deltas: np.ndarray  # in runs of n_steps that move away from 0
+    n_steps: int
+    scores: np.ndarray  # (rows,) with the weight as it is
+    order: np.ndarray  # (rows,) rows of each query ranked by the scores
+    values: np.ndarray  # (queries,) what that is worth
+    tells: np.ndarray  # (queries,) whether any order is worth more than another
+
+
 def _adds(kind):
+    value_of_list = measure_list[kind]
+
     @kernel
-    def add_trials(
-        column, scores, deltas, n_steps, worth, discounts, norm, norm_ptr, cutoff, empty,
-        average_ties, query_ptr, order, values, weights, tells, sums,
-    ):  # fmt: skip
+    def add_trials(trials, measure, query_ptr, weights, sums):
         """Measure ``scores + delta * column`` for each delta; updates ``sums`` (deltas,).
 
-        ``order`` (rows,) has the rows of each query ranked by ``scores``, ``values`` (queries,)
-        what that is worth. Deltas come in runs of ``n_steps`` that move away from 0, so that a
-        query's order changes little from one to the next and its value only if the order does.
-        Queries that do not tell, or in which the column is constant, keep their value.
+        A query's order changes little from one delta to the next, and its value only if the order
+        does. Queries that do not tell, or in which the column is constant, keep their value.
+        ``weights`` (queries,) are those of the queries.
         """
-        longest = longest_query(query_ptr, 0, query_ptr.size - 1)
-        trial, keys, ranked = np.empty(longest), np.empty((2, longest)), np.empty(longest)
+        column, deltas, scores, values = trials.column, trials.deltas, trials.scores, trials.values
+        longest = longest_query(query_ptr)
+        trial, keys = np.empty(longest), np.empty(2 * longest)
         now, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
-        tie_end, each_alone = np.empty(longest, np.int64), np.arange(1, longest + 1)
-        scratch, tree = np.empty(longest + 1), np.empty(longest + 1, np.int64)
-        use_ties = average_ties or kind == PAIR_ERRORS
+        tie_end, each_alone = np.empty(longest, np.int64), single_blocks(longest)
+        space = np.empty(2 * longest + 1)
+        use_ties = measure.average_ties or kind == PAIR_ERRORS
         for query in range(query_ptr.size - 1):
             start, end = query_ptr[query], query_ptr[query + 1]
             n = end - start
             constant = True
             for row in range(start + 1, end):
                 constant &= column[row] == column[start]
-            if constant or not tells[query]:
+            if constant or not trials.tells[query]:
                 for place in range(deltas.size):
                     sums[place] += weights[query] * values[query]
                 continue
             for place in range(deltas.size):
-                if place % n_steps == 0:  # a new run
+                if place % trials.n_steps == 0:  # a new run
                     value = values[query]
                     for rank in range(n):
-                        now[rank] = order[start + rank] - start
+                        now[rank] = trials.order[start + rank] - start
                     if use_ties:
                         mark_ties(scores[start:end], now[:n], tie_end[:n])
                 for row in range(n):
@@ -86,19 +99,8 @@ def _adds(kind):
                 if use_ties:
                     changed |= _ties_change(trial[:n], now[:n], tie_end[:n], spare[:n])
                 if changed:
-                    for rank in range(n):
-                        ranked[rank] = worth[start + now[rank]]
-                    value = measure_list(
-                        kind,
-                        ranked[:n],
-                        tie_end[:n] if use_ties else each_alone[:n],
-                        discounts,
-                        norm[norm_ptr[query] : norm_ptr[query + 1]],
-                        cutoff,
-                        empty,
-                        scratch,
-                        tree[: n + 1],
-                    )
+                    ends = tie_end[:n] if use_ties else each_alone[:n]
+                    value = value_of_list(measure, query, start, now[:n], ends, space)
                 sums[place] += weights[query] * value
 
     return add_trials

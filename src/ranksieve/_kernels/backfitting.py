@@ -13,6 +13,7 @@ for the centered x_Q. The difference keeps at least 1 / |Q| of its first term, a
 import numpy as np
 
 from ranksieve._kernels.compiling import kernel, part
+from ranksieve._kernels.ranking import longest_query
 
 # Products of a candidate with itself and with the labels; those with the model's features follow.
 OWN, LABELS, MODEL = range(3)
@@ -162,10 +163,7 @@ def leave_queries_out(
     of each query by the model without it, ``shifts`` (queries, features of the model) how its
     weights differ from ``weights``, and ``touched`` (queries,) where they do.
     """
-    longest = 0
-    for query in range(query_ptr.size - 1):
-        longest = max(longest, query_ptr[query + 1] - query_ptr[query])
-    space, entries = np.empty((longest, model.size)), ptr[model]
+    space, entries = np.empty((longest_query(query_ptr), model.size)), ptr[model]
     for query in range(query_ptr.size - 1):
         start, end = query_ptr[query], query_ptr[query + 1]
         own, labels = space[: end - start], y[start:end]

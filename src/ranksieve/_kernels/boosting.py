@@ -3,29 +3,28 @@
 import numpy as np
 
 from ranksieve._kernels.compiling import kernel
-from ranksieve._kernels.measures import KINDS, PAIR_ERRORS, measure_list
+from ranksieve._kernels.measures import KINDS, PAIR_ERRORS, measure_list, single_blocks
 from ranksieve._kernels.ranking import longest_query, mark_ties, sort_descending
 
 _TILE = 8  # features at a time: enough that an addition need not wait for the one before it
 
 
 def _measures(kind):
+    value_of_list = measure_list[kind]
+
     @kernel
-    def feature_values(
-        X, sign, worth, discounts, norm, norm_ptr, cutoff, empty, average_ties, query_ptr, out
-    ):
+    def feature_values(X, sign, measure, query_ptr, out):
         """Value of each query ranked by descending ``sign`` x feature; updates ``out``.
 
         ``out`` is (queries, features). Returns whether all values of X are finite; if not, ``out``
         means nothing.
         """
-        longest = longest_query(query_ptr, 0, query_ptr.size - 1)
-        column, keys = np.empty(longest), np.empty((2, longest))
+        longest = longest_query(query_ptr)
+        column, keys = np.empty(longest), np.empty(2 * longest)
         order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
-        tie_end, each_alone = np.empty(longest, np.int64), np.arange(1, longest + 1)
-        ranked, scratch = np.empty(longest), np.empty(longest + 1)
-        tree = np.empty(longest + 1, np.int64)
-        use_ties = average_ties or kind == PAIR_ERRORS
+        tie_end, each_alone = np.empty(longest, np.int64), single_blocks(longest)
+        space = np.empty(2 * longest + 1)
+        use_ties = measure.average_ties or kind == PAIR_ERRORS
         for query in range(query_ptr.size - 1):
             start, n = query_ptr[query], query_ptr[query + 1] - query_ptr[query]
             for feature in range(X.shape[1]):
@@ -36,19 +35,8 @@ def _measures(kind):
                 sort_descending(column[:n], order[:n], spare, keys)
                 if use_ties:
                     mark_ties(column[:n], order[:n], tie_end[:n])
-                for rank in range(n):
-                    ranked[rank] = worth[start + order[rank]]
-                out[query, feature] = measure_list(
-                    kind,
-                    ranked[:n],
-                    tie_end[:n] if use_ties else each_alone[:n],
-                    discounts,
-                    norm[norm_ptr[query] : norm_ptr[query + 1]],
-                    cutoff,
-                    empty,
-                    scratch,
-                    tree[: n + 1],
-                )
+                ends = tie_end[:n] if use_ties else each_alone[:n]
+                out[query, feature] = value_of_list(measure, query, start, order[:n], ends, space)
         return True
 
     return feature_values
@@ -156,7 +144,10 @@ def pair_potentials(scores, labels, weights, query_ptr, potentials):
         if start == end:
             continue
         # Half way between: the largest exponents are then as small as they can be.
-        middle = (scores[start:end].max() + scores[start:end].min()) / 2
+        highest = lowest = scores[start]
+        for row in range(start + 1, end):
+            highest, lowest = max(highest, scores[row]), min(lowest, scores[row])
+        middle = (highest + lowest) / 2
         below = level_sum = 0.0
         for row in range(end - 1, start - 1, -1):  # worse documents first
             if row + 1 < end and labels[row] > labels[row + 1]:

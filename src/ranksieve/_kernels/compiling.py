@@ -8,7 +8,9 @@ call. Things that numba compiles slowly, and that kernels therefore do without:
 - unpacking the rows of an array, ``a, b = np.empty((2, n))``: they count as not contiguous, and
   every function that takes them is compiled once more;
 - literals as arguments of long functions: ``0`` and a number are different types;
-- ``np.sort`` and its relatives.
+- ``np.sort`` and its relatives, ``np.arange``, ``reshape``, and ``min`` and ``max`` of an array,
+  which take as long as a short kernel;
+- many arguments: a NamedTuple of arrays is taken as one, and is compiled faster.
 
 Where one of several ways is chosen by an option, there is a kernel for each of them, made by a
 function that has the option as its argument: numba then compiles the branch that is used.
@@ -75,6 +77,9 @@ def _own_directory():
     return path
 
 
-kernel = njit(nogil=True, cache=True, no_cfunc_wrapper=True)  # called from Python
-part = njit(nogil=True, cache=True, no_cfunc_wrapper=True, no_cpython_wrapper=True)  # by kernels
-inlined = njit(nogil=True, cache=True, inline="always")  # the same, a copy in each place
+# A division by zero gives what it gives in numpy: to raise an error takes code at every division.
+_OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy"}
+
+kernel = njit(**_OPTIONS, no_cfunc_wrapper=True)  # called from Python
+part = njit(**_OPTIONS, no_cfunc_wrapper=True, no_cpython_wrapper=True)  # by kernels
+inlined = njit(**_OPTIONS, inline="always")  # the same, a copy in each place

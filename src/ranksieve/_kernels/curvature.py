@@ -30,15 +30,16 @@ def _subtract_total(tree, place, weight, out):
 
 
 @kernel
-def curve_columns(X, weights, degree, query_ptr, levels, n_levels, order, reach, curved):
+def curve_columns(X, weights, degree, pairs, curved):
     """Multiply the Hessian by scores with the columns of X; updates ``curved`` (rows, columns).
 
     ``weights`` (rows,) are those of the queries, ``degree`` (rows,) the number of active partners
     times the weight. Values count from those of a query's first row, so that a large offset costs
     no digits.
     """
+    query_ptr, levels, n_levels, order, reach = pairs
     n_columns = X.shape[1]
-    space = np.empty((longest_query(query_ptr, 0, query_ptr.size - 1) + 1, n_columns))
+    space = np.empty((longest_query(query_ptr) + 1, n_columns))
     for query in range(query_ptr.size - 1):
         start, end, top = query_ptr[query], query_ptr[query + 1], n_levels[query]
         for row in range(start, end):
@@ -55,7 +56,7 @@ def curve_columns(X, weights, degree, query_ptr, levels, n_levels, order, reach,
                 _add_row(tree, levels[partner] + 1, X[partner], X[start])
                 reached += 1
             own = start + order[place]
-            _subtract_total(tree, levels[own], weights[own], curved[own])
+            _subtract_total(tree, np.int64(levels[own]), weights[own], curved[own])
         tree[:] = 0.0
         reached = end
         for place in range(end - 1, start - 1, -1):  # partners with higher labels

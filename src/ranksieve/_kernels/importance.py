@@ -3,7 +3,7 @@
 import numpy as np
 
 from ranksieve._kernels.compiling import kernel, part
-from ranksieve._kernels.measures import KINDS, PAIR_ERRORS, measure_list
+from ranksieve._kernels.measures import KINDS, PAIR_ERRORS, measure_list, single_blocks
 from ranksieve._kernels.ranking import longest_query, mark_ties, sort_descending
 
 
@@ -25,11 +25,10 @@ def _reverse_ranking(order, tie_end, reversed_order, reversed_tie_end):
 
 
 def _adds(kind):
+    value_of_list = measure_list[kind]
+
     @kernel
-    def add_importance(
-        X, worth, discounts, norm, norm_ptr, cutoff, empty, average_ties, query_ptr,
-        wanted, sums, squares, varying,
-    ):  # fmt: skip
+    def add_importance(X, measure, query_ptr, wanted, sums, squares, varying):
         """Add each query's value of each feature, and its square; updates the last three in place.
 
         Only the ``wanted`` queries count. ``sums`` and ``squares`` (2, features): row 0 ranks by
@@ -38,44 +37,36 @@ def _adds(kind):
         are finite; if not, the sums mean nothing.
         """
         all_finite = True
-        longest = longest_query(query_ptr, 0, query_ptr.size - 1)
-        column, keys = np.empty(longest), np.empty((2, longest))
-        order, tie_end = np.empty((2, longest), np.int64), np.empty((2, longest), np.int64)
-        spare, each_alone = np.empty(longest, np.int64), np.arange(1, longest + 1)
-        ranked, scratch = np.empty(longest), np.empty(longest + 1)
-        tree = np.empty(longest + 1, np.int64)
-        use_ties = average_ties or kind == PAIR_ERRORS
+        longest = longest_query(query_ptr)
+        column, keys, space = np.empty(longest), np.empty(2 * longest), np.empty(2 * longest + 1)
+        orders, back_orders = np.empty(longest, np.int64), np.empty(longest, np.int64)
+        tie_ends, back_tie_ends = np.empty(longest, np.int64), np.empty(longest, np.int64)
+        spare, each_alone = np.empty(longest, np.int64), single_blocks(longest)
+        use_ties = measure.average_ties or kind == PAIR_ERRORS
         for query in range(query_ptr.size - 1):
             if not wanted[query]:
                 continue
             start, n = query_ptr[query], query_ptr[query + 1] - query_ptr[query]
-            query_norm = norm[norm_ptr[query] : norm_ptr[query + 1]]
+            values, order, tie_end = column[:n], orders[:n], tie_ends[:n]
+            back_order, back_tie_end = back_orders[:n], back_tie_ends[:n]
+            ends = tie_end if use_ties else each_alone[:n]
+            back_ends = back_tie_end if use_ties else ends
             for feature in range(X.shape[1]):
                 for row in range(n):
-                    column[row] = X[start + row, feature]
-                    all_finite &= np.isfinite(column[row])
+                    values[row] = X[start + row, feature]
+                    all_finite &= np.isfinite(values[row])
                 if not all_finite:
                     return False
-                sort_descending(column[:n], order[0, :n], spare, keys)
-                mark_ties(column[:n], order[0, :n], tie_end[0, :n])
-                varying[feature] += tie_end[0, 0] < n
-                _reverse_ranking(order[0, :n], tie_end[0, :n], order[1, :n], tie_end[1, :n])
-                for direction in range(2):
-                    for rank in range(n):
-                        ranked[rank] = worth[start + order[direction, rank]]
-                    value = measure_list(
-                        kind,
-                        ranked[:n],
-                        tie_end[direction, :n] if use_ties else each_alone[:n],
-                        discounts,
-                        query_norm,
-                        cutoff,
-                        empty,
-                        scratch,
-                        tree[: n + 1],
-                    )
-                    sums[direction, feature] += value
-                    squares[direction, feature] += value * value
+                sort_descending(values, order, spare, keys)
+                mark_ties(values, order, tie_end)
+                varying[feature] += tie_end[0] < n
+                _reverse_ranking(order, tie_end, back_order, back_tie_end)
+                down = value_of_list(measure, query, start, order, ends, space)
+                up = value_of_list(measure, query, start, back_order, back_ends, space)
+                sums[0, feature] += down
+                sums[1, feature] += up
+                squares[0, feature] += down * down
+                squares[1, feature] += up * up
         return True
 
     return add_importance

@@ -15,6 +15,7 @@ every candidate, follow from s_i and u.U_i: a round reads U once, and writes it 
 import numpy as np
 
 from ranksieve._kernels.compiling import kernel, part
+from ranksieve._kernels.ranking import longest_query
 
 # Rows of a query's sums, each with one number per feature.
 CU, UU, UA, UP = range(4)
@@ -277,8 +278,7 @@ def replay_errors(
     Updates ``errors`` (features,).
     """
     n = X.shape[1]
-    longest = np.max(query_ptr[1:] - query_ptr[:-1])
-    U, sums = np.empty((longest, n)), np.empty((4, n))
+    U, sums = np.empty((longest_query(query_ptr), n)), np.empty((4, n))
     s, r, kappa = np.empty(n), np.empty(n), np.empty(n)
     for query in range(query_ptr.size - 1):
         start, end = query_ptr[query], query_ptr[query + 1]

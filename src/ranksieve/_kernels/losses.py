@@ -7,7 +7,7 @@ Every loss takes the documents of a query by descending label:
 - ``target`` (n,): what the loss needs of the labels, prepared once;
 
 writes its derivatives to ``gradient`` (n,), and returns its value. ``order`` (n,), ``spare`` (n or
-more) and ``keys`` (2, n or more) are scratch. A further loss is such a function, a number and a
+more) and ``keys`` (2 n or more) are scratch. A further loss is such a function, a number and a
 line of :func:`query_loss`.
 """
 
@@ -51,7 +51,7 @@ def lambdarank(scores, worse, target, gradient, order, spare, keys):
     """
     n = scores.size
     sort_descending(scores, order, spare, keys)
-    discounts = keys[0]  # no longer needed for sorting
+    discounts = keys[:n]  # no longer needed for sorting
     for rank in range(n):
         discounts[order[rank]] = 1.0 / np.log2(rank + 2.0)
     gradient[:] = 0.0
@@ -73,7 +73,9 @@ def lambdarank(scores, worse, target, gradient, order, spare, keys):
 @part
 def listnet(scores, target, gradient):
     """Cross entropy of the softmax of scores and ``target``, that of labels: O(n)."""
-    largest = scores.max()
+    largest = scores[0]
+    for place in range(1, scores.size):
+        largest = max(largest, scores[place])
     total = agreement = 0.0
     for place in range(scores.size):
         gradient[place] = np.exp(scores[place] - largest)
@@ -94,7 +96,7 @@ def listmle(scores, worse, gradient, keys):
     """
     n = scores.size
     # log of the sum of exponentials of the scores from each place on
-    behind = keys[0]
+    behind = keys[:n]
     behind[n - 1] = scores[n - 1]
     for place in range(n - 2, -1, -1):
         high, low = behind[place + 1], scores[place]
@@ -146,10 +148,10 @@ def _losses(kind):
         the block; ``weights`` (queries of the block). A query of equal labels, or of weight 0, has
         loss and gradient 0.
         """
-        longest = longest_query(score_ptr, first, last)
+        longest = longest_query(score_ptr[first : last + 1])
         sorted_scores, slopes = np.empty(longest), np.empty(longest)
         ranked, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
-        keys = np.empty((2, longest))
+        keys = np.empty(2 * longest)
         for k in range(first, last):
             start, n = score_ptr[k], score_ptr[k + 1] - score_ptr[k]
             constants = slice(query_ptr[queries[k]], query_ptr[queries[k]] + n)

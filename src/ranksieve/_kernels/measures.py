@@ -6,6 +6,8 @@ block of equal scores. Documents of a block are in random order; the value is th
 over all their orders. A block of one document has just one.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ranksieve._kernels.compiling import inlined, kernel, part
@@ -18,6 +20,20 @@ RECIPROCAL_RANK = 3
 CASCADE = 4
 PAIR_ERRORS = 5
 KINDS = range(6)
+
+FEW = 64  # documents of which the largest are found by insertion faster than by sorting all
+
+
+class ListMeasure(NamedTuple):
+    """What a measure knows of the labels, and how it treats equal scores."""
+
+    worth: np.ndarray  # (rows,) what each document counts
+    discounts: np.ndarray  # by rank, from 0
+    norm: np.ndarray  # that of query q is norm[norm_ptr[q] : norm_ptr[q + 1]]
+    norm_ptr: np.ndarray
+    cutoff: int
+    empty: float  # value of a query with nothing to find
+    average_ties: bool  # or each document is a block of its own, except for PAIR_ERRORS
 
 
 @inlined
@@ -112,7 +128,8 @@ def cascade(worth, tie_end, cutoff, scratch):
         end = tie_end[start]
         places = min(end, cutoff) - start
         scratch[0] = 1.0
-        scratch[1 : places + 1] = 0.0
+        for place in range(1, places + 1):
+            scratch[place] = 0.0
         for document in range(start, end):
             size = document - start + 1
             for place in range(min(size, places), 0, -1):
@@ -137,7 +154,7 @@ def _add(tree, level):
 
 @part
 def _count_below(tree, level):
-    count, at = 0, level
+    count, at = 0.0, level
     while at > 0:
         count += tree[at]
         at -= at & -at
@@ -151,8 +168,9 @@ def pair_errors(worth, tie_end, tree):
     ``worth`` holds dense ranks 0, 1, ... of the labels; ``tree`` (n + 1,) is a Fenwick tree
     that counts the documents ranked so far by label: O(n log n).
     """
-    tree[:] = 0
-    twice = 0
+    for place in range(tree.size):
+        tree[place] = 0.0
+    twice = 0.0
     start = 0
     while start < worth.size:
         end = tie_end[start]
@@ -166,62 +184,66 @@ def pair_errors(worth, tie_end, tree):
     return twice / 2
 
 
-@inlined
-def measure_list(kind, worth, tie_end, discounts, norm, cutoff, empty, scratch, tree):
-    """Value of one ranked list; ``kind`` is known when a kernel is compiled.
+def _list_values(kind):
+    @part
+    def measure_list(measure, query, start, order, tie_end, space):
+        """Value of one ranked query, whose documents are the rows ``start + order``.
 
-    ``norm`` (1,) divides the sum; where it is 0 the list has nothing to find and its value is
-    ``empty``; where it is infinite the value is 0. For MEAN_NDCG it has the ideal DCG at each
-    rank (n,). ``scratch`` and ``tree`` (n + 1,) are overwritten.
-    """
-    if norm[0] == 0.0:
-        return empty
-    if kind == MEAN_NDCG:
-        return mean_ndcg(worth, tie_end, discounts, norm)
-    if kind == DCG:
-        total = dcg(worth, tie_end, discounts, cutoff)
-    elif kind == PRECISION_SUM:
-        total = precision_sum(worth, tie_end, cutoff)
-    elif kind == RECIPROCAL_RANK:
-        total = reciprocal_rank(worth, tie_end, cutoff)
-    elif kind == CASCADE:
-        total = cascade(worth, tie_end, cutoff, scratch)
-    else:
-        total = pair_errors(worth, tie_end, tree)
-    return min(1.0, total / norm[0])  # rounding may pass 1 by one unit in the last place
+        The norm (1,) divides the sum; where it is 0 the list has nothing to find and its value is
+        ``empty``; where it is infinite the value is 0. For MEAN_NDCG it has the ideal DCG at each
+        rank (n,). ``space`` (2 n + 1 or more) is overwritten.
+        """
+        norm = measure.norm[measure.norm_ptr[query] : measure.norm_ptr[query + 1]]
+        if norm[0] == 0.0:
+            return measure.empty
+        n, discounts, cutoff = order.size, measure.discounts, measure.cutoff
+        ranked, scratch = space[:n], space[n : 2 * n + 1]
+        for rank in range(n):
+            ranked[rank] = measure.worth[start + order[rank]]
+        if kind == MEAN_NDCG:
+            return mean_ndcg(ranked, tie_end, discounts, norm)
+        if kind == DCG:
+            total = dcg(ranked, tie_end, discounts, cutoff)
+        elif kind == PRECISION_SUM:
+            total = precision_sum(ranked, tie_end, cutoff)
+        elif kind == RECIPROCAL_RANK:
+            total = reciprocal_rank(ranked, tie_end, cutoff)
+        elif kind == CASCADE:
+            total = cascade(ranked, tie_end, cutoff, scratch)
+        else:
+            total = pair_errors(ranked, tie_end, scratch)
+        value = total / norm[0]
+        return value if value < 1.0 else 1.0  # rounding may pass 1 by one unit in the last place
+
+    return measure_list
+
+
+measure_list = [_list_values(kind) for kind in KINDS]
+
+
+@part
+def single_blocks(n):
+    """Ends of blocks of one document each: 1, 2, ..., n."""
+    ends = np.empty(n, np.int64)
+    for rank in range(n):
+        ends[rank] = rank + 1
+    return ends
 
 
 def _measures(kind):
-    @kernel
-    def measure_queries(
-        worth, order, tie_end, average_ties, discounts, norm, norm_ptr, cutoff, empty,
-        query_ptr, out, first, last,
-    ):  # fmt: skip
-        """Values of ranked queries ``first:last``; updates ``out`` in place.
+    value_of_list = measure_list[kind]
 
-        Without ``average_ties`` each document is a block of its own, except for PAIR_ERRORS.
-        """
-        longest = longest_query(query_ptr, first, last)
-        each_alone = np.arange(1, longest + 1)
-        use_ties = average_ties or kind == PAIR_ERRORS
-        ranked = np.empty(longest)
-        scratch = np.empty(longest + 1)
-        tree = np.empty(longest + 1, dtype=np.int64)
+    @kernel
+    def measure_queries(measure, order, tie_end, query_ptr, out, first, last):
+        """Values of ranked queries ``first:last``; updates ``out`` in place."""
+        longest = longest_query(query_ptr[first : last + 1])
+        each_alone, zero = single_blocks(longest), np.int64(0)  # not a literal: another type
+        use_ties = measure.average_ties or kind == PAIR_ERRORS
+        space = np.empty(2 * longest + 1)
         for query in range(first, last):
-            start, n = query_ptr[query], query_ptr[query + 1] - query_ptr[query]
-            for rank in range(n):
-                ranked[rank] = worth[order[start + rank]]
-            out[query] = measure_list(
-                kind,
-                ranked[:n],
-                tie_end[start : start + n] if use_ties else each_alone[:n],
-                discounts,
-                norm[norm_ptr[query] : norm_ptr[query + 1]],
-                cutoff,
-                empty,
-                scratch,
-                tree[: n + 1],
-            )
+            start, end = query_ptr[query], query_ptr[query + 1]
+            ends = tie_end[start:end] if use_ties else each_alone[: end - start]
+            out[query] = value_of_list(measure, query, zero, order[start:end], ends, space)
 
     return measure_queries
 
@@ -230,27 +252,13 @@ measure_queries = [_measures(kind) for kind in KINDS]
 
 
 @part
-def _sort_values(values, best, order, spare, keys):
-    """Write all values to ``best``, descending; the last three are scratch."""
-    sort_descending(values, order, spare, keys)
-    for rank in range(values.size):
-        best[rank] = values[order[rank]]
-
-
-_FEW = 64  # of which the largest are found by insertion faster than by sorting all
-
-
-@part
-def _largest(values, k, best, order, spare, keys):
+def _largest(values, k, best):
     """Write the ``k`` largest values to ``best``, descending; returns how many there are."""
-    if k > _FEW:
-        _sort_values(values, best, order[: values.size], spare, keys)
-        return min(k, values.size)
     found = 0
     for value in values:
         if found == k and value <= best[k - 1]:
             continue
-        found = min(found + 1, k)
+        found += found < k
         place = found - 1
         while place > 0 and best[place - 1] < value:
             best[place] = best[place - 1]
@@ -261,13 +269,10 @@ def _largest(values, k, best, order, spare, keys):
 
 @kernel
 def ideal_dcg(worth, discounts, cutoff, query_ptr, out, first, last):
-    """DCG of each query's best order; updates ``out`` (queries,) in place."""
-    longest = longest_query(query_ptr, first, last)
-    best, keys = np.empty(max(_FEW, longest)), np.empty((2, longest))
-    order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    """DCG of each query's best order up to a cutoff of at most FEW; updates ``out`` (queries,)."""
+    best = np.empty(FEW)
     for query in range(first, last):
-        values = worth[query_ptr[query] : query_ptr[query + 1]]
-        found = _largest(values, cutoff, best, order, spare, keys)
+        found = _largest(worth[query_ptr[query] : query_ptr[query + 1]], cutoff, best)
         total = 0.0
         for rank in range(found):
             total += best[rank] * discounts[rank]
@@ -277,15 +282,16 @@ def ideal_dcg(worth, discounts, cutoff, query_ptr, out, first, last):
 @kernel
 def ideal_curve(worth, discounts, query_ptr, out, first, last):
     """DCG of each query's best order after every rank; updates ``out`` (rows,) in place."""
-    longest = longest_query(query_ptr, first, last)
-    best, keys = np.empty(longest), np.empty((2, longest))
+    longest = longest_query(query_ptr[first : last + 1])
+    keys = np.empty(2 * longest)
     order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
     for query in range(first, last):
         start, n = query_ptr[query], query_ptr[query + 1] - query_ptr[query]
-        _sort_values(worth[start : start + n], best, order[:n], spare, keys)
+        values = worth[start : start + n]
+        sort_descending(values, order[:n], spare, keys)
         total = 0.0
         for rank in range(n):
-            total += best[rank] * discounts[rank]
+            total += values[order[rank]] * discounts[rank]
             out[start + rank] = total
 
 
@@ -295,9 +301,9 @@ def dense_ranks(labels, query_ptr, ranks, n_pairs, first, last):
 
     Updates ``ranks`` (rows,) and ``n_pairs`` (queries,) in place.
     """
-    longest = longest_query(query_ptr, first, last)
+    longest = longest_query(query_ptr[first : last + 1])
     order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
-    keys = np.empty((2, longest))
+    keys = np.empty(2 * longest)
     for query in range(first, last):
         start, end = query_ptr[query], query_ptr[query + 1]
         descending = order[: end - start]

@@ -12,19 +12,31 @@ query from 0, ``n_levels`` (queries,) says how many there are; a query with a si
 pairs and gets zeros.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ranksieve._kernels.compiling import kernel, part
 from ranksieve._kernels.ranking import longest_query, sort_descending
 
 
+class ActivePairs(NamedTuple):
+    """Documents by label and by score, which tell the active pairs."""
+
+    query_ptr: np.ndarray
+    levels: np.ndarray
+    n_levels: np.ndarray
+    order: np.ndarray  # (rows,) positions within the query by descending score
+    reach: np.ndarray  # (rows,) by place in the order
+
+
 @kernel
 def number_levels(y, query_ptr, levels, n_levels, n_pairs):
     """Number the labels of each query and count its pairs; updates the last three in place."""
     n_queries = query_ptr.size - 1
-    longest = longest_query(query_ptr, 0, n_queries)
+    longest = longest_query(query_ptr)
     order, spare = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.int64)
-    keys = np.empty((2, longest))
+    keys = np.empty(2 * longest)
     for query in range(n_queries):
         start, end = query_ptr[query], query_ptr[query + 1]
         ranked = order[: end - start]
@@ -42,15 +54,16 @@ def number_levels(y, query_ptr, levels, n_levels, n_pairs):
 
 
 @kernel
-def order_active(z, query_ptr, n_levels, order, reach):
-    """Sort each query by descending score and find what is active; updates the last two in place.
+def order_active(z, pairs):
+    """Sort each query by descending score and find what is active; updates ``order`` and ``reach``.
 
-    ``order`` (rows,) holds positions within the query; the document at place a of the order has
-    its active partners with lower labels among places ``0:reach[a]``.
+    The document at place a of the order has its active partners with lower labels among places
+    ``0:reach[a]``.
     """
+    query_ptr, n_levels, order, reach = pairs.query_ptr, pairs.n_levels, pairs.order, pairs.reach
     n_queries = query_ptr.size - 1
-    longest = longest_query(query_ptr, 0, n_queries)
-    spare, keys = np.empty(longest, dtype=order.dtype), np.empty((2, longest))
+    longest = longest_query(query_ptr)
+    spare, keys = np.empty(longest, dtype=order.dtype), np.empty(2 * longest)
     for query in range(n_queries):
         if n_levels[query] == 1:
             continue
@@ -94,7 +107,7 @@ def _add_worse(values, levels, order, reach, tree, sums):
             _add(tree, levels[partner] + 1, values[partner])
             reached += 1
         own = order[place]
-        sums[own] += _total(tree, levels[own])
+        sums[own] += _total(tree, np.int64(levels[own]))
 
 
 @part
@@ -113,17 +126,19 @@ def _add_better(values, levels, order, reach, tree, sums):
 
 
 @kernel
-def sum_active(values, query_ptr, levels, n_levels, order, reach, sums):
+def sum_active(values, pairs, sums):
     """Sum the values of each document's active partners, worse and better; updates ``sums``."""
-    tree = np.empty(longest_query(query_ptr, 0, query_ptr.size - 1) + 1)
+    query_ptr, levels, n_levels = pairs.query_ptr, pairs.levels, pairs.n_levels
+    tree = np.empty(longest_query(query_ptr) + 1)
     sums[:] = 0.0
     for query in range(query_ptr.size - 1):
         if n_levels[query] == 1:
             continue
         rows = slice(query_ptr[query], query_ptr[query + 1])
-        facts = values[rows], levels[rows], order[rows], reach[rows], tree[: n_levels[query] + 1]
-        _add_worse(*facts, sums[rows])
-        _add_better(*facts, sums[rows])
+        own, own_levels, own_sums = values[rows], levels[rows], sums[rows]
+        order, reach, own_tree = pairs.order[rows], pairs.reach[rows], tree[: n_levels[query] + 1]
+        _add_worse(own, own_levels, order, reach, own_tree, own_sums)
+        _add_better(own, own_levels, order, reach, own_tree, own_sums)
 
 
 @part
@@ -147,12 +162,13 @@ def _total_both(tree, place):
 
 
 @kernel
-def count_active(values, query_ptr, levels, n_levels, order, reach, worse, better, sums):
+def count_active(values, pairs, worse, better, sums):
     """Count active partners with lower and with higher labels; updates the last three in place.
 
     ``sums`` are as of :func:`sum_active`: both at once take little longer than one of them.
     """
-    space = np.empty((longest_query(query_ptr, 0, query_ptr.size - 1) + 1, 2))
+    query_ptr, levels, n_levels, order, reach = pairs
+    space = np.empty((longest_query(query_ptr) + 1, 2))
     worse[:] = 0.0
     better[:] = 0.0
     sums[:] = 0.0
@@ -169,7 +185,7 @@ def count_active(values, query_ptr, levels, n_levels, order, reach, worse, bette
                 _add_both(tree, levels[partner] + 1, values[partner])
                 reached += 1
             own = start + order[place]
-            worse[own], sums[own] = _total_both(tree, levels[own])
+            worse[own], sums[own] = _total_both(tree, np.int64(levels[own]))
         tree[:] = 0.0
         reached = end
         for place in range(end - 1, start - 1, -1):
@@ -205,4 +221,5 @@ def add_spread(X, degree, query_ptr, spread):
                 squares[feature] += degree[row] * value * value
         if total > 0.0:
             for feature in range(n_features):
-                spread[feature] += max(0.0, squares[feature] - sums[feature] ** 2 / total)
+                square = squares[feature] - sums[feature] * sums[feature] / total
+                spread[feature] += max(0.0, square)

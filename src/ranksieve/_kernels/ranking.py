@@ -12,11 +12,11 @@ def sort_descending(scores, order, spare, keys):
     """Sort positions by descending score, equal scores by position; updates ``order`` in place.
 
     ``scores`` (n,) has no NaN; ``order`` (n,) receives 0..n-1 in ranked order; ``spare`` (n,) and
-    ``keys`` (2, n) are scratch. Runs by insertion, then merged bottom up: O(n log n), stable. The
+    ``keys`` (2 n,) are scratch. Runs by insertion, then merged bottom up: O(n log n), stable. The
     scores move along with their positions, so that merging reads both in sequence.
     """
     n = scores.size
-    from_keys, to_keys = keys[0], keys[1]
+    from_keys, to_keys = keys[:n], keys[n : 2 * n]
     _sort_runs(scores, order, from_keys)
     from_order, to_order = order, spare
     width, passes = _RUN, 0
@@ -86,9 +86,9 @@ def rank_queries(scores, query_ptr, order, tie_end, first, last):
 
     ``order`` holds rows, ``tie_end`` ranks within the query.
     """
-    longest = longest_query(query_ptr, first, last)
+    longest = longest_query(query_ptr[first : last + 1])
     spare = np.empty(longest, dtype=order.dtype)
-    keys = np.empty((2, longest))
+    keys = np.empty(2 * longest)
     for query in range(first, last):
         start, end = query_ptr[query], query_ptr[query + 1]
         ranked = order[start:end]
@@ -99,9 +99,11 @@ def rank_queries(scores, query_ptr, order, tie_end, first, last):
 
 
 @part
-def longest_query(query_ptr, first, last):
-    """Rows of the longest of queries ``first:last``."""
+def longest_query(query_ptr):
+    """Rows of the longest query."""
     longest = 0
-    for query in range(first, last):
-        longest = max(longest, query_ptr[query + 1] - query_ptr[query])
+    for query in range(query_ptr.size - 1):
+        length = query_ptr[query + 1] - query_ptr[query]
+        if length > longest:
+            longest = length
     return longest

@@ -81,7 +81,7 @@ def add_relief(X, y, query_ptr, sampled, by_ordering, weights):
     another label, and one of its own label unless ``by_ordering``.
     """
     n_features = X.shape[1]
-    longest = longest_query(query_ptr, 0, query_ptr.size - 1)
+    longest = longest_query(query_ptr)
     space, distances = np.empty(n_features * longest), np.empty(longest)
     hits, misses = np.empty(longest, np.int64), np.empty(longest, np.int64)
     total = np.empty(n_features)
@@ -90,7 +90,10 @@ def add_relief(X, y, query_ptr, sampled, by_ordering, weights):
         start, end = query_ptr[query], query_ptr[query + 1]
         n = end - start
         labels = y[start:end]
-        if labels.min() == labels.max():
+        differ = False
+        for row in range(1, n):
+            differ |= labels[row] != labels[0]
+        if not differ:
             continue
         values = space[: n_features * n].reshape(n_features, n)
         for row in range(n):

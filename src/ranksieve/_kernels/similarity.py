@@ -7,7 +7,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from ranksieve._kernels.compiling import kernel, part
-from ranksieve._kernels.ranking import longest_query, mark_ties, sort_descending
+from ranksieve._kernels.ranking import mark_ties, sort_descending
 
 CONCORDANCE, TAU_A, TAU_B, SPEARMAN = range(4)
 BY_BITS, BY_SORTING, BY_RANKS = range(3)
@@ -190,7 +190,7 @@ def _rank_features(values, order, block, block_end):
     """
     n, n_features = values.shape
     spare, tie_end = np.empty(n, np.int64), np.empty(n, np.int64)
-    column, keys = np.empty(n), np.empty((2, n))
+    column, keys = np.empty(n), np.empty(2 * n)
     for feature in range(n_features):
         ranked = order[feature]
         for document in range(n):
@@ -337,8 +337,7 @@ def _adds(way):
         queries if there is none, or -1 if a value of X is not finite; then the sums mean nothing.
         """
         n_features, n_queries = X.shape[1], query_ptr.size - 1
-        longest = longest_query(query_ptr, first, n_queries)
-        space, varying = np.empty(longest * n_features), np.empty(n_features, np.int64)
+        varying = np.empty(n_features, np.int64)
         # Whole numbers, so that neither the order of documents nor the way of counting matters.
         agree = np.empty((n_features, n_features), np.int64)
         shared = np.empty((n_features, n_features), np.int64)
@@ -354,7 +353,7 @@ def _adds(way):
                 return query
             # The others, a fifth of the features in a query of LETOR's MQ2008, are 0 similar to
             # all.
-            values = space[: n * n_varying].reshape(n, n_varying)
+            values = np.empty((n, n_varying))
             _take_features(rows, directions, varying[:n_varying], values)
             if way == BY_RANKS:
                 multiply_ranks(values, agree)

@@ -1,5 +1,7 @@
 """Lines of LETOR / SVMlight text to sparse rows, in one pass over the bytes."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ranksieve._kernels.compiling import kernel, part
@@ -145,12 +147,13 @@ def _check_index(index, previous, first_index, last_index):
 
 
 @part
-def _parse_pairs(text, at, bounds, table, indices, values, n_entries, hard, n_hard):
+def _parse_pairs(text, at, bounds, table, entries, n_entries, hard, n_hard):
     """Pairs index:value up to a comment or the end of the line.
 
     Returns (error, position, entries so far, hard numbers so far, last index).
     """
     first_index, last_index = bounds
+    indices, values = entries
     previous = np.int64(-1)
     while True:
         at = _skip_blanks(text, at)
@@ -186,32 +189,41 @@ def _line_end(text, at):
     return at
 
 
+class ParsedLines(NamedTuple):
+    """Arrays with room for the rows of a text, for the kernel to fill."""
+
+    labels: np.ndarray  # (rows,)
+    row_ptr: np.ndarray  # (rows + 1,) entries of row i are row_ptr[i]:row_ptr[i + 1]
+    names: np.ndarray  # document ids, one after the other:
+    name_ptr: np.ndarray  # that of row i is the text names[name_ptr[i]:name_ptr[i + 1]]
+    runs: np.ndarray  # (rows, 4), see parse_lines
+    indices: np.ndarray  # (entries,) 0-based features
+    values: np.ndarray  # (entries,) zeros are left out
+    hard: np.ndarray  # (rows + entries, 3), see parse_lines
+    remarks: np.ndarray  # (lines, 3), see parse_lines
+
+
 @kernel
-def parse_lines(
-    text, bounds, table, labels, row_ptr, names, name_ptr, runs, indices, values, hard, remarks
-):
-    """Parse whole lines; fills the arrays from ``labels`` on in place.
+def parse_lines(text, bounds, table, lines):
+    """Parse whole lines; fills the arrays of ``lines`` in place.
 
     Parameters
     ----------
     text : uint8 array that ends with a newline, so that no scan runs past its end
     bounds : smallest and largest index that a line may use
     table : from ``powers_of_five``
-    labels : (rows,) label of each row
-    row_ptr : (rows + 1,) entries of row i are ``row_ptr[i]:row_ptr[i + 1]``
-    names, name_ptr : document ids, one after the other; that of row i is the text
-        ``names[name_ptr[i]:name_ptr[i + 1]]``
-    runs : (rows, 4) for each run of rows with one query id: first row, start and end of the id in
-        the text, line of the first row
-    indices, values : (entries,) 0-based feature and value; zeros are left out
-    hard : (rows + entries, 3) numbers left to the caller: entry (or -1 - row for a label),
-        start, end
-    remarks : (lines, 3) each line that is only a comment: row that follows it, start, end
+    lines : ParsedLines, where ``runs`` has for each run of rows with one query id its first row,
+        start and end of the id in the text, and line of the first row; ``hard`` numbers left to the
+        caller: entry (or -1 - row for a label), start, end; ``remarks`` each line that is only a
+        comment: row that follows it, start, end
 
     Returns
     -------
     (rows, runs, hard, remarks, lines), width, error, position of the error
     """
+    labels, row_ptr, names, name_ptr, runs = lines[:5]
+    hard, remarks = lines.hard, lines.remarks
+    entries = lines.indices, lines.values
     zero = np.int64(0)  # not a literal, which is a type of its own
     n_rows = n_runs = n_hard = n_remarks = n_entries = n_lines = width = at = zero
     error = NO_ERROR
@@ -233,11 +245,12 @@ def parse_lines(
         if error != NO_ERROR:
             break
         error, at, n_entries, n_hard, last = _parse_pairs(
-            text, at, bounds, table, indices, values, n_entries, hard, n_hard
+            text, at, bounds, table, entries, n_entries, hard, n_hard
         )
         if error != NO_ERROR:
             break
-        width = max(width, last + 1 - bounds[0])
+        if last + 1 - bounds[0] > width:
+            width = last + 1 - bounds[0]
         name_end = name_ptr[n_rows]
         if text[at] == _HASH:
             start = at + 1

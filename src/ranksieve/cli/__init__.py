@@ -13,6 +13,7 @@ import typer
 
 from ranksieve.cli.data import convert, evaluate, inspect
 from ranksieve.cli.models import predict, train
+from ranksieve.cli.quick_imports import import_quickly
 from ranksieve.cli.reproduce import reproduce
 from ranksieve.cli.selection import select
 from ranksieve.cli.studies import compare, report
@@ -35,6 +36,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line; errors of the input are told without a traceback."""
     if isinstance(sys.stdout, TextIOWrapper):  # names that its encoding lacks
         sys.stdout.reconfigure(errors="backslashreplace")
+    import_quickly()
     try:
         app(arguments, prog_name="ranksieve")
     except ValueError as error:  # bad data, or an unknown measure, convention or method

@@ -150,37 +150,37 @@ def _parse_piece(piece: bytes | Exception, grammar: Grammar) -> TextBlock:
     # The shortest row is "0 qid:0\n" and the shortest entry " 1:1". Memory that no row or entry
     # comes to use is never touched.
     max_rows, max_entries = text.size // 8 + 1, text.size // 4 + 1
-    labels = np.empty(max_rows)
-    row_ptr = np.empty(max_rows + 1, dtype=np.int64)
-    names, name_ptr = np.empty_like(text), np.empty(max_rows + 1, dtype=np.int64)
-    runs = np.empty((max_rows, 4), dtype=np.int64)
-    indices = np.empty(max_entries, dtype=np.int32)
-    values = np.empty(max_entries)
-    hard = np.empty((max_rows + max_entries, 3), dtype=np.int64)
-    remarks = np.empty((text.size // 2 + 1, 3), dtype=np.int64)
+    lines = kernel.ParsedLines(
+        labels=np.empty(max_rows),
+        row_ptr=np.empty(max_rows + 1, dtype=np.int64),
+        names=np.empty_like(text),
+        name_ptr=np.empty(max_rows + 1, dtype=np.int64),
+        runs=np.empty((max_rows, 4), dtype=np.int64),
+        indices=np.empty(max_entries, dtype=np.int32),
+        values=np.empty(max_entries),
+        hard=np.empty((max_rows + max_entries, 3), dtype=np.int64),
+        remarks=np.empty((text.size // 2 + 1, 3), dtype=np.int64),
+    )
     bounds = (grammar.first_index, grammar.last_index)
-    counts, width, error, at = kernel.parse_lines(
-        text, bounds, powers_of_five(), labels, row_ptr, names, name_ptr, runs, indices, values,
-        hard, remarks,
-    )  # fmt: skip
+    counts, width, error, at = kernel.parse_lines(text, bounds, powers_of_five(), lines)
     _check_piece(piece, error, at, grammar)
     n_rows, n_runs, n_hard, n_remarks, n_lines = counts
-    labels, row_ptr = labels[:n_rows].copy(), row_ptr[: n_rows + 1]
-    for slot, start, end in hard[:n_hard].tolist():
+    labels, row_ptr = lines.labels[:n_rows].copy(), lines.row_ptr[: n_rows + 1]
+    for slot, start, end in lines.hard[:n_hard].tolist():
         number = float(piece[start:end])
         if slot >= 0:
-            values[slot] = number
+            lines.values[slot] = number
         else:
             labels[-1 - slot] = number
-    runs = runs[:n_runs]
+    runs = lines.runs[:n_runs]
     return TextBlock(
-        matrix=_matrix(row_ptr, indices, values, width, len(piece), grammar),
+        matrix=_matrix(row_ptr, lines.indices, lines.values, width, len(piece), grammar),
         labels=labels,
         run_ids=[piece[start:end] for start, end in runs[:, 1:3].tolist()],
         run_lengths=np.diff(runs[:, 0], append=n_rows),
         run_lines=runs[:, 3].copy(),
-        doc_ids=_document_ids(names, name_ptr[: n_rows + 1]),
-        names=_feature_names(piece, remarks[:n_remarks], grammar),
+        doc_ids=_document_ids(lines.names, lines.name_ptr[: n_rows + 1]),
+        names=_feature_names(piece, lines.remarks[:n_remarks], grammar),
         n_lines=n_lines,
         n_bytes=len(piece),
     )

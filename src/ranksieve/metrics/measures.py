@@ -32,6 +32,23 @@ class _Labels:
         """Sum per query."""
         return np.add.reduceat(values, self.query_ptr[:-1])
 
+    def ideal_curve(self, gains: np.ndarray, discounts: np.ndarray) -> np.ndarray:
+        """DCG of each query's best order after every rank, one number per row."""
+        ideal = np.empty(len(gains))
+        over_queries(kernel.ideal_curve, self.query_ptr, gains, discounts, self.query_ptr, ideal)
+        return ideal
+
+    def ideal_dcg(self, gains: np.ndarray, discounts: np.ndarray, cutoff: int) -> np.ndarray:
+        """DCG of each query's best order up to the cutoff."""
+        if cutoff > kernel.FEW:
+            last = np.minimum(self.lengths, cutoff) - 1
+            return self.ideal_curve(gains, discounts)[self.query_ptr[:-1] + last]
+        ideal = np.empty(len(self.lengths))
+        over_queries(
+            kernel.ideal_dcg, self.query_ptr, gains, discounts, cutoff, self.query_ptr, ideal
+        )
+        return ideal
+
     def prepared(
         self,
         kind: int,
@@ -124,10 +141,7 @@ class NDCG(Measure):
         gains = convention.gains(labels.y)
         discounts = convention.discounts(labels.lengths.max())
         cutoff = self.cutoff or convention.longest or _NO_CUTOFF
-        ideal = np.empty(len(labels.lengths))
-        over_queries(
-            kernel.ideal_dcg, labels.query_ptr, gains, discounts, cutoff, labels.query_ptr, ideal
-        )
+        ideal = labels.ideal_dcg(gains, discounts, cutoff)
         if self.cutoff is not None and convention.short_list == "zero":
             ideal[labels.lengths < self.cutoff] = np.inf
         empty = convention.empty if self.empty is None else self.empty
@@ -149,10 +163,7 @@ class MeanNDCG(Measure):
     def _prepare(self, labels: _Labels, convention: Convention) -> Prepared:
         gains = convention.gains(labels.y)
         discounts = convention.discounts(labels.lengths.max())
-        ideal = np.empty(len(gains))
-        over_queries(
-            kernel.ideal_curve, labels.query_ptr, gains, discounts, labels.query_ptr, ideal
-        )
+        ideal = labels.ideal_curve(gains, discounts)
         return labels.prepared(
             kernel.MEAN_NDCG, gains, ideal, discounts=discounts, empty=convention.empty
         )

@@ -63,19 +63,27 @@ class Prepared:
         over_queries(
             kernel.measure_queries[self.kind],
             ranking.query_ptr,
-            self.worth,
+            self.on_lists(ranking.average_ties),
             ranking.order,
             ranking.tie_end,
-            ranking.average_ties,
-            self.discounts,
-            self.norm,
-            self.norm_ptr,
-            self.cutoff,
-            self.empty,
             ranking.query_ptr,
             out,
         )
         return out
+
+    def on_lists(
+        self, average_ties: bool, rows: slice | None = None, queries: slice | None = None
+    ) -> kernel.ListMeasure:
+        """What kernels take, for all queries or for those whose rows are given."""
+        return kernel.ListMeasure(
+            self.worth if rows is None else self.worth[rows],
+            self.discounts,
+            self.norm,
+            self.norm_ptr if queries is None else self.norm_ptr[queries.start : queries.stop + 1],
+            self.cutoff,
+            self.empty,
+            average_ties,
+        )
 
     def add_columns(
         self,
@@ -99,13 +107,11 @@ class Prepared:
         return bool(
             add_importance[self.kind](
                 X,
-                self.worth[first_row : first_row + len(X)],
-                self.discounts,
-                self.norm,
-                self.norm_ptr[first_query : first_query + n_queries + 1],
-                self.cutoff,
-                self.empty,
-                average_ties,
+                self.on_lists(
+                    average_ties,
+                    slice(first_row, first_row + len(X)),
+                    slice(first_query, first_query + n_queries),
+                ),
                 query_ptr,
                 np.ones(n_queries, dtype=bool) if wanted is None else wanted,
                 sums.values,

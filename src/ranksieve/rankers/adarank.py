@@ -84,13 +84,7 @@ class QueryValues:
             all_finite &= feature_values[prepared.kind](
                 chunk.X,
                 sign,
-                prepared.worth[chunk.rows],
-                prepared.discounts,
-                prepared.norm,
-                prepared.norm_ptr[chunk.queries.start : chunk.queries.stop + 1],
-                prepared.cutoff,
-                prepared.empty,
-                self.measured.average_ties,
+                prepared.on_lists(self.measured.average_ties, chunk.rows, chunk.queries),
                 chunk.query_ptr,
                 values[chunk.queries],
             )

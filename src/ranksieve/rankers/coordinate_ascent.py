@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from ranksieve._kernels.ascent import add_trials
+from ranksieve._kernels.ascent import TrialArrays, add_trials
 from ranksieve._kernels.scoring import score_models
 from ranksieve.choosing import ROUNDING, first_of_best
 from ranksieve.data import Block
@@ -99,22 +99,18 @@ class Trials:
         prepared = self.measured.prepared
         sums = np.zeros(len(deltas))
         add_trials[prepared.kind](
-            self.columns[feature],
-            self.scores,
-            deltas,
-            n_steps,
-            prepared.worth,
-            prepared.discounts,
-            prepared.norm,
-            prepared.norm_ptr,
-            prepared.cutoff,
-            prepared.empty,
-            self.measured.average_ties,
+            TrialArrays(
+                self.columns[feature],
+                deltas,
+                n_steps,
+                self.scores,
+                self.ranking.order,
+                self.values,
+                self.tells,
+            ),
+            prepared.on_lists(self.measured.average_ties),
             self.block.query_ptr,
-            self.ranking.order,
-            self.values,
             self.weights,
-            self.tells,
             sums,
         )
         return sums if self.measured.greater_is_better else self.weights.sum() - sums

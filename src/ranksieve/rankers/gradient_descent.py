@@ -9,7 +9,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy.optimize import OptimizeResult, minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -264,6 +263,7 @@ class GradientRanker(Ranker):
         self, workers: Workers, standard: Standard, terms: float, course: _Course
     ) -> None:
         """Find the best linear model by L-BFGS."""
+        from scipy.optimize import OptimizeResult, minimize
 
         def objective(coef: np.ndarray) -> tuple[float, np.ndarray]:
             loss, gradient = workers.sum("slope", standard.applied([coef]))

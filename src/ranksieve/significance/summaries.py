@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from ranksieve.data import DataError
 from ranksieve.significance.inputs import (
@@ -77,5 +77,5 @@ def unified_rank(values: Any) -> np.ndarray:
             f"values holds {table[method, cell]} for method {method} in cell {cell} (0-based): "
             "leave out cells that not all methods have"
         )
-    ranks = stats.rankdata(-table, method="min", axis=0)
+    ranks = scipy.stats.rankdata(-table, method="min", axis=0)
     return (len(table) + 1 - ranks).sum(axis=1) / len(table)

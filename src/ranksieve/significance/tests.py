@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from ranksieve.choosing import ROUNDING
 from ranksieve.data import DataError
@@ -201,7 +201,7 @@ def wilcoxon_test(a: Any, b: Any, alternative: Alternative = "two-sided") -> Com
     steps = np.round(differences[differences != 0] / step)
     if len(steps) <= _FEW:
         return Comparison(mean, *_exact_wilcoxon(steps, alternative), len(differences))
-    result = stats.wilcoxon(steps, alternative=alternative)
+    result = scipy.stats.wilcoxon(steps, alternative=alternative)
     return Comparison(mean, float(result.pvalue), float(result.statistic), len(differences))
 
 
@@ -304,7 +304,9 @@ def win_tie_loss(a: Any, b: Any, tie: float = ROUNDING) -> WinTieLoss:
 
 def _exact_wilcoxon(differences: np.ndarray, alternative: Alternative) -> tuple[float, float]:
     """P-value over all assignments of signs, and the statistic."""
-    ranks = np.round(2 * stats.rankdata(np.abs(differences))).astype(int)  # ties have half ranks
+    ranks = np.round(2 * scipy.stats.rankdata(np.abs(differences))).astype(
+        int
+    )  # ties have half ranks
     ways = np.ones(1)  # to have each sum of positive ranks
     for rank in ranks:
         ways = np.pad(ways, (0, rank)) + np.pad(ways, (rank, 0))

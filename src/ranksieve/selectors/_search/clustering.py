@@ -8,7 +8,6 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.metrics import silhouette_score
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -171,6 +170,8 @@ def best_by_silhouette(
 
     ``cluster(k)`` returns the distances between points and their labels.
     """
+    from sklearn.metrics import silhouette_score  # takes longer to import than all else here
+
     tried = list(numbers)
     if len(tried) == 1:
         return tried[0]

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy.linalg import eigh
 from scipy.spatial.distance import cdist
-from sklearn.cluster import KMeans
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ranksieve.data import DataError
@@ -318,6 +317,8 @@ def _first_half(
     rows: np.ndarray, n_init: int, random_state: int | np.random.RandomState | None
 ) -> np.ndarray:
     """Which rows are with the first one after a split in two by k-means."""
+    from sklearn.cluster import KMeans  # takes longer to import than all else here
+
     alone = np.arange(len(rows)) == 0
     if len(rows) == 2 or _sum_of_squares(rows) == 0.0:
         return alone

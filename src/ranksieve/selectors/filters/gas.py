@@ -7,7 +7,6 @@ from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -160,6 +159,8 @@ def objective(w: np.ndarray, e: np.ndarray, c: float, chosen: list[int]) -> floa
 
 def _solve_exactly(w: np.ndarray, e: np.ndarray, c: float, k: int) -> list[Step]:
     """Solve the 0-1 problem; a product x_i x_j becomes a variable z_ij of its own."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
     n = len(w)
     if n > _MOST_FEATURES_EXACT:
         raise DataError(f"solver='exact' is for up to {_MOST_FEATURES_EXACT} features; got {n}")

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from ranksieve._kernels.curvature import curve_columns
+from ranksieve._kernels.pairs import ActivePairs
 from ranksieve.data import Block
 from ranksieve.solvers.ranksvm.losses import SquaredHinge, float_parts
 from ranksieve.sums.chunks import chunks, vary_within_queries
@@ -87,17 +88,14 @@ class ActiveSet(SquaredHinge):
         for part in chunks(taken, most=max(_CHUNK, 4 * n * n)):
             rows, queries = part.rows, part.queries
             curved = np.empty(part.X.shape)
-            curve_columns(
-                part.X,
-                self.weights[rows],
-                self.degree[rows],
+            pairs = ActivePairs(
                 part.query_ptr,
                 self.levels[rows],
                 self.n_levels[queries],
                 self.order[rows],
                 self.reach[rows],
-                curved,
             )
+            curve_columns(part.X, self.weights[rows], self.degree[rows], pairs, curved)
             total += part.X.T @ curved
         return total
 

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from ranksieve._kernels.pairs import (
+    ActivePairs,
     add_spread,
     count_active,
     number_levels,
@@ -40,7 +41,7 @@ class Pairs:
         number_levels(block.y, self.query_ptr, self.levels, self.n_levels, self.n_pairs)
         self.order, self.reach = np.zeros(n_rows, dtype=np.int64), np.zeros(n_rows, dtype=np.int32)
         self.worse, self.better, self.sums = np.empty((3, n_rows))
-        self.pairs = self.query_ptr, self.levels, self.n_levels, self.order, self.reach
+        self.pairs = ActivePairs(self.query_ptr, self.levels, self.n_levels, self.order, self.reach)
         weights = np.ones(n_queries)
         if query_weights is not None:
             weights = query_weights[block.first_query : block.first_query + n_queries]
@@ -67,8 +68,8 @@ class Pairs:
 
     def _count(self, z: np.ndarray) -> None:
         """Find the active pairs; count each document's partners, and add up their scores."""
-        order_active(z, self.query_ptr, self.n_levels, self.order, self.reach)
-        count_active(z, *self.pairs, self.worse, self.better, self.sums)
+        order_active(z, self.pairs)
+        count_active(z, self.pairs, self.worse, self.better, self.sums)
 
 
 def float_parts(X: Any) -> Iterator[tuple[slice, Any]]:
@@ -137,7 +138,7 @@ class SquaredHinge(Pairs):
 
     def _score_hessian_product(self, v: np.ndarray) -> np.ndarray:
         """Product of the Hessian by scores with ``v``."""
-        sum_active(v, *self.pairs, self.sums)
+        sum_active(v, self.pairs, self.sums)
         return self.degree * v - self.weights * self.sums
 
 

@@ -1,0 +1,75 @@
+"""A command imports scikit-learn without what it does not use, and all of that works later."""
+
+import subprocess
+import sys
+
+import pytest
+
+COMMAND = """
+import sys
+from ranksieve.cli import main
+try:
+    main(["train", "--rankers"])
+except SystemExit:
+    pass
+assert "sklearn" in sys.modules
+"""
+
+PANDAS = """
+import pandas.api.types
+import pandas
+assert sys.modules["pandas.api"] is pandas.api and pandas.api.types.is_bool_dtype(bool)
+from sklearn.utils import fixes
+assert fixes.pd.DataFrame is pandas.DataFrame
+from ranksieve.selectors import TopImportance
+X = pandas.DataFrame({"a": [1.0, 2.0, 3.0], "b": [2.0, 1.0, 3.0]})
+selector = TopImportance(1).set_output(transform="pandas").fit(X, [0, 1, 1], qid=[1, 1, 1])
+assert list(selector.transform(X)) == ["a"]
+from lightgbm import LGBMRegressor
+assert LGBMRegressor(n_estimators=1, verbose=-1).fit(X, [0, 1, 1]).feature_name_ == ["a", "b"]
+"""
+
+SCIPY_STATS = """
+from scipy.stats._distn_infrastructure import rv_frozen
+from scipy.stats import norm
+assert isinstance(norm(), rv_frozen)
+import scipy
+assert list(scipy.stats.rankdata([3, 1])) == [2, 1] and scipy.stats is sys.modules["scipy.stats"]
+from sklearn.utils.fixes import _mode
+assert _mode([1, 2, 2], axis=0)[0] == 2
+"""
+
+FEATURE_SELECTION = """
+import pickle
+from sklearn.feature_selection import SelectKBest, SelectorMixin
+import sklearn
+from ranksieve.selectors import GAS
+assert issubclass(SelectKBest, SelectorMixin) and issubclass(GAS, SelectorMixin)
+assert sklearn.feature_selection.SelectKBest is SelectKBest
+assert repr(pickle.loads(pickle.dumps(GAS(c=0.5)))) == "GAS(c=0.5)"
+"""
+
+WITHOUT_PANDAS = """
+from importlib.machinery import PathFinder
+find_spec = PathFinder.find_spec
+PathFinder.find_spec = lambda name, *rest: None if name == "pandas" else find_spec(name, *rest)
+"""
+
+
+def check(program):
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_command_does_not_import_what_it_does_not_use():
+    unused = "{'pandas', 'scipy.stats', 'sklearn.feature_selection', 'sklearn.metrics'}"
+    check(COMMAND + f"assert not {unused} & set(sys.modules), {unused} & set(sys.modules)")
+
+
+@pytest.mark.parametrize("program", [PANDAS, SCIPY_STATS, FEATURE_SELECTION])
+def test_what_was_left_out_works_when_it_is_used(program):
+    check(COMMAND + program)
+
+
+def test_pandas_may_be_missing():
+    check(WITHOUT_PANDAS + COMMAND + "from sklearn.utils import fixes\nassert fixes.pd is None")
