@@ -27,16 +27,11 @@ from ranksieve.report.figures import (
     plot_similarity,
     write_figure,
 )
-from ranksieve.report.sheets import (
-    Cell,
-    Column,
-    Sheet,
-    show,
-    to_csv,
-    to_latex,
-    to_markdown,
-    to_terminal,
-)
+from ranksieve.report.formats.csv_text import to_csv
+from ranksieve.report.formats.latex import to_latex
+from ranksieve.report.formats.markdown import to_markdown
+from ranksieve.report.formats.terminal import show, to_terminal
+from ranksieve.report.sheets.sheet import Cell, Column, Sheet
 from ranksieve.selectors import FSED
 from ranksieve.study import load_study
 from ranksieve.study.results import FoldSummary, Outcome, Outcomes, Run, StudyResult

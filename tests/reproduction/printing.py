@@ -2,7 +2,8 @@
 
 from rich.console import Console
 
-from ranksieve.report.sheets import reproduction_sheets, to_terminal
+from ranksieve.report.formats.terminal import to_terminal
+from ranksieve.report.sheets.reproduction import reproduction_sheets
 
 
 def shown(result, width=80):

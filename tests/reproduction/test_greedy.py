@@ -10,7 +10,10 @@ from matplotlib.figure import Figure
 from ranksieve import make_ranking
 from ranksieve import reproduction as module
 from ranksieve.report.figures import plot_path_scores, write_figure
-from ranksieve.report.sheets import reproduction_sheets, to_csv, to_latex, to_markdown
+from ranksieve.report.formats.csv_text import to_csv
+from ranksieve.report.formats.latex import to_latex
+from ranksieve.report.formats.markdown import to_markdown
+from ranksieve.report.sheets.reproduction import reproduction_sheets
 from ranksieve.reproduction import PAPERS, MethodOutcome, Reproduction, reproduce
 from ranksieve.reproduction.collections import CollectionFacts
 from ranksieve.reproduction.papers.greedy_rankrls import (

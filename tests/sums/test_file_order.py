@@ -7,7 +7,7 @@ import pytest
 
 from ranksieve import RankingData, make_ranking, read_letor, write_letor
 from ranksieve.metrics import evaluate
-from ranksieve.report.sheets import comparison_sheet, curves_sheet
+from ranksieve.report.sheets.study_quality import comparison_sheet, curves_sheet
 from ranksieve.study import Study, load_study
 from ranksieve.sums.file_order import file_order, judged
 from ranksieve.sums.inspection import inspect

@@ -53,7 +53,7 @@ def inspect(
 
     from ranksieve.datasets.opening import title_of
     from ranksieve.progress import progress_bar
-    from ranksieve.report.sheets import inspection_sheets
+    from ranksieve.report.sheets.inspection import inspection_sheets
     from ranksieve.sums.inspection import inspect as inspect_source
 
     how = {"n_features": n_features, "zero_based": zero_based}
@@ -208,7 +208,7 @@ def evaluate(
     from ranksieve.io.scores import read_scores
     from ranksieve.metrics import evaluate as measure_ranking
     from ranksieve.progress import progress_bar
-    from ranksieve.report.sheets import evaluation_sheet
+    from ranksieve.report.sheets.evaluation import evaluation_sheet
 
     with progress_bar():
         loaded = read_whole([data], zero_based=zero_based)

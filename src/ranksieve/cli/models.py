@@ -88,7 +88,9 @@ def train(
     from ranksieve.metrics import get_convention
     from ranksieve.progress import progress_bar
     from ranksieve.rankers.registry import RANKERS, make_ranker
-    from ranksieve.report.sheets import registry_sheet, show_sheets, training_sheet
+    from ranksieve.report.formats.printing import show_sheets
+    from ranksieve.report.sheets.evaluation import training_sheet
+    from ranksieve.report.sheets.registry import registry_sheet
 
     if rankers:
         show_sheets([registry_sheet(RANKERS)], form)

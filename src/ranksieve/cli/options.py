@@ -10,7 +10,7 @@ import typer
 from ranksieve.report.formats import FormatName
 
 if TYPE_CHECKING:
-    from ranksieve.report.sheets import Sheet
+    from ranksieve.report.sheets.sheet import Sheet
 
 DATA = typer.Argument(
     help="Ranking data: LETOR / SVMlight text (also .gz, .zst) or Parquet, where several files are "
@@ -93,7 +93,7 @@ Seed = Annotated[
 
 def show_result(sheets: Sequence[Sheet], form: FormatName, document: str) -> None:
     """Print the tables of a result; as JSON, the whole result instead, which is ``document``."""
-    from ranksieve.report.sheets import show_sheets
+    from ranksieve.report.formats.printing import show_sheets
 
     if form == "json":
         typer.echo(document)

@@ -115,7 +115,7 @@ def reproduce(
 
     from ranksieve import reproduction
     from ranksieve.progress import progress_bar
-    from ranksieve.report.sheets import reproduction_sheets
+    from ranksieve.report.sheets.reproduction import reproduction_sheets
 
     papers = reproduction.PAPERS
     if what not in papers:

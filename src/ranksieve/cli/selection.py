@@ -99,7 +99,9 @@ def select(
     from ranksieve.io.files import check_replaceable
     from ranksieve.io.selection import write_selection
     from ranksieve.progress import progress_bar
-    from ranksieve.report.sheets import registry_sheet, selection_sheet, show_sheets
+    from ranksieve.report.formats.printing import show_sheets
+    from ranksieve.report.sheets.registry import registry_sheet
+    from ranksieve.report.sheets.selection import selection_sheet
     from ranksieve.selectors.record import record_selection
     from ranksieve.selectors.registry import SELECTORS
 

@@ -23,22 +23,15 @@ from ranksieve.report.figures import (
     plot_similarity,
     write_figure,
 )
-from ranksieve.report.formats.markdown import escape
-from ranksieve.report.sheets import (
-    Sheet,
-    comparison_sheet,
-    cost_sheet,
-    curves_sheet,
-    folds_sheet,
-    selected_sheet,
-    show,
-    stability_sheet,
-    statistics_sheet,
-    to_csv,
-    to_latex,
-    to_markdown,
-    to_terminal,
-)
+from ranksieve.report.formats.csv_text import to_csv
+from ranksieve.report.formats.latex import to_latex
+from ranksieve.report.formats.markdown import escape, to_markdown
+from ranksieve.report.formats.terminal import show, to_terminal
+from ranksieve.report.sheets.sheet import Sheet
+from ranksieve.report.sheets.study_costs import cost_sheet
+from ranksieve.report.sheets.study_quality import comparison_sheet, curves_sheet, folds_sheet
+from ranksieve.report.sheets.study_selections import selected_sheet, stability_sheet
+from ranksieve.report.sheets.study_statistics import statistics_sheet
 from ranksieve.selectors import FSED, GreedyRankRLS, GreedyRankRLSCV, Importance
 from ranksieve.selectors._search.filter import ImportanceFilter, SimilarityFilter
 from ranksieve.selectors.registry import SELECTORS
