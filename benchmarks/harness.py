@@ -28,7 +28,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from ranksieve.text import counted
+from ranksieve.text import quantity
 
 ROOT = Path(__file__).resolve().parents[1]
 THREAD_VARIABLES = (
@@ -133,7 +133,7 @@ def compare(
             if contender not in best or answer["seconds"] < best[contender]["seconds"]:
                 peak = max(answer["peak"], best.get(contender, answer)["peak"])
                 best[contender] = answer | {"peak": peak}
-    _print(module, best, f"{counted(n_threads, 'thread')}, best of {rounds} x {repeats} runs")
+    _print(module, best, f"{quantity(n_threads, 'thread')}, best of {rounds} x {repeats} runs")
 
 
 def _in_child(

@@ -34,12 +34,12 @@ def on_one_line(text: str) -> str:
     return printable(" ".join(text.split()))
 
 
-def counted(number: int, what: str, several: str = "") -> str:
+def quantity(number: int, what: str, several: str = "") -> str:
     """A number of things; ``several`` is their plural if that is not ``what`` with an s.
 
     Examples
     --------
-    >>> counted(1, "query", "queries"), counted(1200, "query", "queries"), counted(0, "row")
+    >>> quantity(1, "query", "queries"), quantity(1200, "query", "queries"), quantity(0, "row")
     ('1 query', '1,200 queries', '0 rows')
     """
     return f"{number:,} {what if number == 1 else several or what + 's'}"
@@ -53,4 +53,4 @@ def every(number: int, what: str) -> str:
     >>> every(1, "random order"), every(20, "random order")
     ('the one random order', 'all 20 random orders')
     """
-    return f"the one {what}" if number == 1 else f"all {counted(number, what)}"
+    return f"the one {what}" if number == 1 else f"all {quantity(number, what)}"

@@ -20,7 +20,7 @@ from ranksieve.cli.options import (
     show_result,
 )
 from ranksieve.cli.sources import open_training_data
-from ranksieve.text import counted, on_one_line
+from ranksieve.text import on_one_line, quantity
 
 if TYPE_CHECKING:
     from ranksieve.engine import Source
@@ -147,9 +147,9 @@ def convert(
                 convert_to_shards(files_of(sources), destination, **how)
             written = open_shards(destination)
     typer.echo(
-        f"{on_one_line(str(destination))}: {counted(written.n_rows, 'row')}, "
-        f"{counted(written.n_queries, 'query', 'queries')}, "
-        f"{counted(written.n_features, 'feature')}"
+        f"{on_one_line(str(destination))}: {quantity(written.n_rows, 'row')}, "
+        f"{quantity(written.n_queries, 'query', 'queries')}, "
+        f"{quantity(written.n_features, 'feature')}"
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ranksieve.cli.options import Format, show_result
-from ranksieve.text import counted
+from ranksieve.text import quantity
 
 if TYPE_CHECKING:
     from ranksieve.reproduction import Reproduction
@@ -180,7 +180,7 @@ def _check_figure(path: Path, data: Path, fold: int | None) -> None:
     check_format(path)
     check_replaceable(path)
     if fold is not None and fold > (n_folds := len(open_collection(data).folds)):
-        raise ValueError(f"--fold {fold}: the collection has only {counted(n_folds, 'fold')}")
+        raise ValueError(f"--fold {fold}: the collection has only {quantity(n_folds, 'fold')}")
 
 
 def _draw(result: Reproduction, path: Path, fold: int) -> None:

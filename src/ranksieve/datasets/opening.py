@@ -14,7 +14,7 @@ from ranksieve.datasets.demo import load_demo
 from ranksieve.io import read_data
 from ranksieve.io.shards import Shards, Verify, open_shards
 from ranksieve.io.shards.format import MANIFEST
-from ranksieve.text import counted
+from ranksieve.text import quantity
 
 DEMO = "embedded demo"
 
@@ -101,9 +101,9 @@ def title_of(source: Any) -> str:
     if isinstance(source, Collection):
         return source.name
     if isinstance(source, (RankingData, Shards)):
-        return counted(source.n_queries, "query", "queries")
+        return quantity(source.n_queries, "query", "queries")
     first, *others = paths_of(source)
-    return str(first) + (f" and {counted(len(others), 'more file')}" if others else "")
+    return str(first) + (f" and {quantity(len(others), 'more file')}" if others else "")
 
 
 def paths_of(source: Any) -> list[Path]:

@@ -19,7 +19,7 @@ from ranksieve.registry import described
 from ranksieve.selectors.registry import SELECTORS, make_selector
 from ranksieve.study.protocols import StudyFold
 from ranksieve.study.records import Record
-from ranksieve.text import counted
+from ranksieve.text import quantity
 
 
 class Cell(Protocol):
@@ -125,7 +125,7 @@ class TrainingCell:
         columns = list(self.features)
         train, vali = fold.train.take_features(columns), fold.vali.take_features(columns)
         best: tuple[float, float, dict[str, Any], float, Any] | None = None
-        with _locate_errors(f"{fold.name}, {self.ranker} on {counted(len(columns), 'feature')}"):
+        with _locate_errors(f"{fold.name}, {self.ranker} on {quantity(len(columns), 'feature')}"):
             for point in self.grid:
                 ranker = self._ranker(point)  # imports its module the first time
                 start = work_seconds()

@@ -16,7 +16,7 @@ from ranksieve.registry import Method, Registry
 from ranksieve.selectors.registry import SELECTORS
 from ranksieve.study.results import BASE, RANDOM
 from ranksieve.study.settings import check_settings
-from ranksieve.text import counted
+from ranksieve.text import quantity
 
 Parameters = dict[str, Any]
 Rule = Literal["best", "one_se"]
@@ -125,7 +125,7 @@ class Plan:
         sizes = {n_features if k == "all" else int(k) for k in self.ks}
         kept = sorted(k for k in sizes if k <= n_features)
         if not kept:
-            raise DataError(f"only {counted(n_features, 'feature')}: ask for fewer, or for all")
+            raise DataError(f"only {quantity(n_features, 'feature')}: ask for fewer, or for all")
         return kept
 
     def seeds_of(self, selector: str, ranker: str) -> list[int | None]:

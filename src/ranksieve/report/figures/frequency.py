@@ -13,7 +13,7 @@ from ranksieve.report.figures.names import format_name, width_of
 from ranksieve.report.figures.studies import runs_of
 from ranksieve.report.figures.style import COLOR_MAP, LETTER, finish, finish_color_bar, new_axes
 from ranksieve.study.results import RANDOM, Outcomes, Run, StudyResult
-from ranksieve.text import counted
+from ranksieve.text import quantity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -126,7 +126,7 @@ def _is_seedless(runs: list[Run]) -> bool:
 def _what(n_shown: int, n_taken: int) -> str:
     if n_shown == n_taken:
         return "features, the most often selected first"
-    return f"the {counted(n_shown, 'feature')} selected most often, of {n_taken:,}"
+    return f"the {quantity(n_shown, 'feature')} selected most often, of {n_taken:,}"
 
 
 def _separate(ax: Axes, n_rows: int, n_columns: int) -> None:

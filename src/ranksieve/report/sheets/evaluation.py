@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ranksieve.registry import described
 from ranksieve.report.sheets.sheet import Cell, Column, Row, Sheet
-from ranksieve.text import counted
+from ranksieve.text import quantity
 
 if TYPE_CHECKING:
     from ranksieve.metrics import Evaluation
@@ -29,7 +29,7 @@ def evaluation_sheet(title: str, result: Evaluation, per_query: bool) -> Sheet:
         columns = zip(*result.per_query.values(), strict=True)
         queries = zip(result.query_ids.tolist(), columns, strict=True)
         groups.append([_row(str(query), values) for query, values in queries])
-    label = f"mean of {counted(len(result.query_ids), 'query', 'queries')}"
+    label = f"mean of {quantity(len(result.query_ids), 'query', 'queries')}"
     groups.append([_row(label, result.mean.values())])
     columns_of_names = [Column("query", align="left", is_name=True), *map(Column, result.mean)]
     setting = f"Convention {result.convention}."
@@ -47,7 +47,7 @@ def training_sheet(
     measures = next(iter(measured.values()))
     return Sheet(
         "training",
-        f"{described(ranker, changed)}, trained on {counted(n_features, 'feature')}",
+        f"{described(ranker, changed)}, trained on {quantity(n_features, 'feature')}",
         f"Means over queries, convention {convention}.",
         [Column("data", align="left", is_name=True), *map(Column, measures)],
         [[_row(place, values.values()) for place, values in measured.items()]],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ranksieve.metrics import CONVENTIONS
 from ranksieve.report.sheets.sheet import Cell, Column, Sheet
-from ranksieve.text import counted
+from ranksieve.text import quantity
 
 if TYPE_CHECKING:
     from ranksieve.sums.inspection import Inspection
@@ -71,7 +71,7 @@ def _facts(found: Inspection) -> Iterator[tuple[str, str | int]]:
     without = found.n_without_relevant
     yield (
         "no relevant document",
-        f"{counted(without, 'query', 'queries')} ({without / found.n_queries:.1%})",
+        f"{quantity(without, 'query', 'queries')} ({without / found.n_queries:.1%})",
     )
     yield "file order", _file_order(found)
     if found.n_missing:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ranksieve.registry import described
 from ranksieve.report.sheets.sheet import Cell, Column, Sheet
-from ranksieve.text import counted
+from ranksieve.text import quantity
 
 if TYPE_CHECKING:
     from ranksieve.io.selection import Selection
@@ -31,7 +31,7 @@ def selection_sheet(
     features = selection.features
     number = f"{len(features):,} of {selection.n_features_in:,} features"
     if n_groups is not None:
-        number = f"{counted(n_groups, 'group')}, {number}"
+        number = f"{quantity(n_groups, 'group')}, {number}"
     scores = [abs(feature.score) for feature in features if feature.score is not None]
     # Four decimals line up; they would hide small scores, and drown in large ones.
     form = ".4f" if 0.1 <= max(scores, default=0) < 1e4 else ".4g"

@@ -7,7 +7,7 @@ import re
 from ranksieve.data import DataError
 from ranksieve.report.sheets.sheet import Column
 from ranksieve.study.results import StudyResult
-from ranksieve.text import counted
+from ranksieve.text import quantity
 
 SELECTOR = Column("selector", align="left", is_name=True)
 
@@ -16,7 +16,7 @@ def setting_of(result: StudyResult) -> str:
     """Test queries, convention, tuning and protocol, in sentences."""
     protocol = result.protocol.strip().rstrip(".")
     return (
-        f"Measured on {counted(result.n_queries, 'test query', 'test queries')}, convention "
+        f"Measured on {quantity(result.n_queries, 'test query', 'test queries')}, convention "
         f"{result.convention}; everything was tuned by {result.tune} on validation queries. "
         f"Protocol: {protocol}.{_leaks(result)}"
     )

@@ -22,7 +22,7 @@ from ranksieve.study.comparison import (
     unified_ranks,
 )
 from ranksieve.study.results import BASE, RANDOM, Run, StudyResult
-from ranksieve.text import counted, every
+from ranksieve.text import every, quantity
 
 
 def comparison_sheet(
@@ -195,7 +195,7 @@ def _comparison_notes(
         yield "sd: standard deviation over seeds of the mean over folds; - if nothing is random."
     yield (
         f"features: mean number. unified rank: of FS-SCPR, over "
-        f"{counted(len(result.measures), 'measure')}, which is also the best possible value."
+        f"{quantity(len(result.measures), 'measure')}, which is also the best possible value."
     )
 
 
