@@ -11,16 +11,18 @@ from scipy.sparse import csgraph
 from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.selectors import FSSCPR
 from ranksieve.selectors._search.clustering import levels, numbers_of_clusters
-from ranksieve.selectors.filters.fs_scpr import (
-    biased_pagerank,
+from ranksieve.selectors._search.spectral import (
     bisecting_kmeans,
     eigengap,
     embedding,
+    normalized_laplacian,
+    similarity_graph,
+)
+from ranksieve.selectors.filters.fs_scpr import (
+    biased_pagerank,
     mean_similarity,
     minmax_in_cluster,
-    normalized_laplacian,
     preference,
-    similarity_graph,
 )
 
 

@@ -22,12 +22,15 @@ from ranksieve.sums.importance import Importance
 from ranksieve.sums.labels import check_labels_differ
 from ranksieve.sums.similarity import Similarity
 
-_GRID = {
+GRID = {
     "lambda1": (1.0, 0.1, 0.01, 0.001, 0.0001),
     "lambda2": (0.1, 0.01, 0.001, 0.0001, 0.00001),
 }
 
+
 _LEAST = 1e-12  # importance: a feature without any is not to divide by 0
+
+
 _ROUNDING = 1e-12  # of the largest eigenvalue, below which a negative one is none
 
 
@@ -121,7 +124,7 @@ class FSMRank(EmbeddedSelector):
     """
 
     methods = (
-        Method("fsmrank", "pairwise hinge, similarity, importance: one convex problem", grid=_GRID),
+        Method("fsmrank", "pairwise hinge, similarity, importance: one convex problem", grid=GRID),
     )
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -262,105 +265,6 @@ def fsmrank_path(
                 yield FSMRankFit(
                     lambda1, lambda2, found.coef, found.objective, found.violation, found.n_iter
                 )
-
-
-class FSMSVM(FSMRank):
-    r"""RankSVM on the features to which :class:`FSMRank` gives the largest weights.
-
-    .. math:: \min_w \tfrac12 \|w\|^2
-              + \frac{C}{2 P} \sum_{y_i > y_j} \max(0, 1 - w^T (x_i - x_j))^2
-
-    over the P pairs of documents of the same query with different labels, where w is 0 for all
-    other features: the objective of :class:`ranksieve.rankers.RankSVM`.
-
-    Parameters
-    ----------
-    n_features_to_select : int, float or None
-        As in :class:`FSMRank`.
-    C : float
-        Weight of the pairs against that of a small w.
-    lambda1, lambda2, importance, cost, similarity, tol, max_iter, verbose
-        As in :class:`FSMRank`.
-
-    Attributes
-    ----------
-    selected_ : int array
-        Features by decreasing absolute weight in FSMRank.
-    coef_ : array of shape (features,)
-        Weights of RankSVM; 0 for features that are not selected.
-    scores_ : array of shape (features,)
-        Absolute weights of FSMRank.
-    importance_, similarity_, objective_, violation_, n_iter_
-        Of FSMRank.
-
-    Notes
-    -----
-    Published, as a baseline in the paper below: features by their weights in FSMRank, then RankSVM
-    in the primal. FSMRank itself is reconstructed, as its Notes say. The number of features is to
-    be tuned on validation data. Costs a solution of FSMRank and one of RankSVM.
-
-    When to use it: if FSMRank's penalties shrink the weights of what it selects too much.
-
-    References
-    ----------
-    J.-Y. Yeh, C.-J. Tsai. A graph-based feature selection method for learning to rank using
-    spectral clustering for redundancy minimization and biased PageRank for relevance analysis.
-    Computer Science and Information Systems 19, 2022.
-
-    Examples
-    --------
-    >>> from ranksieve import make_ranking
-    >>> from ranksieve.rankers import RankSVM
-    >>> from ranksieve.selectors import FSMSVM
-    >>> data, truth = make_ranking(200, n_informative=3, n_redundant=0, noise=0.1)
-    >>> selector = FSMSVM(n_features_to_select=3, C=10.0).fit(data)
-    >>> ranker = RankSVM(C=10.0).fit(selector.transform(data))
-    >>> bool(abs(selector.coef_[selector.support_] - ranker.coef_).max() < 1e-2)
-    True
-    """
-
-    methods = (
-        # C changes its weights, but not what it selects
-        Method("fsmsvm", "RankSVM on the features with large weights in FSMRank", grid=_GRID),
-    )
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **FSMRank._parameter_constraints,
-        "C": [Interval(Real, 0, None, closed="neither")],
-    }
-
-    def __init__(
-        self,
-        n_features_to_select: float | None = None,
-        *,
-        C: float = 1.0,
-        lambda1: float = 0.01,
-        lambda2: float = 0.01,
-        importance: str | Measure | Importance = Importance("map"),
-        cost: Literal["inverse", "complement"] = "inverse",
-        similarity: str | Callable[[Any], Any] = Similarity("concordance", absolute=True),
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        verbose: bool = False,
-    ) -> None:
-        super().__init__(
-            n_features_to_select,
-            lambda1=lambda1,
-            lambda2=lambda2,
-            importance=importance,
-            cost=cost,
-            similarity=similarity,
-            tol=tol,
-            max_iter=max_iter,
-            verbose=verbose,
-        )
-        self.C = C
-
-    def _finish(self, solver: SparseNewton, chosen: np.ndarray) -> None:
-        n = len(chosen)
-        shrink = Weighted(np.zeros(n), 2.0 / self.C * np.eye(n))
-        self.coef_ = np.zeros(len(self.coef_))
-        self.coef_[chosen] = solver.solve_on(chosen, shrink, self.tol, self.max_iter)
 
 
 def _check_similarity(similarity: np.ndarray) -> None:
