@@ -55,8 +55,6 @@ class TrialArrays(NamedTuple):
 
 
 def _adds(kind):
-    value_of_list = measure_list[kind]
-
     @kernel
     def add_trials(trials, measure, query_ptr, weights, sums):
         """Measure ``scores + delta * column`` for each delta; updates ``sums`` (deltas,).
@@ -100,7 +98,7 @@ def _adds(kind):
                     changed |= _ties_change(trial[:n], now[:n], tie_end[:n], spare[:n])
                 if changed:
                     ends = tie_end[:n] if use_ties else each_alone[:n]
-                    value = value_of_list(measure, query, start, now[:n], ends, space)
+                    value = measure_list(kind, measure, query, start, now[:n], ends, space)
                 sums[place] += weights[query] * value
 
     return add_trials

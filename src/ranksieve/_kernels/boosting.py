@@ -10,8 +10,6 @@ _TILE = 8  # features at a time: enough that an addition need not wait for the o
 
 
 def _measures(kind):
-    value_of_list = measure_list[kind]
-
     @kernel
     def feature_values(X, sign, measure, query_ptr, out):
         """Value of each query ranked by descending ``sign`` x feature; updates ``out``.
@@ -36,7 +34,9 @@ def _measures(kind):
                 if use_ties:
                     mark_ties(column[:n], order[:n], tie_end[:n])
                 ends = tie_end[:n] if use_ties else each_alone[:n]
-                out[query, feature] = value_of_list(measure, query, start, order[:n], ends, space)
+                out[query, feature] = measure_list(
+                    kind, measure, query, start, order[:n], ends, space
+                )
         return True
 
     return feature_values

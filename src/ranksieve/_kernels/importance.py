@@ -25,8 +25,6 @@ def _reverse_ranking(order, tie_end, reversed_order, reversed_tie_end):
 
 
 def _adds(kind):
-    value_of_list = measure_list[kind]
-
     @kernel
     def add_importance(X, measure, query_ptr, wanted, sums, squares, varying):
         """Add each query's value of each feature, and its square; updates the last three in place.
@@ -61,8 +59,8 @@ def _adds(kind):
                 mark_ties(values, order, tie_end)
                 varying[feature] += tie_end[0] < n
                 _reverse_ranking(order, tie_end, back_order, back_tie_end)
-                down = value_of_list(measure, query, start, order, ends, space)
-                up = value_of_list(measure, query, start, back_order, back_ends, space)
+                down = measure_list(kind, measure, query, start, order, ends, space)
+                up = measure_list(kind, measure, query, start, back_order, back_ends, space)
                 sums[0, feature] += down
                 sums[1, feature] += up
                 squares[0, feature] += down * down

@@ -184,41 +184,38 @@ def pair_errors(worth, tie_end, tree):
     return twice / 2
 
 
-def _list_values(kind):
-    @part
-    def measure_list(measure, query, start, order, tie_end, space):
-        """Value of one ranked query, whose documents are the rows ``start + order``.
+@inlined
+def measure_list(kind, measure, query, start, order, tie_end, space):
+    """Value of one ranked query, whose documents are the rows ``start + order``.
 
-        The norm (1,) divides the sum; where it is 0 the list has nothing to find and its value is
-        ``empty``; where it is infinite the value is 0. For MEAN_NDCG it has the ideal DCG at each
-        rank (n,). ``space`` (2 n + 1 or more) is overwritten.
-        """
-        norm = measure.norm[measure.norm_ptr[query] : measure.norm_ptr[query + 1]]
-        if norm[0] == 0.0:
-            return measure.empty
-        n, discounts, cutoff = order.size, measure.discounts, measure.cutoff
-        ranked, scratch = space[:n], space[n : 2 * n + 1]
-        for rank in range(n):
-            ranked[rank] = measure.worth[start + order[rank]]
-        if kind == MEAN_NDCG:
-            return mean_ndcg(ranked, tie_end, discounts, norm)
-        if kind == DCG:
-            total = dcg(ranked, tie_end, discounts, cutoff)
-        elif kind == PRECISION_SUM:
-            total = precision_sum(ranked, tie_end, cutoff)
-        elif kind == RECIPROCAL_RANK:
-            total = reciprocal_rank(ranked, tie_end, cutoff)
-        elif kind == CASCADE:
-            total = cascade(ranked, tie_end, cutoff, scratch)
-        else:
-            total = pair_errors(ranked, tie_end, scratch)
-        value = total / norm[0]
-        return value if value < 1.0 else 1.0  # rounding may pass 1 by one unit in the last place
+    ``kind`` is known when a kernel is compiled. It is an argument of a function that is copied, as
+    numba does not keep what it compiled for a kernel that has another function as a constant.
 
-    return measure_list
-
-
-measure_list = [_list_values(kind) for kind in KINDS]
+    The norm (1,) divides the sum; where it is 0 the list has nothing to find and its value is
+    ``empty``; where it is infinite the value is 0. For MEAN_NDCG it has the ideal DCG at each
+    rank (n,). ``space`` (2 n + 1 or more) is overwritten.
+    """
+    norm = measure.norm[measure.norm_ptr[query] : measure.norm_ptr[query + 1]]
+    if norm[0] == 0.0:
+        return measure.empty
+    n, discounts, cutoff = order.size, measure.discounts, measure.cutoff
+    ranked, scratch = space[:n], space[n : 2 * n + 1]
+    for rank in range(n):
+        ranked[rank] = measure.worth[start + order[rank]]
+    if kind == MEAN_NDCG:
+        return mean_ndcg(ranked, tie_end, discounts, norm)
+    if kind == DCG:
+        total = dcg(ranked, tie_end, discounts, cutoff)
+    elif kind == PRECISION_SUM:
+        total = precision_sum(ranked, tie_end, cutoff)
+    elif kind == RECIPROCAL_RANK:
+        total = reciprocal_rank(ranked, tie_end, cutoff)
+    elif kind == CASCADE:
+        total = cascade(ranked, tie_end, cutoff, scratch)
+    else:
+        total = pair_errors(ranked, tie_end, scratch)
+    value = total / norm[0]
+    return value if value < 1.0 else 1.0  # rounding may pass 1 by one unit in the last place
 
 
 @part
@@ -231,8 +228,6 @@ def single_blocks(n):
 
 
 def _measures(kind):
-    value_of_list = measure_list[kind]
-
     @kernel
     def measure_queries(measure, order, tie_end, query_ptr, out, first, last):
         """Values of ranked queries ``first:last``; updates ``out`` in place."""
@@ -243,7 +238,7 @@ def _measures(kind):
         for query in range(first, last):
             start, end = query_ptr[query], query_ptr[query + 1]
             ends = tie_end[start:end] if use_ties else each_alone[: end - start]
-            out[query] = value_of_list(measure, query, zero, order[start:end], ends, space)
+            out[query] = measure_list(kind, measure, query, zero, order[start:end], ends, space)
 
     return measure_queries
 
