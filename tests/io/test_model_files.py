@@ -271,7 +271,7 @@ class TestDamage:
             ({"feature_names": ["a"]}, "1 feature names for 6 features"),
             ({"feature_names": [1] * 6}, "should be a list of texts"),
             ({"selection": {"method": "x"}}, "'n_features_in' is missing"),
-            ({"n_features_in": "6"}, "'n_features_in' should be a number"),
+            ({"n_features_in": "6"}, "'n_features_in' should be a whole number"),
         ],
     )
     def test_wrong_parts(self, path, text, changes, message):

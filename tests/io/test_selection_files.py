@@ -121,7 +121,7 @@ def test_files_that_cannot_be_read(tmp_path):
 BAD_FIELDS = {
     "missing": ({"method": KeyError}, "'method' is missing"),
     "kind": ({"method": 3}, "'method' should be a text, not 3"),
-    "true": ({"n_features_in": True}, "'n_features_in' should be a number, not True"),
+    "true": ({"n_features_in": True}, "'n_features_in' should be a whole number, not True"),
     "parameters": ({"parameters": []}, "'parameters' should be an object"),
     "version": ({"ranksieve": None}, "'ranksieve' should be a text"),
     "data": ({"data": [1]}, "'data' should be a list of texts"),
@@ -131,8 +131,8 @@ BAD_FIELDS = {
 BAD_FEATURES = {
     "not an object": (4, "feature 2 of the list: it should be an object, not 4"),
     "no index": ({"index": KeyError}, "feature 2 of the list: 'index' is missing"),
-    "text": ({"index": "1"}, "feature 2 of the list: 'index' should be a number"),
-    "fraction": ({"index": 1.0}, "feature 2 of the list: 'index' should be a number"),
+    "text": ({"index": "1"}, "feature 2 of the list: 'index' should be a whole number"),
+    "fraction": ({"index": 1.0}, "feature 2 of the list: 'index' should be a whole number"),
     "negative": ({"index": -1}, "feature 2 of the list: index -1 is out of range: there are 5"),
     "beyond": ({"index": 5}, "feature 2 of the list: index 5 is out of range: there are 5"),
     "twice": ({"index": 3}, r"index 3 \(bm25\) is selected twice"),

@@ -21,7 +21,13 @@ _DEPTH = 100
 _TOO_DEEP = "it has too many lists or objects in each other"
 _LONGEST_INTEGER = 300  # characters; a float holds any such number
 
-_KINDS = {int: "a number", str: "a text", list: "a list", dict: "an object"}
+_KINDS = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    list: "a list",
+    dict: "an object",
+}
 
 
 def read_record(path: PathLike) -> Any:
@@ -92,10 +98,25 @@ def get(record: dict[str, Any], key: str, kind: type, where: str = "") -> Any:
     """Value of a record; a DataError that begins with ``where`` if it is not of this kind."""
     if key not in record:
         raise DataError(f"{where}{key!r} is missing")
-    value = record[key]
+    _check_kind(record[key], kind, f"{where}{key!r}")
+    return record[key]
+
+
+def check_kinds(record: Any, kinds: Mapping[str, type]) -> None:
+    """Raise a DataError unless a record has these keys alone, each with a value of its kind.
+
+    The kind ``object`` is any.
+    """
+    if not isinstance(record, dict) or record.keys() != kinds.keys():
+        raise DataError(f"it should have {', '.join(kinds)}")
+    for key, kind in kinds.items():
+        if kind is not object:
+            _check_kind(record[key], kind, repr(key))
+
+
+def _check_kind(value: Any, kind: type, what: str) -> None:
     if type(value) is not kind:  # true is an int for isinstance
-        raise DataError(f"{where}{key!r} should be {_KINDS[kind]}, not {value!r:.40}")
-    return value
+        raise DataError(f"{what} should be {_KINDS[kind]}, not {value!r:.40}")
 
 
 def get_count(record: dict[str, Any], key: str) -> int:

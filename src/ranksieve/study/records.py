@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from ranksieve.io.record_log import key_of
+from ranksieve.io.records import check_kinds
 
 Record = dict[str, Any]
 
@@ -51,7 +51,7 @@ _ROUNDING = 1e-9
 
 def check_head(head: Any) -> None:
     """Raise a ValueError unless this can be the first line."""
-    _check_kinds(head, _HEAD)
+    check_kinds(head, _HEAD)
     for name in ("measures", "folds"):
         if not head[name] or not all(type(text) is str for text in head[name]):
             raise ValueError(f"{name!r} should be a list of texts")
@@ -70,16 +70,16 @@ def check_record(cell: Any, result: Any, measures: list[str]) -> None:
     if not isinstance(cell, dict):
         raise ValueError("a cell should be an object")
     if cell.keys() == _OF_FOLD.keys():
-        _check_kinds(cell, _OF_FOLD)
+        check_kinds(cell, _OF_FOLD)
         _check_fold(result)
     elif "selector" in cell:
-        _check_kinds(cell, _OF_SELECTION)
+        check_kinds(cell, _OF_SELECTION)
         _check_seed(cell["seed"])
-        _check_kinds(result, _SELECTION)
+        check_kinds(result, _SELECTION)
         _check_features(result["features"])
         _check_number(result, "seconds", 0.0)
     else:
-        _check_kinds(cell, _OF_TRAINING)
+        check_kinds(cell, _OF_TRAINING)
         _check_seed(cell["seed"])
         _check_features(cell["features"])
         _check_training(result, measures)
@@ -98,7 +98,7 @@ def check_against_fold(cell: Record, result: Record, fold: Record) -> None:
 
 
 def _check_fold(result: Any) -> None:
-    _check_kinds(result, _FOLD)
+    check_kinds(result, _FOLD)
     for role in ("train", "vali"):
         if result[role] < 1:
             raise ValueError(f"{role!r} should be a number of queries, not {result[role]}")
@@ -116,7 +116,7 @@ def _check_fold(result: Any) -> None:
 
 
 def _check_training(result: Any, measures: list[str]) -> None:
-    _check_kinds(result, _TRAINING)
+    check_kinds(result, _TRAINING)
     key_of(result["parameters"])  # raises if there is a number that is none
     _check_number(result, "seconds", 0.0)
     _check_number(result, "validation")
@@ -156,21 +156,3 @@ def _check_number(record: Record, name: str, low: float = -_FAR) -> None:
 
 def _is_number(value: Any, low: float, high: float) -> bool:
     return type(value) is float and low <= value <= high
-
-
-_WORDS = {
-    str: "a text",
-    int: "a whole number",
-    float: "a number",
-    list: "a list",
-    dict: "an object",
-}
-
-
-def _check_kinds(record: Any, kinds: Mapping[str, type]) -> None:
-    """Raise a ValueError unless a record has these keys alone, each with a value of its kind."""
-    if not isinstance(record, dict) or record.keys() != kinds.keys():
-        raise ValueError(f"it should have {', '.join(kinds)}")
-    for name, kind in kinds.items():
-        if kind is not object and type(record[name]) is not kind:
-            raise ValueError(f"{name!r} should be {_WORDS[kind]}, not {record[name]!r:.40}")
