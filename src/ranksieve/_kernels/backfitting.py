@@ -10,6 +10,8 @@ and s the sum of a run of x,
 for the centered x_Q. The difference keeps at least 1 / |Q| of its first term, as Q has a zero.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ranksieve._kernels.compiling import kernel, part
@@ -17,6 +19,39 @@ from ranksieve._kernels.ranking import longest_query
 
 # Products of a candidate with itself and with the labels; those with the model's features follow.
 OWN, LABELS, MODEL = range(3)
+
+
+class FittedModel(NamedTuple):
+    """A model of all rows: inner = X_S X_S' + lambda I, xy = X_S y, and weights.
+
+    ``alone`` says of each feature whether it varies in one query only.
+    """
+
+    features: np.ndarray
+    alone: np.ndarray
+    inner: np.ndarray
+    xy: np.ndarray
+    weights: np.ndarray
+
+
+class WithoutQuery(NamedTuple):
+    """Residuals p (rows,) of each query by the model without it.
+
+    ``shifts`` (queries, features of the model) is how its weights differ from those of all rows,
+    and ``touched`` (queries,) where they do.
+    """
+
+    p: np.ndarray
+    shifts: np.ndarray
+    touched: np.ndarray
+
+
+class Candidates(NamedTuple):
+    """Columns, whether they vary in several queries, and products (columns, 2 + model)."""
+
+    columns: np.ndarray
+    several: np.ndarray
+    products: np.ndarray
 
 
 @part
@@ -153,21 +188,19 @@ def _fit_without(own, labels, inner, xy, alone):
 
 
 @kernel
-def leave_queries_out(
-    ptr, rows, values, query_ptr, y, model, alone, inner, xy, weights, p, shifts, touched
-):
-    """Fit the model without each query; updates the last three.
+def leave_queries_out(columns, query_ptr, y, model, without_query):
+    """Fit the model without each query; updates the arrays of ``without_query``.
 
-    ``alone`` says of each feature of the model whether it varies in one query only; ``inner`` =
-    X_S X_S' + lambda I, ``xy`` = X_S y and ``weights`` are of all rows. ``p`` (rows,) are residuals
-    of each query by the model without it, ``shifts`` (queries, features of the model) how its
-    weights differ from ``weights``, and ``touched`` (queries,) where they do.
+    ``columns`` are their pointer, rows and values.
     """
-    space, entries = np.empty((longest_query(query_ptr), model.size)), ptr[model]
+    ptr, rows, values = columns
+    features, alone, inner, xy, weights = model
+    p, shifts, touched = without_query
+    space, entries = np.empty((longest_query(query_ptr), features.size)), ptr[features]
     for query in range(query_ptr.size - 1):
         start, end = query_ptr[query], query_ptr[query + 1]
         own, labels = space[: end - start], y[start:end]
-        touched[query] = _query_columns(ptr, rows, values, model, start, end, entries, own)
+        touched[query] = _query_columns(ptr, rows, values, features, start, end, entries, own)
         if touched[query]:
             without = _fit_without(own, labels, inner, xy, alone)
             shifts[query] = without - weights
@@ -178,20 +211,20 @@ def leave_queries_out(
 
 
 @kernel
-def add_changes(
-    ptr, rows, values, query_of, query_ptr, p, weights, shifts, touched, lam,
-    columns, several, products, changes,
-):  # fmt: skip
+def add_changes(columns, query_of, query_ptr, weights, without_query, lam, candidates, changes):
     """Add how each candidate changes the error of these queries; updates ``changes``.
 
-    ``products`` (columns, 2 + features of the model) are of all rows. A candidate that varies in
-    no more than one query (not ``several``) has weight 0 in the model without that query.
+    ``columns`` are their pointer, rows and values. A candidate that varies in no more than one
+    query has weight 0 in the model without that query.
     """
+    ptr, rows, values = columns
+    p, shifts, touched = without_query
+    places, several, products = candidates
     n_model = weights.size
-    for position in range(columns.size):
+    for position in range(places.size):
         if not several[position]:
             continue
-        i, known = columns[position], products[position]
+        i, known = places[position], products[position]
         left, linked = known[LABELS], False  # x_i.(y - X_S' w), over all rows
         for j in range(n_model):
             left -= known[MODEL + j] * weights[j]

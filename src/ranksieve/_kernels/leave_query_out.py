@@ -12,6 +12,8 @@ where s_i = g.U_i = u.C_i. So the sums C.U, U.U, U.a and U.p of a query, which g
 every candidate, follow from s_i and u.U_i: a round reads U once, and writes it once in a while.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ranksieve._kernels.compiling import kernel, part
@@ -19,6 +21,41 @@ from ranksieve._kernels.ranking import longest_query
 
 # Rows of a query's sums, each with one number per feature.
 CU, UU, UA, UP = range(4)
+
+
+class Pending(NamedTuple):
+    """The last ``n`` changes of U, which wait to be written: u (rows, changes) and r of each."""
+
+    u: np.ndarray
+    r: np.ndarray
+    n: int
+
+
+class Step(NamedTuple):
+    """A change of the model by one feature; ``facts`` are those of :func:`change_model`."""
+
+    u: np.ndarray
+    g: np.ndarray
+    facts: np.ndarray
+    d: float
+    t: np.ndarray
+
+
+class Candidates(NamedTuple):
+    """1 / c and d of all features that could be next."""
+
+    inverse: np.ndarray
+    d: np.ndarray
+
+
+class History(NamedTuple):
+    """Changes so far: u, g (changes, rows), gamma (changes, queries), t (changes, features)."""
+
+    u: np.ndarray
+    g: np.ndarray
+    gammas: np.ndarray
+    t: np.ndarray
+    lam: float
 
 
 @kernel
@@ -122,16 +159,14 @@ def _settle(U, start, end, pending_u, pending_r, n_pending):
 
 
 @kernel
-def pass_over(
-    U, query_ptr, pending_u, pending_r, n_pending, settle, u, g, facts, d, t,
-    inverse_next, d_next, sums, errors,
-):  # fmt: skip
+def pass_over(U, query_ptr, pending, settle, step, candidates, sums, errors):
     """Change the sums of all queries by one feature, and add up errors of all next changes.
 
-    U is as it was ``n_pending`` changes ago; ``pending_u`` (rows, changes) and ``pending_r``
-    (queries, changes, features) hold those changes, to which this one is added. With ``settle``
-    they are first applied to U. Updates U, ``pending_u``, ``pending_r``, ``sums`` and ``errors``.
+    U is as it was before the ``pending`` changes, to which this one is added. With ``settle`` they
+    are first applied to U. Updates U, the arrays of ``pending``, ``sums`` and ``errors``.
     """
+    pending_u, pending_r, n_pending = pending
+    u, g, facts, d, t = step
     n_features = U.shape[1]
     s, uU = np.empty(n_features), np.empty(n_features)
     gu, uu = np.empty(pending_u.shape[1]), np.empty(pending_u.shape[1])
@@ -160,7 +195,7 @@ def pass_over(
                 s[i] -= gu[j] * changes[j, i]
                 uU[i] -= uu[j] * changes[j, i]
         _change_sums(sums[query], facts[query], d, t, s, uU, changes[place])
-        add_errors(sums[query], facts[query, 6], inverse_next, d_next, kappa, errors)
+        add_errors(sums[query], facts[query, 6], candidates.inverse, candidates.d, kappa, errors)
 
 
 @part
@@ -181,19 +216,19 @@ def _round_to_largest(columns):
 
 
 @kernel
-def predict_left_out(
-    U, first, last, query_ptr, pending_u, pending_r, n_pending, known, sums, inverse, d, predicted
-):
+def predict_left_out(U, queries, query_ptr, pending, known, sums, candidates, predicted):
     """Predictions without their query, after adding each feature; updates ``predicted``.
 
-    For queries ``first:last``, whose rows ``predicted`` has: a column for each feature, and last
-    one for the model as it is. ``known`` (rows,) are y - p.
+    For ``queries``, from the first to before the last, whose rows ``predicted`` has: a column for
+    each feature, and last one for the model as it is. ``known`` (rows,) are y - p.
     """
+    first, last = queries
+    pending_u, pending_r, n_pending = pending
     n = U.shape[1]
     kappa, unused = np.empty(n), np.empty(n)
     begin = query_ptr[first]
     for query in range(first, last):
-        add_errors(sums[query], 0.0, inverse, d, kappa, unused)
+        add_errors(sums[query], 0.0, candidates.inverse, candidates.d, kappa, unused)
         for row in range(query_ptr[query], query_ptr[query + 1]):
             own = predicted[row - begin]
             own[n] = known[row]
@@ -208,8 +243,9 @@ def predict_left_out(
 
 
 @kernel
-def column_of(U, feature, query_ptr, pending_u, pending_r, n_pending, u):
+def column_of(U, feature, query_ptr, pending, u):
     """Column of a feature of U after the pending changes; updates ``u`` in place."""
+    pending_u, pending_r, n_pending = pending
     for query in range(query_ptr.size - 1):
         for row in range(query_ptr[query], query_ptr[query + 1]):
             value = np.float64(U[row, feature])
@@ -241,8 +277,13 @@ def add_removal_errors(columns, p, y, query_ptr, inner, xy, errors):
 
 
 @part
-def _replay_query(X, query, start, end, history_u, history_g, gammas, history_t, lam, U, s, r, cu):
-    """Make U of a query's features, and C.U, anew from rows and changes; updates the last four."""
+def _replay_query(X, query, start, end, history, U, spare, cu):
+    """Make U of a query's features, and C.U, anew from rows and changes; updates the last three.
+
+    ``spare`` (2, features) is overwritten.
+    """
+    history_u, history_g, gammas, history_t, lam = history
+    s, r = spare[0], spare[1]
     n, n_changes = X.shape[1], history_t.shape[0]
     cu[:] = 0.0
     for row in range(end - start):
@@ -268,23 +309,17 @@ def _replay_query(X, query, start, end, history_u, history_g, gammas, history_t,
 
 
 @kernel
-def replay_errors(
-    X, query_ptr, history_u, history_g, gammas, history_t, a, p, lam, inverse, d, errors
-):
+def replay_errors(X, query_ptr, history, a, p, candidates, errors):
     """Add up errors of features whose centered rows are X, from the changes so far.
 
-    Nothing is stored for each feature: each query's U is made anew. ``history_u`` and ``history_g``
-    are (changes, rows), ``gammas`` (changes, queries) and ``history_t`` (changes, features).
-    Updates ``errors`` (features,).
+    Nothing is stored for each feature: each query's U is made anew. Updates ``errors`` (features,).
     """
     n = X.shape[1]
     U, sums = np.empty((longest_query(query_ptr), n)), np.empty((4, n))
-    s, r, kappa = np.empty(n), np.empty(n), np.empty(n)
+    spare, kappa = np.empty((2, n)), np.empty(n)
     for query in range(query_ptr.size - 1):
         start, end = query_ptr[query], query_ptr[query + 1]
-        _replay_query(
-            X, query, start, end, history_u, history_g, gammas, history_t, lam, U, s, r, sums[CU]
-        )
+        _replay_query(X, query, start, end, history, U, spare, sums[CU])
         sums[UU:] = 0.0
         pp = 0.0
         for row in range(start, end):
@@ -294,17 +329,13 @@ def replay_errors(
             for i in range(n):
                 sums[UA, i] += U[row - start, i] * a[row]
                 sums[UP, i] += U[row - start, i] * p[row]
-        add_errors(sums, pp, inverse, d, kappa, errors)
+        add_errors(sums, pp, candidates.inverse, candidates.d, kappa, errors)
 
 
 @kernel
-def replay_columns(X, query_ptr, history_u, history_g, gammas, history_t, lam, columns):
+def replay_columns(X, query_ptr, history, columns):
     """U of features whose centered rows are X, from the changes so far; updates ``columns``."""
-    n = X.shape[1]
-    s, r, cu = np.empty(n), np.empty(n), np.empty(n)
+    spare, cu = np.empty((2, X.shape[1])), np.empty(X.shape[1])
     for query in range(query_ptr.size - 1):
         start, end = query_ptr[query], query_ptr[query + 1]
-        _replay_query(
-            X, query, start, end, history_u, history_g, gammas, history_t, lam,
-            columns[start:end], s, r, cu,
-        )  # fmt: skip
+        _replay_query(X, query, start, end, history, columns[start:end], spare, cu)

@@ -11,6 +11,8 @@ more) and ``keys`` (2 n or more) are scratch. A further loss is such a function,
 line of :func:`query_loss`.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ranksieve._kernels.compiling import inlined, kernel, part
@@ -134,20 +136,30 @@ def query_loss(kind, scores, worse, target, gradient, order, spare, keys):
     return lambdarank(scores, worse, target, gradient, order, spare, keys)
 
 
+class LabelArrays(NamedTuple):
+    """What losses know of the labels of a block.
+
+    ``order`` (rows, counted within the query), ``worse`` and ``target`` are by descending label, at
+    the query's rows; ``weights`` (queries,).
+    """
+
+    query_ptr: np.ndarray
+    order: np.ndarray
+    worse: np.ndarray
+    target: np.ndarray
+    weights: np.ndarray
+
+
 def _losses(kind):
     @kernel
-    def query_losses(
-        scores, score_ptr, queries, query_ptr, order, worse, target, weights,
-        gradient, losses, first, last,
-    ):  # fmt: skip
+    def query_losses(scores, score_ptr, queries, labels, gradient, losses, first, last):
         """Weighted losses of some queries; updates ``gradient`` and ``losses`` in place.
 
         The k-th of them is ``queries[k]``; its scores and gradient are at
-        ``score_ptr[k]:score_ptr[k + 1]``, in row order. ``order`` (rows of the block, counted
-        within the query), ``worse`` and ``target`` are by descending label, at the query's rows of
-        the block; ``weights`` (queries of the block). A query of equal labels, or of weight 0, has
-        loss and gradient 0.
+        ``score_ptr[k]:score_ptr[k + 1]``, in row order. A query of equal labels, or of weight 0,
+        has loss and gradient 0.
         """
+        query_ptr, order, worse, target, weights = labels
         longest = longest_query(score_ptr[first : last + 1])
         sorted_scores, slopes = np.empty(longest), np.empty(longest)
         ranked, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)

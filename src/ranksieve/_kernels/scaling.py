@@ -141,12 +141,13 @@ def _find_sparse_moments(indices, values, n_rows, stored, seen, maps, total):
 
 
 @part
-def _prepare_sparse(indices, values, n_rows, standardize, stored, low, high, seen, maps, total):
-    """Set the maps of one query.
+def _prepare_sparse(indices, values, n_rows, standardize, spare, maps):
+    """Set the maps of one query; ``spare`` are arrays (features,) to work with.
 
     Returns the sorted features whose implicit zeros do not stay zero. Features that the query
     does not store are zero throughout, so nothing needs to be done for them.
     """
+    stored, seen, low, high, total = spare
     n_seen = _find_sparse_ranges(indices, values, stored, low, high, seen)
     features = np.sort(seen[:n_seen])
     for feature in features:
@@ -189,20 +190,7 @@ def _write_row(indices, values, filled, maps, write, out_indices, out_values, at
 
 
 @kernel
-def scale_sparse(
-    row_ptr,
-    indices,
-    values,
-    n_features,
-    query_ptr,
-    standardize,
-    write,
-    out_ptr,
-    out_indices,
-    out_values,
-    first,
-    last,
-):
+def scale_sparse(matrix, n_features, query_ptr, standardize, write, out, first, last):
     """Scale the rows of queries ``first`` to ``last - 1`` of a CSR matrix into another.
 
     To be called twice: without ``write``, it sets ``out_ptr[row + 1]`` to the number of
@@ -211,11 +199,13 @@ def scale_sparse(
 
     Parameters
     ----------
-    row_ptr, indices, values : the matrix; indices sorted within a row, without duplicates
+    matrix : row_ptr, indices, values; indices sorted within a row, without duplicates
     query_ptr : (queries + 1,) rows of query q are ``query_ptr[q]:query_ptr[q + 1]``
     standardize : zero mean and unit variance instead of the range [0, 1]
-    out_ptr, out_indices, out_values : the scaled matrix, changed in place
+    out : out_ptr, out_indices, out_values of the scaled matrix, changed in place
     """
+    row_ptr, indices, values = matrix
+    out_ptr, out_indices, out_values = out
     maps = _new_maps(n_features)
     stored, seen = np.zeros(n_features, np.int64), np.empty(n_features, np.int64)
     low, high, total = np.empty(n_features), np.empty(n_features), np.empty(n_features)
@@ -227,12 +217,8 @@ def scale_sparse(
             values[entries],
             end - begin,
             standardize,
-            stored,
-            low,
-            high,
-            seen,
+            (stored, seen, low, high, total),
             maps,
-            total,
         )
         for row in range(begin, end):
             entries = slice(row_ptr[row], row_ptr[row + 1])

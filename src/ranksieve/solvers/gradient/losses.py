@@ -84,11 +84,7 @@ class PreparedLoss:
             scores,
             score_ptr,
             queries,
-            self.query_ptr,
-            self.order,
-            self.worse,
-            self.target,
-            weights,
+            kernel.LabelArrays(self.query_ptr, self.order, self.worse, self.target, weights),
             gradient,
             losses,
         )

@@ -10,6 +10,9 @@ from ranksieve._kernels.backfitting import (
     LABELS,
     MODEL,
     OWN,
+    Candidates,
+    FittedModel,
+    WithoutQuery,
     add_changes,
     centered_column,
     keep_varying,
@@ -142,16 +145,16 @@ class Backfitting:
             places = self.places[part]
             found = np.zeros(len(places))
             add_changes(
-                *self._entries,
+                self._entries,
                 *self._queries,
-                self.p,
                 self.weights,
-                self.shifts,
-                self.touched,
+                WithoutQuery(self.p, self.shifts, self.touched),
                 lam,
-                self.columns[part],
-                self.several[places],
-                np.stack([row[places] for row in self.products], axis=1),
+                Candidates(
+                    self.columns[part],
+                    self.several[places],
+                    np.stack([row[places] for row in self.products], axis=1),
+                ),
                 found,
             )
             changes[places] = found
@@ -183,17 +186,11 @@ class Backfitting:
         self.shifts = np.empty((n_queries, len(weights)))
         self.touched = np.empty(n_queries, dtype=np.bool_)
         leave_queries_out(
-            *self._entries,
+            self._entries,
             self.query_ptr,
             self.y,
-            self.model,
-            alone,
-            inner,
-            xy,
-            weights,
-            self.p,
-            self.shifts,
-            self.touched,
+            FittedModel(self.model, alone, inner, xy, weights),
+            WithoutQuery(self.p, self.shifts, self.touched),
         )
 
     def _products_with(self, column: int) -> np.ndarray:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ranksieve._kernels.leave_query_out import (
+    Candidates,
+    History,
     replay_columns,
     replay_errors,
 )
@@ -85,17 +87,9 @@ class ReplayedLeaveQueryOut(Residuals):
     def _replay_column(self, column: np.ndarray, history: np.ndarray) -> np.ndarray:
         """Column of U of one feature, given its centered values."""
         u = np.empty((len(column), 1))
-        s = slice(0, self.n_changes)
-        replay_columns(
-            column[:, None],
-            self.query_ptr,
-            self.history_u[s],
-            self.history_g[s],
-            self.gammas[s],
-            np.ascontiguousarray(history[:, None]),
-            self.lam,
-            u,
-        )
+        s, t = slice(0, self.n_changes), np.ascontiguousarray(history[:, None])
+        made = History(self.history_u[s], self.history_g[s], self.gammas[s], t, self.lam)
+        replay_columns(column[:, None], self.query_ptr, made, u)
         return u[:, 0]
 
     def errors(
@@ -112,18 +106,20 @@ class ReplayedLeaveQueryOut(Residuals):
             if len(piece.X) == 0:
                 continue
             pointer = self.query_ptr[piece.queries.start : piece.queries.stop + 1]
-            replay_errors(
-                piece.X,
-                pointer - pointer[0],
+            made = History(
                 np.ascontiguousarray(self.history_u[s, piece.rows]),
                 np.ascontiguousarray(self.history_g[s, piece.rows]),
                 np.ascontiguousarray(self.gammas[s, piece.queries]),
                 history,
+                self.lam,
+            )
+            replay_errors(
+                piece.X,
+                pointer - pointer[0],
+                made,
                 self.a[piece.rows],
                 self.p[piece.rows],
-                self.lam,
-                inverse,
-                d,
+                Candidates(inverse, d),
                 errors,
             )
         return errors

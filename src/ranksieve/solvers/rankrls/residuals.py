@@ -11,6 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ranksieve._kernels.leave_query_out import (
+    Candidates,
+    Pending,
+    Step,
     add_removal_errors,
     all_errors,
     begin_sums,
@@ -151,24 +154,19 @@ class LeaveQueryOut(Residuals):
 
         ``inverse`` and ``d`` are those of all features after the change.
         """
-        pending = self.pending_u, self.pending_r, self.n_pending
+        pending = Pending(self.pending_u, self.pending_r, self.n_pending)
         u, g = np.empty(len(self.y)), self._residual(change)
-        column_of(self.U, change.feature, self.query_ptr, *pending, u)
+        column_of(self.U, change.feature, self.query_ptr, pending, u)
         self._change(change, u, g)
         settle = self.n_pending == self.pending_u.shape[1]
         errors = np.zeros(self.U.shape[1])
         pass_over(
             self.U,
             self.query_ptr,
-            *pending,
+            pending,
             settle,
-            u,
-            g,
-            self.facts,
-            change.d,
-            change.t,
-            inverse,
-            d,
+            Step(u, g, self.facts, change.d, change.t),
+            Candidates(inverse, d),
             self.sums,
             errors,
         )
@@ -237,16 +235,12 @@ class MeasuredLeaveQueryOut(LeaveQueryOut):
             predicted = np.empty((rows.stop - rows.start, n_columns))
             predict_left_out(
                 self.U,
-                first,
-                last,
+                (first, last),
                 self.query_ptr,
-                self.pending_u,
-                self.pending_r,
-                self.n_pending,
+                Pending(self.pending_u, self.pending_r, self.n_pending),
                 known,
                 self.sums,
-                inverse,
-                d,
+                Candidates(inverse, d),
                 predicted,
             )
             pointer = self.query_ptr[first : last + 1] - rows.start
