@@ -1,4 +1,4 @@
-"""Kernels compile where numba's cache cannot be written."""
+"""What is compiled is kept; kernels compile also where numba's cache cannot be written."""
 
 import os
 import shutil
@@ -10,6 +10,7 @@ import pytest
 
 import ranksieve
 
+ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = """
 import numpy as np
 from ranksieve._kernels.scoring import score_models
@@ -69,3 +70,33 @@ def test_what_others_can_write_is_not_run(installed, tmp_path):
     assert (done.stdout, done.returncode) == ("1.5\n", 0)
     assert "set NUMBA_CACHE_DIR" in done.stderr
     assert not list(own_directory(tmp_path).iterdir())
+
+
+EVERY_METHOD = """
+import warnings
+from numba.core import event
+from ranksieve import make_ranking
+from ranksieve.rankers.registry import RANKERS
+from ranksieve.selectors.registry import SELECTORS
+from tests.every_method import make_quick
+
+class Listener(event.Listener):
+    def on_start(self, started):
+        print(started.data["dispatcher"].py_func.__qualname__)
+    def on_end(self, ended):
+        pass
+
+event.register("numba:compile", Listener())
+warnings.simplefilter("ignore")
+data, _ = make_ranking(12, n_informative=2, n_redundant=0, n_noise=2)
+for name in [*RANKERS, *SELECTORS]:
+    make_quick(name).fit(data)
+"""
+
+
+def test_no_kernel_is_compiled_in_every_process_anew():
+    def compile_and_list():
+        run = [sys.executable, "-c", EVERY_METHOD]
+        return subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+    assert compile_and_list() == "" or compile_and_list() == ""

@@ -13,6 +13,7 @@ from ranksieve.base import RankSelector
 from ranksieve.metrics import NDCG, get_convention
 from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.registry import RANKERS, make_ranker
+from ranksieve.report.sheets.registry import registry_sheet
 from ranksieve.selectors import GAS, Importance, RandomSelector
 from ranksieve.selectors.record import record_selection
 from ranksieve.selectors.registry import SELECTORS, make_selector
@@ -260,3 +261,15 @@ def test_the_order_of_held_out_documents_does_not_matter(name):
         assert first.selected_.tolist() == second.selected_.tolist()
     else:
         np.testing.assert_array_equal(first.predict(data), second.predict(data))
+
+
+def test_traits_are_listed():
+    sheet = registry_sheet(SELECTORS)
+    rows = {
+        row[0].value: [cell.value for cell in row[2:]] for block in sheet.blocks for row in block
+    }
+    assert list(rows) == list(SELECTORS)
+    assert rows["gas-e"] == ["nested", "c", 8]
+    assert rows["sequential"] == ["held-out, nested, in memory", "", 1]
+    assert rows["bt-randomized"][0] == "held-out, seeded"
+    assert [column.name for column in registry_sheet(RANKERS).columns] == ["ranker", "description"]

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
+from ranksieve.base import RankSelector
 from ranksieve.report.sheets.sheet import Cell, Column, Sheet
 
 if TYPE_CHECKING:
-    from ranksieve.registry import Registry
+    from ranksieve.registry import Method, Registry
+
+_TRAITS = {
+    "held-out": "uses validation queries to select (--eval)",
+    "nested": "the best k features are the first k of the best k + 1",
+    "seeded": "random numbers decide",
+    "in memory": "reads shards into memory",
+}
+_NOTES = [". ".join(f"{trait}: {meaning}" for trait, meaning in _TRAITS.items()) + "."]
 
 
 def registry_sheet(registry: Registry) -> Sheet:
-    """Names of methods or rankers and what they do."""
+    """Names of methods or rankers and what they do; of selectors also what they need."""
+    methods = list(registry.values())
+    select = issubclass(methods[0].kind, RankSelector)
+    families: dict[str, list[list[Cell]]] = {}
+    for method in methods:
+        row = [Cell(method.name), Cell(method.description), *(_traits(method) if select else ())]
+        families.setdefault(method.family if select else "", []).append(row)
     return Sheet(
         f"{registry.what}s",
         f"{registry.what.capitalize()}s by name",
@@ -19,6 +35,27 @@ def registry_sheet(registry: Registry) -> Sheet:
         [
             Column(registry.what, align="left", is_name=True),
             Column("description", "what it does", align="left", wraps=True),
+            *(_COLUMNS if select else ()),
         ],
-        [[[Cell(name), Cell(method.description)] for name, method in registry.items()]],
+        list(families.values()),
+        notes=_NOTES if select else [],
     )
+
+
+_COLUMNS = [
+    Column("traits", align="left", wraps=True),
+    Column("grid", align="left", only_csv=True),
+    Column("settings", only_csv=True),
+]
+
+
+def _traits(method: Method) -> list[Cell]:
+    has = (
+        method.uses_held_out_data,
+        method.is_nested,
+        method.is_seeded,
+        not method.works_on_shards,
+    )
+    traits = ", ".join(trait for trait, is_there in zip(_TRAITS, has, strict=True) if is_there)
+    settings = prod(map(len, method.grid.values()))
+    return [Cell(traits), Cell(", ".join(method.grid)), Cell(settings)]
