@@ -265,9 +265,7 @@ def test_the_order_of_held_out_documents_does_not_matter(name):
 
 def test_traits_are_listed():
     sheet = registry_sheet(SELECTORS)
-    rows = {
-        row[0].value: [cell.value for cell in row[2:]] for block in sheet.blocks for row in block
-    }
+    rows = {row[0].value: [cell.value for cell in row[2:]] for row in sheet.rows}
     assert list(rows) == list(SELECTORS)
     assert rows["gas-e"] == ["nested", "c", 8]
     assert rows["sequential"] == ["held-out, nested, in memory", "", 1]
