@@ -32,15 +32,15 @@ def test_the_first_within_a_margin():
 
 
 @given(VALUES, st.none() | st.integers(1, 4))
-def test_early_stopping(values, patience):
-    stopping = EarlyStopping(patience)
+def test_early_stopping(values, rounds):
+    stopping = EarlyStopping(rounds)
     seen = []
     for value in values:
         seen.append(value)
         best = seen.index(max(seen)) + 1
         over = stopping.add(value)
         assert (stopping.best, stopping.values) == (best, seen)
-        assert over == (patience is not None and len(seen) - best >= patience)
+        assert over == (rounds is not None and len(seen) - best >= rounds)
 
 
 @pytest.mark.parametrize(("rounding", "best"), [(ROUNDING, 1), (0.0, 2)])

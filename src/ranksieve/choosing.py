@@ -34,7 +34,7 @@ class EarlyStopping:
 
     Parameters
     ----------
-    patience : int or None
+    rounds : int or None
         Stop after so many rounds without a better one; None never stops.
     rounding : float
         How much a round must exceed the best one to be better.
@@ -47,8 +47,8 @@ class EarlyStopping:
         The best round, from 1; the first of equals; 0 without any.
     """
 
-    def __init__(self, patience: int | None, rounding: float = ROUNDING) -> None:
-        self.patience = patience
+    def __init__(self, rounds: int | None, rounding: float = ROUNDING) -> None:
+        self.rounds = rounds
         self.rounding = rounding
         self.values: list[float] = []
         self.best = 0
@@ -58,4 +58,4 @@ class EarlyStopping:
         self.values.append(value)
         if self.best == 0 or value > self.values[self.best - 1] + self.rounding:
             self.best = len(self.values)
-        return self.patience is not None and len(self.values) - self.best >= self.patience
+        return self.rounds is not None and len(self.values) - self.best >= self.rounds

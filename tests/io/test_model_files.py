@@ -112,7 +112,9 @@ def test_rankers_of_others(library, stops, data, path):
 
 
 def test_boosting_keeps_the_rounds_in_use(data, path):
-    ranker = RankBoost(20, patience=None).fit(data, eval_set=data.take_queries([0, 1, 2]))
+    ranker = RankBoost(20, early_stopping_rounds=None).fit(
+        data, eval_set=data.take_queries([0, 1, 2])
+    )
     ranker.save_model(path)
     assert load_model(path).rounds_ == ranker.rounds_[: ranker.best_round_]
 

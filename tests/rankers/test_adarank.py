@@ -180,7 +180,9 @@ def test_the_same_everywhere(everywhere):
 
 def test_an_eval_set_stops():
     data, held_out = random_data(0, n_queries=40), random_data(7, n_queries=40)
-    ranker = AdaRank(n_rounds=100, reweighting="multiply", patience=5).fit(data, eval_set=held_out)
+    ranker = AdaRank(n_rounds=100, reweighting="multiply", early_stopping_rounds=5).fit(
+        data, eval_set=held_out
+    )
     values = ranker.validation_
     assert len(values) == len(ranker.rounds_) == ranker.best_round_ + 5 < 100
     assert values[ranker.best_round_ - 1] == values.max()
@@ -189,7 +191,10 @@ def test_an_eval_set_stops():
     ).mean["MAP"]
     assert reached == pytest.approx(values.max())
     other = AdaRank(
-        n_rounds=9, reweighting="multiply", eval_measure="pairwise-error", patience=None
+        n_rounds=9,
+        reweighting="multiply",
+        eval_measure="pairwise-error",
+        early_stopping_rounds=None,
     )
     other.fit(data, eval_set=held_out)
     assert other.validation_[other.best_round_ - 1] == other.validation_.min()

@@ -94,7 +94,9 @@ class TestLinear:
 
     def test_early_stopping(self, kind, data):
         train, held_out = data.take_queries(range(20)), data.take_queries(range(20, 40))
-        ranker = kind(alpha=0, max_iter=30, patience=3, measure="map").fit(train, eval_set=held_out)
+        ranker = kind(alpha=0, max_iter=30, early_stopping_rounds=3, measure="map").fit(
+            train, eval_set=held_out
+        )
         values = ranker.validation_curve_
         assert ranker.best_epoch_ == np.argmax(values) + 1
         assert len(values) == ranker.n_iter_
@@ -184,7 +186,7 @@ class TestNetworks:
     def test_early_stopping_keeps_the_best_epoch(self, kind, data):
         train, held_out = data.take_queries(range(20)), data.take_queries(range(20, 40))
         how = dict(hidden=6, learning_rate=0.05, batch_queries=5, measure="pairwise-error")
-        ranker = kind(epochs=60, patience=4, **how).fit(train, eval_set=held_out)
+        ranker = kind(epochs=60, early_stopping_rounds=4, **how).fit(train, eval_set=held_out)
         values = ranker.validation_curve_  # an error: smaller is better
         assert ranker.best_epoch_ == np.argmin(values) + 1
         assert ranker.n_iter_ == min(60, ranker.best_epoch_ + 4)

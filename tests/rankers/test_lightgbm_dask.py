@@ -122,10 +122,12 @@ def test_as_many_trees_as_early_stopping_keeps(parts, everywhere):
     settings = dict(n_estimators=60, min_child_samples=5, ndcg_at=5)
     all_trees = LambdaMART(**settings).fit(train).booster_
     kept = []
-    for patience in (1, 4, 20, 100):
-        stopped = LambdaMART(**settings, early_stopping_rounds=patience).fit(train, eval_set=test)
+    for early_stopping_rounds in (1, 4, 20, 100):
+        stopped = LambdaMART(**settings, early_stopping_rounds=early_stopping_rounds).fit(
+            train, eval_set=test
+        )
         kept.append(stopped.best_iteration_)
-        assert best_number_of_trees(all_trees, validation, 5, patience) == kept[-1]
+        assert best_number_of_trees(all_trees, validation, 5, early_stopping_rounds) == kept[-1]
     assert len(set(kept)) > 2
 
 

@@ -167,7 +167,7 @@ def test_the_same_everywhere(everywhere, binning):
 
 def test_an_eval_set_stops():
     data, held_out = random_data(0, n_queries=40), random_data(7, n_queries=40)
-    ranker = RankBoost(n_rounds=300, patience=5).fit(data, eval_set=held_out)
+    ranker = RankBoost(n_rounds=300, early_stopping_rounds=5).fit(data, eval_set=held_out)
     assert len(ranker.validation_) == len(ranker.rounds_) == ranker.best_round_ + 5 < 300
     assert ranker.validation_[ranker.best_round_ - 1] == ranker.validation_.max()
     scores = ranker.predict(held_out)
@@ -225,7 +225,9 @@ def test_mq2008_as_letor(mq2008_dir):
     rounds = []
     for read in open_collection(mq2008_dir).fold_readers():
         train, vali, _ = read()
-        ranker = RankBoost(240, binning="width", patience=None, convention="letor4", ties="stable")
+        ranker = RankBoost(
+            240, binning="width", early_stopping_rounds=None, convention="letor4", ties="stable"
+        )
         rounds.append(ranker.fit(train, eval_set=vali).best_round_)
     assert rounds == LETOR_ROUNDS
 

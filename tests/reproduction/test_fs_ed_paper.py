@@ -146,7 +146,7 @@ class TestOtherCollections:
                 for part in (fold.train, fold.vali, fold.test)
             )
             ranker = RankBoost(
-                1000, n_thresholds=10, binning="width", measure="ndcg@10", patience=100
+                1000, n_thresholds=10, binning="width", measure="ndcg@10", early_stopping_rounds=100
             ).fit(train, eval_set=vali)
             for data, values in (
                 (vali, [outcome.validation]),

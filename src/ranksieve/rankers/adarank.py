@@ -143,7 +143,7 @@ class AdaRank(LinearRanker):
         :math:`P_{t+1} \propto P_t \exp(-\alpha_t E(f_t, q))`, as RankLib does.
     eval_measure : str, Measure or None
         Of the ``eval_set``, by which the number of rounds is chosen; None for ``measure``.
-    patience : int or None
+    early_stopping_rounds : int or None
         With an ``eval_set``, stop after so many rounds that do not improve it; None runs all.
     convention, ties
         Of the measure; see :mod:`ranksieve.metrics`. ``ties="average"`` does not let the order of
@@ -205,7 +205,7 @@ class AdaRank(LinearRanker):
         "directions": [StrOptions({"descending", "both"})],
         "reweighting": [StrOptions({"model", "multiply"})],
         "eval_measure": [str, Measure, None],
-        "patience": [Interval(Integral, 1, None, closed="left"), None],
+        "early_stopping_rounds": [Interval(Integral, 1, None, closed="left"), None],
     }
 
     def __init__(
@@ -215,7 +215,7 @@ class AdaRank(LinearRanker):
         directions: Literal["descending", "both"] = "descending",
         reweighting: Literal["model", "multiply"] = "model",
         eval_measure: str | Measure | None = None,
-        patience: int | None = 50,
+        early_stopping_rounds: int | None = 50,
         convention: str | Convention = "standard",
         ties: Literal["average", "stable"] = "average",
         verbose: bool = False,
@@ -225,7 +225,7 @@ class AdaRank(LinearRanker):
         self.directions = directions
         self.reweighting = reweighting
         self.eval_measure = eval_measure
-        self.patience = patience
+        self.early_stopping_rounds = early_stopping_rounds
         self.convention = convention
         self.ties = ties
         self.verbose = verbose
@@ -244,7 +244,9 @@ class AdaRank(LinearRanker):
             self.reweighting == "multiply",
         )
         held_out = parse_measure(self.eval_measure or measure)
-        chosen = Rounds(validation, held_out, self.convention, self.ties, self.patience)
+        chosen = Rounds(
+            validation, held_out, self.convention, self.ties, self.early_stopping_rounds
+        )
         with (
             locating(source),
             engine_of(source).start(QueryValues, *parameters) as workers,

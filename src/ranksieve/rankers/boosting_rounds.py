@@ -67,7 +67,7 @@ class Rounds:
         Without one, there is nothing to say.
     measure, convention, ties
         See :mod:`ranksieve.metrics`.
-    patience : int or None
+    early_stopping_rounds : int or None
         Stop after so many rounds without a better one; None never stops.
     """
 
@@ -77,7 +77,7 @@ class Rounds:
         measure: str | Measure,
         convention: str | Convention,
         ties: Literal["average", "stable"],
-        patience: int | None,
+        early_stopping_rounds: int | None,
     ) -> None:
         self._stack = ExitStack()
         self._workers = None
@@ -87,7 +87,7 @@ class Rounds:
             with locating(validation):
                 workers = engine_of(validation).start(GrowingModel, *parameters)
             self._workers = self._stack.enter_context(workers)
-        self._stopping = EarlyStopping(patience)
+        self._stopping = EarlyStopping(early_stopping_rounds)
 
     def __enter__(self) -> Rounds:
         return self

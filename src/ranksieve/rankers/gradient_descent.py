@@ -53,7 +53,7 @@ _SHARED = """Parameters
         Of steps: queries in each (None: all), passes over the data, and size.
     measure, convention : str or Measure, str or Convention
         What to look at on ``eval_set``; see :mod:`ranksieve.metrics`.
-    patience : int
+    early_stopping_rounds : int
         Training ends after so many iterations or epochs without a better value on ``eval_set``,
         and the best weights are kept.
     standardize : bool
@@ -101,9 +101,13 @@ def documented(kind: type) -> type:
 class _Course:
     """What came of each iteration so far, and the best weights."""
 
-    def __init__(self, value_of: Callable[[Weights], float] | None, patience: int) -> None:
+    def __init__(
+        self, value_of: Callable[[Weights], float] | None, early_stopping_rounds: int
+    ) -> None:
         self.value_of = value_of
-        self.stopping = EarlyStopping(patience, rounding=0.0)  # published digits hang on it
+        self.stopping = EarlyStopping(
+            early_stopping_rounds, rounding=0.0
+        )  # published digits hang on it
         self.losses: list[float] = []
         self.best: Weights = []
 
@@ -139,7 +143,7 @@ class GradientRanker(Ranker):
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "measure": MEASURE["measure"],
         "convention": MEASURE["convention"],
-        "patience": [Interval(Integral, 1, None, closed="left")],
+        "early_stopping_rounds": [Interval(Integral, 1, None, closed="left")],
         "standardize": ["boolean"],
         "random_state": ["random_state"],
     }
@@ -158,7 +162,7 @@ class GradientRanker(Ranker):
         learning_rate: float = 0.01,
         measure: str | Measure = "ndcg@10",
         convention: str | Convention = "standard",
-        patience: int = 10,
+        early_stopping_rounds: int = 10,
         standardize: bool = True,
         random_state: int | np.random.RandomState | None = 0,
         verbose: bool = False,
@@ -174,7 +178,7 @@ class GradientRanker(Ranker):
         self.learning_rate = learning_rate
         self.measure = measure
         self.convention = convention
-        self.patience = patience
+        self.early_stopping_rounds = early_stopping_rounds
         self.standardize = standardize
         self.random_state = random_state
         self.verbose = verbose
@@ -236,7 +240,7 @@ class GradientRanker(Ranker):
     def _course(self, validation: Source | None, stack: ExitStack) -> _Course:
         measure = parse_measure(self.measure)
         if validation is None:
-            return _Course(None, self.patience)
+            return _Course(None, self.early_stopping_rounds)
         stack.enter_context(locating(validation))
         held_out = MeasuredNetwork, measure, self.convention, self.activation
         workers = stack.enter_context(engine_of(validation).start(*held_out))
@@ -245,7 +249,7 @@ class GradientRanker(Ranker):
             n_queries, total = workers.sum("sums", weights)
             return float(total / n_queries)
 
-        return _Course(value_of, self.patience)
+        return _Course(value_of, self.early_stopping_rounds)
 
     def _look(self, workers: Workers, n_features: int) -> tuple[Standard, float]:
         """Moments of the features, and the number of terms of the loss."""

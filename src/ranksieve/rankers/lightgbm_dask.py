@@ -195,16 +195,19 @@ class _Staged(Measured):
         return sums
 
 
-def best_number_of_trees(booster: Any, validation: Source, cutoff: int, patience: int) -> int:
+def best_number_of_trees(
+    booster: Any, validation: Source, cutoff: int, early_stopping_rounds: int
+) -> int:
     """Trees that early stopping would have kept.
 
     That is the number with the best NDCG@cutoff on the validation data (LightGBM's convention; the
-    smallest of equals), of those before which ``patience`` trees never passed without a better one.
+    smallest of equals), of those before which ``early_stopping_rounds`` trees never passed without
+    a better one.
     """
     parameters = booster.model_to_string(), cutoff
     with engine_of(validation).start(_Staged, *parameters) as workers:
         values = workers.sum("sums") / validation.n_queries
-    stopping = EarlyStopping(patience)
+    stopping = EarlyStopping(early_stopping_rounds)
     for value in values.tolist():
         if stopping.add(value):
             break

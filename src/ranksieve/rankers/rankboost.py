@@ -65,7 +65,7 @@ class RankBoost(Ranker):
         Whether small values may be better, too: such a threshold has a negative weight.
     measure : str or Measure
         Of the ``eval_set``, by which the number of rounds is chosen.
-    patience : int or None
+    early_stopping_rounds : int or None
         With an ``eval_set``, stop after so many rounds that do not improve it; None runs all.
     convention, ties
         Of the measure; see :mod:`ranksieve.metrics`.
@@ -125,7 +125,7 @@ class RankBoost(Ranker):
         "binning": [StrOptions({"frequency", "width"})],
         "directions": [StrOptions({"both", "descending"})],
         **MEASURE,
-        "patience": [Interval(Integral, 1, None, closed="left"), None],
+        "early_stopping_rounds": [Interval(Integral, 1, None, closed="left"), None],
     }
 
     def __init__(
@@ -135,7 +135,7 @@ class RankBoost(Ranker):
         binning: Literal["frequency", "width"] = "frequency",
         directions: Literal["both", "descending"] = "both",
         measure: str | Measure = "map",
-        patience: int | None = 50,
+        early_stopping_rounds: int | None = 50,
         convention: str | Convention = "standard",
         ties: Literal["average", "stable"] = "average",
         verbose: bool = False,
@@ -145,7 +145,7 @@ class RankBoost(Ranker):
         self.binning = binning
         self.directions = directions
         self.measure = measure
-        self.patience = patience
+        self.early_stopping_rounds = early_stopping_rounds
         self.convention = convention
         self.ties = ties
         self.verbose = verbose
@@ -162,7 +162,9 @@ class RankBoost(Ranker):
     def _train(
         self, source: Source, validation: Source | None, query_weights: np.ndarray | None
     ) -> None:
-        chosen = Rounds(validation, self.measure, self.convention, self.ties, self.patience)
+        chosen = Rounds(
+            validation, self.measure, self.convention, self.ties, self.early_stopping_rounds
+        )
         workers = engine_of(source).start(PairPotentials, query_weights)
         with locating(source), workers, chosen:
             self.thresholds_ = self._thresholds(workers)

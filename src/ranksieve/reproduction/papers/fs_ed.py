@@ -27,7 +27,7 @@ _RANKERS = {
         "n_thresholds": 10,  # RankLib's, at equal distances
         "binning": "width",
         "measure": MEASURE,
-        "patience": 100,
+        "early_stopping_rounds": 100,
         "convention": CONVENTION,
     },
     "lambdamart": {},

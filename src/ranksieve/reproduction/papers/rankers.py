@@ -111,8 +111,8 @@ _STOPPING = {"measure": "map"}
 # So little data gains nothing from LightGBM's threads, which wait long for each other on a machine
 # that is busy. The trees are the same.
 _ONE_THREAD = {"num_threads": 1}
-_ADARANK = {"n_rounds": 300, "eval_measure": "map", "patience": None}
-_RANKBOOST = {"binning": "width", "n_rounds": 600, "patience": None, **_STOPPING}
+_ADARANK = {"n_rounds": 300, "eval_measure": "map", "early_stopping_rounds": None}
+_RANKBOOST = {"binning": "width", "n_rounds": 600, "early_stopping_rounds": None, **_STOPPING}
 _LISTNET = {
     "solver": "sgd",
     "batch_queries": 8,
@@ -120,7 +120,7 @@ _LISTNET = {
     "alpha": 0.0,
     "standardize": False,
     "epochs": 100,
-    "patience": 100,
+    "early_stopping_rounds": 100,
     **_STOPPING,
 }
 
