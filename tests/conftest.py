@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -49,22 +50,50 @@ with connect(n_workers=2) as client:
 """
 
 
-@pytest.fixture(scope="session")
-def scheduler():
-    """Address of a Dask cluster of two workers, all of it in other processes than the tests.
+class Cluster:
+    """A Dask cluster of two workers, all of it in other processes than the tests.
 
     Its event loop draws from ``random`` when it likes, and Hypothesis takes that for an error of
-    the test that it runs at this moment.
+    the test that it runs at this moment. It runs only as long as tests ask for it: even an idle one
+    takes the time of others.
     """
-    with subprocess.Popen(
-        [sys.executable, "-c", _CLUSTER],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=os.environ | _QUIET,
-    ) as cluster:
-        yield cluster.stdout.readline().strip()
-        cluster.stdin.close()
+
+    def __init__(self):
+        self.process, self.address, self.last_used = None, None, 0.0
+
+    def start(self):
+        """Address of the scheduler."""
+        self.last_used = time.monotonic()
+        if self.process is None:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", _CLUSTER],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                env=os.environ | _QUIET,
+            )
+            self.address = self.process.stdout.readline().strip()
+        return self.address
+
+    def stop(self, idle=0.0):
+        """End it if nobody has asked for it for so many seconds."""
+        if self.process is not None and time.monotonic() - self.last_used >= idle:
+            self.process.communicate()  # closes its input
+            self.process = None
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    """The cluster of all tests."""
+    shared = Cluster()
+    yield shared
+    shared.stop()
+
+
+@pytest.fixture
+def scheduler(cluster):
+    """Address of a running cluster."""
+    return cluster.start()
 
 
 @pytest.fixture
@@ -75,11 +104,24 @@ def client(scheduler):
 
 
 @pytest.fixture(autouse=True)
-def _no_event_loop(request):
+def _no_event_loop(request, cluster):
     """No test that has not asked for it shares its process with an event loop of Dask."""
-    if not {"client", "scheduler"} & set(request.fixturenames):
+    if not uses_cluster(request.node):
+        cluster.stop(idle=30.0)
         loops = [thread for thread in threading.enumerate() if thread.name == "IO loop"]
         assert not loops, "a test before this one has left a client or cluster of Dask open"
+
+
+def uses_cluster(item):
+    """Whether a test asks for the cluster."""
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    asks = {"client", "scheduler"} & set(getattr(item, "fixturenames", ()))
+    return bool(asks) or parameters.get("everywhere") == "dask"
+
+
+def pytest_collection_modifyitems(items):
+    """Run what needs the cluster first, one after the other, so that it need not run for long."""
+    items.sort(key=lambda item: not uses_cluster(item))
 
 
 @pytest.fixture(params=["memory", "shards", "dask"])

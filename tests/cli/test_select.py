@@ -501,7 +501,7 @@ class TestAroundARanker:
         status, _, error = run("select", stored["txt"], "--method", "top", "--ranker", "ranksvm")
         assert status != 0
         assert "method 'top' needs no ranker" in error
-        assert "sequential, elimination" in error
+        assert "elimination, sequential" in error
         status, _, error = run("select", stored["txt"], "--ranker-param", "C=1")
         assert "--ranker-param needs --ranker" in error
         command = ["select", stored["txt"], "--method", "sequential", "--ranker", "svm"]

@@ -508,5 +508,5 @@ def test_another_label_can_be_the_smallest_relevant_one():
     assert found.mean["MAP"] == pytest.approx((1 + 2 / 4) / 2)
     assert found.mean["P@2"] == 0.5
     assert found.mean["NDCG@10"] == evaluate(y, scores, qid, ["ndcg@10"]).mean["NDCG@10"]
-    with pytest.raises(ValueError, match="should be the smallest relevant label"):
+    with pytest.raises(ValueError, match="has no number after the colon"):
         evaluate(y, scores, qid, ["map"], "standard:high")

@@ -45,7 +45,7 @@ def open_data(
     --------
     >>> from ranksieve.datasets.opening import open_data
     >>> open_data().n_queries
-    100
+    300
     """
     if source is None:
         return load_demo()[0]

@@ -25,6 +25,7 @@ _KINDS = {
     str: "a text",
     int: "a whole number",
     float: "a number",
+    bool: "true or false",
     list: "a list",
     dict: "an object",
 }

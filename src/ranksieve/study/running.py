@@ -14,7 +14,7 @@ from ranksieve.study.protocols import StudyFold
 from ranksieve.study.records import Record
 from ranksieve.threads import limit_blas_threads, limit_threads, thread_count
 
-_KEPT = "Finished work is kept: the same command resumes it."
+_KEPT = "Finished work is kept; run the same command again to resume it."
 
 
 class LocalRunner:

@@ -77,8 +77,8 @@ def convert_to_shards(
     Examples
     --------
     >>> import tempfile, pathlib
-    >>> from ranksieve.io.shards.shards import convert_to_shards
-    >>> from ranksieve.io.shards.opening import open_shards
+    >>> from ranksieve.io.shards import convert_to_shards
+    >>> from ranksieve.io.shards import open_shards
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> _ = (folder / "train.txt").write_text("2 qid:10 1:0.5 3:1e-3\n0 qid:10 2:1\n1 qid:11 1:4\n")
     >>> convert_to_shards(folder / "train.txt", folder / "train", shard_bytes=1)

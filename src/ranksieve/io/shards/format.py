@@ -35,7 +35,6 @@ _HEADER = re.compile(
     rb"'shape': \(([0-9]{1,18}),(?: ([0-9]{1,18}))?\), \} *\n",
     re.DOTALL,
 )
-_KINDS = {int: "a number", str: "a text", bool: "true or false", list: "a list", dict: "an object"}
 
 
 @dataclass(frozen=True)
@@ -154,11 +153,10 @@ def _check_content(record: dict[str, Any]) -> None:
 
 
 def _get(record: Any, key: str, kind: type) -> Any:
-    if not isinstance(record, dict) or key not in record:
-        raise _manifest_error(f"{key!r} is missing")
-    value = record[key]
-    if type(value) is not kind:  # true is an int for isinstance
-        raise _manifest_error(f"{key!r} should be {_KINDS[kind]}, not {value!r:.40}")
+    try:
+        value = records.get(record if isinstance(record, dict) else {}, key, kind)
+    except DataError as error:
+        raise _manifest_error(str(error)) from None
     if isinstance(value, int) and value < 0:
         raise _manifest_error(f"{key!r} is {value}")
     return value

@@ -49,8 +49,8 @@ def open_shards(
     --------
     >>> import tempfile, pathlib
     >>> from ranksieve import make_ranking
-    >>> from ranksieve.io.shards.opening import open_shards
-    >>> from ranksieve.io.shards.shards import write_shards
+    >>> from ranksieve.io.shards import open_shards
+    >>> from ranksieve.io.shards import write_shards
     >>> directory = pathlib.Path(tempfile.mkdtemp()) / "train"
     >>> write_shards(make_ranking(50)[0], directory, shard_bytes=20_000)
     >>> with open_shards(directory, verify=True) as shards:

@@ -65,8 +65,8 @@ def write_shards(
     Examples
     --------
     >>> import tempfile, pathlib
-    >>> from ranksieve.io.shards.opening import open_shards
-    >>> from ranksieve.io.shards.shards import write_shards
+    >>> from ranksieve.io.shards import open_shards
+    >>> from ranksieve.io.shards import write_shards
     >>> from ranksieve.datasets import PlantedRanking, draw_plan
     >>> ranking = PlantedRanking(draw_plan(n_noise=3), docs_per_query=20)
     >>> pieces = (ranking.queries(first, first + 10) for first in range(0, 50, 10))
