@@ -34,9 +34,9 @@ def parts():
 
 
 @pytest.fixture(scope="module")
-def client(scheduler):
+def client(cluster):
     """One for all tests here, which share shards; none of them uses Hypothesis."""
-    with connect(scheduler, timeout=120) as connection:
+    with connect(cluster.start(), timeout=120) as connection:
         yield connection
 
 
