@@ -19,7 +19,8 @@ BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 USAGE = """usage: python3 dev.py COMMAND [ARGUMENTS]
 
   demo [ARGS]         compare selectors on embedded data; results go to demo-study
-  test [ARGS]         run the tests on all cores (ARGS go to pytest, which then uses one)
+  test                run the tests on all cores (ARGS go to pytest, which then uses one)
+  test --quick        leave out the tests that take long
   check               lint, format, types and import contracts
   bench NAME [ARGS]   run a benchmark beside its peers; 'bench' alone lists them
 """
@@ -71,7 +72,10 @@ def main() -> None:
     elif command == "test":
         install("dev")
         drop_stale_kernels()
-        side_by_side = [] if rest else ["--numprocesses=auto", "--dist=worksteal"]
+        is_whole = all(option in ("--quick", "--remember-slow") for option in rest)
+        # One process more than cores: slow tests wait for programs and clusters that they start.
+        processes = (os.cpu_count() or 1) + ("--quick" not in rest)
+        side_by_side = [f"--numprocesses={processes}", "--dist=worksteal"] if is_whole else []
         call("python", "-m", "pytest", *side_by_side, *rest)
     elif command == "check":
         install("dev")

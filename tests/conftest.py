@@ -14,6 +14,12 @@ from ranksieve import RankingData
 from ranksieve.engine import Source
 from ranksieve.engine.dask import connect
 from ranksieve.io.shards import open_shards, write_shards
+from tests.slow import (  # noqa: F401  hooks of pytest
+    pytest_addoption,
+    pytest_collection_modifyitems,
+    pytest_configure,
+    uses_cluster,
+)
 
 # Kernels compile on their first call, which no deadline can foresee. On CI the same examples run
 # every time, so that a change is judged by what it changed.
@@ -110,18 +116,6 @@ def _no_event_loop(request, cluster):
         cluster.stop(idle=30.0)
         loops = [thread for thread in threading.enumerate() if thread.name == "IO loop"]
         assert not loops, "a test before this one has left a client or cluster of Dask open"
-
-
-def uses_cluster(item):
-    """Whether a test asks for the cluster."""
-    parameters = getattr(getattr(item, "callspec", None), "params", {})
-    asks = {"client", "scheduler"} & set(getattr(item, "fixturenames", ()))
-    return bool(asks) or parameters.get("everywhere") == "dask"
-
-
-def pytest_collection_modifyitems(items):
-    """Run what needs the cluster first, one after the other, so that it need not run for long."""
-    items.sort(key=lambda item: not uses_cluster(item))
 
 
 @pytest.fixture(params=["memory", "shards", "dask"])

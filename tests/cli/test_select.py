@@ -1,5 +1,6 @@
 """The command line: selecting features, and keeping the selected ones."""
 
+import csv
 import json
 import subprocess
 import sys
@@ -67,19 +68,20 @@ def read(path):
 
 
 @pytest.mark.parametrize("method", SELECTORS)
-def test_every_method(run, method):
+def test_every_method(run, method, planted, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_letor(planted, "data.txt")
     number = [] if method == "all" else ["-k", 6]
-    status, output, errors = run("select", "--demo", "--method", method, *number)
+    status, output, errors = run("select", "data.txt", "--method", method, *number)
     assert (status, errors) == (0, "")
     heading, _, columns, *rows = output.splitlines()
-    n = 43 if method == "all" else 6
-    assert heading.rstrip() == f"{method}: {n} of 43 features of embedded demo"
+    n = 12 if method == "all" else 6
+    assert heading.rstrip() == f"{method}: {n} of 12 features of data.txt"
     assert columns.split()[:2] == ["rank", "feature"]
     assert [row.split()[0] for row in rows] == [str(rank) for rank in range(1, n + 1)]
     assert max(map(len, output.splitlines())) <= 80
-    data, _ = load_demo()
-    selector = make_selector(method, None if method == "all" else 6).fit(data)
-    assert [row.split()[1] for row in rows] == data.feature_names[selector.selected_].tolist()
+    selector = make_selector(method, None if method == "all" else 6).fit(planted)
+    assert [row.split()[1] for row in rows] == planted.feature_names[selector.selected_].tolist()
 
 
 def test_the_table(run, stored, planted):
@@ -329,9 +331,13 @@ def test_the_list_of_methods(run):
     status, output, _ = run("select", "--methods")
     assert status == 0
     assert max(map(len, output.splitlines())) <= 80
-    assert [line.split()[0] for line in output.splitlines()[3:]] == list(SELECTORS)
-    for method in SELECTORS.values():
-        assert method.description in output
+    starts = [line.split(" ")[0] for line in output.splitlines()[3:]]
+    assert [start for start in starts if start in SELECTORS] == list(SELECTORS)
+    status, output, _ = run("select", "--methods", "--format", "csv")
+    assert status == 0
+    rows = list(csv.DictReader(output.splitlines()))
+    told = {name: method.description for name, method in SELECTORS.items()}
+    assert {row["method"]: row["description"] for row in rows} == told
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 
 import numpy as np
 import pytest
@@ -388,21 +389,21 @@ class TestBoth:
             from ranksieve.rankers import CoordinateAscent
             from ranksieve.selectors import {kind.__name__}
             data, _ = make_ranking(30, n_informative=3, n_redundant=0, n_noise=5, random_state=1)
-            checkpoint = sys.argv[1] if len(sys.argv) > 1 else None
             selector = {kind.__name__}(CoordinateAscent(n_restarts=1), "best", cv=3,
-                                       checkpoint=checkpoint)
+                                       checkpoint=sys.argv[1])
             print(selector.fit(data).selected_.tolist(), selector.values_.sum().hex())
         """)
         path = tmp_path / "search.jsonl"
         command = [sys.executable, "-c", script]
         child = subprocess.Popen([*command, str(path)], stdout=subprocess.PIPE)
         while child.poll() is None and (not path.exists() or path.read_bytes().count(b"\n") < 4):
-            pass
+            time.sleep(0.01)
         os.kill(child.pid, signal.SIGKILL)
         child.communicate()
-        resumed = subprocess.run([*command, str(path)], capture_output=True, check=True)
-        whole = subprocess.run(command, capture_output=True, check=True)
-        assert resumed.stdout == whole.stdout != b""
+        resumed = subprocess.run([*command, str(path)], capture_output=True, check=True, text=True)
+        data, _ = make_ranking(30, n_informative=3, n_redundant=0, n_noise=5, random_state=1)
+        whole = kind(CoordinateAscent(n_restarts=1), "best", cv=3).fit(data)
+        assert resumed.stdout == f"{whole.selected_.tolist()} {whole.values_.sum().hex()}\n"
 
 
 class TestElimination:
