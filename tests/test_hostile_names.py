@@ -31,7 +31,7 @@ from ranksieve.report.formats.csv_text import to_csv
 from ranksieve.report.formats.latex import to_latex
 from ranksieve.report.formats.markdown import to_markdown
 from ranksieve.report.formats.terminal import show, to_terminal
-from ranksieve.report.sheets.sheet import Cell, Column, Sheet
+from ranksieve.report.sheets.sheet import Column, Entry, Sheet
 from ranksieve.selectors import FSED
 from ranksieve.study import load_study
 from ranksieve.study.results import FoldSummary, Outcome, Outcomes, Run, StudyResult
@@ -289,7 +289,7 @@ def test_sheets_of_any_name(names, capsys):
         Column("selector", is_name=True),
         *(Column(f"{name}{i}") for i, name in enumerate(names)),
     ]
-    values = [[Cell(name), *(Cell(-0.5, ".4f") for _ in names)] for name in names]
+    values = [[Entry(name), *(Entry(-0.5, ".4f") for _ in names)] for name in names]
     sheet = Sheet("a", names[0], names[1], columns, [values], [f"1. {name}" for name in names])
     show(to_terminal(sheet))
     for text in (capsys.readouterr().out, to_markdown(sheet), to_latex(sheet), to_csv(sheet)):
@@ -319,7 +319,9 @@ def test_sheets_of_any_name(names, capsys):
     ],
 )
 def test_only_formulas_are_marked(name, written):
-    text = to_csv(Sheet("a", "", "", [Column("selector"), Column("x")], [[[Cell(name), Cell(1)]]]))
+    text = to_csv(
+        Sheet("a", "", "", [Column("selector"), Column("x")], [[[Entry(name), Entry(1)]]])
+    )
     assert list(csv.reader(StringIO(text, newline="")))[1] == [written, "1"]
 
 

@@ -23,7 +23,7 @@ from ranksieve.report.formats.latex import to_latex
 from ranksieve.report.formats.markdown import to_markdown
 from ranksieve.report.formats.printing import show_sheets
 from ranksieve.report.formats.terminal import to_terminal
-from ranksieve.report.sheets.sheet import Cell, Column, Sheet, rank_cells
+from ranksieve.report.sheets.sheet import Column, Entry, Sheet, rank_cells
 
 SPECIAL = "a_b%c&d#e~f^g\\h{i}j$k|l*m[n]<o>`p!"
 ODD_TEXT = st.text(alphabet="ab1 _%&#~^\\{}$|*[]<>`'\"!-+=.()@:,;/\n", max_size=12)
@@ -31,7 +31,7 @@ SELECTOR = Column("selector", align="left", is_name=True)
 
 
 def sheet_of(names, columns=("MAP",), *, notes=(), title="Quality", form=".4f"):
-    rows = [[Cell(name), *(Cell(0.5, form) for _ in columns)] for name in names]
+    rows = [[Entry(name), *(Entry(0.5, form) for _ in columns)] for name in names]
     return Sheet("example", title, "On queries.", [SELECTOR, *map(Column, columns)], [rows], notes)
 
 
@@ -53,11 +53,11 @@ def sheet():
         Column("exact", only_csv=True),
     ]
     rows = [
-        ["ranksvm", "all", Cell(0.47191, ".4f", rank=10), Cell(None), Cell(1 / 3)],
-        ["ranksvm", "gas_e", Cell(0.4767, ".4f", True, "+", 1), Cell(0.001, ".4f"), Cell(None)],
-        ["listnet", "all", Cell(-0.25, "+z.4f", mark="-="), Cell(2e-7, ".0e"), Cell(7)],
+        ["ranksvm", "all", Entry(0.47191, ".4f", rank=10), Entry(None), Entry(1 / 3)],
+        ["ranksvm", "gas_e", Entry(0.4767, ".4f", True, "+", 1), Entry(0.001, ".4f"), Entry(None)],
+        ["listnet", "all", Entry(-0.25, "+z.4f", mark="-="), Entry(2e-7, ".0e"), Entry(7)],
     ]
-    rows = [[Cell(c) if isinstance(c, str) else c for c in row] for row in rows]
+    rows = [[Entry(c) if isinstance(c, str) else c for c in row] for row in rows]
     return Sheet("example", "Quality", "On 7 queries.", columns, [rows[:2], rows[2:]], ["+: up"])
 
 
@@ -65,14 +65,14 @@ class TestCells:
     @pytest.mark.parametrize(
         ("cell", "text"),
         [
-            (Cell(None), "-"),
-            (Cell(None, ".4f"), "-"),
-            (Cell(0.47761, ".4f"), "0.4776"),
-            (Cell(-0.00001, "+z.4f"), "+0.0000"),
-            (Cell(12), "12"),
-            (Cell(np.float64(0.5), ".1%"), "50.0%"),
-            (Cell(" two\n lines "), "two lines"),
-            (Cell(float("-inf"), ".2f"), "-inf"),
+            (Entry(None), "-"),
+            (Entry(None, ".4f"), "-"),
+            (Entry(0.47761, ".4f"), "0.4776"),
+            (Entry(-0.00001, "+z.4f"), "+0.0000"),
+            (Entry(12), "12"),
+            (Entry(np.float64(0.5), ".1%"), "50.0%"),
+            (Entry(" two\n lines "), "two lines"),
+            (Entry(float("-inf"), ".2f"), "-inf"),
         ],
     )
     def test_text(self, cell, text):
@@ -91,7 +91,7 @@ class TestCells:
 
     def test_a_sheet_that_cannot_be(self):
         with pytest.raises(ValueError, match="has 1 cells, but there are 2 columns"):
-            Sheet("a", "", "", [SELECTOR, Column("MAP")], [[[Cell("all")]]])
+            Sheet("a", "", "", [SELECTOR, Column("MAP")], [[[Entry("all")]]])
         with pytest.raises(ValueError, match="columns of the same name"):
             Sheet("a", "", "", [Column("MAP"), Column("MAP")], [])
         with pytest.raises(ValueError, match="columns of names first"):
@@ -118,7 +118,11 @@ class TestTerminal:
 
     def test_the_last_name_is_always_printed(self):
         columns = [Column("measure", is_name=True), SELECTOR]
-        rows = [[Cell("MAP"), Cell("all")], [Cell("MAP"), Cell("all")], [Cell("P"), Cell("all")]]
+        rows = [
+            [Entry("MAP"), Entry("all")],
+            [Entry("MAP"), Entry("all")],
+            [Entry("P"), Entry("all")],
+        ]
         lines = printed(Sheet("a", "t", "", columns, [rows]))
         assert [line.split() for line in lines[3:]] == [["MAP", "all"], ["all"], ["P", "all"]]
 
@@ -133,7 +137,7 @@ class TestTerminal:
         columns = [f"NDCG@{k}" for k in range(1, 21)]
         names = ["all", "x" * 50, "[red]"]
         rows = [
-            [Cell(name), *(Cell((i + 1) / 1000, ".4f", rank=i + 1, mark="+") for i in range(20))]
+            [Entry(name), *(Entry((i + 1) / 1000, ".4f", rank=i + 1, mark="+") for i in range(20))]
             for name in names
         ]
         sheet = Sheet(
@@ -267,7 +271,7 @@ class TestCsv:
 
     @given(st.lists(st.tuples(ODD_TEXT, st.floats()), min_size=1))
     def test_to_the_last_bit(self, pairs):
-        rows = [[Cell(name), Cell(np.float64(value), ".1f")] for name, value in pairs]
+        rows = [[Entry(name), Entry(np.float64(value), ".1f")] for name, value in pairs]
         text = to_csv(Sheet("a", "", "", [SELECTOR, Column("MAP")], [rows]))
         _, *read = csv.reader(StringIO(text, newline=""))
         assert [name for name, _ in read] == [no_formula(name) for name, _ in pairs]
@@ -305,7 +309,7 @@ class TestJson:
 
     def test_numbers_that_json_does_not_have(self):
         values = [np.float64(0.5), float("nan"), float("inf"), np.int64(3), None]
-        rows = [[Cell("a"), Cell(value)] for value in values]
+        rows = [[Entry("a"), Entry(value)] for value in values]
         text = to_json(Sheet("a", "", "", [SELECTOR, Column("MAP")], [rows]))
         found = [row["MAP"] for row in json.loads(text, parse_constant=pytest.fail)["rows"]]
         assert found == [0.5, None, None, 3, None]
@@ -433,17 +437,17 @@ class TestLatex:
     @pytest.mark.parametrize(
         ("cell", "written"),
         [
-            (Cell(-1e-5, ".0e"), r"$-1\cdot 10^{-5}$"),
-            (Cell(float("inf"), ".2f"), r"$\infty$"),
-            (Cell(float("-inf"), "+.2f"), r"$-\infty$"),
-            (Cell(0.05, ".0%"), r"5\%"),
-            (Cell(0.5, "+.1f"), "$+$0.5"),
-            (Cell("a-b"), "a-b"),
-            (Cell(None), "-"),
+            (Entry(-1e-5, ".0e"), r"$-1\cdot 10^{-5}$"),
+            (Entry(float("inf"), ".2f"), r"$\infty$"),
+            (Entry(float("-inf"), "+.2f"), r"$-\infty$"),
+            (Entry(0.05, ".0%"), r"5\%"),
+            (Entry(0.5, "+.1f"), "$+$0.5"),
+            (Entry("a-b"), "a-b"),
+            (Entry(None), "-"),
         ],
     )
     def test_numbers(self, cell, written):
-        sheet = Sheet("a", "t", "s", [SELECTOR, Column("MAP")], [[[Cell("all"), cell]]])
+        sheet = Sheet("a", "t", "s", [SELECTOR, Column("MAP")], [[[Entry("all"), cell]]])
         ((_, (_, found)),) = latex_rows(to_latex(sheet))
         assert found == written
 
@@ -458,7 +462,7 @@ class TestLatex:
 
     def test_text_that_wraps(self):
         columns = [SELECTOR, Column("k"), Column("features", align="left", wraps=True)]
-        rows = [[Cell("all"), Cell(46), Cell(" ".join(map(str, range(1, 47))))]]
+        rows = [[Entry("all"), Entry(46), Entry(" ".join(map(str, range(1, 47))))]]
         latex = to_latex(Sheet("a", "t", "s", columns, [rows]))
         assert r"\begin{tabular}{@{}lrp{0.4\linewidth}@{}}" in latex
         assert len(list(latex_rows(latex))) == 1

@@ -12,7 +12,7 @@ from ranksieve import DataError, RankingData
 from ranksieve.engine import engine_of
 from ranksieve.selectors._search.backfitting import backfit
 from ranksieve.selectors._search.fits import standard_error
-from ranksieve.solvers.rankrls.backfitting import Backfitting, Model
+from ranksieve.solvers.rankrls.backfitting import BackfittedModel, Backfitting
 from tests import oracles
 
 LAMBDAS = st.integers(-10, 10).map(lambda power: 2.0**power)
@@ -55,7 +55,7 @@ def brute_force(X, y, qid, k, lam, varies):
 def test_errors_of_candidates_are_those_of_training_anew(seed, lam, offset):
     X, y, qid = sparse_data(seed, offset=offset)
     with engine_of(as_csr(X, y, qid)).start(Backfitting) as workers:
-        model = Model(workers, lam)
+        model = BackfittedModel(workers, lam)
         for feature in (6, 1, 3, 4):
             model.set_all_candidates()
             own, errors = oracles.backfitting_errors(X, y, qid, model.features, lam)
@@ -139,7 +139,7 @@ def test_first_choice_is_that_of_pre_fitting(lam):
     X, y, qid = sparse_data(7, n_queries=20)
     fitted = [sum(oracles.backfitting_errors(X, y, qid, [i], lam)[0]) for i in range(10)]
     with engine_of(as_csr(X, y, qid)).start(Backfitting) as workers:
-        model = Model(workers, lam)
+        model = BackfittedModel(workers, lam)
         model.set_all_candidates()
         np.testing.assert_allclose(model.errors(), fitted, rtol=1e-9)
     varying = [i for i in range(10) if i not in (3, 5)]
@@ -159,7 +159,7 @@ def test_a_feature_of_one_query_cannot_change_the_error():
     X, y, qid = sparse_data(9)
     X[:, 8] = 1e9 * np.where(qid == np.argmax(np.bincount(qid)), X[:, 7], 0.0)
     with engine_of(as_csr(X, y, qid)).start(Backfitting) as workers:
-        model = Model(workers, 2.0**-10)
+        model = BackfittedModel(workers, 2.0**-10)
         for feature in (1, 7):
             model.set_all_candidates()
             assert model.errors()[8] == model.error

@@ -31,7 +31,7 @@ class Pending(NamedTuple):
     n: int
 
 
-class Step(NamedTuple):
+class ModelStep(NamedTuple):
     """A change of the model by one feature; ``facts`` are those of :func:`change_model`."""
 
     u: np.ndarray
@@ -41,7 +41,7 @@ class Step(NamedTuple):
     t: np.ndarray
 
 
-class Candidates(NamedTuple):
+class NextChanges(NamedTuple):
     """1 / c and d of all features that could be next."""
 
     inverse: np.ndarray

@@ -30,7 +30,7 @@ _SMALLEST = (
 )
 
 
-class Round(NamedTuple):
+class AdaRankRound(NamedTuple):
     """A round of AdaRank: its feature, that feature's weight, and the measure reached with it."""
 
     feature: int
@@ -119,7 +119,7 @@ class QueryValues:
 class AdaRank(LinearRanker):
     r"""AdaRank: in each round, the feature that ranks the queries best which are ranked badly.
 
-    The model is :math:`f_t(x) = \sum_{s \le t} \alpha_s x_{h_s}`. Round t takes the feature
+    The model is :math:`f_t(x) = \sum_{s \le t} \alpha_s x_{h_s}`. AdaRankRound t takes the feature
 
     .. math:: h_t = \arg\max_h \sum_q P_t(q)\, E(h, q), \qquad
               \alpha_t = \frac12 \ln \frac{\sum_q P_t(q) (1 + E(h_t, q))}
@@ -155,7 +155,7 @@ class AdaRank(LinearRanker):
     ----------
     coef_ : array of shape (features,)
         Sum of each feature's alphas up to the best round.
-    rounds_ : list of Round
+    rounds_ : list of AdaRankRound
         ``feature``, ``alpha`` and the training ``measure`` after each round.
     best_round_ : int
         Rounds in the model: those that rank the ``eval_set`` best, or without one the training
@@ -260,7 +260,7 @@ class AdaRank(LinearRanker):
         for feature, alpha, _ in rounds[: self.best_round_]:
             self.coef_[feature] += alpha
         self.rounds_ = [
-            Round(feature, alpha, value if measure.greater_is_better else 1 - value)
+            AdaRankRound(feature, alpha, value if measure.greater_is_better else 1 - value)
             for feature, alpha, value in rounds
         ]
         self.validation_ = chosen.measured

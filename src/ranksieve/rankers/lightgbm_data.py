@@ -60,7 +60,7 @@ def dataset_of(
     )
 
 
-class _Labels:
+class _BlockLabels:
     """Statistic: labels that are not whole numbers of a range."""
 
     title = "Labels"
@@ -81,7 +81,7 @@ class _Labels:
 
 def check_whole_labels(name: str, source: Source, largest: int = LARGEST_LABEL) -> None:
     """Raise a DataError unless all labels are whole numbers from 0 to ``largest``."""
-    with engine_of(source).start(_Labels, largest) as workers:
+    with engine_of(source).start(_BlockLabels, largest) as workers:
         wrong = [found for found in workers.collect("first_wrong") if found is not None]
     if wrong:
         row, label = wrong[0]

@@ -63,7 +63,7 @@ class TrainedMethod(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Candidate:
+class PaperMethod:
     """A method that a paper compares, and how it is run.
 
     Attributes
@@ -85,7 +85,7 @@ class Candidate:
     """
 
     note: str = ""
-    train: Callable[[str, Candidate, FoldAtHand], TrainedMethod] | None = None
+    train: Callable[[str, PaperMethod, FoldAtHand], TrainedMethod] | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     kept: str = ""
     chosen: str = ""
@@ -111,7 +111,7 @@ class Paper:
     title : str
         What tables call it.
     measures : sequence of str
-    candidates : mapping of str to Candidate
+    candidates : mapping of str to PaperMethod
         By name; those of a study are names of selectors.
     what : {"method", "ranker", ""}
         What candidates are called where some of them are asked for; empty if all are always run.
@@ -152,7 +152,7 @@ class Paper:
     name: str
     title: str
     measures: Sequence[str]
-    candidates: Mapping[str, Candidate]
+    candidates: Mapping[str, PaperMethod]
     what: Literal["method", "ranker", ""] = ""
     usual: Sequence[str] = ()
     always: Sequence[str] = ()

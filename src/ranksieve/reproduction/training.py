@@ -10,7 +10,7 @@ from sklearn.model_selection import ParameterGrid
 
 from ranksieve.rankers.registry import RANKERS, make_ranker
 from ranksieve.reproduction.numbers import measure_scores
-from ranksieve.reproduction.paper import Candidate, FoldAtHand, TrainedMethod
+from ranksieve.reproduction.paper import FoldAtHand, PaperMethod, TrainedMethod
 from ranksieve.selectors.embedded.fsmrank import fsmrank_path
 from ranksieve.selectors.embedded.greedy_rankrls_cv import GreedyRankRLSCV
 from ranksieve.selectors.registry import SELECTORS
@@ -24,7 +24,7 @@ def ranker_settings(name: str, settings: Mapping[str, Any], convention: str) -> 
     return dict(settings) | ({"convention": convention} if takes_convention else {})
 
 
-def train_ranker(name: str, candidate: Candidate, at: FoldAtHand) -> TrainedMethod:
+def train_ranker(name: str, candidate: PaperMethod, at: FoldAtHand) -> TrainedMethod:
     """Train a ranker of the registry on all features.
 
     Parameters are as published for the fold, where they are; else those of the registry's grid
@@ -49,7 +49,7 @@ def train_ranker(name: str, candidate: Candidate, at: FoldAtHand) -> TrainedMeth
     return TrainedMethod(ranker.predict(fold.test), fold.train.n_features, chosen)
 
 
-def train_fsmrank(name: str, candidate: Candidate, at: FoldAtHand) -> TrainedMethod:
+def train_fsmrank(name: str, candidate: PaperMethod, at: FoldAtHand) -> TrainedMethod:
     """Train FSMRank as a ranker: it is tested with its own weights."""
     coef = best_weights(at.data, at.facts.convention)
     scores = linear_scores(at.data.test.X, coef)
@@ -64,7 +64,7 @@ def best_weights(fold: StudyFold, convention: str) -> np.ndarray:
     return fits[_best_on_validation(fold, scores, convention)]
 
 
-def train_greedy_rankrls(name: str, candidate: Candidate, at: FoldAtHand) -> TrainedMethod:
+def train_greedy_rankrls(name: str, candidate: PaperMethod, at: FoldAtHand) -> TrainedMethod:
     """Train greedy RankRLS with the number of features that the validation queries choose."""
     selector = _greedy_rankrls(at)
     features = tuple(feature + 1 for feature in selector.selected_.tolist())
@@ -72,7 +72,7 @@ def train_greedy_rankrls(name: str, candidate: Candidate, at: FoldAtHand) -> Tra
     return TrainedMethod(selector.predict(at.data.test), len(features), chosen, selector)
 
 
-def train_full_rankrls(name: str, candidate: Candidate, at: FoldAtHand) -> TrainedMethod:
+def train_full_rankrls(name: str, candidate: PaperMethod, at: FoldAtHand) -> TrainedMethod:
     """Train RankRLS on all features: greedy RankRLS that has selected all of them."""
     n_features = at.data.train.n_features
     full = _greedy_rankrls(at).at(n_features)

@@ -6,7 +6,7 @@ import csv
 import re
 from io import StringIO
 
-from ranksieve.report.sheets.sheet import Cell, Sheet
+from ranksieve.report.sheets.sheet import Entry, Sheet
 from ranksieve.text import printable
 
 # What spreadsheets take for the start of a formula (also in full width), and what is a number.
@@ -33,7 +33,7 @@ def to_csv(sheet: Sheet) -> str:
     --------
     >>> from ranksieve.report.sheets.sheet import Column
     >>> columns = [Column("selector", is_name=True), Column("MAP")]
-    >>> rows = [[Cell("gas-e"), Cell(1 / 3, ".4f", rank=1)], [Cell("all"), Cell(None)]]
+    >>> rows = [[Entry("gas-e"), Entry(1 / 3, ".4f", rank=1)], [Entry("all"), Entry(None)]]
     >>> print(to_csv(Sheet("example", "Quality", "Of an example.", columns, [rows])), end="")
     selector,MAP
     gas-e,0.3333333333333333
@@ -46,7 +46,7 @@ def to_csv(sheet: Sheet) -> str:
     return text.getvalue()
 
 
-def _raw(cell: Cell) -> str:
+def _raw(cell: Entry) -> str:
     if cell.value is None:
         return ""
     if isinstance(cell.value, str):

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ranksieve.report.sheets.sheet import Cell, Sheet
+from ranksieve.report.sheets.sheet import Entry, Sheet
 
 
 def to_json(sheet: Sheet) -> str:
@@ -26,7 +26,7 @@ def to_json(sheet: Sheet) -> str:
     --------
     >>> from ranksieve.report.sheets.sheet import Column
     >>> columns = [Column("selector", is_name=True), Column("MAP")]
-    >>> rows = [[Cell("gas-e"), Cell(1 / 3, ".4f", rank=1)], [Cell("all"), Cell(None)]]
+    >>> rows = [[Entry("gas-e"), Entry(1 / 3, ".4f", rank=1)], [Entry("all"), Entry(None)]]
     >>> found = json.loads(to_json(Sheet("example", "Quality", "", columns, [rows])))
     >>> found["rows"]
     [{'selector': 'gas-e', 'MAP': 0.3333333333333333}, {'selector': 'all', 'MAP': None}]
@@ -55,7 +55,7 @@ def _as_dict(sheet: Sheet) -> dict[str, Any]:
     }
 
 
-def _value(cell: Cell) -> float | int | str | None:
+def _value(cell: Entry) -> float | int | str | None:
     """The value as a type of JSON; numpy's numbers are none."""
     if isinstance(cell.value, float):
         return float(cell.value) if math.isfinite(cell.value) else None

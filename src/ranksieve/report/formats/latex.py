@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ranksieve.report.formats.folding import fold
-from ranksieve.report.sheets.sheet import Cell, Column, Row, Sheet
+from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
 from ranksieve.text import on_one_line
 
 _WIDTH = 88  # characters of small print across a page
@@ -43,7 +43,7 @@ def to_latex(sheet: Sheet) -> str:
     Examples
     --------
     >>> columns = [Column("selector", align="left", is_name=True), Column("MAP")]
-    >>> rows = [[Cell("gas_e"), Cell(0.4767, ".4f", is_best=True, rank=1)]]
+    >>> rows = [[Entry("gas_e"), Entry(0.4767, ".4f", is_best=True, rank=1)]]
     >>> print(to_latex(Sheet("example", "Quality", "Of an example.", columns, [rows])))
     % needs \usepackage{booktabs}
     \begin{table}[t]
@@ -126,11 +126,11 @@ def _format_row(row: Row, block: Sequence[int], ranks: Sequence[int]) -> Iterato
         yield (rf"\textbf{{{text}}}" if cell.is_best else text) + _rank(cell) + pad + mark
 
 
-def _rank(cell: Cell) -> str:
+def _rank(cell: Entry) -> str:
     return "" if cell.rank is None else f" ({cell.rank})"
 
 
-def _mark(cell: Cell) -> str:
+def _mark(cell: Entry) -> str:
     return _escape(cell.mark).replace("-", "$-$")
 
 

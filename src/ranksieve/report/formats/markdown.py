@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from ranksieve.report.sheets.sheet import Cell, Sheet
+from ranksieve.report.sheets.sheet import Entry, Sheet
 from ranksieve.text import on_one_line
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>~|$&#!])")
@@ -28,7 +28,7 @@ def to_markdown(sheet: Sheet) -> str:
     --------
     >>> from ranksieve.report.sheets.sheet import Column
     >>> columns = [Column("selector", align="left", is_name=True), Column("MAP")]
-    >>> rows = [[Cell("gas_e"), Cell(0.4767, ".4f", is_best=True, rank=1)]]
+    >>> rows = [[Entry("gas_e"), Entry(0.4767, ".4f", is_best=True, rank=1)]]
     >>> print(to_markdown(Sheet("example", "Quality", "Of an example.", columns, [rows])))
     **Quality.** Of an example.
     <BLANKLINE>
@@ -60,7 +60,7 @@ def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _format_cell(cell: Cell) -> str:
+def _format_cell(cell: Entry) -> str:
     text = escape(cell.text)
     rank = "" if cell.rank is None else f" ({cell.rank})"
     return (f"**{text}**" if cell.is_best else text) + rank + escape(cell.mark)

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ranksieve.report.formats.folding import GAP, fold
-from ranksieve.report.sheets.sheet import Cell, Column, Sheet
+from ranksieve.report.sheets.sheet import Column, Entry, Sheet
 from ranksieve.text import on_one_line
 
 _TEXT_WIDTH = 20  # least for a column of text that wraps
@@ -49,8 +49,8 @@ def to_terminal(sheet: Sheet) -> RenderableType:
     --------
     >>> from rich.console import Console
     >>> columns = [Column("selector", align="left", is_name=True), Column("MAP")]
-    >>> rows = [[Cell("all"), Cell(0.4719, ".4f", rank=2)],
-    ...         [Cell("gas-e"), Cell(0.4767, ".4f", rank=1, mark="+")]]
+    >>> rows = [[Entry("all"), Entry(0.4719, ".4f", rank=2)],
+    ...         [Entry("gas-e"), Entry(0.4767, ".4f", rank=1, mark="+")]]
     >>> sheet = Sheet("example", "Quality", "Of an example.", columns, [rows])
     >>> console = Console(width=40)
     >>> with console.capture() as printed:
@@ -96,7 +96,7 @@ class _OnTerminal:
 class _Layout:
     """How wide the parts of the cells of a column are: value, rank and mark."""
 
-    def __init__(self, column: Column, cells: Sequence[Cell]) -> None:
+    def __init__(self, column: Column, cells: Sequence[Entry]) -> None:
         self.column = column
         self.value = max((cell_len(cell.text) for cell in cells), default=0)
         self.rank = max((len(_rank(cell)) for cell in cells), default=0)
@@ -107,7 +107,7 @@ class _Layout:
         if column.wraps:
             self.width = min(self.width, _TEXT_WIDTH)
 
-    def laid_out(self, cell: Cell) -> Text:
+    def laid_out(self, cell: Entry) -> Text:
         """The cell, with digits below digits."""
         style = "bold" if cell.is_best else ""
         if self.column.align == "left":
@@ -118,7 +118,7 @@ class _Layout:
         return Text.assemble(before, (cell.text, style), after)
 
 
-def _rank(cell: Cell) -> str:
+def _rank(cell: Entry) -> str:
     return "" if cell.rank is None else f" ({cell.rank})"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ranksieve.registry import described
-from ranksieve.report.sheets.sheet import Cell, Column, Row, Sheet
+from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
 from ranksieve.text import quantity
 
 if TYPE_CHECKING:
@@ -55,4 +55,4 @@ def training_sheet(
 
 
 def _row(name: str, values: Iterable[float]) -> Row:
-    return [Cell(name), *(Cell(value, ".4f") for value in values)]
+    return [Entry(name), *(Entry(value, ".4f") for value in values)]

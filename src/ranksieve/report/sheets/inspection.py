@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ranksieve.metrics import CONVENTIONS
-from ranksieve.report.sheets.sheet import Cell, Column, Sheet
+from ranksieve.report.sheets.sheet import Column, Entry, Sheet
 from ranksieve.text import quantity
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def inspection_sheets(title: str, found: Inspection, top: int) -> list[Sheet]:
         ],
         [
             [
-                [Cell(name), Cell(value, "," * isinstance(value, int))]
+                [Entry(name), Entry(value, "," * isinstance(value, int))]
                 for name, value in _facts(found)
             ]
         ],
@@ -46,7 +46,7 @@ def _best_features(found: Inspection, top: int) -> Sheet:
         ],
         [
             [
-                [Cell(feature.name), Cell(feature.direction), Cell(feature.value, ".4f")]
+                [Entry(feature.name), Entry(feature.direction), Entry(feature.value, ".4f")]
                 for feature in found.best_features[:top]
             ]
         ],

@@ -6,7 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from ranksieve.base import RankSelector
-from ranksieve.report.sheets.sheet import Cell, Column, Sheet
+from ranksieve.report.sheets.sheet import Column, Entry, Sheet
 
 if TYPE_CHECKING:
     from ranksieve.registry import Method, Registry
@@ -24,9 +24,9 @@ def registry_sheet(registry: Registry) -> Sheet:
     """Names of methods or rankers and what they do; of selectors also what they need."""
     methods = list(registry.values())
     select = issubclass(methods[0].kind, RankSelector)
-    families: dict[str, list[list[Cell]]] = {}
+    families: dict[str, list[list[Entry]]] = {}
     for method in methods:
-        row = [Cell(method.name), Cell(method.description), *(_traits(method) if select else ())]
+        row = [Entry(method.name), Entry(method.description), *(_traits(method) if select else ())]
         families.setdefault(method.family if select else "", []).append(row)
     return Sheet(
         f"{registry.what}s",
@@ -49,7 +49,7 @@ _COLUMNS = [
 ]
 
 
-def _traits(method: Method) -> list[Cell]:
+def _traits(method: Method) -> list[Entry]:
     has = (
         method.uses_held_out_data,
         method.is_nested,
@@ -58,4 +58,4 @@ def _traits(method: Method) -> list[Cell]:
     )
     traits = ", ".join(trait for trait, is_there in zip(_TRAITS, has, strict=True) if is_there)
     settings = prod(map(len, method.grid.values()))
-    return [Cell(traits), Cell(", ".join(method.grid)), Cell(settings)]
+    return [Entry(traits), Entry(", ".join(method.grid)), Entry(settings)]

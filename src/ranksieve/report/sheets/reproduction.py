@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ranksieve.metrics import get_convention
 from ranksieve.report.sheets.reproduction_study import best_numbers_sheet, statements_sheet
-from ranksieve.report.sheets.sheet import Cell, Column, Row, Sheet
+from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
 from ranksieve.report.sheets.study_quality import curves_sheet
 from ranksieve.reproduction.paper import FOUR_DIGITS
 from ranksieve.reproduction.results import recompute_ranks
@@ -99,23 +99,23 @@ def rows_beside(names: Sequence[str], numbers: Sequence[Number | None], form: st
 
     A difference is marked with ``*`` if it is larger than asked.
     """
-    first = [Cell(name) for name in names]
+    first = [Entry(name) for name in names]
     published = [None if number is None else number.published for number in numbers]
     ours = [None if number is None else number.ours for number in numbers]
     for source, values in (("paper", published), ("ours", ours)):
         if any(value is not None for value in values):
-            yield [*first, Cell(source), *(Cell(value, form) for value in values)]
+            yield [*first, Entry(source), *(Entry(value, form) for value in values)]
     differences = [_difference(number, form) for number in numbers]
     if any(cell.text.strip("+0.") for cell in differences):
-        yield [*first, Cell("diff"), *differences]
+        yield [*first, Entry("diff"), *differences]
 
 
-def _difference(number: Number | None, form: str) -> Cell:
+def _difference(number: Number | None, form: str) -> Entry:
     """Ours minus the published number; empty if there is none."""
     if number is None or number.difference is None:
-        return Cell("")
+        return Entry("")
     mark = "*" if number.is_within is False else ""
-    return Cell(number.difference, f"+z{form.removeprefix('+').removeprefix('z')}", mark=mark)
+    return Entry(number.difference, f"+z{form.removeprefix('+').removeprefix('z')}", mark=mark)
 
 
 def _folds(result: Reproduction) -> Sheet:
@@ -150,8 +150,8 @@ def _means(result: Reproduction, stem: str, title: str, names: Sequence[str]) ->
         rows += rows_beside([result.label(name)], [result.mean(name, m) for m in measures], ".4f")
         spreads = [result.spread(name, measure) for measure in measures]
         if None not in spreads:
-            spread = (Cell(value, ".4f") for value in spreads)
-            rows.append([Cell(result.label(name)), Cell("spread"), *spread])
+            spread = (Entry(value, ".4f") for value in spreads)
+            rows.append([Entry(result.label(name)), Entry("spread"), *spread])
     if any(row[1].value == "spread" for row in rows):
         notes.append("spread: standard deviation over seeds.")
     return Sheet(
@@ -187,19 +187,21 @@ def _improvements(result: Reproduction) -> Sheet:
 def _methods(result: Reproduction) -> Sheet:
     names = [name for name in result.shown if result.note(name)]
     columns = {
-        "features": [Cell(_mean_number(result, n), ".1f") for n in names],
-        "random below": [Cell(result.random_below(n), ".0%") for n in names],
-        "asked of means": [Cell(_limit(result, n, 0)) for n in names],
-        "asked of folds": [Cell(_limit(result, n, 1)) for n in names],
-        "holds": [Cell({True: "yes", False: "no", None: None}[result.is_within(n)]) for n in names],
+        "features": [Entry(_mean_number(result, n), ".1f") for n in names],
+        "random below": [Entry(result.random_below(n), ".0%") for n in names],
+        "asked of means": [Entry(_limit(result, n, 0)) for n in names],
+        "asked of folds": [Entry(_limit(result, n, 1)) for n in names],
+        "holds": [
+            Entry({True: "yes", False: "no", None: None}[result.is_within(n)]) for n in names
+        ],
     }
     shown = {
         name: cells
         for name, cells in columns.items()
         if any(cell.value is not None for cell in cells)
     }
-    settings = [Cell(result.note(name)) for name in names]
-    labels = [Cell(result.label(name)) for name in names]
+    settings = [Entry(result.note(name)) for name in names]
+    labels = [Entry(result.label(name)) for name in names]
     rows = [list(row) for row in zip(labels, *shown.values(), settings, strict=True)]
     return Sheet(
         f"{result.paper.name}-methods",
@@ -251,11 +253,11 @@ def _choices(result: Reproduction) -> Sheet:
     for name, ours in chosen.items():
         published = result.published_choices(name)
         for parameter in ours[0]:
-            first = [Cell(result.label(name)), Cell(_PARAMETERS.get(parameter, parameter))]
+            first = [Entry(result.label(name)), Entry(_PARAMETERS.get(parameter, parameter))]
             for source, folds in (("paper", published), ("ours", ours)):
                 if folds is not None:
                     rows.append(
-                        [*first, Cell(source), *(Cell(_shown(own, parameter)) for own in folds)]
+                        [*first, Entry(source), *(Entry(_shown(own, parameter)) for own in folds)]
                     )
         same = result.same_features(name)
         if same is not None:
@@ -297,11 +299,11 @@ def _ranks(result: Reproduction, table: str) -> Sheet:
         rank = here.get(name)
         rows.append(
             [
-                Cell(result.label(name)),
-                Cell(printed, ".1f"),
-                Cell(recomputed[name], ".1f"),
-                Cell(None if rank is None else rank.published, ".2f"),
-                Cell(None if rank is None else rank.ours, ".2f"),
+                Entry(result.label(name)),
+                Entry(printed, ".1f"),
+                Entry(recomputed[name], ".1f"),
+                Entry(None if rank is None else rank.published, ".2f"),
+                Entry(None if rank is None else rank.ours, ".2f"),
                 _difference(rank, ".2f"),
             ]
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ranksieve.report.sheets.sheet import Cell, Column, Row, Sheet
+from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
 from ranksieve.report.sheets.study_captions import setting_of
 
 if TYPE_CHECKING:
@@ -49,17 +49,17 @@ def best_numbers_sheet(result: Reproduction) -> Sheet:
 def _row(best: Best) -> Row:
     difference = None if best.published is None else best.by_validation - best.published
     return [
-        Cell(best.selector),
-        Cell(best.ranker),
-        Cell(best.published),
-        Cell(best.by_validation),
-        Cell("" if difference is None else difference, "+d"),
-        Cell(best.by_test, mark="*"),
-        Cell(best.value, ".4f"),
-        Cell(best.base, ".4f"),
-        Cell(best.value - best.base, "+z.4f"),
-        Cell(best.p_value, ".3f"),
-        Cell(best.adjusted, ".3f"),
+        Entry(best.selector),
+        Entry(best.ranker),
+        Entry(best.published),
+        Entry(best.by_validation),
+        Entry("" if difference is None else difference, "+d"),
+        Entry(best.by_test, mark="*"),
+        Entry(best.value, ".4f"),
+        Entry(best.base, ".4f"),
+        Entry(best.value - best.base, "+z.4f"),
+        Entry(best.p_value, ".3f"),
+        Entry(best.adjusted, ".3f"),
     ]
 
 
@@ -74,6 +74,6 @@ def statements_sheet(result: Reproduction) -> Sheet:
         f"What the {result.paper.title} paper says of {result.facts.title}, and what is found",
         setting,
         [Column("paper", align="left", wraps=True), Column("ours", align="left", wraps=True)],
-        [[[Cell(theirs), Cell(ours)] for theirs, ours in found]] if found else [],
+        [[[Entry(theirs), Entry(ours)] for theirs, ours in found]] if found else [],
         result.paper.notes,
     )

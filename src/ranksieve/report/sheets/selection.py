@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ranksieve.registry import described
-from ranksieve.report.sheets.sheet import Cell, Column, Sheet
+from ranksieve.report.sheets.sheet import Column, Entry, Sheet
 from ranksieve.text import quantity
 
 if TYPE_CHECKING:
@@ -36,14 +36,14 @@ def selection_sheet(
     # Four decimals line up; they would hide small scores, and drown in large ones.
     form = ".4f" if 0.1 <= max(scores, default=0) < 1e4 else ".4g"
     columns = [Column("rank", is_name=True), Column("feature", align="left", is_name=True)]
-    rows = [[Cell(rank), Cell(feature.name)] for rank, feature in enumerate(features, start=1)]
+    rows = [[Entry(rank), Entry(feature.name)] for rank, feature in enumerate(features, start=1)]
     if scores:
         columns.append(Column("score"))
         for row, feature in zip(rows, features, strict=True):
-            row.append(Cell(feature.score, form))
+            row.append(Entry(feature.score, form))
     if any(feature.reason for feature in features):
         columns.append(Column("reason", align="left", wraps=True))
         for row, feature in zip(rows, features, strict=True):
-            row.append(Cell(feature.reason))
+            row.append(Entry(feature.reason))
     what = described(selection.method, changed)
     return Sheet("selection", f"{what}: {number} of {title}", "", columns, [rows])

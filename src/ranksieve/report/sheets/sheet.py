@@ -13,7 +13,7 @@ _DIGITS = 12  # of values: what differs later is rounding
 
 
 @dataclass(frozen=True)
-class Cell:
+class Entry:
     """A value and how it is printed.
 
     Attributes
@@ -31,7 +31,7 @@ class Cell:
 
     Examples
     --------
-    >>> Cell(0.47761, ".4f", rank=1).text
+    >>> Entry(0.47761, ".4f", rank=1).text
     '0.4776'
     """
 
@@ -87,7 +87,7 @@ class Column:
         return self.heading or self.name
 
 
-Row = Sequence[Cell]
+Row = Sequence[Entry]
 
 
 @dataclass(frozen=True)
@@ -163,13 +163,13 @@ def _without_repeats(rows: Sequence[Row], n_names: int) -> list[Row]:
         same = 0
         while place and same < n_names - 1 and row[same] == rows[place - 1][same]:
             same += 1
-        shown.append([Cell("")] * same + list(row[same:]))
+        shown.append([Entry("")] * same + list(row[same:]))
     return shown
 
 
 def rank_cells(
     values: Sequence[float | None], form: str = ".4f", with_ranks: bool = False
-) -> list[Cell]:
+) -> list[Entry]:
     """Cells of values of which the largest are the best; ties share the better rank.
 
     Examples
@@ -182,5 +182,5 @@ def rank_cells(
     cells = []
     for value, own in zip(values, rounded, strict=True):
         rank = None if own is None else 1 + sum(other > own for other in present)
-        cells.append(Cell(value, form, rank == 1, "", rank if with_ranks else None))
+        cells.append(Entry(value, form, rank == 1, "", rank if with_ranks else None))
     return cells

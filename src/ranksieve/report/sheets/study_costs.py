@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ranksieve.report.sheets.sheet import Cell, Column, Row, Sheet
+from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
 from ranksieve.report.sheets.study_captions import SELECTOR, check_ranker, setting_of, stem
 from ranksieve.study.results import BASE, Run, StudyResult
 
@@ -52,17 +52,17 @@ def _row(run: Run, base: Run | None) -> Row:
     sizes = [len(features) for features in tested.selections]
     all_seconds = 0.0 if base is None else base.chosen.training_seconds
     return [
-        Cell(run.selector),
-        Cell(tested.n_features, ".1f"),
-        Cell(min(sizes)),
-        Cell(max(sizes)),
+        Entry(run.selector),
+        Entry(tested.n_features, ".1f"),
+        Entry(min(sizes)),
+        Entry(max(sizes)),
         _seconds(tested.selection_seconds),
         _seconds(tested.training_seconds),
-        Cell(tested.training_seconds / all_seconds if all_seconds > 0 else None, ".0%"),
+        Entry(tested.training_seconds / all_seconds if all_seconds > 0 else None, ".0%"),
     ]
 
 
-def _seconds(value: float) -> Cell:
+def _seconds(value: float) -> Entry:
     """Three digits or more, and no more than milliseconds."""
     digits = 0 if value >= 100 else 1 if value >= 10 else 2 if value >= 1 else 3
-    return Cell(value, f".{digits}f")
+    return Entry(value, f".{digits}f")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ranksieve.report.sheets.sheet import Cell, Column, Row, Sheet, rank_cells
+from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, rank_cells
 from ranksieve.report.sheets.study_captions import (
     SELECTOR,
     check_measure,
@@ -54,7 +54,7 @@ def comparison_sheet(
         raise ValueError(f"comparisons must be with {BASE!r}, as compare_with(result) makes them")
     marks = {(v.selector, v.measure): _mark(v) for v in comparisons if v.ranker == ranker}
     with_spread = any(run.chosen.n_seeds > 1 for run in runs)
-    columns, cells = [SELECTOR], [[Cell(run.selector) for run in runs]]
+    columns, cells = [SELECTOR], [[Entry(run.selector) for run in runs]]
     for measure in result.measures:
         means = rank_cells([run.chosen.mean(measure) for run in runs], with_ranks=True)
         columns.append(Column(measure, group=measure))
@@ -66,11 +66,11 @@ def comparison_sheet(
         )
         if with_spread:
             columns.append(Column(f"{measure} sd", "sd", group=measure))
-            cells.append([Cell(run.chosen.spread(measure), ".4f") for run in runs])
+            cells.append([Entry(run.chosen.spread(measure), ".4f") for run in runs])
     columns += [Column("features", group="all"), Column("unified rank", group="all")]
-    cells.append([Cell(run.chosen.n_features, ".1f") for run in runs])
+    cells.append([Entry(run.chosen.n_features, ".1f") for run in runs])
     unified = unified_ranks(result, ranker)
-    cells.append([Cell(unified[run.selector], ".2f") for run in runs])
+    cells.append([Entry(unified[run.selector], ".2f") for run in runs])
     notes = [*_comparison_notes(result, comparisons, has_base, with_spread)]
     return Sheet(
         stem("comparison", ranker),
@@ -153,8 +153,8 @@ def curves_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:
     )
 
 
-def _rows(runs: Sequence[Run], columns: Sequence[Sequence[Cell]]) -> list[Row]:
-    names = [Cell(run.selector) for run in runs]
+def _rows(runs: Sequence[Run], columns: Sequence[Sequence[Entry]]) -> list[Row]:
+    names = [Entry(run.selector) for run in runs]
     return list(zip(names, *columns, strict=True))
 
 

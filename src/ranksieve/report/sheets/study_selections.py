@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ranksieve.report.sheets.sheet import Cell, Column, Row, Sheet
+from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
 from ranksieve.report.sheets.study_captions import (
     SELECTOR,
     check_measure,
@@ -91,13 +91,13 @@ def _selected_rows(run: Run, names: Sequence[str]) -> Iterator[Row]:
     for seed, outcomes in enumerate(run.chosen.outcomes, start=1):
         for fold, outcome in zip(run.chosen.folds, outcomes, strict=True):
             yield [
-                Cell(run.selector),
-                Cell(seed),
-                Cell(fold.name),
-                Cell(outcome.k),
-                Cell(len(outcome.features)),
-                Cell(_parameters(outcome)),
-                Cell(between.join(names[feature] for feature in outcome.features)),
+                Entry(run.selector),
+                Entry(seed),
+                Entry(fold.name),
+                Entry(outcome.k),
+                Entry(len(outcome.features)),
+                Entry(_parameters(outcome)),
+                Entry(between.join(names[feature] for feature in outcome.features)),
             ]
 
 
@@ -159,12 +159,12 @@ def _stability_row(result: StudyResult, run: Run, measure: str) -> Row:
     has_base = (BASE, run.ranker) in result.runs
     enough = enough_features(result, run.selector, run.ranker, measure) if has_base else None
     return [
-        Cell(run.selector),
-        Cell(run.chosen.n_features, ".1f"),
-        *(Cell(value, "z.3f") for value in (index or (None, None, None))),
-        Cell(None if stability is None else stability.jaccard, ".3f"),
-        Cell(share_of_random_below(result, run, measure), ".1%"),
-        Cell(enough),
+        Entry(run.selector),
+        Entry(run.chosen.n_features, ".1f"),
+        *(Entry(value, "z.3f") for value in (index or (None, None, None))),
+        Entry(None if stability is None else stability.jaccard, ".3f"),
+        Entry(share_of_random_below(result, run, measure), ".1%"),
+        Entry(enough),
     ]
 
 

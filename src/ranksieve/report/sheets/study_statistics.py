@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from ranksieve.report.sheets.sheet import Cell, Column, Row, Sheet
+from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
 from ranksieve.report.sheets.study_captions import check_ranker, setting_of, stem
 from ranksieve.study.comparison import LEVEL, MARGIN, Versus, compare_with
 from ranksieve.study.results import BASE, StudyResult
@@ -83,28 +83,28 @@ def _row(versus: Versus) -> Row:
     shown = versus.not_worse
     verdict = None if shown is None else "yes" if shown.non_inferior else "no"
     return [
-        Cell(versus.measure),
-        Cell(versus.ranker),
-        Cell(versus.selector),
-        Cell(versus.difference, "+z.4f"),
-        Cell(versus.interval.lower, "+z.4f"),
-        Cell(versus.interval.upper, "+z.4f"),
-        Cell(versus.improvement, "+z.2f"),
+        Entry(versus.measure),
+        Entry(versus.ranker),
+        Entry(versus.selector),
+        Entry(versus.difference, "+z.4f"),
+        Entry(versus.interval.lower, "+z.4f"),
+        Entry(versus.interval.upper, "+z.4f"),
+        Entry(versus.improvement, "+z.2f"),
         _p_value(versus.p_value),
         _p_value(versus.adjusted),
         _p_value(versus.randomization_p),
         _p_value(versus.wilcoxon_p),
-        Cell(versus.effect, "+z.2f"),
-        *map(Cell, versus.counts),
-        Cell(None if shown is None else 100 * shown.lower, "+z.2f"),
-        Cell(verdict),
+        Entry(versus.effect, "+z.2f"),
+        *map(Entry, versus.counts),
+        Entry(None if shown is None else 100 * shown.lower, "+z.2f"),
+        Entry(verdict),
     ]
 
 
-def _p_value(value: float) -> Cell:
+def _p_value(value: float) -> Entry:
     if value == 0:  # too small for a float
-        return Cell(value, ".0f")
-    return Cell(value, ".4f" if value >= 0.00005 else ".0e")
+        return Entry(value, ".0f")
+    return Entry(value, ".4f" if value >= 0.00005 else ".0e")
 
 
 def _notes(base: str, n_comparisons: int) -> Iterator[str]:

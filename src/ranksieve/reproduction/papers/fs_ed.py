@@ -14,7 +14,7 @@ P. Gupta, P. Rosso. Expected divergence based feature selection for learning to 
 
 from __future__ import annotations
 
-from ranksieve.reproduction.paper import Candidate, Paper
+from ranksieve.reproduction.paper import Paper, PaperMethod
 from ranksieve.study.results import BASE, RANDOM
 
 MEASURE = "NDCG@10"
@@ -46,7 +46,7 @@ PAPER = Paper(
     "fs-ed",
     "FS-ED",
     [MEASURE],
-    {name: Candidate() for name in ("fs-ed", "fs-bfs", RANDOM, BASE)},
+    {name: PaperMethod() for name in ("fs-ed", "fs-bfs", RANDOM, BASE)},
     what="method",
     usual=["fs-ed"],
     always=[BASE],

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from ranksieve.reproduction.paper import Asked, Candidate, Paper
+from ranksieve.reproduction.paper import Asked, Paper, PaperMethod
 from ranksieve.reproduction.papers import rankers
 from ranksieve.reproduction.papers.fs_scpr_tables import MEANS, MEASURES, UNIFIED_RANKS
 from ranksieve.reproduction.training import train_fsmrank
@@ -28,15 +28,15 @@ from ranksieve.study.results import BASE, RANDOM
 
 _NEAR = Asked(0.006)
 _STEP = 5  # of the numbers of features
-_selector = partial(Candidate, asked=_NEAR)
+_selector = partial(PaperMethod, asked=_NEAR)
 
-SELECTORS: Mapping[str, Candidate] = {
+SELECTORS: Mapping[str, PaperMethod] = {
     BASE: _selector("no selection", label="ranksvm on all"),
     "gas-e": _selector("c of its grid"),
     "fs-scpr": _selector("as many clusters as features"),
     "fsmrank": _selector("25 pairs of penalties; its own weights", train_fsmrank),
     "fsmsvm": _selector("25 pairs of penalties; largest weights"),
-    RANDOM: Candidate("a random order: the one to beat"),
+    RANDOM: PaperMethod("a random order: the one to beat"),
 }
 """Selectors with RankSVM, but FSMRank as it is; and how they are tuned."""
 ALL_FEATURES = ("adarank-map", "listnet", "rankboost")

@@ -17,7 +17,7 @@ from ranksieve.reproduction.curves import (
     reaches,
     values_at,
 )
-from ranksieve.reproduction.paper import Candidate, Paper, Statement
+from ranksieve.reproduction.paper import Paper, PaperMethod, Statement
 from ranksieve.study.results import BASE, RANDOM
 
 _GAS = ("gas-e", "gas-l")
@@ -56,7 +56,7 @@ PAPER = Paper(
     "gas",
     "GAS",
     ("MAP", "NDCG@10"),
-    {name: Candidate() for name in (*_ALL_FOUR, BASE, RANDOM)},
+    {name: PaperMethod() for name in (*_ALL_FOUR, BASE, RANDOM)},
     study={
         "protocol": "six-trials",
         "rankers": ("ranksvm",),

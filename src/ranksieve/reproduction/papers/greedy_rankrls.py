@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ranksieve.reproduction.paper import FOUR_DIGITS, Asked, Candidate, OnFolds, Paper
+from ranksieve.reproduction.paper import FOUR_DIGITS, Asked, OnFolds, Paper, PaperMethod
 from ranksieve.reproduction.training import train_full_rankrls, train_greedy_rankrls
 
 GREEDY, FULL, RANKSVM = "greedy RankRLS", "RankRLS", "RankSVM"
@@ -93,16 +93,16 @@ PAPER = Paper(
     "Greedy RankRLS",
     MEASURES,
     {
-        GREEDY: Candidate(
+        GREEDY: PaperMethod(
             "selected features; lambda of 2^-10 .. 2^10 and their number by validation",
             train_greedy_rankrls,
             asked=_EXACT,
             label="greedy",
         ),
-        FULL: Candidate(
+        FULL: PaperMethod(
             "all features; lambda by validation", train_full_rankrls, asked=_EXACT, label="all {n}"
         ),
-        RANKSVM: Candidate("LETOR's, which reproduce rankers trains as ranksvm-struct"),
+        RANKSVM: PaperMethod("LETOR's, which reproduce rankers trains as ranksvm-struct"),
     },
     on_folds=ON_FOLDS,
     means={

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ranksieve.reproduction.paper import FOUR_DIGITS, Asked, Candidate, Means, OnFolds, Paper
+from ranksieve.reproduction.paper import FOUR_DIGITS, Asked, Means, OnFolds, Paper, PaperMethod
 from ranksieve.reproduction.papers import fs_scpr_tables, greedy_rankrls
 from ranksieve.reproduction.training import train_ranker
 from ranksieve.study.results import BASE
@@ -103,8 +103,8 @@ SETTINGS: Mapping[str, Mapping[str, Mapping[str, Sequence[Any]]]] = {
 
 def _ranker(
     note: str, settings: Mapping[str, Any] | None = None, kept: str = "", **more: Any
-) -> Candidate:
-    return Candidate(note, train_ranker, settings or {}, kept, **more)
+) -> PaperMethod:
+    return PaperMethod(note, train_ranker, settings or {}, kept, **more)
 
 
 _STOPPING = {"measure": "map"}
@@ -124,7 +124,7 @@ _LISTNET = {
     **_STOPPING,
 }
 
-CANDIDATES: Mapping[str, Candidate] = {
+CANDIDATES: Mapping[str, PaperMethod] = {
     "rankrls": _ranker(
         "lambda of 2^-10 .. 2^10 by validation",
         asked=Asked(None, FOUR_DIGITS, ("MAP", "NDCG@10", "P@10", "MeanNDCG")),

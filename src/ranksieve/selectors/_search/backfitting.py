@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from ranksieve.choosing import first_of_best
 from ranksieve.engine import Source, engine_of
 from ranksieve.selectors._search.fits import Fit, check_two_queries, standard_error
-from ranksieve.solvers.rankrls.backfitting import Backfitting, Model
+from ranksieve.solvers.rankrls.backfitting import BackfittedModel, Backfitting
 from ranksieve.sums.chunks import locating
 
 
@@ -91,7 +91,7 @@ def backfit(
     random = check_random_state(random_state)
     path = []
     with locating(source), engine_of(source).start(Backfitting) as workers:
-        model = Model(workers, lam)
+        model = BackfittedModel(workers, lam)
         check_two_queries(model.n_queries)
         varies = model.n_varying > 0
         for step in range(k):
@@ -107,7 +107,7 @@ def backfit(
 
 
 def _look(
-    model: Model,
+    model: BackfittedModel,
     free: np.ndarray,
     forced: int | None,
     kappa: int | None,
@@ -124,7 +124,7 @@ def _look(
         model.set_candidates(np.sort(drawn))
 
 
-def _best(model: Model, free: np.ndarray) -> int:
+def _best(model: BackfittedModel, free: np.ndarray) -> int:
     """Candidate with the smallest error; the lowest index on ties."""
     errors = np.where(free[model.candidates], model.errors(), np.inf)
     # Sparse features tie often; which of them is rounded down depends on how data is cut up.

@@ -36,7 +36,7 @@ class Node(NamedTuple):
         return [self.members[at] for at in order], [self.weights[at] for at in order]
 
 
-class Change(NamedTuple):
+class WeightChange(NamedTuple):
     """A feature, the best weight that was tried for it, and the measure with that weight."""
 
     feature: int
@@ -104,7 +104,7 @@ class Ascent:
         ]
 
     def train(self, node: Node) -> Node | None:
-        """Change the weights of a subset as long as that is a gain: a round for each change.
+        """WeightChange the weights of a subset as long as that is a gain: a round for each change.
 
         Each change is the best of any weight. Weights of which no change was a gain are not tried
         again. What a line search promises is taken only if the scores, added up anew, keep the
@@ -128,7 +128,7 @@ class Ascent:
             hopeful = [change.feature for change in gains if change is not best]
         return reached
 
-    def _search(self, node: Node, features: Sequence[int]) -> tuple[float, list[Change]]:
+    def _search(self, node: Node, features: Sequence[int]) -> tuple[float, list[WeightChange]]:
         """Measure a subset, and search the best weight of each of some features beside it."""
         present = dict(zip(node.members, node.weights, strict=True))
         steps = self._steps(present)
@@ -140,7 +140,7 @@ class Ascent:
             weights = present.get(feature, 0.0) + of_deltas
             best = first_of_best(np.where(weights == 0, -np.inf, values))  # each member counts
             found = float(weights[best]), float(values[best]) / self._n_queries
-            changes.append(Change(feature, *found))
+            changes.append(WeightChange(feature, *found))
         return value / self._n_queries, changes
 
     def _steps(self, weights: dict[int, float]) -> np.ndarray:

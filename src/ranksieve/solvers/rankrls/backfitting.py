@@ -206,7 +206,7 @@ class Backfitting:
         return float(errors.sum()), float(errors @ errors)
 
 
-class Model:
+class BackfittedModel:
     """Pairwise least squares on a growing set of features.
 
     Parameters

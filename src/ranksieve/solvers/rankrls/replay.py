@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ranksieve._kernels.leave_query_out import (
-    Candidates,
     History,
+    NextChanges,
     replay_columns,
     replay_errors,
 )
@@ -119,7 +119,7 @@ class ReplayedLeaveQueryOut(Residuals):
                 made,
                 self.a[piece.rows],
                 self.p[piece.rows],
-                Candidates(inverse, d),
+                NextChanges(inverse, d),
                 errors,
             )
         return errors

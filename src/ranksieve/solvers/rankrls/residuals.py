@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ranksieve._kernels.leave_query_out import (
-    Candidates,
+    ModelStep,
+    NextChanges,
     Pending,
-    Step,
     add_removal_errors,
     all_errors,
     begin_sums,
@@ -165,8 +165,8 @@ class LeaveQueryOut(Residuals):
             self.query_ptr,
             pending,
             settle,
-            Step(u, g, self.facts, change.d, change.t),
-            Candidates(inverse, d),
+            ModelStep(u, g, self.facts, change.d, change.t),
+            NextChanges(inverse, d),
             self.sums,
             errors,
         )
@@ -240,7 +240,7 @@ class MeasuredLeaveQueryOut(LeaveQueryOut):
                 Pending(self.pending_u, self.pending_r, self.n_pending),
                 known,
                 self.sums,
-                Candidates(inverse, d),
+                NextChanges(inverse, d),
                 predicted,
             )
             pointer = self.query_ptr[first : last + 1] - rows.start

@@ -25,7 +25,7 @@ def centered_rows(block: Block, *, rotate: bool) -> CenteredRows | RotatedRows:
     return CenteredRows(block)
 
 
-class Piece(NamedTuple):
+class CenteredPiece(NamedTuple):
     """Centered rows of some queries."""
 
     X: np.ndarray
@@ -64,7 +64,7 @@ class CenteredRows:
         for piece in self.pieces():
             X[piece.rows] = piece.X
 
-    def pieces(self, features: np.ndarray | None = None) -> Iterator[Piece]:
+    def pieces(self, features: np.ndarray | None = None) -> Iterator[CenteredPiece]:
         """All rows, of all features or of some, a few queries at a time."""
         end, n_seen = 0, 0
         for chunk in chunks(self.block, most=_PIECE):
@@ -76,7 +76,7 @@ class CenteredRows:
                 self.block.check_finite()
             kept, n_kept = part[self.kept[chunk.rows]], int(np.sum(np.diff(chunk.query_ptr) > 1))
             queries = slice(n_seen, n_seen + n_kept)
-            yield Piece(kept, slice(end, end + len(kept)), queries)
+            yield CenteredPiece(kept, slice(end, end + len(kept)), queries)
             end, n_seen = end + len(kept), n_seen + n_kept
 
     def column(self, feature: int) -> np.ndarray:
