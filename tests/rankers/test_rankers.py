@@ -1,6 +1,7 @@
 """Checks that every ranker must pass, found by the public names."""
 
 import inspect
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -58,6 +59,7 @@ COUNT_ALL = {
 }
 
 
+@cache  # pickle wants one class of a name
 def with_one_query(kind):
     """A ranker that takes rows without query ids as one or two queries, for scikit-learn."""
     n_queries = 2 if kind.__name__.endswith("CV") else 1  # leaving a query out needs another one

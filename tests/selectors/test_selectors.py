@@ -1,6 +1,7 @@
 """Checks that every selector must pass, found by the public names."""
 
 import inspect
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -32,6 +33,7 @@ DETERMINED = [kind for kind in SELECTORS if kind not in SEEDED]
 TREES = ("BoostedTrees", "DiscountedBoostedTrees", "RandomizedBoostedTrees")
 
 
+@cache  # pickle wants one class of a name
 def with_one_query(kind):
     """A selector that takes rows without query ids as one query, for scikit-learn's checks."""
 
