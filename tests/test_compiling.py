@@ -1,11 +1,13 @@
 """What is compiled is kept; kernels compile also where numba's cache cannot be written."""
 
 import os
+import pickle
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import pytest
 
 import ranksieve
@@ -70,6 +72,26 @@ def test_what_others_can_write_is_not_run(installed, tmp_path):
     assert (done.stdout, done.returncode) == ("1.5\n", 0)
     assert "set NUMBA_CACHE_DIR" in done.stderr
     assert not list(own_directory(tmp_path).iterdir())
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+def test_what_cannot_be_read_is_compiled_anew(tmp_path, suffix):
+    """Such as the index of an older version, which names a class that is gone."""
+    run = [sys.executable, "-c", PROGRAM]
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+
+    def run_and_list():
+        done = subprocess.run(run, env=environment, capture_output=True, text=True, check=True)
+        assert done.stdout == "1.5\n"
+        return [path for path in tmp_path.rglob("*") if path.suffix == suffix]
+
+    files = run_and_list()
+    assert files
+    head = pickle.dumps(numba.__version__, protocol=-1) if suffix == ".nbi" else b""
+    for path in files:
+        path.write_bytes(head + b"cranksieve.data\nGone\n.")  # a pickle of ranksieve.data.Gone
+    run_and_list()
+    assert any(b"Gone" not in path.read_bytes() for path in files)  # kept for the next process
 
 
 EVERY_METHOD = """

@@ -24,6 +24,7 @@ from functools import cache
 from pathlib import Path
 
 import numba
+from numba.core.caching import IndexDataCacheFile
 
 
 def njit(**options):
@@ -34,7 +35,36 @@ def njit(**options):
     """
     if options.get("cache") and not _can_cache():
         options["cache"] = False
-    return numba.njit(**options)
+    compile_function = numba.njit(**options)
+
+    def compile_and_keep(function):
+        compiled = compile_function(function)
+        kept = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+        if type(kept) is IndexDataCacheFile:
+            kept.__class__ = _CacheFile
+        return compiled
+
+    return compile_and_keep
+
+
+class _CacheFile(IndexDataCacheFile):
+    """Compiled code of a function, which is compiled anew if it cannot be read.
+
+    An index names the classes of arguments. numba reads it before it sees that the code was that
+    of an older version, whose classes may be gone; and it may be damaged.
+    """
+
+    def _load_index(self):
+        try:
+            return super()._load_index()
+        except Exception:
+            return {}
+
+    def _load_data(self, name):
+        try:
+            return super()._load_data(name)
+        except Exception as error:
+            raise OSError(f"{name}: {error}") from error  # which numba takes for a missing file
 
 
 @cache
