@@ -1,0 +1,178 @@
+"""Document pairs that features order alike, counted in long lists; and products of ranks.
+
+Sort by one feature, and count what the other has out of order (Knight 1966).
+"""
+
+import numpy as np
+
+from ranksieve._kernels.compiling import kernel, part
+from ranksieve._kernels.ranking import mark_ties, sort_descending
+
+_RUN = 8  # numbers that insertion sort orders faster than merging does
+
+
+@kernel
+def count_by_sorting(values, agree, shared):
+    """Count what ``pair_bits.count_by_bits`` counts; updates the last two in place.
+
+    O(f^2 n log n) for f features and n documents.
+    """
+    n, n_features = values.shape
+    order = np.empty((n_features, n), np.int64)
+    block, block_end = np.empty((n_features, n), np.int64), np.empty((n_features, n), np.int64)
+    _rank_features(values, order, block, block_end)
+    n_tied = np.empty(n_features, np.int64)
+    for feature in range(n_features):
+        n_tied[feature] = _count_ties(block[feature], block_end[feature])
+    n_pairs = n * (n - 1) // 2
+    places, sequence, spare = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+    for i in range(n_features):
+        for j in range(i, n_features):
+            _sort_by_both(block[i], order[j], block[j], places, sequence)
+            n_tied_in_both = 0
+            if n_tied[i] > 0 and n_tied[j] > 0:
+                n_tied_in_both = _count_joint_ties(order[i], block[i], sequence)
+            shared[i, j] = n_pairs - n_tied[i] - n_tied[j] + n_tied_in_both
+            agree[i, j] = shared[i, j] - _count_inversions(sequence, spare)
+
+
+@part
+def _rank_features(values, order, block, block_end):
+    """Rank the documents by each feature; updates the last three (features, documents) in place.
+
+    ``order`` holds documents by descending value. ``block`` and ``block_end`` hold for each
+    document the first rank of its block of equal values, and the rank after the last.
+    """
+    n, n_features = values.shape
+    spare, tie_end = np.empty(n, np.int64), np.empty(n, np.int64)
+    column, keys = np.empty(n), np.empty(2 * n)
+    for feature in range(n_features):
+        ranked = order[feature]
+        for document in range(n):
+            column[document] = values[document, feature]
+        sort_descending(column, ranked, spare, keys)
+        mark_ties(column, ranked, tie_end)
+        start = 0
+        for rank in range(n):
+            if rank == tie_end[start]:
+                start = rank
+            block[feature, ranked[rank]] = start
+            block_end[feature, ranked[rank]] = tie_end[rank]
+
+
+@part
+def _count_ties(block, block_end):
+    """Pairs of documents with equal values: each document has the others of its block."""
+    n_tied = 0
+    for document in range(block.size):
+        n_tied += block_end[document] - block[document] - 1
+    return n_tied // 2
+
+
+@part
+def _sort_by_both(block_i, order_j, block_j, places, sequence):
+    """List ranks by j in the order by i, ties of i by j; updates the last two in place.
+
+    Documents come in the order by j and go to the next free place of their block of i: no sort.
+    """
+    for rank in range(places.size):
+        places[rank] = rank
+    for rank in range(order_j.size):
+        document = order_j[rank]
+        place = places[block_i[document]]
+        places[block_i[document]] = place + 1
+        sequence[place] = block_j[document]
+
+
+@part
+def _count_joint_ties(order_i, block_i, sequence):
+    """Pairs of documents with equal values of both features, which are neighbors by now."""
+    n_tied = before = 0
+    for rank in range(1, sequence.size):
+        same_block = block_i[order_i[rank]] == block_i[order_i[rank - 1]]
+        before = before + 1 if same_block and sequence[rank] == sequence[rank - 1] else 0
+        n_tied += before
+    return n_tied
+
+
+@part
+def _count_inversions(sequence, spare):
+    """Pairs of numbers of which the larger comes first; overwrites both arguments.
+
+    Runs by insertion, then merged bottom up.
+    """
+    n = sequence.size
+    n_inversions = 0
+    for start in range(0, n, _RUN):
+        n_inversions += _sort_run(sequence, start, min(start + _RUN, n))
+    width = _RUN
+    while width < n:
+        for start in range(0, n, 2 * width):
+            middle, end = min(start + width, n), min(start + 2 * width, n)
+            n_inversions += _merge_run(sequence, spare, start, middle, end)
+        sequence, spare = spare, sequence
+        width *= 2
+    return n_inversions
+
+
+@part
+def _sort_run(sequence, start, end):
+    """Insertion sort in place; returns the number of inversions: the steps that numbers move."""
+    n_moves = 0
+    for at in range(start + 1, end):
+        number, place = sequence[at], at
+        while place > start and sequence[place - 1] > number:
+            sequence[place] = sequence[place - 1]
+            place -= 1
+        sequence[place] = number
+        n_moves += at - place
+    return n_moves
+
+
+@part
+def _merge_run(source, target, start, middle, end):
+    """Merge two sorted runs; updates ``target``, returns the inversions between the runs."""
+    left, right, place, n_inversions = start, middle, start, 0
+    while left < middle and right < end:
+        # Selections instead of branches: which run is next cannot be predicted.
+        take_right = source[right] < source[left]
+        target[place] = source[right] if take_right else source[left]
+        n_inversions += middle - left if take_right else 0
+        right += take_right
+        left += 1 - take_right
+        place += 1
+    while left < middle:
+        target[place] = source[left]
+        left += 1
+        place += 1
+    while right < end:
+        target[place] = source[right]
+        right += 1
+        place += 1
+    return n_inversions
+
+
+@kernel
+def multiply_ranks(values, products):
+    """Products of centered average ranks of all pairs of features; updates ``products``.
+
+    Only i <= j. Ranks are doubled, which makes them whole numbers: sums of them are exact, for
+    lists of up to two million documents.
+    """
+    n, n_features = values.shape
+    order = np.empty((n_features, n), np.int64)
+    block, block_end = np.empty((n_features, n), np.int64), np.empty((n_features, n), np.int64)
+    _rank_features(values, order, block, block_end)
+    # The mean of ranks block .. block_end - 1, less the mean of 0 .. n - 1, twice.
+    ranks = block
+    for i in range(n_features):
+        for document in range(n):
+            ranks[i, document] += block_end[i, document] - n
+    for i in range(n_features):
+        ranks_i = ranks[i]
+        for j in range(i, n_features):
+            ranks_j = ranks[j]
+            product = 0
+            for document in range(n):
+                product += ranks_i[document] * ranks_j[document]
+            products[i, j] = product
