@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from ranksieve.rankers.gradient_descent import GradientRanker, documented
+from ranksieve.rankers.gradient_descent import GradientRanker
+from ranksieve.rankers.gradient_docs import share_docstring
 from ranksieve.registry import Method
 
 
-@documented
+@share_docstring
 class RankNet(GradientRanker):
     r"""RankNet: the chance that a better document wins against a worse one is logistic.
 
@@ -45,7 +46,7 @@ class RankNet(GradientRanker):
     _loss = "ranknet"
 
 
-@documented
+@share_docstring
 class ListNet(GradientRanker):
     r"""ListNet (top one): scores and labels, as chances to come first, should agree.
 
@@ -83,7 +84,7 @@ class ListNet(GradientRanker):
     _loss = "listnet"
 
 
-@documented
+@share_docstring
 class ListMLE(GradientRanker):
     r"""ListMLE: the order of labels should be likely if documents are drawn by their scores.
 
@@ -124,7 +125,7 @@ class ListMLE(GradientRanker):
     _loss = "listmle"
 
 
-@documented
+@share_docstring
 class LambdaRank(GradientRanker):
     r"""LambdaRank: RankNet, each pair as heavy as what swapping it would change NDCG.
 
