@@ -23,73 +23,80 @@ from ranksieve.cli.options import (
 )
 from ranksieve.cli.settings import parameters_of
 from ranksieve.cli.sources import open_training_data, open_validation_data
+from ranksieve.report.formats import FormatName
 
 if TYPE_CHECKING:
     from ranksieve.base import RankSelector
     from ranksieve.rankers.base import Ranker
 
 
+_Method = Annotated[
+    str, typer.Option("--method", metavar="NAME", help="Selection method; --methods lists them.")
+]
+_Number = Annotated[
+    str | None,
+    typer.Option(
+        "-k",
+        metavar="K",
+        help="Number of features to select, or of groups of features: an integer, a share "
+        "below 1, or a word such as eigengap for methods that can choose the number. "
+        "Default: that of the method.",
+    ),
+]
+_HeldOut = Annotated[
+    Path | None,
+    typer.Option(
+        "--eval", metavar="FILE", help="Held-out data, for methods that use it. Default: none."
+    ),
+]
+_Ranker = Annotated[
+    str | None,
+    typer.Option(
+        "--ranker",
+        metavar="NAME",
+        help="Ranker inside the method, for methods around a ranker; train --rankers lists "
+        "them. Default: that of the method.",
+    ),
+]
+_RankerSettings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--ranker-param",
+        metavar="NAME=VALUE",
+        help="Set a parameter of --ranker. May be repeated. Default: the ranker's defaults.",
+    ),
+]
+_Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="FILE",
+        help="Write the selection here as JSON, for convert and train. Default: only print it.",
+    ),
+]
+_ListMethods = Annotated[
+    bool, typer.Option("--methods", help="List the selection methods and exit.")
+]
+
+
 def select(
     data: Annotated[list[Path] | None, DATA] = None,
     demo: Demo = False,
-    method: Annotated[
-        str,
-        typer.Option("--method", metavar="NAME", help="Selection method; --methods lists them."),
-    ] = "gas-e",
-    k: Annotated[
-        str | None,
-        typer.Option(
-            "-k",
-            metavar="K",
-            help="Number of features to select, or of groups of features: an integer, a share "
-            "below 1, or a word such as eigengap for methods that can choose the number. "
-            "Default: that of the method.",
-        ),
-    ] = None,
-    evaluate_on: Annotated[
-        Path | None,
-        typer.Option(
-            "--eval",
-            metavar="FILE",
-            help="Held-out data, for methods that use it. Default: none.",
-        ),
-    ] = None,
+    method: _Method = "gas-e",
+    k: _Number = None,
+    evaluate_on: _HeldOut = None,
     settings: Settings = None,
-    ranker: Annotated[
-        str | None,
-        typer.Option(
-            "--ranker",
-            metavar="NAME",
-            help="Ranker inside the method, for methods around a ranker; train --rankers lists "
-            "them. Default: that of the method.",
-        ),
-    ] = None,
-    ranker_settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--ranker-param",
-            metavar="NAME=VALUE",
-            help="Set a parameter of --ranker. May be repeated. Default: the ranker's defaults.",
-        ),
-    ] = None,
+    ranker: _Ranker = None,
+    ranker_settings: _RankerSettings = None,
     seed: Seed = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            metavar="FILE",
-            help="Write the selection here as JSON, for convert and train. Default: only print it.",
-        ),
-    ] = None,
+    out: _Out = None,
     n_features: NFeatures = None,
     zero_based: ZeroBased = False,
     dask: DaskAddress = None,
     workers: DaskWorkers = None,
     verify: Verify = None,
     form: Format = "terminal",
-    methods: Annotated[
-        bool, typer.Option("--methods", help="List the selection methods and exit.")
-    ] = False,
+    methods: _ListMethods = False,
 ) -> None:
     """Select the features that matter, best first.
 
@@ -99,14 +106,11 @@ def select(
     from ranksieve.io.files import check_replaceable
     from ranksieve.io.selection import write_selection
     from ranksieve.progress import progress_bar
-    from ranksieve.report.formats.printing import show_sheets
-    from ranksieve.report.sheets.registry import registry_sheet
     from ranksieve.report.sheets.selection import selection_sheet
     from ranksieve.selectors.record import record_selection
-    from ranksieve.selectors.registry import SELECTORS
 
     if methods:
-        show_sheets([registry_sheet(SELECTORS)], form)
+        _list_methods(form)
         return
     selector = _selector(method, k, settings or [], seed)
     if ranker is not None:
@@ -132,6 +136,14 @@ def select(
     n_groups = getattr(selector, "n_groups_", None)
     sheet = selection_sheet(title_of(data), selection, _changed(method, selector), n_groups)
     show_result([sheet], form, selection.to_json())
+
+
+def _list_methods(form: FormatName) -> None:
+    from ranksieve.report.formats.printing import show_sheets
+    from ranksieve.report.sheets.registry import registry_sheet
+    from ranksieve.selectors.registry import SELECTORS
+
+    show_sheets([registry_sheet(SELECTORS)], form)
 
 
 def _ranker(method: str, name: str, settings: list[str]) -> Ranker:
