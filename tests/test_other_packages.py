@@ -22,6 +22,11 @@ import numpy as np
 from ranksieve.base import RankSelector
 from ranksieve.rankers.base import Ranker
 from ranksieve.registry import Method
+from ranksieve.selectors import GAS  # while ranksieve.selectors looks for what there is
+
+
+class StableGAS(GAS):
+    """GAS under another name."""
 
 
 class Variance(RankSelector):
@@ -62,6 +67,7 @@ class Total(Ranker):
 ENTRY_POINTS = """
 [ranksieve.selectors]
 variance = varied:Variance
+gas-again = varied:StableGAS
 
 [ranksieve.rankers]
 total = varied:Total
@@ -107,8 +113,16 @@ def test_what_is_installed_is_known_by_name(site, tmp_path):
     selected = run(site, "select", tmp_path / "data.txt", "--method", "variance", "-k", 2)
     assert selected.returncode == 0, selected.stderr
     assert "variance: 2 of 5 features" in selected.stdout
-    assert "variance" in run(site, "select", "--methods").stdout
-    assert "total" in run(site, "train", "--rankers").stdout
+    listed = run(site, "select", "--methods").stdout
+    assert "variance" in listed
+    assert "gas-again" in listed
+
+    model, scores = tmp_path / "model.json", tmp_path / "scores.txt"
+    trained = run(site, "train", tmp_path / "data.txt", "--ranker", "total", "--out", model)
+    assert trained.returncode == 0, trained.stderr
+    predicted = run(site, "predict", model, tmp_path / "data.txt", "--out", scores)
+    assert predicted.returncode == 0, predicted.stderr
+    np.testing.assert_allclose(np.loadtxt(scores), data.X.sum(axis=1), rtol=1e-6)
 
     options = ["--selectors", "variance", "--rankers", "total", "--ks", "1,2", "--no-figures"]
     compared = run(site, "compare", tmp_path / "data.txt", *options, "--out", tmp_path / "study")
@@ -123,18 +137,35 @@ def test_without_the_package_its_names_are_unknown(tmp_path):
     assert "unknown method 'variance'" in refused.stderr
 
 
-def test_a_package_that_cannot_be_imported_is_named(site, tmp_path):
-    broken = tmp_path / "site"
-    broken.mkdir()
-    info = broken / "broken-1.0.dist-info"
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        ("broken = nowhere:Nothing", "No module named 'nowhere'"),
+        ("gas-e = ranksieve.selectors.baselines:RandomSelector", ""),
+        ("taken = twice:Twice", "'gas-e' is registered twice"),
+    ],
+    ids=["not there", "another name of ours", "a name of ours"],
+)
+def test_a_package_that_cannot_be_used_is_named_and_harms_nobody(tmp_path, entry, reason):
+    info = tmp_path / "broken-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[ranksieve.selectors]\nbroken = nowhere:Nothing\n")
-    refused = run(broken, "select", "--demo")
-    assert refused.returncode == 1
-    assert "Traceback" not in refused.stderr
-    assert "the package broken adds to ranksieve.selectors" in refused.stderr
-    assert "repair or uninstall" in refused.stderr
+    (info / "entry_points.txt").write_text(f"[ranksieve.selectors]\n{entry}\n")
+    (tmp_path / "twice.py").write_text(
+        "from ranksieve.base import RankSelector\n"
+        "from ranksieve.registry import Method\n"
+        "class Twice(RankSelector):\n"
+        "    methods = (Method('gas-e', 'not GAS'),)\n"
+    )
+    done = run(tmp_path, "select", "--demo", "--method", "gas-e", "-k", 2)
+    assert done.returncode == 0, done.stderr
+    assert "gas-e: 2 of 43 features" in done.stdout
+    if reason:
+        assert "which the package broken adds to ranksieve.selectors" in done.stderr
+        assert reason in done.stderr
+        assert "repair or uninstall the package" in done.stderr
+    else:  # the class declares its names itself
+        assert done.stderr == ""
 
 
 class First(RankSelector):

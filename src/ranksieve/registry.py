@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
-from typing import Any, cast
+from typing import Any
 
 from ranksieve.values import ParameterValue
 
@@ -96,11 +97,6 @@ class Method:
         """Whether it works on shards where they lie; if not, it reads them into memory."""
         return bool(getattr(self.kind, "works_on_shards", True))
 
-    @property
-    def constraints(self) -> tuple[str, ...]:
-        """Which of ``include``, ``exclude`` and ``groups`` it takes."""
-        return tuple(name for name in ("include", "exclude", "groups") if name in self.defaults)
-
     def make(self, **parameters: Any) -> Any:
         """Make an estimator with the preset and other parameters."""
         preset = {parameter: self.defaults[parameter] for parameter in self.preset}
@@ -140,16 +136,36 @@ class Registry(Mapping[str, Method]):
         self.rooms = rooms
 
     @cached_property
-    def _methods(self) -> dict[str, Method]:
-        known: dict[str, Method] = {}
+    def _own(self) -> dict[str, Method]:
+        """Methods of the package; to find them, no other package is imported."""
+        own: dict[str, Method] = {}
         for kind in sorted(_declaring_classes(import_module(self.package)), key=self._place):
             for method in kind.methods:
-                self._add(known, method, kind)
+                self._add(own, method, kind)
+        return own
+
+    @cached_property
+    def _methods(self) -> dict[str, Method]:
+        known = dict(self._own)
+        # Known from now on: what other packages define may look up ours.
+        self.__dict__["_methods"] = known
         for entry in entry_points(group=self.package):
-            kind = _load(entry)
+            self._add_from(entry, known)
+        return known
+
+    def _add_from(self, entry: EntryPoint, known: dict[str, Method]) -> None:
+        """Add what another package offers; if that fails, our own methods are there as ever."""
+        try:
+            kind = entry.load()
             for method in vars(kind).get("methods") or [Method(entry.name, _first_line(kind))]:
                 self._add(known, method, kind)
-        return known
+        except Exception as error:
+            package = entry.dist.name if entry.dist else entry.value
+            warnings.warn(
+                f"{entry.name!r}, which the package {package} adds to {entry.group}, cannot be "
+                f"used ({error}): repair or uninstall the package",
+                stacklevel=2,
+            )
 
     def _place(self, kind: type[Any]) -> int:
         """Place of a class's room in the list; classes of one room stay as they were found."""
@@ -189,8 +205,13 @@ class Registry(Mapping[str, Method]):
         return kind
 
     @property
+    def own_classes(self) -> dict[str, type[Any]]:
+        """The classes of the package by their own names, in the order of the methods."""
+        return {method.kind.__name__: method.kind for method in self._own.values()}
+
+    @property
     def classes(self) -> dict[str, type[Any]]:
-        """The classes by their own names, in the order of the methods."""
+        """The same, with those of other packages."""
         return {method.kind.__name__: method.kind for method in self.values()}
 
     def __getitem__(self, name: str) -> Method:
@@ -254,19 +275,6 @@ def _declaring_classes(package: ModuleType) -> Iterator[type[Any]]:
                 yield kind
 
 
-def _load(entry: EntryPoint) -> type[Any]:
-    """The class that another package offers; what it raises names the package that must go."""
-    try:
-        kind = entry.load()
-    except Exception as error:
-        package = entry.dist.name if entry.dist else entry.value
-        raise ValueError(
-            f"{entry.name!r}, which the package {package} adds to {entry.group}, cannot be "
-            f"imported ({error}): repair or uninstall the package"
-        ) from error
-    return cast(type[Any], kind)
-
-
 def _path_of(kind: type[Any]) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
@@ -275,7 +283,7 @@ def _first_line(kind: type[Any]) -> str:
     return (inspect.getdoc(kind) or kind.__name__).splitlines()[0]
 
 
-def described(name: str, parameters: Mapping[str, Any]) -> str:
+def describe(name: str, parameters: Mapping[str, Any]) -> str:
     """A method with the parameters worth naming, for people."""
     named = ", ".join(f"{parameter}={value}" for parameter, value in parameters.items())
     return name + (f" ({named})" if named else "")

@@ -27,12 +27,12 @@ def __getattr__(name: str) -> Any:
     if not name.startswith("_"):
         from ranksieve.rankers.registry import RANKERS
 
-        if name in RANKERS.classes:
-            return RANKERS.classes[name]
+        if name in RANKERS.own_classes:
+            return RANKERS.own_classes[name]
     raise AttributeError(f"module 'ranksieve.rankers' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     from ranksieve.rankers.registry import RANKERS
 
-    return sorted([*RANKERS.classes, *_OTHERS])
+    return sorted([*RANKERS.own_classes, *_OTHERS])

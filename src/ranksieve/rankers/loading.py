@@ -13,6 +13,7 @@ from ranksieve._version import __version__
 from ranksieve.data import DataError
 from ranksieve.io.model import SavedModel, read_model
 from ranksieve.rankers.base import Ranker
+from ranksieve.rankers.registry import RANKERS
 
 
 def load_model(path: str | os.PathLike[str]) -> Ranker:
@@ -63,7 +64,9 @@ def _restore(model: SavedModel) -> Ranker:
 
 def _make_untrained(model: SavedModel) -> Ranker:
     """An untrained ranker of this class with these parameters."""
-    kind: Any = getattr(rankers, model.ranker) if model.ranker in rankers.__all__ else None
+    kind: Any = RANKERS.classes.get(model.ranker)
+    if kind is None and model.ranker in rankers.__all__:
+        kind = getattr(rankers, model.ranker)
     if not (inspect.isclass(kind) and issubclass(kind, Ranker)):
         raise DataError(
             f"this version of ranksieve ({__version__}) knows no ranker {model.ranker!r:.40}; "

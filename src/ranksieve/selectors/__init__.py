@@ -26,12 +26,12 @@ def __getattr__(name: str) -> Any:
     if not name.startswith("_"):
         from ranksieve.selectors.registry import SELECTORS
 
-        if name in SELECTORS.classes:
-            return SELECTORS.classes[name]
+        if name in SELECTORS.own_classes:
+            return SELECTORS.own_classes[name]
     raise AttributeError(f"module 'ranksieve.selectors' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     from ranksieve.selectors.registry import SELECTORS
 
-    return sorted([*SELECTORS.classes, *_OTHERS])
+    return sorted([*SELECTORS.own_classes, *_OTHERS])

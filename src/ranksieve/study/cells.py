@@ -15,7 +15,7 @@ from ranksieve.engine.clock import work_seconds
 from ranksieve.engine.memo import sharing
 from ranksieve.metrics import evaluate
 from ranksieve.rankers.registry import make_ranker
-from ranksieve.registry import described
+from ranksieve.registry import describe
 from ranksieve.selectors.registry import SELECTORS, make_selector
 from ranksieve.study.protocols import StudyFold
 from ranksieve.study.records import Record
@@ -70,7 +70,7 @@ class SelectionCell:
         )
         beside = {"eval_set": fold.vali} if SELECTORS[self.selector].uses_held_out_data else {}
         with (
-            _locate_errors(f"{fold.name}, {described(self.selector, self.parameters)}"),
+            _locate_errors(f"{fold.name}, {describe(self.selector, self.parameters)}"),
             sharing(fold.memo) as borrowed,
         ):
             start = work_seconds()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ranksieve.registry import described
+from ranksieve.registry import describe
 from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
 from ranksieve.text import quantity
 
@@ -47,7 +47,7 @@ def training_sheet(
     measures = next(iter(measured.values()))
     return Sheet(
         "training",
-        f"{described(ranker, changed)}, trained on {quantity(n_features, 'feature')}",
+        f"{describe(ranker, changed)}, trained on {quantity(n_features, 'feature')}",
         f"Means over queries, convention {convention}.",
         [Column("data", align="left", is_name=True), *map(Column, measures)],
         [[_row(place, values.values()) for place, values in measured.items()]],

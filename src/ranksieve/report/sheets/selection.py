@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ranksieve.registry import described
+from ranksieve.registry import describe
 from ranksieve.report.sheets.sheet import Column, Entry, Sheet
 from ranksieve.text import quantity
 
@@ -45,5 +45,5 @@ def selection_sheet(
         columns.append(Column("reason", align="left", wraps=True))
         for row, feature in zip(rows, features, strict=True):
             row.append(Entry(feature.reason))
-    what = described(selection.method, changed)
+    what = describe(selection.method, changed)
     return Sheet("selection", f"{what}: {number} of {title}", "", columns, [rows])
