@@ -81,3 +81,13 @@ def test_what_cannot_be_written_is_refused_and_nothing_is_lost(tmp_path):
         write_parquet(RankingData([[1.0], [2.0]], [0, 0], mixed), path)
     assert path.read_text() == "precious"
     assert os.listdir(tmp_path) == ["data.parquet"]
+
+
+@pytest.mark.parametrize("what", ["query", "document"])
+def test_ids_of_several_types_have_no_column(tmp_path, what):
+    mixed = [1, "1", 2]
+    ids = {"qid": mixed} if what == "query" else {"qid": [1, 1, 1], "doc_ids": mixed}
+    data = RankingData(np.eye(3), [0, 1, 0], **ids)
+    with pytest.raises(DataError, match=rf"{what} ids are of several types \(int, str\)"):
+        write_parquet(data, tmp_path / "data.parquet")
+    assert list(tmp_path.iterdir()) == []

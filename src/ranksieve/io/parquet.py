@@ -36,6 +36,15 @@ def write_parquet(data: RankingData, path: PathLike) -> None:
     for reserved in ("label", "qid", "doc_id"):
         if reserved in data.feature_names:
             raise DataError(f"a feature is named {reserved!r}, like a column that Parquet needs")
+    for what, ids in (("query", data.query_ids), ("document", data.doc_ids)):
+        if ids is None or ids.dtype.kind != "O":
+            continue
+        kinds = {type(one).__name__ for one in ids}
+        if len(kinds) > 1:
+            raise DataError(
+                f"{path}: {what} ids are of several types ({', '.join(sorted(kinds))}), but a "
+                "column of Parquet has one: make all of them texts"
+            )
     writer = None
     with replacing(Path(path)) as temporary:
         try:
