@@ -68,7 +68,9 @@ def _same_bytes(text, start, end, other_start, other_end):
 @part
 def _document_id(text, start, end):
     """Part of a comment that names the document: all, or X in LETOR's 'docid = X inc = ...'."""
-    start = _skip_blanks(text, start)
+    if text[start] != _HASH:
+        return start, start
+    start = _skip_blanks(text, start + 1)
     if _starts_with(text, start, _DOCID):
         sign = _skip_blanks(text, start + _DOCID.size)
         if text[sign] == np.uint8(61):
@@ -88,15 +90,41 @@ def _note(spans, count, first, start, end):
     return count + 1
 
 
+class HardNumbers(NamedTuple):
+    """Numbers that are left to the caller."""
+
+    slots: np.ndarray  # the entry of each, or -1 - row for a label
+    starts: np.ndarray  # where it is in the text
+    digits: np.ndarray  # all of them, one after the other:
+    ptr: np.ndarray  # number i is digits[ptr[i]:ptr[i + 1]]
+
+
 @part
-def _parse_label(text, at, table, row, labels, hard, n_hard):
+def _copy(text, start, end, names, ptr, count):
+    """Append a piece of the text to ``names``."""
+    to = ptr[count]
+    for at in range(start, end):
+        names[to] = text[at]
+        to += 1
+    ptr[count + 1] = to
+
+
+@part
+def _leave(text, start, end, hard, count, slot):
+    hard.slots[count], hard.starts[count] = slot, start
+    _copy(text, start, end, hard.digits, hard.ptr, count)
+    return count + 1
+
+
+@part
+def _parse_label(text, at, row, labels, hard, n_hard):
     """Label of a row: (error, position after it or of the error, hard numbers so far)."""
     start = at
-    status, label, at = parse_number(text, at, table)
+    status, label, at = parse_number(text, at)
     if status == BAD or not _ends_token(text[at]):
         return BAD_LABEL, start, n_hard
     if status == HARD:
-        n_hard = _note(hard, n_hard, -1 - row, start, at)
+        n_hard = _leave(text, start, at, hard, n_hard, -1 - row)
     elif not np.isfinite(label):
         return INFINITE_LABEL, start, n_hard
     labels[row] = label
@@ -147,7 +175,7 @@ def _check_index(index, previous, first_index, last_index):
 
 
 @part
-def _parse_pairs(text, at, bounds, table, entries, n_entries, hard, n_hard):
+def _parse_pairs(text, at, bounds, entries, n_entries, hard, n_hard):
     """Pairs index:value up to a comment or the end of the line.
 
     Returns (error, position, entries so far, hard numbers so far, last index).
@@ -169,13 +197,13 @@ def _parse_pairs(text, at, bounds, table, entries, n_entries, hard, n_hard):
         previous = index
 
         start = at + 1
-        status, value, at = parse_number(text, start, table)
+        status, value, at = parse_number(text, start)
         if status == BAD and _starts_with(text, start, _NULL):
             status, value, at = OK, np.nan, start + _NULL.size
         if status == BAD or not _ends_token(text[at]):
             return BAD_VALUE, start, n_entries, n_hard, previous
         if status == HARD:
-            n_hard = _note(hard, n_hard, n_entries, start, at)
+            n_hard = _leave(text, start, at, hard, n_hard, n_entries)
             value = np.nan  # holds the place until the caller fills it in
         indices[n_entries] = index - first_index
         values[n_entries] = value
@@ -199,23 +227,21 @@ class ParsedLines(NamedTuple):
     runs: np.ndarray  # (rows, 4), see parse_lines
     indices: np.ndarray  # (entries,) 0-based features
     values: np.ndarray  # (entries,) zeros are left out
-    hard: np.ndarray  # (rows + entries, 3), see parse_lines
+    hard: HardNumbers
     remarks: np.ndarray  # (lines, 3), see parse_lines
 
 
 @kernel
-def parse_lines(text, bounds, table, lines):
+def parse_lines(text, bounds, lines):
     """Parse whole lines; fills the arrays of ``lines`` in place.
 
     Parameters
     ----------
     text : uint8 array that ends with a newline, so that no scan runs past its end
     bounds : smallest and largest index that a line may use
-    table : from ``powers_of_five``
     lines : ParsedLines, where ``runs`` has for each run of rows with one query id its first row,
-        start and end of the id in the text, and line of the first row; ``hard`` numbers left to the
-        caller: entry (or -1 - row for a label), start, end; ``remarks`` each line that is only a
-        comment: row that follows it, start, end
+        start and end of the id in the text, and line of the first row; ``remarks`` each line that
+        is only a comment: row that follows it, start, end
 
     Returns
     -------
@@ -227,7 +253,7 @@ def parse_lines(text, bounds, table, lines):
     zero = np.int64(0)  # not a literal, which is a type of its own
     n_rows = n_runs = n_hard = n_remarks = n_entries = n_lines = width = at = zero
     error = NO_ERROR
-    row_ptr[0] = name_ptr[0] = 0
+    row_ptr[0] = name_ptr[0] = hard.ptr[0] = 0
     while at < text.size:
         at = _skip_blanks(text, at)
         if text[at] == _HASH:
@@ -238,30 +264,26 @@ def parse_lines(text, bounds, table, lines):
         if text[at] == _NEWLINE:
             at += 1
             continue
-        error, at, n_hard = _parse_label(text, at, table, n_rows, labels, hard, n_hard)
+        error, at, n_hard = _parse_label(text, at, n_rows, labels, hard, n_hard)
         if error != NO_ERROR:
             break
         error, at, n_runs = _parse_query(text, at, n_rows, n_lines, runs, n_runs)
         if error != NO_ERROR:
             break
         error, at, n_entries, n_hard, last = _parse_pairs(
-            text, at, bounds, table, entries, n_entries, hard, n_hard
+            text, at, bounds, entries, n_entries, hard, n_hard
         )
         if error != NO_ERROR:
             break
         if last + 1 - bounds[0] > width:
             width = last + 1 - bounds[0]
-        name_end = name_ptr[n_rows]
-        if text[at] == _HASH:
-            start = at + 1
-            at = _line_end(text, at)
-            for place in range(*_document_id(text, start, at)):
-                names[name_end] = text[place]
-                name_end += 1
+        comment = at
+        at = _line_end(text, at)
+        start, end = _document_id(text, comment, at)
+        _copy(text, start, end, names, name_ptr, n_rows)
         at += 1
         n_rows += 1
         row_ptr[n_rows] = n_entries
-        name_ptr[n_rows] = name_end
     return (n_rows, n_runs, n_hard, n_remarks, n_lines), width, error, at
 
 

@@ -13,7 +13,6 @@ import numpy as np
 from scipy import sparse
 
 from ranksieve._kernels import text as kernel
-from ranksieve._kernels.decimal import powers_of_five
 from ranksieve.data import DataError
 from ranksieve.io.files import (
     READ_ERRORS,
@@ -158,20 +157,22 @@ def _parse_piece(piece: bytes | Exception, grammar: Grammar) -> TextBlock:
         runs=np.empty((max_rows, 4), dtype=np.int64),
         indices=np.empty(max_entries, dtype=np.int32),
         values=np.empty(max_entries),
-        hard=np.empty((max_rows + max_entries, 3), dtype=np.int64),
+        hard=kernel.HardNumbers(
+            slots=np.empty(max_rows + max_entries, dtype=np.int64),
+            starts=np.empty(max_rows + max_entries, dtype=np.int64),
+            digits=np.empty_like(text),
+            ptr=np.empty(max_rows + max_entries + 1, dtype=np.int64),
+        ),
         remarks=np.empty((text.size // 2 + 1, 3), dtype=np.int64),
     )
     bounds = (grammar.first_index, grammar.last_index)
-    counts, width, error, at = kernel.parse_lines(text, bounds, powers_of_five(), lines)
-    _check_piece(piece, error, at, grammar)
+    counts, width, error, at = kernel.parse_lines(text, bounds, lines)
     n_rows, n_runs, n_hard, n_remarks, n_lines = counts
+    infinite = _fill_in(lines, n_hard)
+    if infinite.size:
+        error, at = kernel.INFINITE_LABEL, int(infinite[0])  # what the kernel found comes later
+    _check_piece(piece, error, at, grammar)
     labels, row_ptr = lines.labels[:n_rows].copy(), lines.row_ptr[: n_rows + 1]
-    for slot, start, end in lines.hard[:n_hard].tolist():
-        number = float(piece[start:end])
-        if slot >= 0:
-            lines.values[slot] = number
-        else:
-            labels[-1 - slot] = number
     runs = lines.runs[:n_runs]
     return TextBlock(
         matrix=_matrix(row_ptr, lines.indices, lines.values, width, len(piece), grammar),
@@ -184,6 +185,24 @@ def _parse_piece(piece: bytes | Exception, grammar: Grammar) -> TextBlock:
         n_lines=n_lines,
         n_bytes=len(piece),
     )
+
+
+def _fill_in(lines: kernel.ParsedLines, n_hard: int) -> np.ndarray:
+    """Parse the numbers that the kernel left; returns the places of labels that are not finite."""
+    hard = lines.hard
+    slots = hard.slots[:n_hard]
+    if n_hard == 0:
+        return slots
+    import pyarrow as pa
+
+    texts = [None, pa.py_buffer(hard.ptr[: n_hard + 1]), pa.py_buffer(hard.digits)]
+    numbers = pa.Array.from_buffers(pa.large_string(), n_hard, texts).cast(pa.float64())
+    # Not to_numpy, which would import pandas.
+    values = np.frombuffer(numbers.buffers()[1], dtype=np.float64, count=n_hard)
+    are_labels = slots < 0
+    lines.values[slots[~are_labels]] = values[~are_labels]
+    lines.labels[-1 - slots[are_labels]] = values[are_labels]
+    return hard.starts[:n_hard][are_labels & ~np.isfinite(values)]
 
 
 def _check_piece(piece: bytes, error: int, at: int, grammar: Grammar) -> None:
