@@ -14,14 +14,14 @@ from ranksieve._version import __version__
 from ranksieve.data import DataError, RankingData
 from ranksieve.datasets import Collection
 from ranksieve.datasets.opening import open_in_memory, paths_of, title_of
-from ranksieve.io.files import make_directory
+from ranksieve.io.files import holding, make_directory
 from ranksieve.metrics import get_convention, parse_measure
 from ranksieve.progress import track
 from ranksieve.selectors._search.checkpoint import fingerprint
 from ranksieve.study.assembly import assemble
 from ranksieve.study.cells import Cell
 from ranksieve.study.layout import Layout
-from ranksieve.study.ledger import Ledger, alone_in
+from ranksieve.study.ledger import Ledger
 from ranksieve.study.plan import Plan
 from ranksieve.study.plan_files import LEDGER, PLAN, read_plan, write_plan
 from ranksieve.study.protocols import Protocol, StudyFold
@@ -116,10 +116,10 @@ class Study:
         make_directory(self.directory)
         ledger = Ledger(self.directory / LEDGER, self._head())
         runner = LocalRunner() if client is None else DaskRunner(client)
-        with alone_in(self.directory) as is_alone:
+        with holding(self.directory) as is_alone:
             # A second process begins at the other end; they meet in the middle.
             in_turn: Callable[[Sequence[Cell]], Sequence[Cell]]
-            in_turn = list if is_alone else lambda cells: cells[::-1]
+            in_turn = (lambda cells: cells[::-1]) if is_alone is False else list
             layouts = self._select(runner, ledger, in_turn)
             # Now that all data is known to be that of the ledger.
             write_plan(self.directory, self.plan, self._plan_facts())

@@ -88,7 +88,7 @@ class ShardFiller:
         self.width = width
         self.places: dict[Any, int] = {}
         self._store = store
-        self._shard_bytes = shard_bytes
+        self.shard_bytes = shard_bytes
         self._begin_shard()
 
     def _begin_shard(self) -> None:
@@ -111,7 +111,7 @@ class ShardFiller:
             if query not in self._open:
                 if query in self.places:
                     raise ReturningQueryError(query, self.places[query], place)
-                if self._bytes >= self._shard_bytes:
+                if self._bytes >= self.shard_bytes:
                     self._keep(piece, X, begin, end)
                     self.flush()
                     begin = end

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from itertools import pairwise
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal
 
 import numpy as np
@@ -16,16 +15,10 @@ from ranksieve.feature_names import default_names, numbers
 from ranksieve.inputs import take_columns
 from ranksieve.io.files import explain_os_error
 from ranksieve.io.shards.files import Checks, ShardFiles
-from ranksieve.io.shards.format import (
-    Manifest,
-    check_checksum,
-    checksum_of,
-)
+from ranksieve.io.shards.format import Manifest, check_checksum, checksum_of
 from ranksieve.progress import track
 
 PathLike = str | os.PathLike[str]
-
-
 Verify = bool | Literal["first-read"]
 
 
@@ -209,12 +202,7 @@ class Shards:
         self._opened  # noqa: B018  closed shards cannot be entered
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

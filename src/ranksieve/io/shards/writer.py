@@ -17,8 +17,6 @@ from ranksieve.io.shards.format import as_integers, as_strings
 from ranksieve.io.shards.store import ShardStore, replacing_directory
 
 PathLike = str | os.PathLike[str]
-
-
 SHARD_BYTES = 64 * 2**20
 
 
