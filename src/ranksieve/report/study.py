@@ -164,7 +164,7 @@ def show_report(result: StudyResult, directory: Path, *, figures: bool = True) -
 
 def _describe_enough(result: StudyResult, ranker: str) -> str:
     """Fewest features of each selector that are shown to lose less than 1 %."""
-    measure = result.tune if result.tune in result.measures else result.measures[0]
+    measure = result.main_measure
     shown: list[str] = []
     others: list[str] = []
     for selector in result.selectors:

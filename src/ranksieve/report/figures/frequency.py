@@ -62,19 +62,14 @@ def plot_selection_frequency(
 
     Examples
     --------
+    >>> from ranksieve import make_ranking
     >>> from ranksieve.report.figures import plot_selection_frequency
-    >>> from ranksieve.study.results import Outcome, Run, StudyResult, Outcomes, FoldSummary
-    >>> folds = [FoldSummary(name, 6, 2, [name]) for name in ("Fold1", "Fold2")]
-    >>> outcomes = [
-    ...     Outcome(2, features, {}, {}, 0.5, 0.1, {}, 0.1, 0.2) for features in [(2, 0), (2, 3)]
-    ... ]
-    >>> run = Run("gas-e", "ranksvm", Outcomes([outcomes], folds), {2: Outcomes([outcomes], folds)})
-    >>> names = ["tf", "idf", "bm25", "length"]
-    >>> runs = {("gas-e", "ranksvm"): run}
-    >>> result = StudyResult("demo", "two folds", "standard", "MAP", ["MAP"], folds, names, runs)
-    >>> ax = plot_selection_frequency(result, "ranksvm")
+    >>> from ranksieve.study import Study
+    >>> data, _ = make_ranking(60, n_noise=3)
+    >>> study = Study(data, selectors=["gas-e"], rankers=["rankrls"], ks=[2, 5], seeds=1)
+    >>> ax = plot_selection_frequency(study.run(), "rankrls", k=2)
     >>> [tick.get_text() for tick in ax.get_xticklabels()], ax.images[0].get_array().tolist()
-    (['bm25', 'tf', 'length'], [[1.0, 0.5, 0.5]])
+    (['8', '13'], [[1.0, 1.0]])
     """
     check_shown(n_shown)
     runs = runs_of(result, ranker, selectors, without=(RANDOM,))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
-from ranksieve.report.sheets.study_captions import SELECTOR, check_ranker, setting_of, stem
+from ranksieve.report.sheets.study_captions import SELECTOR, setting_of, stem
 from ranksieve.study.results import BASE, Run, StudyResult
 
 
@@ -20,7 +20,7 @@ def cost_sheet(result: StudyResult, ranker: str) -> Sheet:
     Sheet
         A row for each selector; means over folds and seeds.
     """
-    check_ranker(result, ranker)
+    runs = result.of_ranker(ranker)
     base = result.runs.get((BASE, ranker))
     columns = [
         SELECTOR,
@@ -36,7 +36,7 @@ def cost_sheet(result: StudyResult, ranker: str) -> Sheet:
         f"Features and seconds of selectors with {ranker} on {result.title}",
         setting_of(result),
         columns,
-        [[_row(run, base) for run in result.of_ranker(ranker)]],
+        [[_row(run, base) for run in runs]],
         [
             f"features: mean number over folds and seeds, of {len(result.feature_names):,}; "
             "fewest, most: of one fold.",

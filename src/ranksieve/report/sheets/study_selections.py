@@ -6,13 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
-from ranksieve.report.sheets.study_captions import (
-    SELECTOR,
-    check_measure,
-    check_ranker,
-    setting_of,
-    stem,
-)
+from ranksieve.report.sheets.study_captions import SELECTOR, check_measure, setting_of, stem
 from ranksieve.study.comparison import (
     LEVEL,
     MARGIN,
@@ -46,9 +40,8 @@ def selected_sheet(result: StudyResult, ranker: str, selector: str | None = None
     time algorithm for learning sparse ranking models. SIGIR 2010 workshop on feature generation
     and selection.
     """
-    check_ranker(result, ranker)
+    everything = result.of_ranker(ranker)
     if selector is None:
-        everything = list(result.of_ranker(ranker))
         runs = [run for run in everything if run.selector not in (BASE, RANDOM)] or everything
     else:
         runs = [result.run(selector, ranker)]
@@ -127,9 +120,8 @@ def stability_sheet(result: StudyResult, ranker: str, measure: str | None = None
     Sheet
         A row for each selector.
     """
-    check_ranker(result, ranker)
-    if measure is None:
-        measure = result.tune if result.tune in result.measures else result.measures[0]
+    runs = result.of_ranker(ranker)
+    measure = result.main_measure if measure is None else measure
     check_measure(result, measure)
     columns = [
         SELECTOR,
@@ -146,7 +138,7 @@ def stability_sheet(result: StudyResult, ranker: str, measure: str | None = None
         f"Stability of selectors with {ranker} on {result.title}",
         setting_of(result),
         columns,
-        [[_stability_row(result, run, measure) for run in result.of_ranker(ranker)]],
+        [[_stability_row(result, run, measure) for run in runs]],
         [*_stability_notes(result, ranker, measure)],
     )
 
