@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib.axes import Axes
 
 from ranksieve.data import DataError
 from ranksieve.engine.memo import sharing
@@ -39,9 +41,6 @@ from ranksieve.study import Study, StudyResult, enough_features
 from ranksieve.study.cells import make_study_selector
 from ranksieve.study.comparison import MARGIN
 from ranksieve.study.results import BASE, RANDOM
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _FORMS = {".md": to_markdown, ".tex": to_latex, ".csv": to_csv}
 _FIGURE_SUFFIXES = (".svg", ".png")

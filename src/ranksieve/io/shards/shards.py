@@ -22,11 +22,6 @@ PathLike = str | os.PathLike[str]
 Verify = bool | Literal["first-read"]
 
 
-def _kept_numbers(columns: np.ndarray) -> np.ndarray | None:
-    """Names of some features that have only numbers; None if they are the first ones."""
-    return None if np.array_equal(columns, np.arange(len(columns))) else numbers(columns)
-
-
 class Shards:
     """An opened directory of shards; made by :func:`open_shards`.
 
@@ -119,10 +114,12 @@ class Shards:
     @property
     def _names(self) -> np.ndarray | None:
         names = self._opened.feature_names
-        if names is None:
-            return None if self.columns is None else _kept_numbers(self.columns)
-        named = np.array(names, dtype=object)
-        return named if self.columns is None else named[self.columns]
+        if self.columns is None:
+            return None if names is None else np.array(names, dtype=object)
+        if names is not None:
+            return np.array(names, dtype=object)[self.columns]
+        is_start = np.array_equal(self.columns, np.arange(self.n_features))
+        return None if is_start else numbers(self.columns)
 
     @property
     def query_ids(self) -> np.ndarray:

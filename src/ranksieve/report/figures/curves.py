@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.ticker import NullFormatter
 
 from ranksieve.data import DataError
@@ -15,9 +15,6 @@ from ranksieve.report.figures.style import SMALL_SIZE, finish, legend_above, new
 from ranksieve.significance import bootstrap_interval
 from ranksieve.study.comparison import LEVEL
 from ranksieve.study.results import RANDOM, Outcomes, Run, StudyResult
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _MOST_BANDS = 2  # more of them hide each other and the lines
 _RESAMPLES = 2000  # a line's width is more than what further ones would change

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from ranksieve.data import DataError
-from ranksieve.report.figures.features import check_shown
-from ranksieve.report.figures.names import format_name, width_of
+from ranksieve.report.figures.names import check_shown, format_name, width_of
 from ranksieve.report.figures.studies import runs_of
 from ranksieve.report.figures.style import COLOR_MAP, LETTER, finish, finish_color_bar, new_axes
 from ranksieve.study.results import RANDOM, Outcomes, Run, StudyResult
 from ranksieve.text import quantity
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _ROW = 0.16  # inches
 
@@ -92,7 +88,8 @@ def plot_selection_frequency(
     ax.tick_params(length=0)
     _separate(ax, *shares[:, shown].shape)
     bar = ax.figure.colorbar(image, ax=ax, location="top", aspect=40, shrink=0.8)
-    finish_color_bar(bar, "share of folds" if _is_seedless(runs) else "share of folds and seeds")
+    is_seeded = any(run.chosen.n_seeds > 1 for run in runs)
+    finish_color_bar(bar, "share of folds and seeds" if is_seeded else "share of folds")
     return ax
 
 
@@ -112,10 +109,6 @@ def _shares(tested: Outcomes, n_features: int) -> np.ndarray:
     for features in selections:
         counts[list(features)] += 1
     return counts / len(selections)
-
-
-def _is_seedless(runs: list[Run]) -> bool:
-    return all(run.chosen.n_seeds == 1 for run in runs)
 
 
 def _what(n_shown: int, n_taken: int) -> str:

@@ -7,14 +7,13 @@ from math import log2
 from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from ranksieve.metrics import parse_measure
 from ranksieve.report.figures.style import finish, legend_above, line_style, new_axes
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from ranksieve.selectors.embedded.greedy_rankrls_cv import GreedyRankRLSCV
 
 _MOST = 4  # curves that are easily told apart

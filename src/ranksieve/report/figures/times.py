@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from ranksieve.report.figures.names import format_name
 from ranksieve.report.figures.studies import ALL_FEATURES, base_of, measure_of, runs_of, style_of
 from ranksieve.report.figures.style import finish, legend_above, new_axes
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from ranksieve.study.results import StudyResult
+from ranksieve.study.results import StudyResult
 
 _SHORTEST = 1e-6  # seconds: no clock tells less, and a logarithm needs some
 _MOST_TICKS = 7
