@@ -110,13 +110,10 @@ def convert(
     to shards: it is read piece by piece.
     """
     from ranksieve.datasets.opening import are_shards, files_of
+    from ranksieve.io.selection import read_selection
     from ranksieve.progress import progress_bar
 
-    kept = None
-    if features is not None:
-        from ranksieve.io.selection import read_selection
-
-        kept = read_selection(features)
+    kept = None if features is None else read_selection(features)
     text: dict[str, Any] = {"n_features": n_features, "zero_based": zero_based}
     stored: dict[str, Any] = {"sparse": sparse, "dtype": dtype or "float64"}
     written: Source

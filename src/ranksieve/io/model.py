@@ -58,7 +58,10 @@ class SavedModel:
         """Text for :func:`read_model`: a line for each part."""
         selection = None if self.selection is None else self.selection.to_record()
         record = {"format": FORMAT, "version": VERSION} | vars(self) | {"selection": selection}
-        lines = [f"{json.dumps(key)}: {_dump(value)}" for key, value in record.items()]
+        lines = [
+            f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}"
+            for key, value in record.items()
+        ]
         lines.append(f'"checksum": "{checksum_of(record)}"')
         return "{\n" + ",\n".join(lines) + "\n}\n"
 
@@ -106,7 +109,3 @@ def _model(record: Any) -> SavedModel:
         learned=get(record, "learned", dict),
         ranksieve=get(record, "ranksieve", str),
     )
-
-
-def _dump(value: Any) -> str:
-    return json.dumps(value, allow_nan=False)

@@ -30,9 +30,8 @@ from ranksieve.report.formats.latex import to_latex
 from ranksieve.report.formats.markdown import escape, to_markdown
 from ranksieve.report.formats.terminal import show, to_terminal
 from ranksieve.report.sheets.sheet import Sheet
-from ranksieve.report.sheets.study_costs import cost_sheet
 from ranksieve.report.sheets.study_quality import comparison_sheet, curves_sheet, folds_sheet
-from ranksieve.report.sheets.study_selections import selected_sheet, stability_sheet
+from ranksieve.report.sheets.study_selections import cost_sheet, selected_sheet, stability_sheet
 from ranksieve.report.sheets.study_statistics import statistics_sheet
 from ranksieve.selectors import FSED, GreedyRankRLS, GreedyRankRLSCV, Importance
 from ranksieve.selectors._search.filter import ImportanceFilter, SimilarityFilter

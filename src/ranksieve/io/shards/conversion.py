@@ -16,7 +16,7 @@ from ranksieve.io.parquet import read_batches
 from ranksieve.io.selection import Selection
 from ranksieve.io.shards.filler import Piece, ReturningQueryError, ShardFiller
 from ranksieve.io.shards.store import ShardStore, replacing_directory
-from ranksieve.io.shards.writer import SHARD_BYTES, PathLike, finish_shards, settle_ids
+from ranksieve.io.shards.writer import SHARD_BYTES, PathLike, settle_ids
 
 _FILE = 2**40  # place = number of the file * _FILE + line: one small integer per query
 
@@ -94,9 +94,8 @@ def convert_to_shards(
     if features is not None and n_features is not None:
         features.check_fits(n_features, None, files[0])
     with replacing_directory(Path(directory), overwrite=overwrite) as temporary:
-        store = ShardStore(temporary)
         filler = ShardFiller(
-            store,
+            ShardStore(temporary),
             shard_bytes=shard_bytes,
             dtype=grammar.dtype,
             is_sparse=sparse,
@@ -106,7 +105,7 @@ def convert_to_shards(
             names, ids = convert(files, grammar, filler, features)
         except ReturningQueryError as error:
             raise DataError(_explain(error, files, place)) from None
-        finish_shards(filler, store, names, ids)
+        filler.finish(names, ids)
 
 
 def _explain(error: ReturningQueryError, files: list[Path], unit: str) -> str:
