@@ -17,7 +17,7 @@ from ranksieve.inputs import (
     as_matrix,
     as_positions,
     as_query_ids,
-    first_not_finite,
+    check_finite,
     group_rows,
     join_ids,
     take_columns,
@@ -67,13 +67,7 @@ class Block:
 
     def check_finite(self) -> None:
         """Raise a NonFiniteError that names the first NaN or infinity in X, if there is one."""
-        place = first_not_finite(self.X)
-        if place is not None:
-            row, column, value = place
-            raise NonFiniteError(
-                f"X has {value} in row {self.first_row + row}, column {column}; "
-                "fill in or drop missing values first"
-            )
+        check_finite(self.X, lambda row, column: f"row {self.first_row + row}, column {column}")
 
 
 class RankingData:
@@ -275,14 +269,13 @@ class RankingData:
 
     def check_finite(self) -> None:
         """Raise a NonFiniteError that names the first NaN or infinity in X, if there is one."""
-        place = first_not_finite(self.X)
-        if place is not None:
-            row, column, value = place
-            raise NonFiniteError(
-                f"X has {value} in row {self.row_order[row]}, "
-                f"feature {self.feature_names[column]!r} (column {column}); "
-                "fill in or drop missing values first"
-            )
+        check_finite(
+            self.X,
+            lambda row, column: (
+                f"row {self.row_order[row]}, feature {self.feature_names[column]!r} "
+                f"(column {column})"
+            ),
+        )
 
     def _feature_indices(self, names: list[str]) -> np.ndarray:
         position = {name: index for index, name in enumerate(self.feature_names)}
@@ -312,12 +305,7 @@ def concatenate(parts: Iterable[RankingData], *, merge: bool = False) -> Ranking
         raise DataError("there is nothing to concatenate")
     first = parts[0]
     for number, part in enumerate(parts[1:], start=2):
-        if part.n_features != first.n_features:
-            raise DataError(
-                f"part 1 has {first.n_features} features but part {number} has {part.n_features}"
-            )
-        if not same_names(part._names, first._names):
-            raise DataError(f"part 1 and part {number} have different feature names")
+        check_same_features(part, first, "part", number)
     if not merge:
         _check_distinct_queries(parts)
     matrices = [part.X for part in parts]
@@ -334,6 +322,16 @@ def concatenate(parts: Iterable[RankingData], *, merge: bool = False) -> Ranking
         feature_names=first._names,
         doc_ids=documents,
     )
+
+
+def check_same_features(data: RankingData, first: RankingData, word: str, number: int) -> None:
+    """Raise a DataError that names the data, such as "part 2", if it differs from the first."""
+    if data.n_features != first.n_features:
+        raise DataError(
+            f"{word} 1 has {first.n_features} features but {word} {number} has {data.n_features}"
+        )
+    if not same_names(data._names, first._names):
+        raise DataError(f"{word} 1 and {word} {number} have different feature names")
 
 
 def _check_distinct_queries(parts: list[RankingData]) -> None:

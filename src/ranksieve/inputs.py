@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ranksieve._kernels.rows import first_bad_row
-from ranksieve.errors import DataError
+from ranksieve.errors import DataError, NonFiniteError
 
 
 def as_matrix(X: Any) -> tuple[Any, list[str] | None]:
@@ -159,13 +159,16 @@ def as_positions(choice: Any) -> np.ndarray:
     return positions if positions.size else positions.astype(np.intp)
 
 
-def first_not_finite(X: Any) -> tuple[int, int, str] | None:
-    """Row, column and name of the first value that is not finite."""
+def check_finite(X: Any, place: Callable[[int, int], str]) -> None:
+    """Raise a NonFiniteError that names the place of the first value that is not finite."""
     step = max(1, 2**20 // max(1, X.shape[1]))
     for start in range(0, X.shape[0], step):
         part = X[start : start + step]
         if not np.isfinite(part.data if sparse.issparse(part) else part).all():
             part = part.toarray() if sparse.issparse(part) else part
             row, column = np.argwhere(~np.isfinite(part))[0].tolist()
-            return start + row, column, "NaN" if np.isnan(part[row, column]) else "infinity"
-    return None
+            value = "NaN" if np.isnan(part[row, column]) else "infinity"
+            raise NonFiniteError(
+                f"X has {value} in {place(start + row, column)}; fill in or drop missing values "
+                "first"
+            )

@@ -11,7 +11,7 @@ import pytest
 
 from ranksieve import make_ranking, write_letor
 from ranksieve.data import DataError
-from ranksieve.io.files import replacing
+from ranksieve.io.files import holding, replacing
 from ranksieve.io.records import write_text
 
 _HOLD = """
@@ -25,6 +25,14 @@ with replacing(Path(sys.argv[1])) as temporary:
 """
 
 needs_locks = pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
+
+
+@needs_locks
+def test_one_at_a_time_holds_a_directory(tmp_path):
+    with holding(tmp_path) as first, holding(tmp_path) as second:
+        assert (first, second) == (True, False)
+    with holding(tmp_path) as third:
+        assert third
 
 
 def writer(path):

@@ -16,9 +16,8 @@ from ranksieve.report.formats.csv_text import to_csv
 from ranksieve.report.formats.latex import to_latex
 from ranksieve.report.formats.markdown import to_markdown
 from ranksieve.report.formats.terminal import to_terminal
-from ranksieve.report.sheets.study_costs import cost_sheet
 from ranksieve.report.sheets.study_quality import comparison_sheet, curves_sheet, folds_sheet
-from ranksieve.report.sheets.study_selections import selected_sheet, stability_sheet
+from ranksieve.report.sheets.study_selections import cost_sheet, selected_sheet, stability_sheet
 from ranksieve.report.sheets.study_statistics import statistics_sheet
 from ranksieve.study import results  # Outcomes is no class of tests
 from ranksieve.study.comparison import compare_with, enough_features

@@ -9,8 +9,13 @@ from sklearn.model_selection import ParameterGrid
 from ranksieve.metrics import evaluate
 from ranksieve.reproduction import PAPERS, MethodOutcome, Reproduction, reproduce
 from ranksieve.reproduction.collections import CollectionFacts, open_at_hand
-from ranksieve.reproduction.papers.fs_scpr import ALL_FEATURES, SELECTORS
-from ranksieve.reproduction.papers.fs_scpr_tables import MEANS, MEASURES, UNIFIED_RANKS
+from ranksieve.reproduction.papers.fs_scpr import (
+    ALL_FEATURES,
+    MEANS,
+    MEASURES,
+    SELECTORS,
+    UNIFIED_RANKS,
+)
 from ranksieve.reproduction.results import recompute_ranks
 from ranksieve.reproduction.training import best_weights
 from ranksieve.selectors import FSMRank

@@ -8,7 +8,7 @@ import pytest
 
 from ranksieve.data import DataError
 from ranksieve.io.record_log import checksum
-from ranksieve.study.ledger import Ledger, alone_in
+from ranksieve.study.ledger import Ledger
 
 HEAD = {
     "ranksieve": "1.0",
@@ -215,10 +215,3 @@ def test_measures_may_value_empty_queries_otherwise(path):
     ledger.add(FOLD, FOLD_RESULT)
     ledger.add(TRAINING, TRAINING_RESULT | {"test": {"NDCG(empty=3)@10": [3.0, 0.5]}})
     assert len(Ledger(path, head)) == 2
-
-
-def test_only_one_is_alone(tmp_path):
-    with alone_in(tmp_path) as first, alone_in(tmp_path) as second:
-        assert (first, second) == (True, False)
-    with alone_in(tmp_path) as third:
-        assert third

@@ -17,6 +17,7 @@ from ranksieve.cli.options import (
     NFeatures,
     Verify,
     ZeroBased,
+    option,
     show_result,
 )
 from ranksieve.cli.sources import open_training_data
@@ -30,14 +31,9 @@ if TYPE_CHECKING:
 def inspect(
     data: Annotated[list[Path] | None, DATA] = None,
     demo: Demo = False,
-    top: Annotated[
-        int, typer.Option("--top", min=1, metavar="N", help="Number of best features to list.")
-    ] = 10,
+    top: Annotated[int, option("N", "Number of best features to list.", min=1)] = 10,
     measure: Annotated[
-        str,
-        typer.Option(
-            "--measure", metavar="M", help="Measure of how well a feature ranks on its own."
-        ),
+        str, option("M", "Measure of how well a feature ranks on its own.")
     ] = "ndcg@10",
     convention: ConventionName = "standard",
     n_features: NFeatures = None,
@@ -74,20 +70,17 @@ def convert(
     ],
     features: Annotated[
         Path | None,
-        typer.Option(
-            "--features",
-            metavar="FILE",
-            help="Keep only the features that select --out wrote to this file, in the order of "
+        option(
+            "FILE",
+            "Keep only the features that select --out wrote to this file, in the order of "
             "the data. Default: all features.",
         ),
     ] = None,
     scale: Annotated[
         str,
-        typer.Option(
-            "--scale",
-            metavar="HOW",
-            help="Scale features within each query: none, min-max or standard. Text and Parquet "
-            "only.",
+        option(
+            "HOW",
+            "Scale features within each query: none, min-max or standard. Text and Parquet only.",
         ),
     ] = "none",
     n_features: NFeatures = None,
@@ -100,10 +93,9 @@ def convert(
     ] = False,
     dtype: Annotated[
         str | None,
-        typer.Option(
-            "--dtype",
-            metavar="TYPE",
-            help="Type of the values: float64 or float32. Default: float64, or that of the shards "
+        option(
+            "TYPE",
+            "Type of the values: float64 or float32. Default: float64, or that of the shards "
             "that are converted.",
         ),
     ] = None,
@@ -118,13 +110,10 @@ def convert(
     to shards: it is read piece by piece.
     """
     from ranksieve.datasets.opening import are_shards, files_of
+    from ranksieve.io.selection import read_selection
     from ranksieve.progress import progress_bar
 
-    kept = None
-    if features is not None:
-        from ranksieve.io.selection import read_selection
-
-        kept = read_selection(features)
+    kept = None if features is None else read_selection(features)
     text: dict[str, Any] = {"n_features": n_features, "zero_based": zero_based}
     stored: dict[str, Any] = {"sparse": sparse, "dtype": dtype or "float64"}
     written: Source
@@ -189,8 +178,7 @@ def evaluate(
         Path, typer.Argument(help="Scores: one per line, in the order of the data's rows.")
     ],
     measures: Annotated[
-        str,
-        typer.Option("--measures", metavar="M,M,..", help="Measures, separated by commas."),
+        str, option("M,M,..", "Measures, separated by commas.")
     ] = "map,ndcg@10,p@10,mean-ndcg",
     convention: ConventionName = "standard",
     per_query: Annotated[

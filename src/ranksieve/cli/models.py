@@ -20,6 +20,7 @@ from ranksieve.cli.options import (
     Settings,
     Verify,
     ZeroBased,
+    option,
 )
 from ranksieve.cli.settings import parameters_of
 from ranksieve.cli.sources import open_training_data, open_validation_data
@@ -38,36 +39,28 @@ _MEASURES = ("map", "ndcg@10")
 def train(
     data: Annotated[list[Path] | None, DATA] = None,
     demo: Demo = False,
-    name: Annotated[
-        str, typer.Option("--ranker", metavar="NAME", help="Ranker; --rankers lists them.")
-    ] = "ranksvm",
+    name: Annotated[str, option("NAME", "Ranker; --rankers lists them.", "--ranker")] = "ranksvm",
     features: Annotated[
         Path | None,
-        typer.Option(
-            "--features",
-            metavar="FILE",
-            help="Train on the features that select --out wrote to this file. "
-            "Default: all features.",
+        option(
+            "FILE",
+            "Train on the features that select --out wrote to this file. Default: all features.",
         ),
     ] = None,
     evaluate_on: Annotated[
         Path | None,
-        typer.Option(
-            "--eval",
-            metavar="FILE",
-            help="Held-out data: rankers stop early or choose by it, and are measured on it. "
+        option(
+            "FILE",
+            "Held-out data: rankers stop early or choose by it, and are measured on it. "
             "Default: none.",
+            "--eval",
         ),
     ] = None,
     settings: Settings = None,
     seed: Seed = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            metavar="FILE",
-            help="Write the model here as JSON, for predict. Default: only measure it.",
-        ),
+        option("FILE", "Write the model here as JSON, for predict. Default: only measure it."),
     ] = None,
     convention: ConventionName = "standard",
     n_features: NFeatures = None,
@@ -128,11 +121,7 @@ def predict(
     data: Annotated[list[Path], DATA],
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            metavar="FILE",
-            help="Write the scores to this file (also .gz, .zst). Default: print them.",
-        ),
+        option("FILE", "Write the scores to this file (also .gz, .zst). Default: print them."),
     ] = None,
     zero_based: ZeroBased = False,
 ) -> None:

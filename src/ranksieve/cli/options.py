@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,15 @@ from ranksieve.report.formats import FormatName
 
 if TYPE_CHECKING:
     from ranksieve.report.sheets.sheet import Sheet
+
+
+def option(metavar: str, text: str, *names: str, **limits: Any) -> Any:
+    """An option with a value: how that is written, and what it does.
+
+    Without ``names`` it is called as the parameter of the command; ``limits`` are those of typer.
+    """
+    return typer.Option(*names, metavar=metavar, help=text, **limits)
+
 
 DATA = typer.Argument(
     help="Ranking data: LETOR / SVMlight text (also .gz, .zst) or Parquet, where several files are "
@@ -23,21 +32,16 @@ Format = Annotated[
 ]
 ConventionName = Annotated[
     str,
-    typer.Option(
-        "--convention",
-        metavar="NAME",
-        help="Metric convention, for what programs do differently: standard, letor3, letor4, "
+    option(
+        "NAME",
+        "Metric convention, for what programs do differently: standard, letor3, letor4, "
         "mslr, lightgbm, xgboost, ranklib, trec or sklearn. NAME:2 counts only labels of 2 and "
         "more as relevant.",
     ),
 ]
 NFeatures = Annotated[
     int | None,
-    typer.Option(
-        "--n-features",
-        metavar="N",
-        help="Number of features of text files. Default: the largest index in the files.",
-    ),
+    option("N", "Number of features of text files. Default: the largest index in the files."),
 ]
 ZeroBased = Annotated[
     bool,
@@ -47,21 +51,15 @@ ZeroBased = Annotated[
 ]
 DaskAddress = Annotated[
     str | None,
-    typer.Option(
-        "--dask",
-        metavar="ADDRESS",
-        help="Run on the Dask cluster of this scheduler, such as tcp://host:8786. "
+    option(
+        "ADDRESS",
+        "Run on the Dask cluster of this scheduler, such as tcp://host:8786. "
         "Default: run in this process.",
     ),
 ]
 DaskWorkers = Annotated[
     int | None,
-    typer.Option(
-        "--workers",
-        min=1,
-        metavar="N",
-        help="Start a local Dask cluster of N processes and run on it. Default: none.",
-    ),
+    option("N", "Start a local Dask cluster of N processes and run on it. Default: none.", min=1),
 ]
 Verify = Annotated[
     bool | None,
@@ -73,20 +71,19 @@ Verify = Annotated[
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
+        "NAME=VALUE",
+        "Set a parameter of the method or ranker. May be repeated. Default: its own defaults.",
         "--param",
         "--set",
-        metavar="NAME=VALUE",
-        help="Set a parameter of the method or ranker. May be repeated. Default: its own defaults.",
     ),
 ]
 Seed = Annotated[
     int | None,
-    typer.Option(
-        "--seed",
+    option(
+        "N",
+        "Random seed, for methods that draw random numbers. Default: that of the method.",
         min=0,
-        metavar="N",
-        help="Random seed, for methods that draw random numbers. Default: that of the method.",
     ),
 ]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranksieve.cli.options import Format, show_result
+from ranksieve.cli.options import Format, option, show_result
 from ranksieve.text import quantity
 
 if TYPE_CHECKING:
@@ -25,76 +25,60 @@ _What = Annotated[
 ]
 _Data = Annotated[
     Path,
-    typer.Option(
-        "--data",
-        metavar="DIR",
-        help="A collection with folds (S1.txt .. S5.txt, or Fold1 ..). MQ2007, MQ2008, OHSUMED, "
+    option(
+        "DIR",
+        "A collection with folds (S1.txt .. S5.txt, or Fold1 ..). MQ2007, MQ2008, OHSUMED, "
         "HP2004, NP2004 and TD2004 of LETOR are recognized by their sizes; others can be run, but "
         "have no published numbers.",
     ),
 ]
 _Ranker = Annotated[
     list[str] | None,
-    typer.Option(
-        "--ranker",
-        metavar="NAME",
-        help="Run only this ranker (rankers and fs-ed only). May be repeated. Default: all rankers "
+    option(
+        "NAME",
+        "Run only this ranker (rankers and fs-ed only). May be repeated. Default: all rankers "
         "of the paper.",
     ),
 ]
 _Method = Annotated[
     list[str] | None,
-    typer.Option(
-        "--method",
-        metavar="NAME",
-        help="Run only this method (fs-scpr and fs-ed only). May be repeated. Default: all methods "
+    option(
+        "NAME",
+        "Run only this method (fs-scpr and fs-ed only). May be repeated. Default: all methods "
         "of fs-scpr; of fs-ed, fs-ed alone, beside which there are fs-bfs (slow) and random.",
     ),
 ]
 _Seeds = Annotated[
     int | None,
-    typer.Option(
-        "--seeds",
-        min=1,
-        metavar="N",
-        help="Number of runs of methods that draw random numbers (fs-scpr, fs-ed and gas only). "
+    option(
+        "N",
+        "Number of runs of methods that draw random numbers (fs-scpr, fs-ed and gas only). "
         "Default: 10 for fs-scpr, else 5.",
+        min=1,
     ),
 ]
 _Out = Annotated[
     Path | None,
-    typer.Option(
-        "--out",
-        metavar="DIR",
-        help="Keep finished work here; the same command resumes it (fs-scpr, fs-ed and gas only). "
+    option(
+        "DIR",
+        "Keep finished work here; the same command resumes it (fs-scpr, fs-ed and gas only). "
         "Default: keep nothing.",
     ),
 ]
 _Convention = Annotated[
     str | None,
-    typer.Option(
-        "--convention",
-        metavar="NAME",
-        help="Metric convention (see evaluate --help). Default: that of the paper.",
-    ),
+    option("NAME", "Metric convention (see evaluate --help). Default: that of the paper."),
 ]
 _Figure = Annotated[
     Path | None,
-    typer.Option(
-        "--figure",
-        metavar="FILE",
-        help="Draw measures against the number of features to this .pdf, .png or .svg file "
+    option(
+        "FILE",
+        "Draw measures against the number of features to this .pdf, .png or .svg file "
         "(greedy-rankrls, fs-ed and gas only). Default: no figure.",
     ),
 ]
 _Fold = Annotated[
-    int | None,
-    typer.Option(
-        "--fold",
-        min=1,
-        metavar="N",
-        help="Fold to draw in --figure (greedy-rankrls only). Default: 1.",
-    ),
+    int | None, option("N", "Fold to draw in --figure (greedy-rankrls only). Default: 1.", min=1)
 ]
 
 
@@ -135,9 +119,9 @@ def reproduce(
     if figure is not None:
         _check_figure(figure, data, fold)
     chosen = {
-        _arguments_of(papers[what])[option]: value
-        for option, value in given.items()
-        if option not in ("--figure", "--fold")
+        _arguments_of(papers[what])[name]: value
+        for name, value in given.items()
+        if name not in ("--figure", "--fold")
     }
     with progress_bar():
         result = reproduction.reproduce(what, data, convention=convention, **chosen)
@@ -163,10 +147,10 @@ def _arguments_of(paper: Paper) -> dict[str, str]:
 
 
 def _check_options(papers: dict[str, Paper], what: str, given: dict[str, Any]) -> None:
-    for option in given:
-        owners = [name for name, paper in papers.items() if option in _arguments_of(paper)]
+    for name in given:
+        owners = [paper.name for paper in papers.values() if name in _arguments_of(paper)]
         if what not in owners:
-            raise ValueError(f"{option} is for reproduce {' or '.join(owners)}: leave it out")
+            raise ValueError(f"{name} is for reproduce {' or '.join(owners)}: leave it out")
     if "--fold" in given and "--figure" not in given:
         raise ValueError("--fold chooses the fold of the figure: name a file with --figure")
 

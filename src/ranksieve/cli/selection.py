@@ -19,59 +19,49 @@ from ranksieve.cli.options import (
     Settings,
     Verify,
     ZeroBased,
+    option,
     show_result,
 )
 from ranksieve.cli.settings import parameters_of
 from ranksieve.cli.sources import open_training_data, open_validation_data
-from ranksieve.report.formats import FormatName
 
 if TYPE_CHECKING:
-    from ranksieve.base import RankSelector
     from ranksieve.rankers.base import Ranker
 
-
-_Method = Annotated[
-    str, typer.Option("--method", metavar="NAME", help="Selection method; --methods lists them.")
-]
+_Method = Annotated[str, option("NAME", "Selection method; --methods lists them.")]
 _Number = Annotated[
     str | None,
-    typer.Option(
-        "-k",
-        metavar="K",
-        help="Number of features to select, or of groups of features: an integer, a share "
+    option(
+        "K",
+        "Number of features to select, or of groups of features: an integer, a share "
         "below 1, or a word such as eigengap for methods that can choose the number. "
         "Default: that of the method.",
+        "-k",
     ),
 ]
 _HeldOut = Annotated[
-    Path | None,
-    typer.Option(
-        "--eval", metavar="FILE", help="Held-out data, for methods that use it. Default: none."
-    ),
+    Path | None, option("FILE", "Held-out data, for methods that use it. Default: none.", "--eval")
 ]
 _Ranker = Annotated[
     str | None,
-    typer.Option(
-        "--ranker",
-        metavar="NAME",
-        help="Ranker inside the method, for methods around a ranker; train --rankers lists "
+    option(
+        "NAME",
+        "Ranker inside the method, for methods around a ranker; train --rankers lists "
         "them. Default: that of the method.",
     ),
 ]
 _RankerSettings = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
+        "NAME=VALUE",
+        "Set a parameter of --ranker. May be repeated. Default: the ranker's defaults.",
         "--ranker-param",
-        metavar="NAME=VALUE",
-        help="Set a parameter of --ranker. May be repeated. Default: the ranker's defaults.",
     ),
 ]
 _Out = Annotated[
     Path | None,
-    typer.Option(
-        "--out",
-        metavar="FILE",
-        help="Write the selection here as JSON, for convert and train. Default: only print it.",
+    option(
+        "FILE", "Write the selection here as JSON, for convert and train. Default: only print it."
     ),
 ]
 _ListMethods = Annotated[
@@ -106,19 +96,30 @@ def select(
     from ranksieve.io.files import check_replaceable
     from ranksieve.io.selection import write_selection
     from ranksieve.progress import progress_bar
+    from ranksieve.report.formats.printing import show_sheets
+    from ranksieve.report.sheets.registry import registry_sheet
     from ranksieve.report.sheets.selection import selection_sheet
     from ranksieve.selectors.record import record_selection
+    from ranksieve.selectors.registry import SELECTORS, make_selector
 
     if methods:
-        _list_methods(form)
+        show_sheets([registry_sheet(SELECTORS)], form)
         return
-    selector = _selector(method, k, settings or [], seed)
+    selector = make_selector(
+        method,
+        None if k is None else _number(k),
+        **parameters_of(SELECTORS, method, settings or [], seed),
+    )
     if ranker is not None:
         selector.set_params(ranker=_ranker(method, ranker, ranker_settings or []))
     elif ranker_settings:
         raise typer.BadParameter("--ranker-param needs --ranker")
-    if evaluate_on is not None:
-        _check_uses_held_out_data(method)
+    if evaluate_on is not None and not SELECTORS[method].uses_held_out_data:
+        able = [name for name, known in SELECTORS.items() if known.uses_held_out_data]
+        raise ValueError(
+            f"method {method!r} does not use held-out data: leave out --eval; methods that use it "
+            f"are {', '.join(able)}"
+        )
     if out is not None:
         check_replaceable(out)
     how = {"n_features": n_features, "zero_based": zero_based}
@@ -133,17 +134,15 @@ def select(
         selection = record_selection(selector, source, method, files)
     if out is not None:
         write_selection(selection, out)
+    # Numbers of features and groups are shown anyway.
+    changed = {
+        name: value
+        for name, value in SELECTORS[method].changed(selector).items()
+        if name != "groups" and (name != "n_features_to_select" or isinstance(value, str))
+    }
     n_groups = getattr(selector, "n_groups_", None)
-    sheet = selection_sheet(title_of(data), selection, _changed(method, selector), n_groups)
+    sheet = selection_sheet(title_of(data), selection, changed, n_groups)
     show_result([sheet], form, selection.to_json())
-
-
-def _list_methods(form: FormatName) -> None:
-    from ranksieve.report.formats.printing import show_sheets
-    from ranksieve.report.sheets.registry import registry_sheet
-    from ranksieve.selectors.registry import SELECTORS
-
-    show_sheets([registry_sheet(SELECTORS)], form)
 
 
 def _ranker(method: str, name: str, settings: list[str]) -> Ranker:
@@ -159,24 +158,6 @@ def _ranker(method: str, name: str, settings: list[str]) -> Ranker:
     return make_ranker(name, **parameters_of(RANKERS, name, settings, None))
 
 
-def _changed(method: str, selector: RankSelector) -> dict[str, Any]:
-    """Parameters that are not as by default; numbers of features and groups are shown anyway."""
-    from ranksieve.selectors.registry import SELECTORS
-
-    return {
-        name: value
-        for name, value in SELECTORS[method].changed(selector).items()
-        if name != "groups" and (name != "n_features_to_select" or isinstance(value, str))
-    }
-
-
-def _selector(method: str, k: str | None, settings: list[str], seed: int | None) -> RankSelector:
-    from ranksieve.selectors.registry import SELECTORS, make_selector
-
-    parameters = parameters_of(SELECTORS, method, settings, seed)
-    return make_selector(method, None if k is None else _number(k), **parameters)
-
-
 def _number(text: str) -> float | str:
     """A number of features, a share of them, or a word."""
     for kind in (int, float):
@@ -185,14 +166,3 @@ def _number(text: str) -> float | str:
         except ValueError:
             continue
     return text
-
-
-def _check_uses_held_out_data(name: str) -> None:
-    from ranksieve.selectors.registry import SELECTORS
-
-    if not SELECTORS[name].uses_held_out_data:
-        able = [other for other, method in SELECTORS.items() if method.uses_held_out_data]
-        raise ValueError(
-            f"method {name!r} does not use held-out data: leave out --eval; "
-            f"methods that use it are {', '.join(able)}"
-        )

@@ -16,7 +16,7 @@ from ranksieve.cli.interruption import (
     termination_as_interrupt,
     without_dask_logs,
 )
-from ranksieve.cli.options import DaskAddress, DaskWorkers, NFeatures, ZeroBased
+from ranksieve.cli.options import DaskAddress, DaskWorkers, NFeatures, ZeroBased, option
 
 _Data = Annotated[
     list[Path] | None,
@@ -27,99 +27,72 @@ _Data = Annotated[
 ]
 _Selectors = Annotated[
     str | None,
-    typer.Option(
-        "--selectors",
-        metavar="A,B,..",
-        help="Selectors to compare; select --methods lists them. Default: "
+    option(
+        "A,B,..",
+        "Selectors to compare; select --methods lists them. Default: "
         "greedy-rankrls,gas-e,fs-scpr,fs-ed.",
     ),
 ]
 _Rankers = Annotated[
     str | None,
-    typer.Option(
-        "--rankers",
-        metavar="A,B,..",
-        help="Rankers to train on the selected features; train --rankers lists them. Default: "
+    option(
+        "A,B,..",
+        "Rankers to train on the selected features; train --rankers lists them. Default: "
         "ranksvm,lambdamart.",
     ),
 ]
 _Ks = Annotated[
     str | None,
-    typer.Option(
-        "--ks",
-        metavar="K,K,..",
-        help="Subset sizes to compare; all keeps every feature. Default: 1,2,3,5,10,20.",
-    ),
+    option("K,K,..", "Subset sizes to compare; all keeps every feature. Default: 1,2,3,5,10,20."),
 ]
 _Measures = Annotated[
-    str | None,
-    typer.Option(
-        "--measures",
-        metavar="M,M,..",
-        help="Measures of the test queries. Default: map,ndcg@10.",
-    ),
+    str | None, option("M,M,..", "Measures of the test queries. Default: map,ndcg@10.")
 ]
 _Tune = Annotated[
     str | None,
-    typer.Option(
-        "--tune",
-        metavar="M",
-        help="Measure of the validation queries by which parameters and sizes are chosen. "
-        "Default: map.",
+    option(
+        "M",
+        "Measure of the validation queries by which parameters and sizes are chosen. Default: map.",
     ),
 ]
 _Convention = Annotated[
-    str | None,
-    typer.Option(
-        "--convention",
-        metavar="NAME",
-        help="Metric convention (see evaluate --help). Default: standard.",
-    ),
+    str | None, option("NAME", "Metric convention (see evaluate --help). Default: standard.")
 ]
 _Protocol = Annotated[
     str | None,
-    typer.Option(
-        "--protocol",
-        metavar="P",
-        help="How queries are divided: letor (the folds of a collection), kfold:N or six-trials. "
+    option(
+        "P",
+        "How queries are divided: letor (the folds of a collection), kfold:N or six-trials. "
         "Default: letor for collections with folds, else kfold:5.",
     ),
 ]
 _Scale = Annotated[
     str | None,
-    typer.Option(
-        "--scale",
-        metavar="HOW",
-        help="Scale features within each query: none, min-max or standard. Default: none, but "
+    option(
+        "HOW",
+        "Scale features within each query: none, min-max or standard. Default: none, but "
         "min-max for the demo.",
     ),
 ]
 _Choose = Annotated[
     str | None,
-    typer.Option(
-        "--choose",
-        metavar="RULE",
-        help="How the subset size is chosen on validation queries: best, or one_se for the "
+    option(
+        "RULE",
+        "How the subset size is chosen on validation queries: best, or one_se for the "
         "smallest within one standard error of the best. Default: best.",
     ),
 ]
 _Seeds = Annotated[
     int | None,
-    typer.Option(
-        "--seeds",
+    option(
+        "N",
+        "Number of runs of methods that draw random numbers. Default: 5, but 3 for the demo.",
         min=1,
-        metavar="N",
-        help="Number of runs of methods that draw random numbers. Default: 5, but 3 for the demo.",
     ),
 ]
 _Seed = Annotated[
     int | None,
-    typer.Option(
-        "--seed",
-        min=0,
-        metavar="N",
-        help="Random seed of the first run; the others follow it. Default: 0.",
-    ),
+    option("N", "Random seed of the first run; the others follow it. Default: 0.", min=0),
 ]
 _NoBaselines = Annotated[
     bool,
@@ -129,32 +102,25 @@ _NoBaselines = Annotated[
 ]
 _Settings = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
+        "METHOD.NAME=VALUE",
+        "Set a parameter of a selector or ranker. May be repeated. Default: its own defaults.",
         "--param",
-        metavar="METHOD.NAME=VALUE",
-        help="Set a parameter of a selector or ranker. May be repeated. Default: its own defaults.",
     ),
 ]
 _Grids = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
+        "METHOD.NAME=V,V,..",
+        "Values of a parameter to tune over. May be repeated. Default: the method's grid.",
         "--grid",
-        metavar="METHOD.NAME=V,V,..",
-        help="Values of a parameter to tune over. May be repeated. Default: the method's grid.",
     ),
 ]
 _Plan = Annotated[
     Path | None,
-    typer.Option(
-        "--plan",
-        metavar="FILE",
-        help="TOML file with these settings; options take precedence. Default: none.",
-    ),
+    option("FILE", "TOML file with these settings; options take precedence. Default: none."),
 ]
-_Out = Annotated[
-    Path,
-    typer.Option("--out", metavar="DIR", help="Directory of the ledger, tables and figures."),
-]
+_Out = Annotated[Path, option("DIR", "Directory of the ledger, tables and figures.")]
 _NoFigures = Annotated[
     bool, typer.Option("--no-figures", help="Write tables only. Default: draw figures, too.")
 ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import csv
+from pathlib import Path
 
 import numpy as np
 
@@ -13,78 +14,6 @@ from ranksieve.datasets.planting import FeaturePlan, RankingTruth
 _N_QUERIES = 300
 _SEED = 2007
 
-
-class _Feature(NamedTuple):
-    """Name, shape, location, scale and decimals of a feature, and what role it plays."""
-
-    name: str
-    shape: str
-    location: float
-    scale: float
-    decimals: int
-    weight: float = 0.0
-    copies: str = ""
-    copy_noise: float = 0.0
-    useless: str = "noise"  # kind of a feature that neither has a weight nor copies another
-
-    @property
-    def kind(self) -> str:
-        if self.weight:
-            return "informative"
-        if self.copies:
-            return "redundant" if self.copy_noise else "duplicate"
-        return self.useless
-
-
-_FEATURES = (
-    # Matches between query and document: families across the scoring functions of a field.
-    _Feature("bm25_title", "plain", 11.0, 2.4, 3, weight=0.45),
-    _Feature("tf_idf_title", "plain", 8.5, 1.3, 3, copies="bm25_title", copy_noise=0.3),
-    _Feature("lm_dir_title", "plain", -8.2, 1.1, 3, copies="bm25_title", copy_noise=0.4),
-    _Feature("lm_jm_title", "plain", -9.0, 1.3, 3, copies="bm25_title", copy_noise=0.45),
-    _Feature("matched_terms_title", "tied", 0.0, 1.0, 0, copies="bm25_title", copy_noise=0.5),
-    _Feature("bm25_body", "plain", 17.0, 3.5, 3, weight=0.55),
-    _Feature("tf_idf_body", "skewed", 0.0, 14.0, 2, copies="bm25_body", copy_noise=0.35),
-    _Feature("lm_dir_body", "plain", -6.4, 0.9, 3, copies="bm25_body", copy_noise=0.15),
-    _Feature("lm_jm_body", "plain", -7.1, 1.0, 3, copies="bm25_body", copy_noise=0.25),
-    _Feature("lm_abs_body", "plain", -6.8, 1.0, 3, copies="bm25_body", copy_noise=0.3),
-    _Feature("bm25f_all_fields", "plain", 21.0, 4.0, 3, copies="bm25_body", copy_noise=0.08),
-    _Feature("term_count_body", "tied", 0.0, 3.0, 0, copies="bm25_body", copy_noise=0.6),
-    _Feature("bm25_anchor", "tied", 0.0, 2.75, 2, weight=0.35),
-    _Feature("tf_idf_anchor", "tied", 0.0, 1.9, 2, copies="bm25_anchor", copy_noise=0.3),
-    _Feature("lm_dir_anchor", "plain", -11.0, 0.7, 3, copies="bm25_anchor", copy_noise=0.4),
-    _Feature("bm25_url", "tied", 0.0, 1.5, 2),
-    _Feature("embedding_cosine", "share", 0.3, 0.6, 4, weight=0.4),
-    _Feature("embedding_dot", "plain", 31.0, 6.0, 2, copies="embedding_cosine", copy_noise=0.05),
-    # Popularity of the document.
-    _Feature("pagerank", "skewed", 0.0, 0.0004, 7, weight=0.3),
-    _Feature("inlinks", "skewed", 0.0, 35.0, 0, copies="pagerank", copy_noise=0.35),
-    _Feature("inlink_domains", "skewed", 0.0, 9.0, 0, copies="pagerank", copy_noise=0.45),
-    _Feature("site_rank", "skewed", 0.0, 0.002, 6, copies="pagerank", copy_noise=0.9),
-    _Feature("click_rate_30d", "share", -1.6, 0.45, 4, weight=0.5),
-    _Feature("click_rate_7d", "share", -1.6, 0.5, 4, copies="click_rate_30d", copy_noise=0.3),
-    _Feature("clicks_30d", "skewed", 0.0, 22.0, 0, copies="click_rate_30d", copy_noise=0.5),
-    _Feature("dwell_seconds", "skewed", 0.0, 48.0, 1, copies="click_rate_30d", copy_noise=0.7),
-    # Small is good.
-    _Feature("url_depth", "tied", 1.0, 1.0, 0, weight=-0.2),
-    _Feature("url_slashes", "tied", 1.0, 1.0, 0, copies="url_depth"),
-    _Feature("url_length", "plain", 64.0, 11.0, 0, copies="url_depth", copy_noise=0.5),
-    _Feature("freshness_days", "skewed", 0.0, 120.0, 0, weight=-0.25),
-    _Feature("last_crawl_days", "skewed", 0.0, 14.0, 1, copies="freshness_days", copy_noise=0.6),
-    _Feature("spam_score", "share", -0.8, 0.6, 4, weight=-0.3),
-    _Feature("ad_density", "share", -1.2, 0.5, 4, copies="spam_score", copy_noise=0.5),
-    # Of no use for ranking.
-    _Feature("title_length", "plain", 52.0, 12.0, 0),
-    _Feature("body_length", "skewed", 0.0, 900.0, 0),
-    _Feature("image_count", "tied", 0.0, 2.0, 0),
-    _Feature("outlinks", "skewed", 0.0, 20.0, 0),
-    _Feature("load_ms", "skewed", 0.0, 310.0, 0),
-    _Feature("readability", "plain", 58.0, 9.0, 1),
-    _Feature("query_idf_sum", "plain", 14.0, 3.0, 3, useless="query"),
-    _Feature("query_frequency", "skewed", 0.0, 700.0, 0, useless="query"),
-    _Feature("language_match", "plain", 1.0, 0.0, 0, useless="constant"),
-    _Feature("index_tier", "plain", 2.0, 0.0, 0, useless="constant"),
-)
 
 _KINDS = ("cheap", "best", "family", "luxury", "quiet", "popular", "weekend", "budget")
 _THINGS = (
@@ -122,39 +51,44 @@ def load_demo() -> tuple[RankingData, RankingTruth]:
     >>> data.feature_names[truth.direction < 0].tolist()[:3]
     ['url_depth', 'url_slashes', 'url_length']
     """
-    plan = _plan()
+    table = _read_features()
+    plan = _plan(table)
     ranking = PlantedRanking(plan, docs_per_query=(7, 45), noise=0.6, random_state=_SEED)
     data, utility = ranking.queries_with_utility(0, _N_QUERIES)
     rng = np.random.default_rng(_SEED)
     phrases = _phrases(rng)
     named = RankingData(
-        _round_as_logged(data.X),
+        # With the decimals that such features are logged with.
+        np.stack(list(map(np.round, data.X.T, table["decimals"].astype(int))), axis=1),
         data.y,
         phrases[data.query_codes],
-        feature_names=[feature.name for feature in _FEATURES],
+        feature_names=table["name"],
         doc_ids=_document_ids(phrases[data.query_codes], rng),
     )
     return named, plan.truth(utility)
 
 
-def _plan() -> FeaturePlan:
-    position = {feature.name: index for index, feature in enumerate(_FEATURES)}
-    weights = np.array([feature.weight for feature in _FEATURES])
-    return FeaturePlan(
-        kind=np.array([feature.kind for feature in _FEATURES]),
-        source=np.array([position.get(feature.copies, -1) for feature in _FEATURES]),
-        weights=weights / np.linalg.norm(weights),
-        copy_noise=np.array([feature.copy_noise for feature in _FEATURES]),
-        shape=np.array([feature.shape for feature in _FEATURES]),
-        location=np.array([feature.location for feature in _FEATURES]),
-        scale=np.array([feature.scale for feature in _FEATURES]),
+def _read_features() -> dict[str, np.ndarray]:
+    """Name of a column -> its texts, one for each feature."""
+    text = (Path(__file__).parent / "demo.csv").read_text(encoding="ascii")
+    header, *rows = csv.reader(text.splitlines())
+    return {name: np.array(column) for name, *column in zip(header, *rows, strict=True)}
+
+
+def _plan(table: dict[str, np.ndarray]) -> FeaturePlan:
+    places = {name: place for place, name in enumerate(table["name"])}
+    weights, copy_noise, location, scale = (
+        table[name].astype(float) for name in ("weight", "copy_noise", "location", "scale")
     )
-
-
-def _round_as_logged(X: np.ndarray) -> np.ndarray:
-    """Values with the number of decimals that such features are logged with."""
-    columns = zip(X.T, _FEATURES, strict=True)
-    return np.stack([np.round(column, feature.decimals) for column, feature in columns], axis=1)
+    return FeaturePlan(
+        kind=table["kind"],
+        source=np.array([places.get(name, -1) for name in table["copies"]]),
+        weights=weights / np.linalg.norm(weights),
+        copy_noise=copy_noise,
+        shape=table["shape"],
+        location=location,
+        scale=scale,
+    )
 
 
 def _phrases(rng: np.random.Generator) -> np.ndarray:

@@ -231,13 +231,9 @@ def _draw_weights(kind: np.ndarray, small_is_good: float, rng: Any) -> np.ndarra
 def _permute(plan: FeaturePlan, order: np.ndarray) -> FeaturePlan:
     """Plan with its features in another order: ``order[i]`` becomes feature i."""
     places = np.argsort(order)
-    return FeaturePlan(
-        kind=plan.kind[order],
-        source=np.where(plan.source >= 0, places[plan.source], -1)[order],
-        weights=plan.weights[order],
-        copy_noise=plan.copy_noise[order],
-        shape=plan.shape[order],
-        location=plan.location[order],
-        scale=plan.scale[order],
-        costs=None if plan.costs is None else plan.costs[order],
-    )
+    source = np.where(plan.source >= 0, places[plan.source], -1)
+    moved: dict[str, Any] = {
+        name: column if column is None else column[order]
+        for name, column in (vars(plan) | {"source": source}).items()
+    }
+    return FeaturePlan(**moved)

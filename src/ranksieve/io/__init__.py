@@ -15,21 +15,28 @@ def is_parquet(path: Path) -> bool:
     return path.suffix in (".parquet", ".pq")
 
 
+def are_parquet(paths: Sequence[Path]) -> bool:
+    """Whether all files are Parquet; a DataError if only some are."""
+    from ranksieve.errors import DataError
+
+    parquet = [path for path in paths if is_parquet(path)]
+    if parquet and len(parquet) < len(paths):
+        raise DataError(f"{parquet[0]}: Parquet files and text files cannot be joined")
+    return bool(parquet)
+
+
 def read_data(paths: Sequence[Path], **how: Any) -> RankingData:
     """Read files of one format, told by their names: ``.parquet`` or ``.pq``, else LETOR text.
 
     ``how`` goes to :func:`read_letor`; Parquet files know their features and types themselves.
     """
-    from ranksieve.data import DataError, concatenate
+    from ranksieve.data import concatenate
     from ranksieve.io.letor import read_letor
     from ranksieve.io.parquet import read_parquet
 
-    parquet = [path for path in paths if is_parquet(path)]
-    if not parquet:
+    if not are_parquet(paths):
         return read_letor(paths, **how)
-    if len(parquet) < len(paths):
-        raise DataError(f"{parquet[0]}: Parquet files and text files cannot be joined")
-    parts = [read_parquet(path) for path in parquet]
+    parts = [read_parquet(path) for path in paths]
     return parts[0] if len(parts) == 1 else concatenate(parts)
 
 

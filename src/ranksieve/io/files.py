@@ -18,7 +18,7 @@ from ranksieve.data import DataError
 
 try:
     import fcntl
-except ImportError:  # not on Windows
+except ImportError:  # not on Windows: there, run one process at a time
     fcntl = None  # type: ignore[assignment]
 
 _CHUNK = 2**20
@@ -208,6 +208,24 @@ def _mode_at(target: Path) -> int:
     umask = os.umask(0)
     os.umask(umask)
     return 0o666 & ~umask
+
+
+@contextmanager
+def holding(directory: Path) -> Iterator[bool | None]:
+    """Hold a directory; whether no other process does, None where that cannot be known."""
+    if fcntl is None:
+        yield None
+        return
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_free = True
+        except OSError:  # another has it, or there are no locks here
+            is_free = False
+        yield is_free
+    finally:
+        os.close(handle)  # and with it the lock
 
 
 @contextmanager

@@ -9,10 +9,12 @@ from typing import Any
 from ranksieve.data import DataError
 from ranksieve.io.records import (
     PathLike,
+    check_format,
     checksum_of,
     get,
     get_count,
     get_texts,
+    matches_checksum,
     read_record,
     write_text,
 )
@@ -56,7 +58,10 @@ class SavedModel:
         """Text for :func:`read_model`: a line for each part."""
         selection = None if self.selection is None else self.selection.to_record()
         record = {"format": FORMAT, "version": VERSION} | vars(self) | {"selection": selection}
-        lines = [f"{json.dumps(key)}: {_dump(value)}" for key, value in record.items()]
+        lines = [
+            f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}"
+            for key, value in record.items()
+        ]
         lines.append(f'"checksum": "{checksum_of(record)}"')
         return "{\n" + ",\n".join(lines) + "\n}\n"
 
@@ -82,16 +87,10 @@ def read_model(path: PathLike) -> SavedModel:
 
 
 def _model(record: Any) -> SavedModel:
-    found = record.get("format") if isinstance(record, dict) else None
-    if found != FORMAT:
-        raise DataError(f"not a model of ranksieve: its format is {found!r:.40}")
-    version = get(record, "version", int)
-    if version > VERSION:
-        raise DataError(
-            f"written by a newer version of ranksieve: format {version}, this one reads {VERSION}"
-        )
-    checksum = get(record, "checksum", str)
-    if checksum != checksum_of({key: value for key, value in record.items() if key != "checksum"}):
+    check_format(record, FORMAT, VERSION, "a model of ranksieve")
+    for key, kind in (("version", int), ("checksum", str)):
+        get(record, key, kind)
+    if not matches_checksum(record):
         raise DataError("the model is damaged: its checksum is not that of its content")
     n_features_in = get_count(record, "n_features_in")
     named, chosen = record.get("feature_names"), record.get("selection")
@@ -110,7 +109,3 @@ def _model(record: Any) -> SavedModel:
         learned=get(record, "learned", dict),
         ranksieve=get(record, "ranksieve", str),
     )
-
-
-def _dump(value: Any) -> str:
-    return json.dumps(value, allow_nan=False)

@@ -160,7 +160,9 @@ def read_batches(
             documents = [doc_id] if doc_id in schema.names else []
             as_csr = note.get("sparse", False) if sparse is None else sparse
             advance = track("Reading", file.metadata.num_rows)
-            rows = _rows_of_batch(len(names), batch_bytes)
+            rows = _ROWS_PER_GROUP
+            if batch_bytes is not None:
+                rows = min(rows, max(1, batch_bytes // (8 * len(names) + 8)))
             columns = [label, qid, *documents, *names]
             for batch in file.iter_batches(rows, columns=columns):
                 labels, ids, *doc_ids = (_values(batch, n) for n in (label, qid, *documents))
@@ -187,12 +189,6 @@ def _read_note(schema: Any, n_rows: int, path: PathLike) -> dict[str, Any]:
     if note.get("schema", "") not in ("", _schema_checksum(schema, n_rows)):
         raise DataError(f"{path}: is damaged: its columns are not those that were written")
     return note
-
-
-def _rows_of_batch(n_features: int, batch_bytes: int | None) -> int:
-    if batch_bytes is None:
-        return _ROWS_PER_GROUP
-    return min(_ROWS_PER_GROUP, max(1, batch_bytes // (8 * n_features + 8)))
 
 
 def _values(batch: Any, name: str) -> np.ndarray:

@@ -13,12 +13,7 @@ from threading import RLock
 from typing import IO, Any, ClassVar
 
 from ranksieve.data import DataError
-from ranksieve.io.files import READ_ERRORS, explain_os_error
-
-try:
-    import fcntl
-except ImportError:  # not on Windows: there, run one process at a time
-    fcntl = None  # type: ignore[assignment]
+from ranksieve.io.files import READ_ERRORS, explain_os_error, fcntl
 
 
 class RecordLog(ABC):

@@ -85,6 +85,23 @@ def checksum_of(record: dict[str, Any]) -> str:
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
+def matches_checksum(record: dict[str, Any], key: str = "checksum") -> bool:
+    """Whether the checksum under this key is that of the rest of the record."""
+    return record[key] == checksum_of({k: v for k, v in record.items() if k != key})
+
+
+def check_format(record: Any, name: str, newest: int, what: str) -> None:
+    """Raise a DataError that says what it is not unless this version reads such a record."""
+    found = record.get("format") if isinstance(record, dict) else None
+    if found != name:
+        raise DataError(f"not {what}: its format is {found!r:.40}")
+    version = record.get("version")
+    if type(version) is int and version > newest:
+        raise DataError(
+            f"written by a newer version of ranksieve: format {version}, this one reads {newest}"
+        )
+
+
 def _refuse(number: str) -> NoReturn:
     raise ValueError(f"{number:.40} is not a number that ranksieve writes")
 
@@ -95,9 +112,9 @@ def write_text(text: str, path: PathLike) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def get(record: dict[str, Any], key: str, kind: type, where: str = "") -> Any:
+def get(record: Any, key: str, kind: type, where: str = "") -> Any:
     """Value of a record; a DataError that begins with ``where`` if it is not of this kind."""
-    if key not in record:
+    if not isinstance(record, dict) or key not in record:
         raise DataError(f"{where}{key!r} is missing")
     _check_kind(record[key], kind, f"{where}{key!r}")
     return record[key]
@@ -120,7 +137,7 @@ def _check_kind(value: Any, kind: type, what: str) -> None:
         raise DataError(f"{what} should be {_KINDS[kind]}, not {value!r:.40}")
 
 
-def get_count(record: dict[str, Any], key: str) -> int:
+def get_count(record: Any, key: str) -> int:
     """A number of things, as large as an index can be."""
     count = get(record, key, int)
     if not 0 <= count < 2**63:

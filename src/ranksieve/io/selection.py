@@ -18,6 +18,7 @@ from ranksieve.io.records import (
     get,
     get_count,
     get_texts,
+    matches_checksum,
     read_record,
     write_text,
 )
@@ -183,10 +184,7 @@ def read_selection(path: PathLike) -> Selection:
 
 def _check_signature(record: Any) -> None:
     """Raise a DataError if there is a checksum, and it is not that of the content."""
-    if not isinstance(record, dict) or "checksum" not in record:
-        return
-    content = {key: value for key, value in record.items() if key != "checksum"}
-    if record["checksum"] != checksum_of(content):
+    if isinstance(record, dict) and "checksum" in record and not matches_checksum(record):
         raise DataError(
             "it is not as it was written; if it was changed on purpose, take out its 'checksum'"
         )

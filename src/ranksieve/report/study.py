@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib.axes import Axes
 
 from ranksieve.data import DataError
 from ranksieve.engine.memo import sharing
@@ -28,9 +30,8 @@ from ranksieve.report.formats.latex import to_latex
 from ranksieve.report.formats.markdown import escape, to_markdown
 from ranksieve.report.formats.terminal import show, to_terminal
 from ranksieve.report.sheets.sheet import Sheet
-from ranksieve.report.sheets.study_costs import cost_sheet
 from ranksieve.report.sheets.study_quality import comparison_sheet, curves_sheet, folds_sheet
-from ranksieve.report.sheets.study_selections import selected_sheet, stability_sheet
+from ranksieve.report.sheets.study_selections import cost_sheet, selected_sheet, stability_sheet
 from ranksieve.report.sheets.study_statistics import statistics_sheet
 from ranksieve.selectors import FSED, GreedyRankRLS, GreedyRankRLSCV, Importance
 from ranksieve.selectors._search.filter import ImportanceFilter, SimilarityFilter
@@ -39,9 +40,6 @@ from ranksieve.study import Study, StudyResult, enough_features
 from ranksieve.study.cells import make_study_selector
 from ranksieve.study.comparison import MARGIN
 from ranksieve.study.results import BASE, RANDOM
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _FORMS = {".md": to_markdown, ".tex": to_latex, ".csv": to_csv}
 _FIGURE_SUFFIXES = (".svg", ".png")
@@ -164,7 +162,7 @@ def show_report(result: StudyResult, directory: Path, *, figures: bool = True) -
 
 def _describe_enough(result: StudyResult, ranker: str) -> str:
     """Fewest features of each selector that are shown to lose less than 1 %."""
-    measure = result.tune if result.tune in result.measures else result.measures[0]
+    measure = result.main_measure
     shown: list[str] = []
     others: list[str] = []
     for selector in result.selectors:

@@ -103,11 +103,6 @@ class AtHand:
     sources: list[FoldSource]
     facts: CollectionFacts
 
-    @property
-    def n_folds(self) -> int:
-        """Folds of the collection."""
-        return len(self.sources)
-
     def folds(self) -> Iterator[StudyFold]:
         """Folds in turn: data to train on, to tune by and to test on."""
         for source in self.sources:

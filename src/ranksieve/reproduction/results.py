@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,12 +12,40 @@ from ranksieve.rankers.registry import RANKERS
 from ranksieve.reproduction.bests import Best, find_bests, validation_mean
 from ranksieve.reproduction.collections import CollectionFacts
 from ranksieve.reproduction.curves import Curves
-from ranksieve.reproduction.numbers import Number
 from ranksieve.reproduction.paper import Asked, Paper
 from ranksieve.reproduction.training import ranker_settings
 from ranksieve.significance import relative_improvement, unified_rank
 from ranksieve.study import StudyResult
 from ranksieve.study.results import BASE, RANDOM
+
+
+class Number(NamedTuple):
+    """A number of ours, the published one, and how near they should be; None if there is none."""
+
+    ours: float | None
+    published: float | None
+    tolerance: float | None = None
+
+    @property
+    def difference(self) -> float | None:
+        """Ours minus the published one, if there are both."""
+        return None if None in self[:2] else self.ours - self.published  # type: ignore[operator]
+
+    @property
+    def is_within(self) -> bool | None:
+        """Whether it is as near as asked; None if nothing is asked."""
+        if self.difference is None or self.tolerance is None:
+            return None
+        return abs(self.difference) <= self.tolerance
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it, for JSON."""
+        return {
+            "published": self.published,
+            "ours": self.ours,
+            "difference": self.difference,
+            "within": self.is_within,
+        }
 
 
 @dataclass(frozen=True)

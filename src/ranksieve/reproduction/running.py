@@ -11,10 +11,10 @@ import numpy as np
 
 from ranksieve.progress import listen, track
 from ranksieve.reproduction.collections import AtHand, CollectionFacts, open_at_hand
-from ranksieve.reproduction.numbers import measure_scores
 from ranksieve.reproduction.paper import FoldAtHand, Paper, TrainedMethod, check_known
 from ranksieve.reproduction.papers import PAPERS
 from ranksieve.reproduction.results import MethodOutcome, Reproduction
+from ranksieve.reproduction.training import measure_scores
 from ranksieve.study import Study, StudyResult
 
 PathLike = str | os.PathLike[str]
@@ -137,7 +137,7 @@ def _run_on_folds(paper: Paper, at_hand: AtHand, names: Sequence[str]) -> dict[s
         return {}
     facts = at_hand.facts
     settings = paper.settings.get(facts.known_as or "", {})
-    advance = track("Methods", at_hand.n_folds * len(names))
+    advance = track("Methods", len(at_hand.sources) * len(names))
     results: dict[str, list[TrainedMethod]] = {name: [] for name in names}
     values: dict[str, list[dict[str, float]]] = {name: [] for name in names}
     for place, fold in enumerate(at_hand.folds()):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.model_selection import ParameterGrid
 
+from ranksieve.data import RankingData
+from ranksieve.metrics import evaluate
 from ranksieve.rankers.registry import RANKERS, make_ranker
-from ranksieve.reproduction.numbers import measure_scores
 from ranksieve.reproduction.paper import FoldAtHand, PaperMethod, TrainedMethod
 from ranksieve.selectors.embedded.fsmrank import fsmrank_path
 from ranksieve.selectors.embedded.greedy_rankrls_cv import GreedyRankRLSCV
@@ -91,3 +92,11 @@ def _best_on_validation(fold: StudyFold, scores: list[np.ndarray], convention: s
     """Place of the scores with the largest MAP on the validation queries, the first of equals."""
     reached = [measure_scores(fold.vali, own, ["MAP"], convention)["MAP"] for own in scores]
     return max(range(len(reached)), key=reached.__getitem__)
+
+
+def measure_scores(
+    data: RankingData, scores: np.ndarray, measures: Sequence[str], convention: str
+) -> dict[str, float]:
+    """Means over queries."""
+    found = evaluate(data.y, scores, data.qid, measures, convention, doc_ids=data.doc_ids)
+    return found.mean

@@ -177,7 +177,7 @@ def stability_of(tested: Outcomes, n_features: int) -> Stability | None:
 
 def unified_ranks(result: StudyResult, ranker: str) -> dict[str, float]:
     """FS-SCPR's one number per selector, over the measures of the study."""
-    runs = list(result.of_ranker(ranker))
+    runs = result.of_ranker(ranker)
     table = [[run.chosen.mean(measure) for measure in result.measures] for run in runs]
     ranks = unified_rank(np.round(table, _DIGITS)).tolist()
     return dict(zip((run.selector for run in runs), ranks, strict=True))

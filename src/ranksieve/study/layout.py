@@ -57,7 +57,7 @@ class Layout:
         for ranker in self.plan.rankers:
             for selector in self.plan.selectors:
                 for seed in self.plan.seeds_of(selector, ranker):
-                    for candidate in self._candidates(selector, seed):
+                    for candidate in self.plan.candidates(selector, seed):
                         for k in self.sizes_of(selector):
                             yield Attempt(selector, ranker, seed, candidate, k)
 
@@ -75,11 +75,6 @@ class Layout:
             self.training(attempt, self.features(fold, attempt, results)[0])
             for attempt in self.attempts()
         )
-
-    def _candidates(self, selector: str, seed: int | None) -> Iterator[Candidate]:
-        """The selector with all parameters of its grid, for one seed."""
-        own = seed if SELECTORS[selector].is_seeded else None
-        return (c for c in self.plan.candidates(selector) if c.seed == own)
 
     def features(
         self, fold: str, attempt: Attempt, results: Results

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ranksieve.data import DataError
-from ranksieve.io.record_log import RecordLog, fcntl
+from ranksieve.io.record_log import RecordLog
 from ranksieve.study.records import Record, check_against_fold, check_head, check_record
 
 
@@ -73,21 +71,3 @@ class Ledger(RecordLog):
                 check_against_fold(cell, result, fold)
             except ValueError as error:
                 raise ValueError(f"{where} does not go with it: {error}") from None
-
-
-@contextmanager
-def alone_in(directory: Path) -> Iterator[bool]:
-    """Whether no other process is inside such a block for the same directory."""
-    if fcntl is None:
-        yield True
-        return
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            is_alone = True
-        except OSError:  # another has it, or there are no locks here
-            is_alone = False
-        yield is_alone
-    finally:
-        os.close(handle)  # and with it the lock

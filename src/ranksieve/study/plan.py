@@ -12,7 +12,7 @@ from ranksieve.data import DataError
 from ranksieve.metrics import get_convention, parse_measure
 from ranksieve.preprocessing import SCALES
 from ranksieve.rankers.registry import RANKERS
-from ranksieve.registry import Method, Registry
+from ranksieve.registry import Registry
 from ranksieve.selectors.registry import SELECTORS
 from ranksieve.study.results import BASE, RANDOM
 from ranksieve.study.settings import check_settings
@@ -134,12 +134,11 @@ class Plan:
             return list(range(self.seed, self.seed + self.seeds))
         return [None]
 
-    def candidates(self, selector: str) -> Iterator[Candidate]:
-        """The selector with all parameters of its grid, for all of its seeds."""
-        seeds = range(self.seed, self.seed + self.seeds)
-        for seed in seeds if SELECTORS[selector].is_seeded else [None]:
-            for point in self.grid(selector, SELECTORS):
-                yield Candidate(selector, point, seed)
+    def candidates(self, selector: str, seed: int | None) -> Iterator[Candidate]:
+        """The selector with all parameters of its grid, for one seed."""
+        own = seed if SELECTORS[selector].is_seeded else None
+        for point in self.grid(selector, SELECTORS):
+            yield Candidate(selector, point, own)
 
     def settings(self, name: str, registry: Registry) -> Parameters:
         """Parameters of a method or ranker that are fixed."""
@@ -147,13 +146,10 @@ class Plan:
 
     def grid(self, name: str, registry: Registry) -> list[Parameters]:
         """Parameters of a method or ranker to choose from; one empty point if there are none."""
-        usual = self._usual_grid(registry[name], self.parameters.get(name, {}))
+        fixed = self.parameters.get(name, {})
+        usual = {key: values for key, values in registry[name].grid.items() if key not in fixed}
         grid = self.grids.get(name, usual)
         return list(ParameterGrid({key: list(values) for key, values in grid.items()}))
-
-    @staticmethod
-    def _usual_grid(method: Method, fixed: Mapping[str, Any]) -> Parameters:
-        return {key: values for key, values in method.grid.items() if key not in fixed}
 
     def as_dict(self) -> dict[str, Any]:
         """All of it, as TOML and JSON can hold it."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ranksieve.datasets import Collection
 from ranksieve.datasets.fold_files import Fold
 from ranksieve.engine.memo import Memo
 from ranksieve.preprocessing import scaled_within_queries
-from ranksieve.splits import Split, query_kfold, query_parts, six_trials
+from ranksieve.splits import query_kfold, query_parts, six_trials
 
 _VALIDATION_PARTS = 5  # one of so many parts validates where a collection has no such files
 
@@ -151,12 +152,22 @@ class Protocol:
             For the files of a collection; see :func:`ranksieve.io.letor.read_letor`.
         """
         if self.name == "letor":
-            return _letor_folds(_collection(data), self.seed, read_options)
-        whole = data.read_all(**read_options) if isinstance(data, Collection) else data
-        if self.name == "six-trials":
-            return _split_folds(whole, six_trials(whole.n_queries, random_state=self.seed), "Trial")
-        splits = query_kfold(whole.n_queries, self.n_splits, random_state=self.seed)
-        return _split_folds(whole, splits, "Fold")
+            collection = _collection(data)
+            names = [fold.name for fold in collection.folds]
+            readers = collection.fold_readers(**read_options)
+        else:
+            whole = data.read_all(**read_options) if isinstance(data, Collection) else data
+            if self.name == "six-trials":
+                word, splits = "Trial", six_trials(whole.n_queries, random_state=self.seed)
+            else:
+                word = "Fold"
+                splits = query_kfold(whole.n_queries, self.n_splits, random_state=self.seed)
+            names = [f"{word}{number}" for number in range(1, len(splits) + 1)]
+            readers = [partial(split.apply, whole) for split in splits]
+        return [
+            FoldSource(name, partial(_load_fold, name, read, self.seed))
+            for name, read in zip(names, readers, strict=True)
+        ]
 
 
 _PROTOCOLS = ("letor", "kfold", "six-trials")
@@ -172,34 +183,11 @@ def _collection(data: RankingData | Collection) -> Collection:
     return data
 
 
-def _split_folds(data: RankingData, splits: Sequence[Split], word: str) -> list[FoldSource]:
-    def loader(name: str, split: Split) -> Callable[[], StudyFold]:
-        return lambda: StudyFold(name, *split.apply(data))
-
-    names = [f"{word}{number}" for number in range(1, len(splits) + 1)]
-    return [
-        FoldSource(name, loader(name, split)) for name, split in zip(names, splits, strict=True)
-    ]
-
-
-def _letor_folds(
-    collection: Collection, seed: int, read_options: dict[str, Any]
-) -> list[FoldSource]:
-    def loader(name: str, read: Callable[[], Fold]) -> Callable[[], StudyFold]:
-        def load() -> StudyFold:
-            train, vali, test = read()
-            if vali is None:
-                train, vali = _part_to_tune_by(train, seed)
-            return StudyFold(name, train, vali, test)
-
-        return load
-
-    names = [fold.name for fold in collection.folds]
-    readers = collection.fold_readers(**read_options)
-    return [FoldSource(name, loader(name, read)) for name, read in zip(names, readers, strict=True)]
-
-
-def _part_to_tune_by(train: RankingData, seed: int) -> tuple[RankingData, RankingData]:
-    parts = query_parts(train.n_queries, _VALIDATION_PARTS, random_state=seed)
-    kept = np.sort(np.concatenate(parts[1:]))
-    return train.take_queries(kept), train.take_queries(parts[0])
+def _load_fold(name: str, read: Callable[[], Fold], seed: int) -> StudyFold:
+    """Read a fold; without queries to tune by, some of those to train on become such."""
+    train, vali, test = read()
+    if vali is None:
+        parts = query_parts(train.n_queries, _VALIDATION_PARTS, random_state=seed)
+        kept = np.sort(np.concatenate(parts[1:]))
+        train, vali = train.take_queries(kept), train.take_queries(parts[0])
+    return StudyFold(name, train, vali, test)

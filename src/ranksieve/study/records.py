@@ -9,43 +9,26 @@ from ranksieve.io.records import check_kinds
 
 Record = dict[str, Any]
 
-_HEAD = {
-    "format": str,
-    "version": int,
-    "ranksieve": str,
-    "protocol": str,
-    "measures": list,
-    "tune": str,
-    "convention": str,
-    "scale": str,
-    "folds": list,
-}
-_FOLD = {
-    "fingerprint": str,
-    "train": int,
-    "vali": int,
-    "test": list,
-    "features": list,
-    "file_order": dict,
-}
-_SELECTION = {"features": list, "seconds": float}
-_TRAINING = {
-    "parameters": dict,
-    "validation": float,
-    "validation_error": float,
-    "test": dict,
-    "seconds": float,
-}
-_OF_FOLD = {"fold": str}
-_OF_SELECTION = {"fold": str, "selector": str, "parameters": dict, "seed": object, "k": int}
-_OF_TRAINING = {
-    "fold": str,
-    "ranker": str,
-    "parameters": dict,
-    "grid": list,
-    "seed": object,
-    "features": list,
-}
+_HEAD = dict(
+    format=str,
+    version=int,
+    ranksieve=str,
+    protocol=str,
+    measures=list,
+    tune=str,
+    convention=str,
+    scale=str,
+    folds=list,
+)
+# What the lines are about, and what each says of it.
+_OF_FOLD = dict(fold=str)
+_FOLD = dict(fingerprint=str, train=int, vali=int, test=list, features=list, file_order=dict)
+_OF_SELECTION = dict(fold=str, selector=str, parameters=dict, seed=object, k=int)
+_SELECTION = dict(features=list, seconds=float)
+_OF_TRAINING = dict(fold=str, ranker=str, parameters=dict, grid=list, seed=object, features=list)
+_TRAINING = dict(
+    parameters=dict, validation=float, validation_error=float, test=dict, seconds=float
+)
 _ROUNDING = 1e-9
 
 

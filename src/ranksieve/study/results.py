@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -213,6 +213,11 @@ class StudyResult:
         return list(dict.fromkeys(ranker for _, ranker in self.runs))
 
     @property
+    def main_measure(self) -> str:
+        """The measure to tune by if it was tested, or else the first."""
+        return self.tune if self.tune in self.measures else self.measures[0]
+
+    @property
     def n_queries(self) -> int:
         """Test queries, each counted once."""
         return len({query for fold in self.folds for query in fold.query_ids})
@@ -235,7 +240,10 @@ class StudyResult:
             )
         return self.runs[selector, ranker]
 
-    def of_ranker(self, ranker: str) -> Iterator[Run]:
-        """All selectors with a ranker, in order."""
-        for selector in self.selectors:
-            yield self.run(selector, ranker)
+    def of_ranker(self, ranker: str) -> list[Run]:
+        """All selectors with a ranker, in order; a DataError that lists the known rankers."""
+        if ranker not in self.rankers:
+            raise DataError(
+                f"ranker {ranker!r} is not in the study; it has {', '.join(self.rankers)}"
+            )
+        return [self.run(selector, ranker) for selector in self.selectors]

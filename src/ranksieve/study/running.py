@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from ranksieve.data import DataError
@@ -17,82 +18,66 @@ from ranksieve.threads import limit_blas_threads, limit_threads, thread_count
 _KEPT = "Finished work is kept; run the same command again to resume it."
 
 
-class LocalRunner:
-    """Cells on the threads of this process, each on one of them."""
-
-    @contextmanager
-    def on(self, fold: StudyFold) -> Iterator[_Started]:
-        """Get ready for cells of a fold; an interruption does not wait for those that run."""
-        pool = ThreadPoolExecutor(thread_count())
-        with limit_blas_threads(1):  # the cells are the parallel part
-            try:
-                yield _Started(lambda cell: pool.submit(_run, fold, cell), 2 * thread_count())
-            except BaseException as error:
-                is_interrupted = isinstance(error, KeyboardInterrupt)
-                pool.shutdown(wait=not is_interrupted, cancel_futures=True)
-                raise
-            pool.shutdown()
+Runner = Callable[[Iterable[Cell]], Iterator[tuple[Cell, Record]]]
+"""From cells of a fold to them with their results, as they are finished."""
 
 
-class DaskRunner:
-    """Cells on the workers of a cluster.
+@contextmanager
+def run_on_threads(fold: StudyFold) -> Iterator[Runner]:
+    """Run cells on the threads of this process, each on one of them.
 
-    Parameters
-    ----------
-    client : distributed.Client
+    An interruption does not wait for those that run.
     """
-
-    def __init__(self, client: Any) -> None:
-        self.client = client
-
-    @contextmanager
-    def on(self, fold: StudyFold) -> Iterator[_Started]:
-        """Send a fold to the workers; a DataError if the cluster is lost."""
-        from distributed import KilledWorker
-
+    pool = ThreadPoolExecutor(thread_count())
+    with limit_blas_threads(1):  # the cells are the parallel part
         try:
-            there = self.client.scatter(fold, broadcast=True, hash=False)
-            # Twice as many as can run at a time, so that no worker waits for us.
-            most = 2 * sum(self.client.nthreads().values())
-            yield _Started(
-                lambda cell: self.client.submit(_run_on_worker, there, cell, pure=False), most
-            )
-        except KilledWorker as error:
-            raise DataError(
-                f"{fold.name}: a cell was tried several times, and each time its Dask worker died; "
-                f"the logs of the cluster say why (too little memory?). {_KEPT}"
-            ) from error
-        except (CancelledError, OSError) as error:
-            reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(":")
-            raise DataError(
-                f"{fold.name}: the Dask cluster was lost ({reason}). {_KEPT}"
-            ) from error
+            yield partial(_results, lambda cell: pool.submit(_run, fold, cell), 2 * thread_count())
+        except BaseException as error:
+            is_interrupted = isinstance(error, KeyboardInterrupt)
+            pool.shutdown(wait=not is_interrupted, cancel_futures=True)
+            raise
+        pool.shutdown()
 
 
-class _Started:
-    """Something that takes cells and gives back futures, some of them at a time."""
+@contextmanager
+def run_on_cluster(client: Any, fold: StudyFold) -> Iterator[Runner]:
+    """Run cells on the workers of a ``distributed.Client``; a DataError if the cluster is lost."""
+    from distributed import KilledWorker
 
-    def __init__(self, submit: Any, most: int) -> None:
-        self._submit = submit
-        self._most = max(1, most)
+    try:
+        there = client.scatter(fold, broadcast=True, hash=False)
+        # Twice as many as can run at a time, so that no worker waits for us.
+        most = max(1, 2 * sum(client.nthreads().values()))
+        yield partial(_results, partial(client.submit, _run_on_worker, there, pure=False), most)
+    except KilledWorker as error:
+        raise DataError(
+            f"{fold.name}: a cell was tried several times, and each time its Dask worker died; "
+            f"the logs of the cluster say why (too little memory?). {_KEPT}"
+        ) from error
+    except (CancelledError, OSError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(":")
+        raise DataError(f"{fold.name}: the Dask cluster was lost ({reason}). {_KEPT}") from error
 
-    def results(self, cells: Iterable[Cell]) -> Iterator[tuple[Cell, Record]]:
-        """Cells with their results, as they are finished; drawn as there is room for them."""
-        waiting = iter(cells)
-        pending: dict[Any, Cell] = {}
-        try:
-            while True:
-                for cell in waiting:
-                    pending[self._submit(cell)] = cell
-                    if len(pending) >= self._most:
-                        break
-                if not pending:
-                    return
-                for future in _first_done(pending):
-                    yield pending.pop(future), future.result()
-        finally:
-            for future in pending:
-                future.cancel()
+
+def _results(
+    submit: Callable[[Cell], Any], most: int, cells: Iterable[Cell]
+) -> Iterator[tuple[Cell, Record]]:
+    """Submit cells, drawn as there is room for them, at most so many at a time."""
+    waiting = iter(cells)
+    pending: dict[Any, Cell] = {}
+    try:
+        while True:
+            for cell in waiting:
+                pending[submit(cell)] = cell
+                if len(pending) >= most:
+                    break
+            if not pending:
+                return
+            for future in _first_done(pending):
+                yield pending.pop(future), future.result()
+    finally:
+        for future in pending:
+            future.cancel()
 
 
 def _first_done(pending: dict[Any, Cell]) -> list[Any]:

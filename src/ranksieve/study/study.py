@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +15,19 @@ from ranksieve._version import __version__
 from ranksieve.data import DataError, RankingData
 from ranksieve.datasets import Collection
 from ranksieve.datasets.opening import open_in_memory, paths_of, title_of
-from ranksieve.io.files import make_directory
+from ranksieve.io.files import holding, make_directory
 from ranksieve.metrics import get_convention, parse_measure
 from ranksieve.progress import track
 from ranksieve.selectors._search.checkpoint import fingerprint
 from ranksieve.study.assembly import assemble
 from ranksieve.study.cells import Cell
 from ranksieve.study.layout import Layout
-from ranksieve.study.ledger import Ledger, alone_in
+from ranksieve.study.ledger import Ledger
 from ranksieve.study.plan import Plan
 from ranksieve.study.plan_files import LEDGER, PLAN, read_plan, write_plan
 from ranksieve.study.protocols import Protocol, StudyFold
 from ranksieve.study.results import FoldSummary, StudyResult
-from ranksieve.study.running import DaskRunner, LocalRunner
+from ranksieve.study.running import run_on_cluster, run_on_threads
 from ranksieve.sums.file_order import order_values
 
 
@@ -115,15 +116,15 @@ class Study:
         """
         make_directory(self.directory)
         ledger = Ledger(self.directory / LEDGER, self._head())
-        runner = LocalRunner() if client is None else DaskRunner(client)
-        with alone_in(self.directory) as is_alone:
+        run_on = run_on_threads if client is None else partial(run_on_cluster, client)
+        with holding(self.directory) as is_alone:
             # A second process begins at the other end; they meet in the middle.
             in_turn: Callable[[Sequence[Cell]], Sequence[Cell]]
-            in_turn = list if is_alone else lambda cells: cells[::-1]
-            layouts = self._select(runner, ledger, in_turn)
+            in_turn = (lambda cells: cells[::-1]) if is_alone is False else list
+            layouts = self._select(run_on, ledger, in_turn)
             # Now that all data is known to be that of the ledger.
             write_plan(self.directory, self.plan, self._plan_facts())
-            self._train(runner, ledger, in_turn, layouts)
+            self._train(run_on, ledger, in_turn, layouts)
         return _result(self.plan, ledger, self.title)
 
     def _plan_facts(self) -> dict[str, Any]:
@@ -143,7 +144,7 @@ class Study:
             "folds": [source.name for source in self.folds],
         }
 
-    def _select(self, runner: Any, ledger: Ledger, in_turn: Any) -> list[Layout]:
+    def _select(self, run_on: Any, ledger: Ledger, in_turn: Any) -> list[Layout]:
         """Run all selections; each fold is checked to be the one that is known."""
         layouts = []
         advance = None
@@ -154,10 +155,10 @@ class Study:
             layouts.append(Layout(self.plan, fold.train.n_features))
             cells = layouts[-1].selections()
             advance = advance or track("Selections", len(self.folds) * len(cells))
-            _run_missing(runner, ledger, fold, in_turn(cells), advance)
+            _run_missing(run_on, ledger, fold, in_turn(cells), advance)
         return layouts
 
-    def _train(self, runner: Any, ledger: Ledger, in_turn: Any, layouts: list[Layout]) -> None:
+    def _train(self, run_on: Any, ledger: Ledger, in_turn: Any, layouts: list[Layout]) -> None:
         cells = [
             layout.trainings(source.name, ledger.__getitem__)
             for source, layout in zip(self.folds, layouts, strict=True)
@@ -166,7 +167,7 @@ class Study:
         for source, own in zip(self.folds, cells, strict=True):
             if any(cell.key(source.name) not in ledger for cell in own):
                 fold = source.load().scaled(self.plan.scale)
-                _run_missing(runner, ledger, fold, in_turn(own), advance)
+                _run_missing(run_on, ledger, fold, in_turn(own), advance)
             else:
                 advance(len(own))
 
@@ -219,7 +220,7 @@ def _remember(fold: StudyFold, ledger: Ledger, plan: Plan) -> None:
         "fingerprint": fingerprint(fold.train, fold.vali, fold.test),
         "train": fold.train.n_queries,
         "vali": fold.vali.n_queries,
-        "test": [_plain(query) for query in fold.test.query_ids.tolist()],
+        "test": [q if isinstance(q, int) else str(q) for q in fold.test.query_ids.tolist()],
         "features": [str(name) for name in fold.train.feature_names],
         "file_order": _file_order(fold.test, plan),
     }
@@ -244,12 +245,8 @@ def _file_order(data: RankingData, plan: Plan) -> dict[str, Any]:
     }
 
 
-def _plain(query: Any) -> int | str:
-    return query if isinstance(query, int) else str(query)
-
-
 def _run_missing(
-    runner: LocalRunner | DaskRunner,
+    run_on: Any,
     ledger: Ledger,
     fold: StudyFold,
     cells: Sequence[Cell],
@@ -263,8 +260,8 @@ def _run_missing(
             else:
                 yield cell
 
-    with runner.on(fold) as started:
-        for cell, result in started.results(missing()):
+    with run_on(fold) as run:
+        for cell, result in run(missing()):
             ledger.add(cell.key(fold.name), result)
             advance(1)
 

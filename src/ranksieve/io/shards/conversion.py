@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import DataError, RankingData
-from ranksieve.io import is_parquet
+from ranksieve.io import are_parquet
 from ranksieve.io.letor_blocks import Grammar, are_integers, decode, header_names, read_blocks
 from ranksieve.io.parquet import read_batches
 from ranksieve.io.selection import Selection
 from ranksieve.io.shards.filler import Piece, ReturningQueryError, ShardFiller
 from ranksieve.io.shards.store import ShardStore, replacing_directory
-from ranksieve.io.shards.writer import SHARD_BYTES, PathLike, finish_shards, settle_ids
+from ranksieve.io.shards.writer import SHARD_BYTES, PathLike, settle_ids
 
 _FILE = 2**40  # place = number of the file * _FILE + line: one small integer per query
 
@@ -89,27 +89,23 @@ def convert_to_shards(
     files = [Path(paths)] if isinstance(paths, (str, os.PathLike)) else [Path(p) for p in paths]
     if not files:
         raise DataError("no file to read")
-    parquet = [path for path in files if is_parquet(path)]
-    if parquet and len(parquet) < len(files):
-        raise DataError(f"{parquet[0]}: Parquet files and text files cannot be joined")
+    convert, place = (_convert_parquet, "row") if are_parquet(files) else (_convert_text, "line")
     grammar = Grammar.make(n_features, dtype, sparse, zero_based)
-    convert, place = (_convert_parquet, "row") if parquet else (_convert_text, "line")
     if features is not None and n_features is not None:
         features.check_fits(n_features, None, files[0])
     with replacing_directory(Path(directory), overwrite=overwrite) as temporary:
-        store = ShardStore(temporary)
         filler = ShardFiller(
-            store,
+            ShardStore(temporary),
             shard_bytes=shard_bytes,
             dtype=grammar.dtype,
             is_sparse=sparse,
             width=(n_features or 0) if features is None else len(features.columns),
         )
         try:
-            names, ids = convert(files, grammar, filler, shard_bytes, features)
+            names, ids = convert(files, grammar, filler, features)
         except ReturningQueryError as error:
             raise DataError(_explain(error, files, place)) from None
-        finish_shards(filler, store, names, ids)
+        filler.finish(names, ids)
 
 
 def _explain(error: ReturningQueryError, files: list[Path], unit: str) -> str:
@@ -123,11 +119,7 @@ def _explain(error: ReturningQueryError, files: list[Path], unit: str) -> str:
 
 
 def _convert_text(
-    files: list[Path],
-    grammar: Grammar,
-    filler: ShardFiller,
-    shard_bytes: int,
-    features: Selection | None,
+    files: list[Path], grammar: Grammar, filler: ShardFiller, features: Selection | None
 ) -> tuple[list[str] | None, np.ndarray | list[str]]:
     """Add the rows of text files; returns feature names and query ids."""
     names: dict[int, str] = {}
@@ -163,18 +155,14 @@ def _kept_names(
 
 
 def _convert_parquet(
-    files: list[Path],
-    grammar: Grammar,
-    filler: ShardFiller,
-    shard_bytes: int,
-    features: Selection | None,
+    files: list[Path], grammar: Grammar, filler: ShardFiller, features: Selection | None
 ) -> tuple[list[str] | None, np.ndarray | list[str]]:
     """Add the rows of Parquet files; returns feature names and query ids."""
     names: list[str] | None = None
     kept: list[str] | None = None
     for number, path in enumerate(files):
         row = 0
-        for batch in read_batches(path, sparse=grammar.sparse, batch_bytes=shard_bytes):
+        for batch in read_batches(path, sparse=grammar.sparse, batch_bytes=filler.shard_bytes):
             if names is None:
                 names = batch.feature_names
                 kept = _kept_names(names, len(names), features, path)

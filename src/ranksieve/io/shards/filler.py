@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from ranksieve.data import Block, RankingData
+from ranksieve.feature_names import are_numbers
 from ranksieve.inputs import group_rows, join_ids
 from ranksieve.io.shards.store import ShardStore
 
@@ -35,14 +36,13 @@ class Piece:
         return cls(data.X, data.y, data.doc_ids, ids, data.group_counts, places)
 
 
+@dataclass(eq=False)
 class ReturningQueryError(Exception):
     """A query goes on after its shard was written."""
 
-    def __init__(self, query: Any, first: int, again: int) -> None:
-        super().__init__(query, first, again)
-        self.query = query
-        self.first = first
-        self.again = again
+    query: Any
+    first: int
+    again: int
 
 
 class ShardFiller:
@@ -88,7 +88,7 @@ class ShardFiller:
         self.width = width
         self.places: dict[Any, int] = {}
         self._store = store
-        self._shard_bytes = shard_bytes
+        self.shard_bytes = shard_bytes
         self._begin_shard()
 
     def _begin_shard(self) -> None:
@@ -111,7 +111,7 @@ class ShardFiller:
             if query not in self._open:
                 if query in self.places:
                     raise ReturningQueryError(query, self.places[query], place)
-                if self._bytes >= self._shard_bytes:
+                if self._bytes >= self.shard_bytes:
                     self._keep(piece, X, begin, end)
                     self.flush()
                     begin = end
@@ -142,6 +142,17 @@ class ShardFiller:
             doc_ids = None if doc_ids is None else doc_ids[order]
         self._store.write(Block(X, y, query_ptr), doc_ids)
         self._begin_shard()
+
+    def finish(self, names: list[str] | None, query_ids: np.ndarray | list[str]) -> None:
+        """Write the last shard and the manifest."""
+        self.flush()
+        self._store.finish(
+            n_features=self.width,
+            dtype=self.dtype,
+            sparse=self.is_sparse,
+            feature_names=None if names is None or are_numbers(names) else names,
+            query_ids=query_ids,
+        )
 
     def _as_stored(self, X: Any) -> Any:
         if self.is_sparse and not sparse.issparse(X):

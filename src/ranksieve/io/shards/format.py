@@ -18,6 +18,7 @@ import numpy as np
 
 from ranksieve.data import DataError
 from ranksieve.io import records
+from ranksieve.io.records import get, get_count
 
 FORMAT = "ranksieve-shards"
 VERSION = 2  # since 2, the manifest has a checksum of its own
@@ -79,22 +80,38 @@ class Manifest:
     @classmethod
     def from_json(cls, text: bytes) -> Manifest:
         """Read and check a manifest: all that follows may rely on it."""
-        record = _read_head(text)
-        shards = [_shard(entry) for entry in _get(record, "shards", list)]
+        try:
+            record = records.parse_record(text)
+        except ValueError as error:
+            raise DataError(f"the manifest is damaged: it is not JSON ({error})") from None
+        records.check_format(record, FORMAT, VERSION, "a manifest of ranksieve's shards")
+        try:
+            return cls._of(record)
+        except DataError as error:
+            raise DataError(f"the manifest is damaged: {error}") from None
+
+    @classmethod
+    def _of(cls, record: dict[str, Any]) -> Manifest:
+        if (version := get_count(record, "version")) < 1:
+            raise DataError(f"'version' is {version}")
+        _get_one_of(record, "checksum", CHECKSUM)
         manifest = cls(
-            data_id=_get(record, "data_id", str),
-            n_rows=_get(record, "n_rows", int),
-            n_queries=_get(record, "n_queries", int),
-            n_features=_get(record, "n_features", int),
+            data_id=get(record, "data_id", str),
+            n_rows=get_count(record, "n_rows"),
+            n_queries=get_count(record, "n_queries"),
+            n_features=get_count(record, "n_features"),
             dtype=_get_one_of(record, "dtype", "float32", "float64"),
-            sparse=_get(record, "sparse", bool),
+            sparse=get(record, "sparse", bool),
             feature_names=_feature_names(record),
             query_ids=_get_one_of(record, "query_ids", "int", "str"),
             doc_ids=_get_one_of(record, "doc_ids", None, "int", "str"),
-            shards=shards,
+            shards=[_shard(entry) for entry in get(record, "shards", list)],
         )
         manifest._check_shards()
-        _check_content(record)
+        if version > 1 or "manifest_checksum" in record:  # those of version 1 have none
+            get(record, "manifest_checksum", str)
+            if not records.matches_checksum(record, "manifest_checksum"):
+                raise DataError("its checksum is not that of its content; write the shards again")
         return manifest
 
     @property
@@ -108,90 +125,48 @@ class Manifest:
 
     def _check_shards(self) -> None:
         if not self.shards:
-            raise _manifest_error("it lists no shards")
+            raise DataError("it lists no shards")
         for number, shard in enumerate(self.shards):
             if shard.files.keys() != self.roles:
-                raise _manifest_error(
+                raise DataError(
                     f"shard {number} should have files for {', '.join(sorted(self.roles))}"
                 )
         for key, total in (("rows", self.n_rows), ("queries", self.n_queries)):
             found = sum(getattr(shard, key) for shard in self.shards)
             if found != total:
-                raise _manifest_error(f"its shards have {found} {key} but 'n_{key}' is {total}")
-
-
-def _manifest_error(message: str) -> DataError:
-    return DataError(f"the manifest is damaged: {message}")
-
-
-def _read_head(text: bytes) -> dict[str, Any]:
-    try:
-        record = records.parse_record(text)
-    except ValueError as error:
-        raise _manifest_error(f"it is not JSON ({error})") from None
-    found = record.get("format") if isinstance(record, dict) else None
-    if found != FORMAT:
-        raise DataError(f"not a manifest of ranksieve's shards: its format is {found!r}")
-    version = _get(record, "version", int)
-    if version > VERSION:
-        raise DataError(
-            f"written by a newer version of ranksieve: format {version}, this one reads {VERSION}"
-        )
-    if version < 1:
-        raise _manifest_error(f"'version' is {version}")
-    _get_one_of(record, "checksum", CHECKSUM)
-    return record
-
-
-def _check_content(record: dict[str, Any]) -> None:
-    """Compare the manifest's own checksum, which only those of version 1 may lack."""
-    if record["version"] == 1 and "manifest_checksum" not in record:
-        return
-    content = {key: value for key, value in record.items() if key != "manifest_checksum"}
-    if _get(record, "manifest_checksum", str) != records.checksum_of(content):
-        raise _manifest_error("its checksum is not that of its content; write the shards again")
-
-
-def _get(record: Any, key: str, kind: type) -> Any:
-    try:
-        value = records.get(record if isinstance(record, dict) else {}, key, kind)
-    except DataError as error:
-        raise _manifest_error(str(error)) from None
-    if isinstance(value, int) and value < 0:
-        raise _manifest_error(f"{key!r} is {value}")
-    return value
+                raise DataError(f"its shards have {found} {key} but 'n_{key}' is {total}")
 
 
 def _get_one_of(record: dict[str, Any], key: str, *choices: str | None) -> Any:
     if key not in record:
-        raise _manifest_error(f"{key!r} is missing")
+        raise DataError(f"{key!r} is missing")
     if record[key] not in choices:
-        raise _manifest_error(f"{key!r} is {record[key]!r:.40}, which this version does not know")
+        raise DataError(f"{key!r} is {record[key]!r:.40}, which this version does not know")
     return record[key]
 
 
 def _feature_names(record: dict[str, Any]) -> list[str] | None:
     if "feature_names" in record and record["feature_names"] is None:
         return None
-    names = _get(record, "feature_names", list)
+    names = get(record, "feature_names", list)
     if not all(type(name) is str for name in names):
-        raise _manifest_error("a feature name is not a text")
+        raise DataError("a feature name is not a text")
     if len(names) != record["n_features"]:
-        raise _manifest_error(f"{len(names)} feature names for {record['n_features']} features")
+        raise DataError(f"{len(names)} feature names for {record['n_features']} features")
     return names
 
 
 def _shard(entry: Any) -> StoredShard:
     files = {
         role: StoredFile(
-            _get(file, "name", str), _get(file, "bytes", int), _get(file, "checksum", str)
+            get(file, "name", str), get_count(file, "bytes"), get(file, "checksum", str)
         )
-        for role, file in _get(entry, "files", dict).items()
+        for role, file in get(entry, "files", dict).items()
     }
     for file in files.values():
         if not is_file_name(file.name):
-            raise _manifest_error(f"{file.name!r:.80} is not the name of a file of shards")
-    return StoredShard(_get(entry, "rows", int), _get(entry, "queries", int), files)
+            raise DataError(f"{file.name!r:.80} is not the name of a file of shards")
+    return StoredShard(get_count(entry, "rows"), get_count(entry, "queries"), files)
 
 
 def file_name(shard: int, role: str) -> str:

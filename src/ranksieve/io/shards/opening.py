@@ -9,11 +9,7 @@ from typing import Any
 from ranksieve.data import DataError
 from ranksieve.io.files import explain_os_error
 from ranksieve.io.shards.files import Checks
-from ranksieve.io.shards.format import (
-    MANIFEST,
-    Manifest,
-    is_file_name,
-)
+from ranksieve.io.shards.format import MANIFEST, Manifest, is_file_name
 from ranksieve.io.shards.shards import PathLike, Shards, Verify
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from itertools import pairwise
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal
 
 import numpy as np
@@ -16,22 +15,11 @@ from ranksieve.feature_names import default_names, numbers
 from ranksieve.inputs import take_columns
 from ranksieve.io.files import explain_os_error
 from ranksieve.io.shards.files import Checks, ShardFiles
-from ranksieve.io.shards.format import (
-    Manifest,
-    check_checksum,
-    checksum_of,
-)
+from ranksieve.io.shards.format import Manifest, check_checksum, checksum_of
 from ranksieve.progress import track
 
 PathLike = str | os.PathLike[str]
-
-
 Verify = bool | Literal["first-read"]
-
-
-def _kept_numbers(columns: np.ndarray) -> np.ndarray | None:
-    """Names of some features that have only numbers; None if they are the first ones."""
-    return None if np.array_equal(columns, np.arange(len(columns))) else numbers(columns)
 
 
 class Shards:
@@ -126,10 +114,12 @@ class Shards:
     @property
     def _names(self) -> np.ndarray | None:
         names = self._opened.feature_names
-        if names is None:
-            return None if self.columns is None else _kept_numbers(self.columns)
-        named = np.array(names, dtype=object)
-        return named if self.columns is None else named[self.columns]
+        if self.columns is None:
+            return None if names is None else np.array(names, dtype=object)
+        if names is not None:
+            return np.array(names, dtype=object)[self.columns]
+        is_start = np.array_equal(self.columns, np.arange(self.n_features))
+        return None if is_start else numbers(self.columns)
 
     @property
     def query_ids(self) -> np.ndarray:
@@ -209,12 +199,7 @@ class Shards:
         self._opened  # noqa: B018  closed shards cannot be entered
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

@@ -14,12 +14,8 @@ from typing import Any
 
 import numpy as np
 
-try:
-    import fcntl
-except ImportError:  # no such locks on Windows
-    fcntl = None  # type: ignore[assignment]
-
 from ranksieve.data import Block, DataError
+from ranksieve.io.files import holding
 from ranksieve.io.shards.format import (
     MANIFEST,
     IdKind,
@@ -170,7 +166,7 @@ def replacing_directory(directory: Path, *, overwrite: bool) -> Iterator[Path]:
     except OSError as error:
         raise DataError(f"{directory}: cannot be written: {error.strerror}") from error
     try:
-        with _held(new):
+        with holding(new):
             os.rename(new, temporary)  # held before another run could take it for a leftover
             yield temporary
             _check_target(target, overwrite)  # it may have taken long
@@ -178,24 +174,6 @@ def replacing_directory(directory: Path, *, overwrite: bool) -> Iterator[Path]:
     finally:
         shutil.rmtree(new, ignore_errors=True)
         shutil.rmtree(temporary, ignore_errors=True)
-
-
-@contextmanager
-def _held(directory: Path) -> Iterator[bool]:
-    """Hold a directory as long as this process lives; whether it was free, as far as is known."""
-    if fcntl is None:
-        yield False
-        return
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:  # held, or on a file system without locks
-            yield False
-        else:
-            yield True
-    finally:
-        os.close(handle)
 
 
 def _clear_leftovers(target: Path) -> None:
@@ -209,7 +187,7 @@ def _clear_leftovers(target: Path) -> None:
         if name.endswith(".old") and not target.exists():
             os.rename(leftover, target)
             continue
-        with _held(leftover) as free:
+        with holding(leftover) as free:
             if free:
                 shutil.rmtree(leftover, ignore_errors=True)
 

@@ -10,15 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ranksieve.data import DataError, RankingData
-from ranksieve.feature_names import are_numbers, same_names
+from ranksieve.data import DataError, RankingData, check_same_features
 from ranksieve.io.shards.filler import Piece, ReturningQueryError, ShardFiller
 from ranksieve.io.shards.format import as_integers, as_strings
 from ranksieve.io.shards.store import ShardStore, replacing_directory
 
 PathLike = str | os.PathLike[str]
-
-
 SHARD_BYTES = 64 * 2**20
 
 
@@ -78,7 +75,6 @@ def write_shards(
     """
     pieces = [source] if isinstance(source, RankingData) else source
     with replacing_directory(Path(directory), overwrite=overwrite) as temporary:
-        store = ShardStore(temporary)
         filler = None
         first = None
         for number, data in enumerate(pieces, start=1):
@@ -87,39 +83,29 @@ def write_shards(
             if first is None or filler is None:
                 first = data.take_queries([])
                 filler = ShardFiller(
-                    store,
+                    ShardStore(temporary),
                     shard_bytes=shard_bytes,
                     dtype=_float_type(data.X.dtype if dtype is None else dtype),
                     is_sparse=data.is_sparse if sparse is None else sparse,
                     width=data.n_features,
                 )
-            _check_piece(data, number, first, filler.dtype if dtype is None else None)
+            check_same_features(data, first, "piece", number)
+            if dtype is None and data.X.dtype != filler.dtype:
+                raise DataError(
+                    f"piece 1 holds {filler.dtype} but piece {number} {data.X.dtype}; say which "
+                    "with dtype="
+                )
             _add_piece(filler, data, number, shard_bytes)
         if first is None or filler is None or not filler.places:
             raise DataError(f"{directory}: there are no rows to write")
         names = first.feature_names.tolist() if first.has_feature_names else None
-        finish_shards(filler, store, names, settle_ids(list(filler.places)))
+        filler.finish(names, settle_ids(list(filler.places)))
 
 
 def _float_type(dtype: Any) -> np.dtype[Any]:
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise ValueError(f"dtype must be float64 or float32, got {dtype!r}")
     return np.dtype(dtype)
-
-
-def _check_piece(
-    data: RankingData, number: int, first: RankingData, dtype: np.dtype[Any] | None
-) -> None:
-    if data.n_features != first.n_features:
-        raise DataError(
-            f"piece 1 has {first.n_features} features but piece {number} has {data.n_features}"
-        )
-    if not same_names(data._names, first._names):
-        raise DataError(f"piece 1 and piece {number} have different feature names")
-    if dtype is not None and data.X.dtype != dtype:
-        raise DataError(
-            f"piece 1 holds {dtype} but piece {number} {data.X.dtype}; say which with dtype="
-        )
 
 
 def _add_piece(filler: ShardFiller, data: RankingData, number: int, shard_bytes: int) -> None:
@@ -159,20 +145,3 @@ def settle_ids(ids: list[Any]) -> np.ndarray | list[str]:
             raise DataError(f"queries {as_string[string]!r} and {query!r} have one id as text")
         as_string[string] = query
     return strings
-
-
-def finish_shards(
-    filler: ShardFiller,
-    store: ShardStore,
-    names: list[str] | None,
-    query_ids: np.ndarray | list[str],
-) -> None:
-    """Write the last shard and the manifest."""
-    filler.flush()
-    store.finish(
-        n_features=filler.width,
-        dtype=filler.dtype,
-        sparse=filler.is_sparse,
-        feature_names=None if names is None or are_numbers(names) else names,
-        query_ids=query_ids,
-    )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.ticker import NullFormatter
 
 from ranksieve.data import DataError
@@ -15,9 +15,6 @@ from ranksieve.report.figures.style import SMALL_SIZE, finish, legend_above, new
 from ranksieve.significance import bootstrap_interval
 from ranksieve.study.comparison import LEVEL
 from ranksieve.study.results import RANDOM, Outcomes, Run, StudyResult
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _MOST_BANDS = 2  # more of them hide each other and the lines
 _RESAMPLES = 2000  # a line's width is more than what further ones would change
@@ -72,24 +69,14 @@ def plot_curves(
 
     Examples
     --------
-    >>> import numpy as np
+    >>> from ranksieve import make_ranking
     >>> from ranksieve.report.figures import plot_curves
-    >>> from ranksieve.study.results import Outcome, Run, StudyResult, Outcomes, FoldSummary
-    >>> fold = FoldSummary("Fold1", n_train=6, n_vali=2, query_ids=[1, 2, 3])
-    >>> def tested(k, *values):
-    ...     found = Outcome(k, range(k), {}, {}, 0.5, 0.1, {"MAP": np.array(values)}, 0.1, 0.2)
-    ...     return Outcomes([[found]], [fold])
-    >>> by_k = {1: tested(1, 0.2, 0.5, 0.4), 2: tested(2, 0.3, 0.6, 0.9)}
-    >>> every = tested(9, 0.4, 0.6, 0.8)
-    >>> runs = {
-    ...     ("gas-e", "ranksvm"): Run("gas-e", "ranksvm", by_k[2], by_k),
-    ...     ("all", "ranksvm"): Run("all", "ranksvm", every, {9: every}),
-    ... }
-    >>> names = [str(number) for number in range(1, 10)]
-    >>> result = StudyResult("demo", "one fold", "standard", "MAP", ["MAP"], [fold], names, runs)
-    >>> ax = plot_curves(result, "ranksvm")
-    >>> [line.get_label() for line in ax.lines], ax.lines[1].get_ydata().round(3).tolist()
-    (['all features', 'gas-e'], [0.367, 0.6])
+    >>> from ranksieve.study import Study
+    >>> data, _ = make_ranking(60, n_noise=3)
+    >>> study = Study(data, selectors=["gas-e"], rankers=["rankrls"], ks=[2, 5], seeds=1)
+    >>> ax = plot_curves(study.run(), "rankrls")
+    >>> [line.get_label() for line in ax.lines], ax.get_ylabel()
+    (['all features', 'gas-e', 'random'], 'MAP on test queries')
     """
     name = measure_of(result, measure)
     runs = runs_of(result, ranker, selectors)

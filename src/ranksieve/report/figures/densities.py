@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import FigureBase
 from matplotlib.ticker import MaxNLocator
 from sklearn.utils.validation import check_is_fitted
 
+from ranksieve.base import RankSelector
 from ranksieve.data import DataError
 from ranksieve.engine import Source, engine_of
 from ranksieve.report.figures.names import format_name
@@ -24,12 +27,6 @@ from ranksieve.sums.chunks import locating
 from ranksieve.sums.densities import Bandwidth, bandwidths_of
 from ranksieve.sums.density_sums import ClassDensities
 from ranksieve.sums.grades import grades_of, totals
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import FigureBase
-
-    from ranksieve.base import RankSelector
 
 _POINTS_PER_BANDWIDTH = 4
 _N_POINTS = 200, 2000  # of a curve, at least and at most

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import matplotlib as mpl
+from matplotlib.axes import Axes
 
 from ranksieve.io.files import replacing
 from ranksieve.report.figures.names import any_script
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 FIGURE_FORMATS = (".pdf", ".png", ".svg")
 

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from ranksieve.data import DataError
-from ranksieve.report.figures.features import check_shown
-from ranksieve.report.figures.names import format_name, width_of
+from ranksieve.report.figures.names import check_shown, format_name, width_of
 from ranksieve.report.figures.studies import runs_of
 from ranksieve.report.figures.style import COLOR_MAP, LETTER, finish, finish_color_bar, new_axes
 from ranksieve.study.results import RANDOM, Outcomes, Run, StudyResult
 from ranksieve.text import quantity
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _ROW = 0.16  # inches
 
@@ -62,19 +58,14 @@ def plot_selection_frequency(
 
     Examples
     --------
+    >>> from ranksieve import make_ranking
     >>> from ranksieve.report.figures import plot_selection_frequency
-    >>> from ranksieve.study.results import Outcome, Run, StudyResult, Outcomes, FoldSummary
-    >>> folds = [FoldSummary(name, 6, 2, [name]) for name in ("Fold1", "Fold2")]
-    >>> outcomes = [
-    ...     Outcome(2, features, {}, {}, 0.5, 0.1, {}, 0.1, 0.2) for features in [(2, 0), (2, 3)]
-    ... ]
-    >>> run = Run("gas-e", "ranksvm", Outcomes([outcomes], folds), {2: Outcomes([outcomes], folds)})
-    >>> names = ["tf", "idf", "bm25", "length"]
-    >>> runs = {("gas-e", "ranksvm"): run}
-    >>> result = StudyResult("demo", "two folds", "standard", "MAP", ["MAP"], folds, names, runs)
-    >>> ax = plot_selection_frequency(result, "ranksvm")
+    >>> from ranksieve.study import Study
+    >>> data, _ = make_ranking(60, n_noise=3)
+    >>> study = Study(data, selectors=["gas-e"], rankers=["rankrls"], ks=[2, 5], seeds=1)
+    >>> ax = plot_selection_frequency(study.run(), "rankrls", k=2)
     >>> [tick.get_text() for tick in ax.get_xticklabels()], ax.images[0].get_array().tolist()
-    (['bm25', 'tf', 'length'], [[1.0, 0.5, 0.5]])
+    (['8', '13'], [[1.0, 1.0]])
     """
     check_shown(n_shown)
     runs = runs_of(result, ranker, selectors, without=(RANDOM,))
@@ -97,7 +88,8 @@ def plot_selection_frequency(
     ax.tick_params(length=0)
     _separate(ax, *shares[:, shown].shape)
     bar = ax.figure.colorbar(image, ax=ax, location="top", aspect=40, shrink=0.8)
-    finish_color_bar(bar, "share of folds" if _is_seedless(runs) else "share of folds and seeds")
+    is_seeded = any(run.chosen.n_seeds > 1 for run in runs)
+    finish_color_bar(bar, "share of folds and seeds" if is_seeded else "share of folds")
     return ax
 
 
@@ -117,10 +109,6 @@ def _shares(tested: Outcomes, n_features: int) -> np.ndarray:
     for features in selections:
         counts[list(features)] += 1
     return counts / len(selections)
-
-
-def _is_seedless(runs: list[Run]) -> bool:
-    return all(run.chosen.n_seeds == 1 for run in runs)
 
 
 def _what(n_shown: int, n_taken: int) -> str:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from ranksieve.data import DataError
-from ranksieve.report.figures.features import check_shown, names_of
+from ranksieve.report.figures.names import check_shown, names_of
 from ranksieve.report.figures.style import SMALL_SIZE, finish, line_style, new_axes
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 MOST_NAMED = 30
 """Features up to which names are printed."""

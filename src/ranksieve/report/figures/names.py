@@ -1,12 +1,13 @@
-"""Names in figures, whatever they are made of."""
+"""Names in figures, whatever they are made of, and which features a figure shows."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from unicodedata import east_asian_width
 
+from ranksieve.data import DataError
 from ranksieve.text import on_one_line
 
 LONGEST = 24
@@ -25,6 +26,21 @@ def format_name(name: str, longest: int = LONGEST) -> str:
     'one_...four'
     """
     return _shorten(on_one_line(name), longest).replace("$", r"\$")
+
+
+def names_of(names: Sequence[str] | None, n_features: int) -> list[str]:
+    """Names of features to draw, by default numbers; a DataError if there are more or fewer."""
+    if names is None:
+        return [str(number) for number in range(1, n_features + 1)]
+    if len(names) != n_features:
+        raise DataError(f"there are {len(names)} names but {n_features} features")
+    return [format_name(str(name)) for name in names]
+
+
+def check_shown(n_shown: int | None) -> None:
+    """Raise a ValueError unless there are features to show."""
+    if n_shown is not None and n_shown < 1:
+        raise ValueError(f"n_shown must be at least 1, got {n_shown}")
 
 
 def width_of(name: str) -> int:

@@ -7,14 +7,13 @@ from math import log2
 from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from ranksieve.metrics import parse_measure
 from ranksieve.report.figures.style import finish, legend_above, line_style, new_axes
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from ranksieve.selectors.embedded.greedy_rankrls_cv import GreedyRankRLSCV
 
 _MOST = 4  # curves that are easily told apart
@@ -64,7 +63,8 @@ def plot_path_scores(
     shown = _spread(tried) if lams is None else list(lams)
     unknown = [lam for lam in shown if lam not in tried]
     if unknown:
-        raise ValueError(f"lam={unknown[0]:g} was not tried; tried were {_join(tried)}")
+        known = ", ".join(f"{lam:g}" for lam in tried)
+        raise ValueError(f"lam={unknown[0]:g} was not tried; tried were {known}")
     if ax is None:
         ax = new_axes()
     sizes = np.arange(1, selector.values_.shape[1] + 1)
@@ -91,10 +91,6 @@ def _label(lam: float) -> str:
     power = log2(lam)
     value = f"2^{{{round(power)}}}" if power == round(power) else f"{lam:g}"
     return rf"$\lambda = {value}$"
-
-
-def _join(lams: list[float]) -> str:
-    return ", ".join(f"{lam:g}" for lam in lams)
 
 
 def _what(selector: GreedyRankRLSCV) -> str:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
 from ranksieve.data import DataError
-from ranksieve.report.figures.features import names_of
-from ranksieve.report.figures.names import width_of
+from ranksieve.report.figures.names import names_of, width_of
 from ranksieve.report.figures.style import (
     COLOR_MAP,
     LETTER,
@@ -21,9 +21,6 @@ from ranksieve.report.figures.style import (
     finish_color_bar,
     new_axes,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _MOST_NAMED = 20
 _SAME = 1e-9  # difference up to which a matrix counts as symmetric

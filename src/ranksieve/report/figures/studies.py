@@ -23,7 +23,7 @@ _BASELINES = (BASE, RANDOM)
 def measure_of(result: StudyResult, measure: str | None) -> str:
     """Name of a measure of the study; without one, that of its tuning, or else its first."""
     if measure is None:
-        return result.tune if result.tune in result.measures else result.measures[0]
+        return result.main_measure
     name = str(parse_measure(measure))
     if name not in result.measures:
         raise DataError(f"{name} is not in the study; it has {', '.join(result.measures)}")

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from ranksieve.report.figures.names import format_name
 from ranksieve.report.figures.studies import ALL_FEATURES, base_of, measure_of, runs_of, style_of
 from ranksieve.report.figures.style import finish, legend_above, new_axes
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from ranksieve.study.results import StudyResult
+from ranksieve.study.results import StudyResult
 
 _SHORTEST = 1e-6  # seconds: no clock tells less, and a logarithm needs some
 _MOST_TICKS = 7
@@ -52,22 +48,14 @@ def plot_quality_and_time(
 
     Examples
     --------
-    >>> import numpy as np
+    >>> from ranksieve import make_ranking
     >>> from ranksieve.report.figures import plot_quality_and_time
-    >>> from ranksieve.study.results import Outcome, Run, StudyResult, Outcomes, FoldSummary
-    >>> fold = FoldSummary("Fold1", n_train=6, n_vali=2, query_ids=[1, 2])
-    >>> def run(selector, seconds, *values):
-    ...     values = {"MAP": np.array(values)}
-    ...     found = Outcome(2, (0, 1), {}, {}, 0.5, 0.1, values, seconds, 0.2)
-    ...     tested = Outcomes([[found]], [fold])
-    ...     return Run(selector, "ranksvm", tested, {2: tested})
-    >>> runs = [run("ig", 0.01, 0.2, 0.5), run("fs-bfs", 60, 0.3, 0.6), run("all", 0, 0.3, 0.5)]
-    >>> runs = {(run.selector, run.ranker): run for run in runs}
-    >>> names = ["tf", "idf"]
-    >>> result = StudyResult("demo", "one fold", "standard", "MAP", ["MAP"], [fold], names, runs)
-    >>> ax = plot_quality_and_time(result, "ranksvm")
+    >>> from ranksieve.study import Study
+    >>> data, _ = make_ranking(60, n_noise=3)
+    >>> study = Study(data, selectors=["gas-e"], rankers=["rankrls"], ks=[2, 5], seeds=1)
+    >>> ax = plot_quality_and_time(study.run(), "rankrls")
     >>> [line.get_label() for line in ax.lines], ax.get_xscale()
-    (['all features', 'ig', 'fs-bfs'], 'log')
+    (['all features', 'gas-e', 'random'], 'log')
     """
     name = measure_of(result, measure)
     runs = runs_of(result, ranker, selectors)

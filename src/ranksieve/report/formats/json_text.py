@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from ranksieve.report.sheets.sheet import Entry, Sheet
 
 
-def to_json(sheet: Sheet) -> str:
+def to_json(*sheets: Sheet) -> str:
     """Write a sheet as a JSON object: caption, notes, and a record for each row.
 
     Parameters
     ----------
-    sheet : Sheet
+    *sheets : Sheet
+        One sheet; or several, which become an array of such objects.
 
     Returns
     -------
@@ -31,16 +31,10 @@ def to_json(sheet: Sheet) -> str:
     >>> found["rows"]
     [{'selector': 'gas-e', 'MAP': 0.3333333333333333}, {'selector': 'all', 'MAP': None}]
     """
-    return _dump(_as_dict(sheet))
-
-
-def sheets_to_json(sheets: Sequence[Sheet]) -> str:
-    """Write several sheets as a JSON array of what :func:`to_json` writes."""
-    return _dump([_as_dict(sheet) for sheet in sheets])
-
-
-def _dump(content: Any) -> str:
-    return json.dumps(content, indent=2, allow_nan=False) + "\n"
+    content = [_as_dict(sheet) for sheet in sheets]
+    return (
+        json.dumps(content if len(content) != 1 else content[0], indent=2, allow_nan=False) + "\n"
+    )
 
 
 def _as_dict(sheet: Sheet) -> dict[str, Any]:

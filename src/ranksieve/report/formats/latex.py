@@ -87,7 +87,7 @@ def _width(column: Column, place: int, sheet: Sheet) -> int:
     """About how many characters wide a column is; text that wraps takes its share of the line."""
     if column.wraps:
         return int(_WIDTH * _share(sheet.columns))
-    texts = (row[place].text + _rank(row[place]) for row in sheet.rows)
+    texts = (row[place].text + row[place].rank_text for row in sheet.rows)
     return max(len(column.above), *map(len, texts), 0)
 
 
@@ -101,7 +101,7 @@ def _tabular(sheet: Sheet, block: Sequence[int]) -> Iterator[str]:
         rf"p{{{_share(sheet.columns)}\linewidth}}" if column.wraps else column.align[0]
         for column in columns
     )
-    ranks = [max((len(_rank(row[place])) for row in sheet.rows), default=0) for place in block]
+    ranks = [max((len(row[place].rank_text) for row in sheet.rows), default=0) for place in block]
     yield rf"\begin{{tabular}}{{@{{}}{kinds}@{{}}}}"
     yield r"\toprule"
     yield " & ".join(_escape(column.above) for column in columns) + r" \\"
@@ -120,14 +120,10 @@ def _format_row(row: Row, block: Sequence[int], ranks: Sequence[int]) -> Iterato
         cell = row[place]
         text = _escape(cell.text) if isinstance(cell.value, str) else _number(cell.text)
         # Empty digits and marks without a width keep digits below digits.
-        empty = widest - len(_rank(cell))
+        empty = widest - len(cell.rank_text)
         pad = rf"\phantom{{{'0' * empty}}}" if cell.rank is not None and empty else ""
         mark = rf"\rlap{{\textsuperscript{{{_mark(cell)}}}}}" if cell.mark else ""
-        yield (rf"\textbf{{{text}}}" if cell.is_best else text) + _rank(cell) + pad + mark
-
-
-def _rank(cell: Entry) -> str:
-    return "" if cell.rank is None else f" ({cell.rank})"
+        yield (rf"\textbf{{{text}}}" if cell.is_best else text) + cell.rank_text + pad + mark
 
 
 def _mark(cell: Entry) -> str:

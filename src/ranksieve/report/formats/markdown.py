@@ -62,8 +62,7 @@ def _line(cells: Iterable[str]) -> str:
 
 def _format_cell(cell: Entry) -> str:
     text = escape(cell.text)
-    rank = "" if cell.rank is None else f" ({cell.rank})"
-    return (f"**{text}**" if cell.is_best else text) + rank + escape(cell.mark)
+    return (f"**{text}**" if cell.is_best else text) + cell.rank_text + escape(cell.mark)
 
 
 def escape(text: str) -> str:

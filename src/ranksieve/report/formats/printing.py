@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.text import Text
 
 from ranksieve.report.formats import FormatName
 from ranksieve.report.formats.csv_text import to_csv
-from ranksieve.report.formats.json_text import sheets_to_json, to_json
+from ranksieve.report.formats.json_text import to_json
 from ranksieve.report.formats.latex import to_latex
 from ranksieve.report.formats.markdown import to_markdown
 from ranksieve.report.formats.terminal import show, to_terminal
 from ranksieve.report.sheets.sheet import Sheet
 
-TEXT_FORMATS = {"markdown": to_markdown, "latex": to_latex, "csv": to_csv, "json": to_json}
+TEXT_FORMATS: dict[str, Callable[[Sheet], str]] = {
+    "markdown": to_markdown,
+    "latex": to_latex,
+    "csv": to_csv,
+    "json": to_json,
+}
 """Functions from a sheet to its text; the terminal's format depends on its width."""
 
 
@@ -33,7 +38,7 @@ def show_sheets(sheets: Sequence[Sheet], form: FormatName = "terminal") -> None:
             if number:
                 show(Text())
             show(to_terminal(sheet))
-    elif form == "json" and len(sheets) != 1:
-        sys.stdout.write(sheets_to_json(sheets))
+    elif form == "json":
+        sys.stdout.write(to_json(*sheets))
     else:
         sys.stdout.write("\n".join(TEXT_FORMATS[form](sheet) for sheet in sheets))

@@ -99,7 +99,7 @@ class _Layout:
     def __init__(self, column: Column, cells: Sequence[Entry]) -> None:
         self.column = column
         self.value = max((cell_len(cell.text) for cell in cells), default=0)
-        self.rank = max((len(_rank(cell)) for cell in cells), default=0)
+        self.rank = max((len(cell.rank_text) for cell in cells), default=0)
         self.mark = max((cell_len(cell.mark) for cell in cells), default=0)
         self.width = max(
             self.value + self.rank + self.mark, *map(cell_len, on_one_line(column.above).split())
@@ -111,15 +111,11 @@ class _Layout:
         """The cell, with digits below digits."""
         style = "bold" if cell.is_best else ""
         if self.column.align == "left":
-            return Text.assemble((cell.text, style), _rank(cell) + cell.mark)
+            return Text.assemble((cell.text, style), cell.rank_text + cell.mark)
         rest = self.rank + self.mark
         before = " " * (self.width - rest - cell_len(cell.text))
-        after = _rank(cell).ljust(self.rank) + cell.mark
+        after = cell.rank_text.ljust(self.rank) + cell.mark
         return Text.assemble(before, (cell.text, style), after)
-
-
-def _rank(cell: Entry) -> str:
-    return "" if cell.rank is None else f" ({cell.rank})"
 
 
 def _shorten_names(layouts: Sequence[_Layout], width: int) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ranksieve.metrics import Evaluation
 from ranksieve.registry import describe
 from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
 from ranksieve.text import quantity
-
-if TYPE_CHECKING:
-    from ranksieve.metrics import Evaluation
 
 
 def evaluation_sheet(title: str, result: Evaluation, per_query: bool) -> Sheet:

@@ -5,19 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ranksieve.metrics import get_convention
 from ranksieve.report.sheets.reproduction_study import best_numbers_sheet, statements_sheet
 from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
 from ranksieve.report.sheets.study_quality import curves_sheet
+from ranksieve.reproduction import Reproduction
 from ranksieve.reproduction.paper import FOUR_DIGITS
-from ranksieve.reproduction.results import recompute_ranks
+from ranksieve.reproduction.results import Number, recompute_ranks
 from ranksieve.study.results import BASE
-
-if TYPE_CHECKING:
-    from ranksieve.reproduction import Reproduction
-    from ranksieve.reproduction.numbers import Number
 
 TIES = {
     "stable": "equal scores in the order of the files",

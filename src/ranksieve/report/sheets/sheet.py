@@ -50,6 +50,11 @@ class Entry:
             return on_one_line(self.value)
         return format(self.value, self.form)
 
+    @property
+    def rank_text(self) -> str:
+        """What follows the value if there is a rank, such as `` (1)``."""
+        return "" if self.rank is None else f" ({self.rank})"
+
 
 @dataclass(frozen=True)
 class Column:

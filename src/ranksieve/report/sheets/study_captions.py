@@ -41,14 +41,6 @@ def stem(*words: str) -> str:
     return "-".join(part for part in parts if part)
 
 
-def check_ranker(result: StudyResult, ranker: str) -> None:
-    """Raise a DataError that lists the known ones unless the study has this ranker."""
-    if ranker not in result.rankers:
-        raise DataError(
-            f"ranker {ranker!r} is not in the study; it has {', '.join(result.rankers)}"
-        )
-
-
 def check_measure(result: StudyResult, measure: str) -> None:
     """Raise a DataError that lists the known ones unless the study has this measure."""
     if measure not in result.measures:

@@ -6,13 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, rank_cells
-from ranksieve.report.sheets.study_captions import (
-    SELECTOR,
-    check_measure,
-    check_ranker,
-    setting_of,
-    stem,
-)
+from ranksieve.report.sheets.study_captions import SELECTOR, check_measure, setting_of, stem
 from ranksieve.study.comparison import (
     LEVEL,
     MARGIN,
@@ -45,8 +39,7 @@ def comparison_sheet(
         deviation over seeds if any has several, the mean number of features, and the unified
         rank. The notes name selectors that are not above all random orders.
     """
-    check_ranker(result, ranker)
-    runs = list(result.of_ranker(ranker))
+    runs = result.of_ranker(ranker)
     has_base = (BASE, ranker) in result.runs
     if comparisons is None:
         comparisons = compare_with(result) if has_base else []
@@ -101,9 +94,8 @@ def folds_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:
     time algorithm for learning sparse ranking models. SIGIR 2010 workshop on feature generation
     and selection.
     """
-    check_ranker(result, ranker)
+    runs = result.of_ranker(ranker)
     check_measure(result, measure)
-    runs = list(result.of_ranker(ranker))
     on_folds = zip(*(run.chosen.on_folds(measure).tolist() for run in runs), strict=True)
     average = [run.chosen.mean(measure) for run in runs]
     names = [*_distinct([fold.name for fold in result.folds]), "average"]
@@ -131,9 +123,8 @@ def curves_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:
         A row for each selector: with the number that was chosen on validation queries, then with
         each number that was tried; averaged over folds and seeds.
     """
-    check_ranker(result, ranker)
+    runs = result.of_ranker(ranker)
     check_measure(result, measure)
-    runs = list(result.of_ranker(ranker))
     numbers = sorted({k for run in runs for k in run.by_k})
     chosen = rank_cells([run.chosen.mean(measure) for run in runs])
     curves = [

@@ -1,4 +1,4 @@
-"""Sheets of the features that the selectors of a study chose."""
+"""Sheets of the features that the selectors of a study chose, and of what these cost and save."""
 
 from __future__ import annotations
 
@@ -6,13 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
-from ranksieve.report.sheets.study_captions import (
-    SELECTOR,
-    check_measure,
-    check_ranker,
-    setting_of,
-    stem,
-)
+from ranksieve.report.sheets.study_captions import SELECTOR, check_measure, setting_of, stem
 from ranksieve.study.comparison import (
     LEVEL,
     MARGIN,
@@ -46,9 +40,8 @@ def selected_sheet(result: StudyResult, ranker: str, selector: str | None = None
     time algorithm for learning sparse ranking models. SIGIR 2010 workshop on feature generation
     and selection.
     """
-    check_ranker(result, ranker)
+    everything = result.of_ranker(ranker)
     if selector is None:
-        everything = list(result.of_ranker(ranker))
         runs = [run for run in everything if run.selector not in (BASE, RANDOM)] or everything
     else:
         runs = [result.run(selector, ranker)]
@@ -127,9 +120,8 @@ def stability_sheet(result: StudyResult, ranker: str, measure: str | None = None
     Sheet
         A row for each selector.
     """
-    check_ranker(result, ranker)
-    if measure is None:
-        measure = result.tune if result.tune in result.measures else result.measures[0]
+    runs = result.of_ranker(ranker)
+    measure = result.main_measure if measure is None else measure
     check_measure(result, measure)
     columns = [
         SELECTOR,
@@ -146,7 +138,7 @@ def stability_sheet(result: StudyResult, ranker: str, measure: str | None = None
         f"Stability of selectors with {ranker} on {result.title}",
         setting_of(result),
         columns,
-        [[_stability_row(result, run, measure) for run in result.of_ranker(ranker)]],
+        [[_stability_row(result, run, measure) for run in runs]],
         [*_stability_notes(result, ranker, measure)],
     )
 
@@ -186,3 +178,64 @@ def _stability_notes(result: StudyResult, ranker: str, measure: str) -> Iterator
         )
     else:
         yield f"enough features: unknown, as {BASE!r} is not in the study."
+
+
+def cost_sheet(result: StudyResult, ranker: str) -> Sheet:
+    """Numbers of features, and seconds of selection and training.
+
+    Parameters
+    ----------
+    result : StudyResult
+    ranker : str
+
+    Returns
+    -------
+    Sheet
+        A row for each selector; means over folds and seeds.
+    """
+    runs = result.of_ranker(ranker)
+    base = result.runs.get((BASE, ranker))
+    columns = [
+        SELECTOR,
+        Column("features", group="features"),
+        Column("fewest", group="features"),
+        Column("most", group="features"),
+        Column("selection seconds", group="seconds"),
+        Column("training seconds", group="seconds"),
+        Column("training share", group="seconds"),
+    ]
+    return Sheet(
+        stem("cost", ranker),
+        f"Features and seconds of selectors with {ranker} on {result.title}",
+        setting_of(result),
+        columns,
+        [[_cost_row(run, base) for run in runs]],
+        [
+            f"features: mean number over folds and seeds, of {len(result.feature_names):,}; "
+            "fewest, most: of one fold.",
+            "seconds: of one selection and one training with the chosen parameters, on one "
+            "thread, without tuning and without compiling kernels. training share: of the training "
+            "time with all features.",
+        ],
+    )
+
+
+def _cost_row(run: Run, base: Run | None) -> Row:
+    tested = run.chosen
+    sizes = [len(features) for features in tested.selections]
+    all_seconds = 0.0 if base is None else base.chosen.training_seconds
+    return [
+        Entry(run.selector),
+        Entry(tested.n_features, ".1f"),
+        Entry(min(sizes)),
+        Entry(max(sizes)),
+        _seconds(tested.selection_seconds),
+        _seconds(tested.training_seconds),
+        Entry(tested.training_seconds / all_seconds if all_seconds > 0 else None, ".0%"),
+    ]
+
+
+def _seconds(value: float) -> Entry:
+    """Three digits or more, and no more than milliseconds."""
+    digits = 0 if value >= 100 else 1 if value >= 10 else 2 if value >= 1 else 3
+    return Entry(value, f".{digits}f")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
-from ranksieve.report.sheets.study_captions import check_ranker, setting_of, stem
+from ranksieve.report.sheets.study_captions import setting_of, stem
 from ranksieve.study.comparison import LEVEL, MARGIN, Versus, compare_with
 from ranksieve.study.results import BASE, StudyResult
 from ranksieve.text import every
@@ -38,7 +38,7 @@ def statistics_sheet(
     """
     rankers = result.rankers if ranker is None else [ranker]
     for one in rankers:
-        check_ranker(result, one)
+        result.of_ranker(one)  # an error if there is none
     if comparisons is None:
         comparisons = compare_with(result, base)
     if any(versus.base != base for versus in comparisons):

@@ -22,62 +22,26 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ranksieve.reproduction.paper import FOUR_DIGITS, Asked, Means, OnFolds, Paper, PaperMethod
-from ranksieve.reproduction.papers import fs_scpr_tables, greedy_rankrls
+from ranksieve.reproduction.papers import greedy_rankrls
+from ranksieve.reproduction.published import read_means, read_on_folds
 from ranksieve.reproduction.training import train_ranker
 from ranksieve.study.results import BASE
 
-# RankSVM-Struct, RankBoost, AdaRank-MAP and AdaRank-NDCG of the home page, on folds 1 to 5.
-_MQ2008 = {
-    "ranksvm-struct": {
-        "MAP": (0.4502, 0.4213, 0.4529, 0.5284, 0.4950),
-        "NDCG@1": (0.3611, 0.3036, 0.3461, 0.4161, 0.3864),
-        "NDCG@3": (0.4088, 0.3761, 0.4082, 0.4909, 0.4589),
-        "NDCG@5": (0.4469, 0.4224, 0.4452, 0.5290, 0.5042),
-        "NDCG@10": (0.2117, 0.1738, 0.2494, 0.2892, 0.2155),
-        "P@10": (0.2423, 0.2229, 0.2357, 0.2981, 0.2465),
-        "MeanNDCG": (0.4577, 0.4296, 0.4686, 0.5442, 0.5159),
-    },
-    "rankboost": {
-        "MAP": (0.4666, 0.4380, 0.4472, 0.5342, 0.5016),
-        "NDCG@1": (0.3846, 0.3609, 0.3694, 0.4225, 0.3907),
-        "NDCG@3": (0.4328, 0.3801, 0.3710, 0.5040, 0.4560),
-        "NDCG@5": (0.4709, 0.4146, 0.4161, 0.5291, 0.5025),
-        "NDCG@10": (0.2176, 0.1695, 0.2340, 0.2892, 0.2170),
-        "P@10": (0.2417, 0.2255, 0.2306, 0.2975, 0.2484),
-        "MeanNDCG": (0.4798, 0.4344, 0.4550, 0.5438, 0.5118),
-    },
-    "adarank-map": {
-        "MAP": (0.4627, 0.4232, 0.4582, 0.5180, 0.5198),
-        "NDCG@1": (0.3526, 0.3248, 0.3843, 0.4076, 0.4076),
-        "NDCG@3": (0.4344, 0.3807, 0.4090, 0.4764, 0.4847),
-        "NDCG@5": (0.4768, 0.4152, 0.4539, 0.5192, 0.5320),
-        "NDCG@10": (0.2155, 0.1712, 0.2454, 0.2868, 0.2250),
-        "P@10": (0.2359, 0.2210, 0.2287, 0.2924, 0.2490),
-        "MeanNDCG": (0.4798, 0.4317, 0.4761, 0.5335, 0.5365),
-    },
-    "adarank-ndcg": {
-        "MAP": (0.4638, 0.4353, 0.4560, 0.5366, 0.5201),
-        "NDCG@1": (0.3590, 0.3312, 0.3715, 0.4437, 0.4076),
-        "NDCG@3": (0.4282, 0.3836, 0.4082, 0.5005, 0.4893),
-        "NDCG@5": (0.4712, 0.4200, 0.4503, 0.5374, 0.5318),
-        "NDCG@10": (0.2139, 0.1751, 0.2464, 0.2943, 0.2236),
-        "P@10": (0.2346, 0.2242, 0.2293, 0.2898, 0.2490),
-        "MeanNDCG": (0.4770, 0.4362, 0.4756, 0.5504, 0.5360),
-    },
-}
-
+# RankSVM-Struct, RankBoost, AdaRank-MAP and AdaRank-NDCG of the home page.
+_LETOR, _FS_SCPR = read_on_folds("letor"), read_means("fs_scpr")
+_GREEDY = greedy_rankrls.ON_FOLDS
 ON_FOLDS: OnFolds = {
-    "MQ2008": {"rankrls": greedy_rankrls.ON_FOLDS["MQ2008"][greedy_rankrls.FULL], **_MQ2008},
+    "MQ2008": {"rankrls": _GREEDY["MQ2008"][greedy_rankrls.FULL], **_LETOR["MQ2008"]},
     "MQ2007": {
-        "rankrls": greedy_rankrls.ON_FOLDS["MQ2007"][greedy_rankrls.FULL],
-        "ranksvm-struct": greedy_rankrls.ON_FOLDS["MQ2007"][greedy_rankrls.RANKSVM],
+        "rankrls": _GREEDY["MQ2007"][greedy_rankrls.FULL],
+        "ranksvm-struct": _GREEDY["MQ2007"][greedy_rankrls.RANKSVM],
     },
 }
 _RANKERS = {BASE: "ranksvm", **{name: name for name in ("adarank-map", "listnet", "rankboost")}}
 
 
 def _means(collection: str) -> dict[str, Mapping[str, float]]:
-    printed = fs_scpr_tables.MEANS.get(collection, {})
+    printed = _FS_SCPR.get(collection, {})
     # What is published as the average is the mean of the rounded values.
     of_folds = {
         name: {measure: round(sum(folds) / len(folds), 4) for measure, folds in measures.items()}
@@ -86,7 +50,7 @@ def _means(collection: str) -> dict[str, Mapping[str, float]]:
     return {ours: printed[theirs] for theirs, ours in _RANKERS.items() if printed} | of_folds
 
 
-MEANS: Means = {collection: _means(collection) for collection in (*ON_FOLDS, *fs_scpr_tables.MEANS)}
+MEANS: Means = {collection: _means(collection) for collection in (*ON_FOLDS, *_FS_SCPR)}
 
 SETTINGS: Mapping[str, Mapping[str, Mapping[str, Sequence[Any]]]] = {
     "MQ2008": {
