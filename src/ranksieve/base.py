@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection._base import SelectorMixin
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ranksieve.data import DataError, RankingData
@@ -17,13 +16,19 @@ from ranksieve.engine import Source, in_memory
 from ranksieve.fitted import check_features, check_names, checked_rows, checked_scores
 from ranksieve.io.shards import Shards
 from ranksieve.metrics import evaluate
+from ranksieve.parameters import Constraints, FeatureCount
 from ranksieve.progress import progress_bar
 from ranksieve.sums.labels import check_labels_differ
 from ranksieve.sums.magnitudes import sound_numbers
 
 
 class RankEstimator(BaseEstimator):
-    """What selectors and rankers share: data with query ids, in any of its forms."""
+    """What selectors and rankers share: data with query ids, in any of its forms.
+
+    A subclass is a dataclass whose fields are its parameters; see :mod:`ranksieve.parameters`.
+    """
+
+    _parameter_constraints: ClassVar[Any] = Constraints()
 
     # Routes qid to fit once metadata routing is enabled; without it, pass it by name.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"qid": True}
@@ -122,15 +127,7 @@ class RankSelector(_WholeDataMixin, _ArraySelector, RankEstimator):
         Only if the features have names.
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_features_to_select": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Real, 0, 1, closed="neither"),
-        ],
-        "verbose": ["boolean"],
-    }
-
-    n_features_to_select: float
+    n_features_to_select: FeatureCount
     works_on_shards: ClassVar[bool] = True
     _uses_labels: ClassVar[bool] = True
     _is_nested: ClassVar[bool] = False
@@ -182,7 +179,10 @@ class RankSelector(_WholeDataMixin, _ArraySelector, RankEstimator):
         return self
 
     def _number_to_select(self, n_features: int) -> int:
+        """How many features are wanted; all are the most where the method chooses the number."""
         wanted = self.n_features_to_select
+        if wanted is None or isinstance(wanted, str):
+            return n_features
         if isinstance(wanted, Integral):
             k = int(wanted)
         else:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any, ClassVar, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from ranksieve._kernels.boosting import feature_values
 from ranksieve.choosing import first_of_best
 from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure, parse_measure
-from ranksieve.metrics.constraints import MEASURE
-from ranksieve.rankers.base import Ranker
+from ranksieve.parameters import ConventionChoice, Count, Ties
 from ranksieve.rankers.boosting_rounds import (
     Columns,
     Rounds,
@@ -116,6 +114,7 @@ class QueryValues:
         return self.weights
 
 
+@dataclass(eq=False, repr=False)
 class AdaRank(LinearRanker):
     r"""AdaRank: in each round, the feature that ranks the queries best which are ranked badly.
 
@@ -198,37 +197,15 @@ class AdaRank(LinearRanker):
         Method("adarank-ndcg", "boosted features, NDCG@10", {"measure": "ndcg@10"}),
     )
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Ranker._parameter_constraints,
-        **MEASURE,
-        "n_rounds": [Interval(Integral, 1, None, closed="left")],
-        "directions": [StrOptions({"descending", "both"})],
-        "reweighting": [StrOptions({"model", "multiply"})],
-        "eval_measure": [str, Measure, None],
-        "early_stopping_rounds": [Interval(Integral, 1, None, closed="left"), None],
-    }
-
-    def __init__(
-        self,
-        measure: str | Measure = "map",
-        n_rounds: int = 100,
-        directions: Literal["descending", "both"] = "descending",
-        reweighting: Literal["model", "multiply"] = "model",
-        eval_measure: str | Measure | None = None,
-        early_stopping_rounds: int | None = 50,
-        convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] = "average",
-        verbose: bool = False,
-    ) -> None:
-        self.measure = measure
-        self.n_rounds = n_rounds
-        self.directions = directions
-        self.reweighting = reweighting
-        self.eval_measure = eval_measure
-        self.early_stopping_rounds = early_stopping_rounds
-        self.convention = convention
-        self.ties = ties
-        self.verbose = verbose
+    measure: str | Measure = "map"
+    n_rounds: Count = 100
+    directions: Literal["descending", "both"] = "descending"
+    reweighting: Literal["model", "multiply"] = "model"
+    eval_measure: str | Measure | None = None
+    early_stopping_rounds: Count | None = 50
+    convention: ConventionChoice = "standard"
+    ties: Ties = "average"
+    verbose: bool = False
 
     def _train(
         self, source: Source, validation: Source | None, query_weights: np.ndarray | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -37,8 +37,6 @@ class Ranker(Predictor):
     """
 
     selection_: Selection
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {"verbose": ["boolean"]}
 
     @abstractmethod
     def _train(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, NamedTuple
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -15,8 +16,7 @@ from ranksieve.choosing import ROUNDING, first_of_best
 from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure, parse_measure
-from ranksieve.metrics.constraints import MEASURE
-from ranksieve.rankers.base import Ranker
+from ranksieve.parameters import ConventionChoice, Count, NotNegative, Seed, Ties
 from ranksieve.rankers.boosting_rounds import Columns, block_weights
 from ranksieve.rankers.linear import LinearRanker
 from ranksieve.registry import Method
@@ -116,6 +116,7 @@ class Trials:
         return sums if self.measured.greater_is_better else self.weights.sum() - sums
 
 
+@dataclass(eq=False, repr=False)
 class CoordinateAscent(LinearRanker):
     r"""Coordinate ascent: change one weight at a time as long as the measure itself improves.
 
@@ -195,37 +196,15 @@ class CoordinateAscent(LinearRanker):
         ),
     )
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Ranker._parameter_constraints,
-        **MEASURE,
-        "n_restarts": [Interval(Integral, 1, None, closed="left")],
-        "n_steps": [Interval(Integral, 1, 60, closed="both")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_passes": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        measure: str | Measure = "map",
-        n_restarts: int = 5,
-        n_steps: int = 25,
-        tol: float = 0.001,
-        max_passes: int = 50,
-        convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] = "average",
-        random_state: Any = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.measure = measure
-        self.n_restarts = n_restarts
-        self.n_steps = n_steps
-        self.tol = tol
-        self.max_passes = max_passes
-        self.convention = convention
-        self.ties = ties
-        self.random_state = random_state
-        self.verbose = verbose
+    measure: str | Measure = "map"
+    n_restarts: Count = 5
+    n_steps: Annotated[int, Interval(Integral, 1, 60, closed="both")] = 25
+    tol: NotNegative = 0.001
+    max_passes: Count = 50
+    convention: ConventionChoice = "standard"
+    ties: Ties = "average"
+    random_state: Seed = 0
+    verbose: bool = False
 
     def _train(
         self, source: Source, validation: Source | None, query_weights: np.ndarray | None

@@ -5,25 +5,25 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
-from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from dataclasses import KW_ONLY, dataclass
+from numbers import Integral
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.choosing import EarlyStopping
 from ranksieve.data import Block, DataError, RankingData
 from ranksieve.engine import LocalEngine, Source, Workers, engine_of
 from ranksieve.io.records import get_numbers
-from ranksieve.metrics import Convention, Measure, parse_measure
-from ranksieve.metrics.constraints import MEASURE
+from ranksieve.metrics import Measure, parse_measure
+from ranksieve.parameters import ConventionChoice, Count, NotNegative, Positive, Seed
 from ranksieve.rankers.base import Ranker
 from ranksieve.solvers.gradient.losses import LOSSES
 from ranksieve.solvers.gradient.networks import (
-    ACTIVATIONS,
     STEPS,
     MeasuredNetwork,
     Standard,
@@ -63,63 +63,28 @@ class _Course:
         return is_over
 
 
+@dataclass(eq=False, repr=False)
 class GradientRanker(Ranker):
     """Base of rankers that follow the gradient of a loss of ``LOSSES``; a subclass names it."""
 
     _loss: ClassVar[str]
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Ranker._parameter_constraints,
-        "hidden": [Interval(Integral, 0, None, closed="left")],
-        "activation": [StrOptions(set(ACTIVATIONS))],
-        "solver": [StrOptions({"auto", "lbfgs", *STEPS})],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "batch_queries": [Interval(Integral, 1, None, closed="left"), None],
-        "epochs": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "measure": MEASURE["measure"],
-        "convention": MEASURE["convention"],
-        "early_stopping_rounds": [Interval(Integral, 1, None, closed="left")],
-        "standardize": ["boolean"],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        hidden: int = 0,
-        *,
-        activation: Literal["tanh", "sigmoid", "relu"] = "tanh",
-        solver: Literal["auto", "lbfgs", "adam", "sgd"] = "auto",
-        alpha: float = 1e-3,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        batch_queries: int | None = 32,
-        epochs: int = 100,
-        learning_rate: float = 0.01,
-        measure: str | Measure = "ndcg@10",
-        convention: str | Convention = "standard",
-        early_stopping_rounds: int = 10,
-        standardize: bool = True,
-        random_state: int | np.random.RandomState | None = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.hidden = hidden
-        self.activation = activation
-        self.solver = solver
-        self.alpha = alpha
-        self.tol = tol
-        self.max_iter = max_iter
-        self.batch_queries = batch_queries
-        self.epochs = epochs
-        self.learning_rate = learning_rate
-        self.measure = measure
-        self.convention = convention
-        self.early_stopping_rounds = early_stopping_rounds
-        self.standardize = standardize
-        self.random_state = random_state
-        self.verbose = verbose
+    hidden: Annotated[int, Interval(Integral, 0, None, closed="left")] = 0
+    _: KW_ONLY
+    activation: Literal["tanh", "sigmoid", "relu"] = "tanh"
+    solver: Literal["auto", "lbfgs", "adam", "sgd"] = "auto"
+    alpha: NotNegative = 1e-3
+    tol: NotNegative = 1e-6
+    max_iter: Count = 1000
+    batch_queries: Count | None = 32
+    epochs: Count = 100
+    learning_rate: Positive = 0.01
+    measure: str | Measure = "ndcg@10"
+    convention: ConventionChoice = "standard"
+    early_stopping_rounds: Count = 10
+    standardize: bool = True
+    random_state: Seed = 0
+    verbose: bool = False
 
     @property
     def feature_importances_(self) -> np.ndarray:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from numbers import Real
-from typing import Any, ClassVar, Literal, NamedTuple
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from ranksieve.choosing import equals_of_best
 from ranksieve.data import DataError
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
-from ranksieve.metrics.constraints import MEASURE
+from ranksieve.parameters import ConventionChoice, Lambdas, Positive, Ties
 from ranksieve.rankers.linear import LinearRanker
 from ranksieve.registry import Method
 from ranksieve.solvers.rankrls.ridge import RidgeRows, decompose
@@ -42,6 +41,7 @@ class LeftOut(NamedTuple):
     deviation: np.ndarray
 
 
+@dataclass(eq=False, repr=False)
 class RankRLS(LinearRanker):
     r"""Regularized least squares on pairs of documents of a query.
 
@@ -90,14 +90,9 @@ class RankRLS(LinearRanker):
         ),
     )
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **LinearRanker._parameter_constraints,
-        "lam": [Interval(Real, 0, None, closed="neither")],
-    }
-
-    def __init__(self, lam: float = 1.0, *, verbose: bool = False) -> None:
-        self.lam = lam
-        self.verbose = verbose
+    lam: Positive = 1.0
+    _: KW_ONLY
+    verbose: bool = False
 
     def _train(
         self, source: Source, validation: Source | None, query_weights: np.ndarray | None
@@ -107,6 +102,7 @@ class RankRLS(LinearRanker):
         self.coef_ = decompose(xx, xy, np.array([self.lam])).coefs[0]
 
 
+@dataclass(eq=False, repr=False)
 class RankRLSCV(LinearRanker):
     """RankRLS with the regularization chosen by validation queries or by leaving queries out.
 
@@ -147,27 +143,12 @@ class RankRLSCV(LinearRanker):
 
     methods = (Method("rankrls-cv", "the same, lambda by validation or leaving queries out"),)
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **LinearRanker._parameter_constraints,
-        "lams": ["array-like", Real],
-        **MEASURE,
-        "ties": [*MEASURE["ties"], None],
-    }
-
-    def __init__(
-        self,
-        lams: Sequence[float] = LAMS,
-        *,
-        measure: str | Measure = "squared",
-        convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.lams = lams
-        self.measure = measure
-        self.convention = convention
-        self.ties = ties
-        self.verbose = verbose
+    lams: Lambdas = LAMS
+    _: KW_ONLY
+    measure: str | Measure = "squared"
+    convention: ConventionChoice = "standard"
+    ties: Ties | None = None
+    verbose: bool = False
 
     def _train(
         self, source: Source, validation: Source | None, query_weights: np.ndarray | None

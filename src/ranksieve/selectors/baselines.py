@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from ranksieve.base import RankSelector
 from ranksieve.engine import Source
-from ranksieve.metrics import Measure
+from ranksieve.parameters import FeatureCount, Seed
 from ranksieve.registry import Method
-from ranksieve.selectors._search.filter import ImportanceFilter
+from ranksieve.selectors._search.filter import ImportanceChoice, ImportanceFilter
 from ranksieve.selectors._search.greedy import choose_in_turn
 from ranksieve.sums.importance import Importance
 
 
+@dataclass(eq=False, repr=False)
 class TopImportance(ImportanceFilter):
     """Select the features that rank best alone.
 
@@ -46,16 +48,10 @@ class TopImportance(ImportanceFilter):
 
     methods = (Method("top", "the best single features"),)
 
-    def __init__(
-        self,
-        n_features_to_select: float = 10,
-        *,
-        importance: str | Measure | Importance = Importance("ndcg@10"),
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.importance = importance
-        self.verbose = verbose
+    n_features_to_select: FeatureCount = 10
+    _: KW_ONLY
+    importance: ImportanceChoice = Importance("ndcg@10")
+    verbose: bool = False
 
     _is_nested = True
 
@@ -64,6 +60,7 @@ class TopImportance(ImportanceFilter):
         return self._take(choose_in_turn(k, quality.varies, lambda chosen: quality.values))
 
 
+@dataclass(eq=False, repr=False)
 class RandomSelector(RankSelector):
     """Select features in a random order: the baseline that every method must beat.
 
@@ -89,21 +86,10 @@ class RandomSelector(RankSelector):
 
     methods = (Method("random", "a seeded random order: the one to beat"),)
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **RankSelector._parameter_constraints,
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        n_features_to_select: float = 10,
-        *,
-        random_state: int | np.random.RandomState | None = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.random_state = random_state
-        self.verbose = verbose
+    n_features_to_select: FeatureCount = 10
+    _: KW_ONLY
+    random_state: Seed = 0
+    verbose: bool = False
 
     _uses_labels = False
     _is_nested = True
@@ -117,6 +103,7 @@ class RandomSelector(RankSelector):
         return tags
 
 
+@dataclass(eq=False, repr=False)
 class AllFeatures(RankSelector):
     """Select all features, in the order of the data: what comparisons call no selection.
 
@@ -136,10 +123,8 @@ class AllFeatures(RankSelector):
 
     methods = (Method("all", "all features, in the order of the data"),)
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {"verbose": ["boolean"]}
-
-    def __init__(self, *, verbose: bool = False) -> None:
-        self.verbose = verbose
+    _: KW_ONLY
+    verbose: bool = False
 
     _uses_labels = False
     _is_nested = True

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from numbers import Integral
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.choosing import ROUNDING
@@ -48,13 +46,7 @@ class ClusterFilter(SimilarityFilter):
     clusters are numbered as their representatives are listed in ``selected_``.
     """
 
-    n_features_to_select: Any
     max_clusters: int | None = None
-
-    def _number_to_select(self, n_features: int) -> int:
-        if isinstance(self.n_features_to_select, str):
-            return n_features  # at most; the clusters decide
-        return super()._number_to_select(n_features)
 
     def _weigh(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
         varying = np.flatnonzero(quality.varies)
@@ -114,15 +106,6 @@ class ClusterFilter(SimilarityFilter):
             if len(text) <= _LONGEST_REASON:
                 return text
         return start
-
-
-def automatic_number(*ways: str) -> dict[str, Any]:
-    """Constraints of the parameters of a filter that can choose the number of clusters."""
-    numbers = SimilarityFilter._parameter_constraints["n_features_to_select"]
-    return {
-        "n_features_to_select": [*numbers, StrOptions(set(ways))],
-        "max_clusters": [Interval(Integral, 2, None, closed="left"), None],
-    }
 
 
 def levels(values: np.ndarray) -> np.ndarray:

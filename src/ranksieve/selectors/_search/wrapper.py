@@ -3,67 +3,63 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from numbers import Integral
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ranksieve.base import Predictor, RankSelector, as_source
+from ranksieve.base import Predictor, as_source
 from ranksieve.data import Block, RankingData
 from ranksieve.engine import Source, in_memory
-from ranksieve.metrics import parse_measure
-from ranksieve.metrics.constraints import MEASURE
+from ranksieve.metrics import Measure, parse_measure
+from ranksieve.parameters import (
+    ConventionChoice,
+    FeatureCount,
+    Features,
+    NotNegative,
+    Seed,
+    Ties,
+)
 from ranksieve.rankers import RankRLS, as_ranker
 from ranksieve.rankers.base import Ranker
 from ranksieve.selectors._search.checkpoint import Checkpoint, fingerprint
-from ranksieve.selectors._search.choices import FEATURES, feature_groups, feature_indices
+from ranksieve.selectors._search.choices import feature_groups, feature_indices
 from ranksieve.selectors._search.held_out import Fold, FoldValues, make_folds
 from ranksieve.selectors._search.parts import HeldOutSelector
 from ranksieve.sums.chunks import chunks, vary_within_queries
 
-RULES = ("best", "one_se", "tolerance")
 
-
+@dataclass(eq=False, repr=False)
 class WrapperSelector(Predictor, HeldOutSelector):
     """Base of selectors that train a ranker on subsets of the features.
 
-    A subclass declares the parameters that are checked here. Predictions are those of
-    ``ranker_``, given all features.
+    Predictions are those of ``ranker_``, given all features.
     """
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **RankSelector._parameter_constraints,
-        "ranker": "no_validation",
-        "n_features_to_select": [
-            *RankSelector._parameter_constraints["n_features_to_select"],
-            StrOptions(set(RULES)),
-        ],
-        **MEASURE,
-        "cv": [Interval(Integral, 2, None, closed="left"), StrOptions({"leave-query-out"}), list],
-        "include": FEATURES,
-        "exclude": FEATURES,
-        "groups": ["array-like", dict, None],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "checkpoint": "no_validation",
-        "random_state": ["random_state"],
-    }
 
     works_on_shards = False
 
-    ranker: Any
-    measure: Any
-    cv: Any
-    include: Any
-    exclude: Any
-    groups: Any
-    tol: float
-    convention: Any
-    ties: str
-    checkpoint: Any
-    random_state: Any
-    n_groups_: int
+    ranker: Any = None
+    n_features_to_select: FeatureCount | Literal["best", "one_se", "tolerance"] = 10
+    _: KW_ONLY
+    measure: str | Measure = "ndcg@10"
+    cv: Annotated[
+        Any,
+        Interval(Integral, 2, None, closed="left"),
+        StrOptions({"leave-query-out"}),
+        list,
+    ] = 5
+    include: Features = ()
+    exclude: Features = ()
+    groups: Annotated[Any, "array-like", dict, None] = None
+    tol: NotNegative = 0.001
+    convention: ConventionChoice = "standard"
+    ties: Ties = "average"
+    checkpoint: Any = None
+    random_state: Seed = 0
+    verbose: bool = False
 
     @property
     def is_nested(self) -> bool:
@@ -92,8 +88,7 @@ class WrapperSelector(Predictor, HeldOutSelector):
         if held_out.get("eval_set") is not None:
             given = Fold(data, in_memory(as_source(held_out["eval_set"], data)))
         chosen = self._search(data, given, ranker, k)
-        if hasattr(self, "n_groups_"):  # of an earlier fit
-            del self.n_groups_
+        self.__dict__.pop("n_groups_", None)  # of an earlier fit
         if self.groups is not None:
             groups = self._groups(data.n_features)
             self.n_groups_ = sum(group[0] in chosen for group in groups)
@@ -137,10 +132,7 @@ class WrapperSelector(Predictor, HeldOutSelector):
         return {}
 
     def _number_to_select(self, n_features: int) -> int:
-        n_groups = len(self._groups(n_features))
-        if isinstance(self.n_features_to_select, str):
-            return n_groups
-        return super()._number_to_select(n_groups)
+        return super()._number_to_select(len(self._groups(n_features)))
 
     def _groups(self, n_features: int) -> list[tuple[int, ...]]:
         """Features that come and go together, in the order of their first ones."""

@@ -4,22 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import Predictor, RankSelector
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.engine.memory import fits_in_memory
-from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
-from ranksieve.metrics.constraints import MEASURE
+from ranksieve.metrics import Measure, get_convention, parse_measure
+from ranksieve.parameters import (
+    ConventionChoice,
+    Count,
+    FeatureCount,
+    Features,
+    NotNegative,
+    Positive,
+    Seed,
+    Ties,
+    Weight,
+)
 from ranksieve.registry import Method
 from ranksieve.selectors._search.backfitting import backfit
-from ranksieve.selectors._search.choices import FEATURES, check_choices, feature_indices
+from ranksieve.selectors._search.choices import check_choices, feature_indices
 from ranksieve.selectors._search.fits import Fit, best_fit, check_two_queries
 from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors._search.searches import Bounds, floating, foba, forward, forward_sampled
@@ -30,10 +39,10 @@ from ranksieve.solvers.rankrls.residuals import LeaveQueryOut, MeasuredLeaveQuer
 from ranksieve.sums.chunks import locating
 from ranksieve.threads import limit_blas_threads
 
-_RULES = ("best", "one_se")
 _BLOCK = 2**22  # bytes: asking a block costs as much as a pass over a tenth of that
 
 
+@dataclass(eq=False, repr=False)
 class GreedyRankRLS(Predictor, RankSelector):
     r"""Greedy RankRLS: the feature whose model ranks left-out queries best, again and again.
 
@@ -141,70 +150,25 @@ class GreedyRankRLS(Predictor, RankSelector):
         ),
     )
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **RankSelector._parameter_constraints,
-        "n_features_to_select": [
-            *RankSelector._parameter_constraints["n_features_to_select"],
-            StrOptions(set(_RULES)),
-        ],
-        "lam": [Interval(Real, 0, None, closed="neither")],
-        "criterion": [str, Measure],
-        "search": [StrOptions({"forward", "floating", "foba"})],
-        "fitting": [StrOptions({"pre", "back"})],
-        "include": FEATURES,
-        "exclude": FEATURES,
-        "kappa": [Interval(Integral, 1, None, closed="left"), None],
-        "memory": [StrOptions({"auto", "full", "low"})],
-        "storage": [StrOptions({"float64", "float32"})],
-        "rotate": ["boolean"],
-        "max_features": [Interval(Integral, 1, None, closed="left"), None],
-        "epsilon": [Interval(Real, 0, None, closed="left")],
-        "nu": [Interval(Real, 0, 1, closed="both")],
-        "convention": MEASURE["convention"],
-        "ties": MEASURE["ties"],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        n_features_to_select: float | Literal["best", "one_se"] = 10,
-        *,
-        lam: float = 1.0,
-        criterion: str | Measure = "squared",
-        search: Literal["forward", "floating", "foba"] = "forward",
-        fitting: Literal["pre", "back"] = "pre",
-        include: Sequence[int | str] | int | str = (),
-        exclude: Sequence[int | str] | int | str = (),
-        kappa: int | None = None,
-        memory: Literal["auto", "full", "low"] = "auto",
-        storage: Literal["float64", "float32"] = "float64",
-        rotate: bool = True,
-        max_features: int | None = None,
-        epsilon: float = 0.0,
-        nu: float = 0.5,
-        convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] = "average",
-        random_state: int | np.random.RandomState | None = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select  # type: ignore[assignment]
-        self.lam = lam
-        self.criterion = criterion
-        self.search = search
-        self.fitting = fitting
-        self.include = include
-        self.exclude = exclude
-        self.kappa = kappa
-        self.memory = memory
-        self.storage = storage
-        self.rotate = rotate
-        self.max_features = max_features
-        self.epsilon = epsilon
-        self.nu = nu
-        self.convention = convention
-        self.ties = ties
-        self.random_state = random_state
-        self.verbose = verbose
+    n_features_to_select: FeatureCount | Literal["best", "one_se"] = 10
+    _: KW_ONLY
+    lam: Positive = 1.0
+    criterion: str | Measure = "squared"
+    search: Literal["forward", "floating", "foba"] = "forward"
+    fitting: Literal["pre", "back"] = "pre"
+    include: Features = ()
+    exclude: Features = ()
+    kappa: Count | None = None
+    memory: Literal["auto", "full", "low"] = "auto"
+    storage: Literal["float64", "float32"] = "float64"
+    rotate: bool = True
+    max_features: Count | None = None
+    epsilon: NotNegative = 0.0
+    nu: Weight = 0.5
+    convention: ConventionChoice = "standard"
+    ties: Ties = "average"
+    random_state: Seed = 0
+    verbose: bool = False
 
     _is_nested = True
 

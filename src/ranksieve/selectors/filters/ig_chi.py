@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from numbers import Integral
-from typing import Any, ClassVar, Literal, NamedTuple
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from ranksieve.base import RankSelector
 from ranksieve.engine import Source, Workers
 from ranksieve.engine.memo import shared
+from ranksieve.parameters import AtLeastTwo, FeatureCount
 from ranksieve.registry import Method
 from ranksieve.selectors._search.greedy import choose_in_turn
 from ranksieve.sums.chunks import locating
@@ -45,28 +45,17 @@ _PARAMETERS = """
 """
 
 
+@dataclass(eq=False, repr=False)
 class _Dependence(RankSelector):
     """Scores features by the contingency table of bins and grades."""
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **RankSelector._parameter_constraints,
-        "n_bins": [Interval(Integral, 2, None, closed="left")],
-        "binning": [StrOptions({"frequency", "width"})],
-    }
     _is_nested = True
 
-    def __init__(
-        self,
-        n_features_to_select: float = 10,
-        *,
-        n_bins: int = 10,
-        binning: Literal["frequency", "width"] = "frequency",
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_bins = n_bins
-        self.binning = binning
-        self.verbose = verbose
+    n_features_to_select: FeatureCount = 10
+    _: KW_ONLY
+    n_bins: AtLeastTwo = 10
+    binning: Literal["frequency", "width"] = "frequency"
+    verbose: bool = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from numbers import Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
-from ranksieve.metrics import Measure
+from ranksieve.parameters import FeatureCount, Weight
 from ranksieve.registry import Method
-from ranksieve.selectors._search.filter import SimilarityFilter
+from ranksieve.selectors._search.filter import ImportanceChoice, SimilarityChoice, SimilarityFilter
 from ranksieve.selectors._search.greedy import Step, choose_in_turn
 from ranksieve.sums.importance import Importance, Quality
 from ranksieve.sums.similarity import Similarity
@@ -37,28 +35,16 @@ _PARAMETERS = """
 """
 
 
+@dataclass(eq=False, repr=False)
 class _Diverse(SimilarityFilter):
     """Parameters that the filters of this file share."""
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **SimilarityFilter._parameter_constraints,
-        "trade_off": [Interval(Real, 0, 1, closed="both")],
-    }
-
-    def __init__(
-        self,
-        n_features_to_select: float = 10,
-        *,
-        importance: str | Measure | Importance = Importance("map"),
-        trade_off: float = 0.5,
-        similarity: str | Callable[[Any], Any] = Similarity("concordance"),
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.importance = importance
-        self.trade_off = trade_off
-        self.similarity = similarity
-        self.verbose = verbose
+    n_features_to_select: FeatureCount = 10
+    _: KW_ONLY
+    importance: ImportanceChoice = Importance("map")
+    trade_off: Weight = 0.5
+    similarity: SimilarityChoice = Similarity("concordance")
+    verbose: bool = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import RankSelector
 from ranksieve.engine import Source
+from ranksieve.parameters import AtLeastTwo, Count, FeatureCount, NotNegative, Positive, Seed
 from ranksieve.rankers import LambdaMART
 from ranksieve.registry import Method
-from ranksieve.selectors._search.filter import SimilarityFilter
+from ranksieve.selectors._search.filter import SimilarityChoice, SimilarityFilter
 from ranksieve.selectors._search.greedy import Step, choose_in_turn
 from ranksieve.selectors.filters.gas import GAS
 from ranksieve.sums.chunks import locating
@@ -45,41 +45,19 @@ _REFERENCE = """
 """
 
 
+@dataclass(eq=False, repr=False)
 class TreeSelector(RankSelector):
     """Trains LambdaMART, and asks it for the influence of features."""
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **RankSelector._parameter_constraints,
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "num_leaves": [Interval(Integral, 2, None, closed="left")],
-        "min_child_samples": [Interval(Integral, 1, None, closed="left")],
-        "params": [dict, None],
-        "random_state": ["random_state"],
-    }
-
-    scores_: np.ndarray
-
-    def __init__(
-        self,
-        n_features_to_select: float = 10,
-        *,
-        n_estimators: int = 50,
-        learning_rate: float = 0.1,
-        num_leaves: int = 10,
-        min_child_samples: int = 20,
-        params: dict[str, Any] | None = None,
-        random_state: int | np.random.RandomState | None = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.num_leaves = num_leaves
-        self.min_child_samples = min_child_samples
-        self.params = params
-        self.random_state = random_state
-        self.verbose = verbose
+    n_features_to_select: FeatureCount = 10
+    _: KW_ONLY
+    n_estimators: Count = 50
+    learning_rate: Positive = 0.1
+    num_leaves: AtLeastTwo = 10
+    min_child_samples: Count = 20
+    params: dict[str, Any] | None = None
+    random_state: Seed = 0
+    verbose: bool = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -185,6 +163,7 @@ class BoostedTrees(TreeSelector):
         return [step.feature for step in self.path_]
 
 
+@dataclass(eq=False, repr=False)
 class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
     r"""Features with a large influence in boosted trees that are unlike each other.
 
@@ -251,37 +230,11 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
         ),
     )
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **TreeSelector._parameter_constraints,
-        "c": [Interval(Real, 0, None, closed="left")],
-        "similarity": SimilarityFilter._parameter_constraints["similarity"],
-    }
     _is_nested = True
 
-    def __init__(
-        self,
-        n_features_to_select: float = 10,
-        *,
-        c: float = 0.01,
-        similarity: str | Callable[[Any], Any] = Similarity("tau_b", absolute=True),
-        n_estimators: int = 50,
-        learning_rate: float = 0.1,
-        num_leaves: int = 10,
-        min_child_samples: int = 20,
-        params: dict[str, Any] | None = None,
-        random_state: int | np.random.RandomState | None = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.c = c
-        self.similarity = similarity
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.num_leaves = num_leaves
-        self.min_child_samples = min_child_samples
-        self.params = params
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    c: NotNegative = 0.01
+    similarity: SimilarityChoice = Similarity("tau_b", absolute=True)
 
     def _quality(self, source: Source, queries: np.ndarray | None = None) -> Quality:
         varies = varying_features(source)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass
 from functools import cache
-from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, NamedTuple
+from numbers import Real
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -16,7 +17,12 @@ from ranksieve.choosing import first_of_best
 from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure, parse_measure
-from ranksieve.metrics.constraints import MEASURE
+from ranksieve.parameters import (
+    ConventionChoice,
+    Count,
+    Share,
+    Ties,
+)
 from ranksieve.progress import track
 from ranksieve.rankers.lightgbm_data import as_known
 from ranksieve.registry import Method
@@ -66,6 +72,7 @@ class MeasuredTrees(Measured):
         return self.total(np.asarray(scores, dtype=np.float64))
 
 
+@dataclass(eq=False, repr=False)
 class RandomizedBoostedTrees(TreeSelector, HeldOutSelector):
     r"""The best of several random subsets, each thinned out by influence in boosted trees.
 
@@ -141,49 +148,14 @@ class RandomizedBoostedTrees(TreeSelector, HeldOutSelector):
         ),
     )
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **TreeSelector._parameter_constraints,
-        "n_subsets": [Interval(Integral, 1, None, closed="left")],
-        "subset_size": [Interval(Real, 0, 1, closed="right")],
-        "elimination": [Interval(Real, 0, 1, closed="neither")],
-        **MEASURE,
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-    }
-
-    def __init__(
-        self,
-        n_features_to_select: float = 10,
-        *,
-        n_subsets: int = 10,
-        subset_size: float = 0.5,
-        elimination: float = 0.5,
-        measure: str | Measure = "ndcg@10",
-        validation_fraction: float = 0.25,
-        convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] = "average",
-        n_estimators: int = 50,
-        learning_rate: float = 0.1,
-        num_leaves: int = 10,
-        min_child_samples: int = 20,
-        params: dict[str, Any] | None = None,
-        random_state: int | np.random.RandomState | None = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_subsets = n_subsets
-        self.subset_size = subset_size
-        self.elimination = elimination
-        self.measure = measure
-        self.validation_fraction = validation_fraction
-        self.convention = convention
-        self.ties = ties
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.num_leaves = num_leaves
-        self.min_child_samples = min_child_samples
-        self.params = params
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    n_subsets: Count = 10
+    subset_size: Annotated[float, Interval(Real, 0, 1, closed="right")] = 0.5
+    elimination: Share = 0.5
+    measure: str | Measure = "ndcg@10"
+    validation_fraction: Share = 0.25
+    convention: ConventionChoice = "standard"
+    ties: Ties = "average"
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
         rng = check_random_state(self.random_state)

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, NamedTuple
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from ranksieve.base import RankSelector
 from ranksieve.choosing import ROUNDING
 from ranksieve.data import DataError
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.fitted import SCALE_FIRST
-from ranksieve.metrics import Convention, Measure, parse_measure
-from ranksieve.metrics.constraints import MEASURE
+from ranksieve.metrics import Measure, parse_measure
+from ranksieve.parameters import ConventionChoice, Count, FeatureCount, Positive, Seed, Share, Ties
 from ranksieve.progress import track
 from ranksieve.registry import Method
 from ranksieve.selectors._search.parts import HeldOutSelector, hold_out
@@ -92,6 +90,7 @@ class Chance(NamedTuple):
     allowed: list[float]
 
 
+@dataclass(eq=False, repr=False)
 class SimulatedAnnealing(HeldOutSelector):
     r"""Simulated annealing: a random walk over subsets that gets ever choosier.
 
@@ -189,43 +188,18 @@ class SimulatedAnnealing(HeldOutSelector):
         ),
     )
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **RankSelector._parameter_constraints,
-        "lam": [Interval(Real, 0, None, closed="neither")],
-        **MEASURE,
-        "n_steps": [Interval(Integral, 1, None, closed="left")],
-        "start_temperature": [Interval(Real, 0, None, closed="neither")],
-        "end_temperature": [Interval(Real, 0, None, closed="neither")],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        n_features_to_select: float = 10,
-        *,
-        lam: float = 1.0,
-        measure: str | Measure = "ndcg@10",
-        n_steps: int = 1000,
-        start_temperature: float = 0.01,
-        end_temperature: float = 0.0001,
-        validation_fraction: float = 0.25,
-        convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] = "average",
-        random_state: int | np.random.RandomState | None = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.lam = lam
-        self.measure = measure
-        self.n_steps = n_steps
-        self.start_temperature = start_temperature
-        self.end_temperature = end_temperature
-        self.validation_fraction = validation_fraction
-        self.convention = convention
-        self.ties = ties
-        self.random_state = random_state
-        self.verbose = verbose
+    n_features_to_select: FeatureCount = 10
+    _: KW_ONLY
+    lam: Positive = 1.0
+    measure: str | Measure = "ndcg@10"
+    n_steps: Count = 1000
+    start_temperature: Positive = 0.01
+    end_temperature: Positive = 0.0001
+    validation_fraction: Share = 0.25
+    convention: ConventionChoice = "standard"
+    ties: Ties = "average"
+    random_state: Seed = 0
+    verbose: bool = False
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
         if self.end_temperature > self.start_temperature:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, NamedTuple
+from numbers import Integral
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.data import RankingData
-from ranksieve.metrics import Convention, Measure
+from ranksieve.parameters import FeatureCount
 from ranksieve.progress import track
 from ranksieve.rankers.base import Ranker
 from ranksieve.registry import Method
@@ -20,7 +20,7 @@ from ranksieve.selectors._search.choices import check_choices
 from ranksieve.selectors._search.fits import Fit, best_fit, standard_error
 from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors._search.held_out import Fold, FoldValues, in_parallel
-from ranksieve.selectors._search.importances import KINDS, importances
+from ranksieve.selectors._search.importances import importances
 from ranksieve.selectors._search.wrapper import WrapperSelector, varying
 
 _ROUNDING = 1e-6  # of the largest importance: a difference in which equal features may differ
@@ -42,6 +42,7 @@ class Elimination(NamedTuple):
     values: dict[int, np.ndarray]
 
 
+@dataclass(eq=False, repr=False)
 class EliminationSelector(WrapperSelector):
     """Train a ranker, take out the features that it makes least of, and train again.
 
@@ -118,49 +119,9 @@ class EliminationSelector(WrapperSelector):
 
     methods = (Method("elimination", "train a ranker, take out what it makes least of, again"),)
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **WrapperSelector._parameter_constraints,
-        "step": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Real, 0, 1, closed="neither"),
-        ],
-        "importance": [StrOptions(set(KINDS))],
-    }
-
-    def __init__(
-        self,
-        ranker: Any = None,
-        n_features_to_select: float | Literal["best", "one_se", "tolerance"] = 10,
-        *,
-        step: float = 1,
-        importance: Literal["auto", "coef", "gain", "permutation", "shap"] = "auto",
-        measure: str | Measure = "ndcg@10",
-        cv: Any = 5,
-        include: Sequence[int | str] | int | str = (),
-        exclude: Sequence[int | str] | int | str = (),
-        groups: Any = None,
-        tol: float = 0.001,
-        convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] = "average",
-        checkpoint: Any = None,
-        random_state: Any = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.ranker = ranker
-        self.n_features_to_select = n_features_to_select  # type: ignore[assignment]
-        self.step = step
-        self.importance = importance
-        self.measure = measure
-        self.cv = cv
-        self.include = include
-        self.exclude = exclude
-        self.groups = groups
-        self.tol = tol
-        self.convention = convention
-        self.ties = ties
-        self.checkpoint = checkpoint
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    step: FeatureCount = 1
+    importance: Literal["auto", "coef", "gain", "permutation", "shap"] = "auto"
 
     _is_nested = True
 

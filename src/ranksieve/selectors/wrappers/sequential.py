@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
-from typing import Any, ClassVar, Literal
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.data import RankingData
-from ranksieve.metrics import Convention, Measure
+from ranksieve.parameters import (
+    Count,
+)
 from ranksieve.rankers.base import Ranker
 from ranksieve.registry import Method
 from ranksieve.selectors._search.choices import check_choices
@@ -22,6 +23,7 @@ from ranksieve.selectors._search.searches import Bounds, backward, floating, for
 from ranksieve.selectors._search.wrapper import WrapperSelector, varying
 
 
+@dataclass(eq=False, repr=False)
 class SequentialSelector(WrapperSelector):
     """Add the feature that helps a ranker most, or take out the one that it misses least.
 
@@ -121,49 +123,10 @@ class SequentialSelector(WrapperSelector):
         ),
     )
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **WrapperSelector._parameter_constraints,
-        "direction": [StrOptions({"forward", "backward"})],
-        "floating": ["boolean"],
-        "patience": [Interval(Integral, 1, None, closed="left"), None],
-    }
-
-    def __init__(
-        self,
-        ranker: Any = None,
-        n_features_to_select: float | Literal["best", "one_se", "tolerance"] = 10,
-        *,
-        direction: Literal["forward", "backward"] = "forward",
-        floating: bool = False,
-        measure: str | Measure = "ndcg@10",
-        cv: Any = 5,
-        include: Sequence[int | str] | int | str = (),
-        exclude: Sequence[int | str] | int | str = (),
-        groups: Any = None,
-        patience: int | None = None,
-        tol: float = 0.001,
-        convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] = "average",
-        checkpoint: Any = None,
-        random_state: Any = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.ranker = ranker
-        self.n_features_to_select = n_features_to_select  # type: ignore[assignment]
-        self.direction = direction
-        self.floating = floating
-        self.measure = measure
-        self.cv = cv
-        self.include = include
-        self.exclude = exclude
-        self.groups = groups
-        self.patience = patience
-        self.tol = tol
-        self.convention = convention
-        self.ties = ties
-        self.checkpoint = checkpoint
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    direction: Literal["forward", "backward"] = "forward"
+    floating: bool = False
+    patience: Count | None = None
 
     _is_nested = True
 
