@@ -1,6 +1,7 @@
 """Fields of estimators: what ``__init__`` takes, and what is checked before ``fit``."""
 
 import inspect
+import re
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Literal
 
@@ -83,3 +84,13 @@ def test_a_base_without_parameters_of_its_own_has_those_of_all_selectors():
     assert {"n_features_to_select", "verbose"} <= RankSelector._parameter_constraints.keys()
     at_least_one = make_constraint(Count.__metadata__[0])
     assert not at_least_one.is_satisfied_by(0)
+
+
+@pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
+def test_every_parameter_is_described(kind):
+    doc = inspect.getdoc(kind)
+    assert not re.search(r"^ *\{\w+\}", doc, re.MULTILINE)  # what is shared is filled in
+    section = re.split(r"\n\w+\n-+\n", doc.partition("Parameters\n----------\n")[2])[0]
+    entries = re.findall(r"^(\w+(?:, \w+)*)(?: :.*)?$", section, re.MULTILINE)
+    named = {name for entry in entries for name in entry.split(", ")}
+    assert named == set(inspect.signature(kind).parameters)

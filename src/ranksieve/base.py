@@ -29,11 +29,17 @@ class RankEstimator(BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[Any] = Constraints()
+    _shared_docs: ClassVar[dict[str, str]] = {}  # {name} in docstrings of subclasses
 
     # Routes qid to fit once metadata routing is enabled; without it, pass it by name.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"qid": True}
 
     verbose: bool
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name, text in cls._shared_docs.items():
+            cls.__doc__ = cls.__doc__ and cls.__doc__.replace(f"{{{name}}}", text.strip())
 
     def _source(self, X: Any, y: Any, qid: Any) -> Source:
         if isinstance(X, (RankingData, Shards)):

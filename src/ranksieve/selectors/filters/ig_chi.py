@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -49,6 +49,8 @@ _PARAMETERS = """
 class _Dependence(RankSelector):
     """Scores features by the contingency table of bins and grades."""
 
+    _shared_docs: ClassVar[dict[str, str]] = {"parameters": _PARAMETERS}
+
     _is_nested = True
 
     n_features_to_select: FeatureCount = 10
@@ -56,10 +58,6 @@ class _Dependence(RankSelector):
     n_bins: AtLeastTwo = 10
     binning: Literal["frequency", "width"] = "frequency"
     verbose: bool = False
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        cls.__doc__ = (cls.__doc__ or "").replace("\n    {parameters}\n", _PARAMETERS)
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
         found = contingency(source, self.n_bins, self.binning)

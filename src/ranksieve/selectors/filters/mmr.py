@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
@@ -39,16 +39,14 @@ _PARAMETERS = """
 class _Diverse(SimilarityFilter):
     """Parameters that the filters of this file share."""
 
+    _shared_docs: ClassVar[dict[str, str]] = {"parameters": _PARAMETERS}
+
     n_features_to_select: FeatureCount = 10
     _: KW_ONLY
     importance: ImportanceChoice = Importance("map")
     trade_off: Weight = 0.5
     similarity: SimilarityChoice = Similarity("concordance")
     verbose: bool = False
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        cls.__doc__ = (cls.__doc__ or "").replace("\n    {parameters}\n", _PARAMETERS)
 
 
 class MMR(_Diverse):

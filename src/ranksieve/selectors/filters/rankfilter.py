@@ -98,6 +98,8 @@ def _sample(block: Block, most: int | None, seed: int) -> np.ndarray:
 class _Relief(RankSelector):
     """Scores features by how they differ between near documents of a query."""
 
+    _shared_docs: ClassVar[dict[str, str]] = {"parameters": _PARAMETERS}
+
     _by_ordering: ClassVar[bool]
     _is_nested = True
 
@@ -106,10 +108,6 @@ class _Relief(RankSelector):
     max_documents: Count | None = 200
     random_state: Seed = 0
     verbose: bool = False
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        cls.__doc__ = (cls.__doc__ or "").replace("\n    {parameters}\n", _PARAMETERS)
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
         seed = int(check_random_state(self.random_state).randint(2**31))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -49,6 +49,8 @@ _REFERENCE = """
 class TreeSelector(RankSelector):
     """Trains LambdaMART, and asks it for the influence of features."""
 
+    _shared_docs: ClassVar[dict[str, str]] = {"parameters": _PARAMETERS, "reference": _REFERENCE}
+
     n_features_to_select: FeatureCount = 10
     _: KW_ONLY
     n_estimators: Count = 50
@@ -58,11 +60,6 @@ class TreeSelector(RankSelector):
     params: dict[str, Any] | None = None
     random_state: Seed = 0
     verbose: bool = False
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        doc = (cls.__doc__ or "").replace("\n    {parameters}\n", _PARAMETERS)
-        cls.__doc__ = doc.replace("\n    {reference}\n", _REFERENCE)
 
     def _trained(
         self,
