@@ -34,6 +34,8 @@ class RankEstimator(BaseEstimator):
     # Routes qid to fit once metadata routing is enabled; without it, pass it by name.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"qid": True}
 
+    _allows_missing: ClassVar[bool] = False  # NaN in X
+
     verbose: bool
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -78,6 +80,8 @@ class RankEstimator(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        # A wrapper of a ranker has a property instead: that depends on the ranker, once trained.
+        tags.input_tags.allow_nan = type(self)._allows_missing is True
         tags.target_tags.required = True
         return tags
 
@@ -213,8 +217,6 @@ class Predictor(RankEstimator):
 
     A subclass implements :meth:`_scores`.
     """
-
-    _allows_missing = False  # NaN in X
 
     __metadata_request__score: ClassVar[dict[str, Any]] = {"qid": True}
 

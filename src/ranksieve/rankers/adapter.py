@@ -196,8 +196,3 @@ class RankerAdapter(Ranker):
         if hasattr(self, "_metadata_request"):
             made._metadata_request = deepcopy(self._metadata_request)
         return made
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags

@@ -13,19 +13,14 @@ from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure, parse_measure
 from ranksieve.parameters import ConventionChoice, Count, Ties
-from ranksieve.rankers.boosting_rounds import (
-    Columns,
-    Rounds,
-    block_weights,
-)
+from ranksieve.rankers.boosting_rounds import Columns, Rounds
 from ranksieve.rankers.linear import LinearRanker
 from ranksieve.registry import Method
-from ranksieve.sums.chunks import chunks, locating
+from ranksieve.sums.chunks import block_weights, chunks
 from ranksieve.sums.measured import Measured
 
-_SMALLEST = (
-    1e-10  # share of the weight that a perfect feature is taken to leave: alpha stays finite
-)
+# Share of the weight that a perfect feature is taken to leave, so that alpha stays finite.
+_SMALLEST = 1e-10
 
 
 class AdaRankRound(NamedTuple):
@@ -224,11 +219,7 @@ class AdaRank(LinearRanker):
         chosen = Rounds(
             validation, held_out, self.convention, self.ties, self.early_stopping_rounds
         )
-        with (
-            locating(source),
-            engine_of(source).start(QueryValues, *parameters) as workers,
-            chosen,
-        ):
+        with engine_of(source).start(QueryValues, *parameters) as workers, chosen:
             rounds = self._boost(workers, total, source.n_features, chosen)
             weights = np.concatenate(workers.collect("distribution"))
         training = [value for _, _, value in rounds]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from types import TracebackType
 from typing import Literal
 
 import numpy as np
@@ -12,16 +11,7 @@ from ranksieve.choosing import EarlyStopping
 from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
 from ranksieve.metrics import Convention, Measure, parse_measure
-from ranksieve.sums.chunks import locating
 from ranksieve.sums.measured import Measured
-
-
-def block_weights(block: Block, query_weights: np.ndarray | None) -> np.ndarray:
-    """Part of the weights of all queries that is about a block; without any, all 1."""
-    n_queries = len(block.query_ptr) - 1
-    if query_weights is None:
-        return np.ones(n_queries)
-    return query_weights[block.first_query : block.first_query + n_queries]
 
 
 class Columns:
@@ -84,21 +74,15 @@ class Rounds:
         self._measure = parse_measure(measure)
         if validation is not None:
             parameters = self._measure, convention, ties == "average"
-            with locating(validation):
-                workers = engine_of(validation).start(GrowingModel, *parameters)
+            workers = engine_of(validation).start(GrowingModel, *parameters)
             self._workers = self._stack.enter_context(workers)
         self._stopping = EarlyStopping(early_stopping_rounds)
 
     def __enter__(self) -> Rounds:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._stack.__exit__(kind, error, traceback)
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
 
     @property
     def best(self) -> int:

@@ -17,10 +17,10 @@ from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure, parse_measure
 from ranksieve.parameters import ConventionChoice, Count, NotNegative, Seed, Ties
-from ranksieve.rankers.boosting_rounds import Columns, block_weights
+from ranksieve.rankers.boosting_rounds import Columns
 from ranksieve.rankers.linear import LinearRanker
 from ranksieve.registry import Method
-from ranksieve.sums.chunks import chunks, locating, vary_within_queries
+from ranksieve.sums.chunks import block_weights, chunks, vary_within_queries
 from ranksieve.sums.held_out import measure_models
 from ranksieve.sums.measured import Measured
 
@@ -213,9 +213,8 @@ class CoordinateAscent(LinearRanker):
         rng = check_random_state(self.random_state)
         total = source.n_queries if query_weights is None else float(query_weights.sum())
         parameters = measure, self.convention, self.ties == "average", query_weights
-        workers = engine_of(source).start(Trials, *parameters)
         ascents = []
-        with locating(source), workers:
+        with engine_of(source).start(Trials, *parameters) as workers:
             for _ in range(self.n_restarts):
                 ascent = _Ascent(workers, source.n_features, total, self.n_steps)
                 ascent.climb(rng, self.tol, self.max_passes)

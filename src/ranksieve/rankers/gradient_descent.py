@@ -31,7 +31,6 @@ from ranksieve.solvers.gradient.networks import (
     Weights,
     score_rows,
 )
-from ranksieve.sums.chunks import locating
 from ranksieve.threads import limit_threads
 
 _NO_GAIN = np.finfo(np.float64).eps  # of the objective in one iteration
@@ -174,12 +173,12 @@ class GradientRanker(Ranker):
     ) -> None:
         by_steps = self._takes_steps()
         with ExitStack() as stack:
-            stack.enter_context(locating(source))
             engine = engine_of(source)
             if by_steps and isinstance(source, RankingData) and self.batch_queries is not None:
                 # A batch is too little to be shared by threads.
                 stack.enter_context(limit_threads(1))
-                engine = LocalEngine([lambda: Block(source.X, source.y, source.query_ptr)])
+                block = Block(source.X, source.y, source.query_ptr)
+                engine = LocalEngine([lambda: block], source.check_finite)
             training = TrainingLoss, self._loss, self.activation, query_weights
             workers = stack.enter_context(engine.start(*training))
             course = self._course(validation, stack)
@@ -198,7 +197,6 @@ class GradientRanker(Ranker):
         measure = parse_measure(self.measure)
         if validation is None:
             return _Course(None, self.early_stopping_rounds)
-        stack.enter_context(locating(validation))
         held_out = MeasuredNetwork, measure, self.convention, self.activation
         workers = stack.enter_context(engine_of(validation).start(*held_out))
 

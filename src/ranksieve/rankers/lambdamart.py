@@ -231,8 +231,3 @@ class LambdaMART(Ranker):
                 f"{self.n_features_in_}"
             )
         self.best_iteration_ = best
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags

@@ -21,7 +21,6 @@ from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.boosting_rounds import Rounds
 from ranksieve.rankers.rankboost_rounds import MOST, PairPotentials, order_statistics
 from ranksieve.registry import Method
-from ranksieve.sums.chunks import locating
 
 _SMALLEST = 1e-10  # share of the pairs that a perfect threshold is taken to leave
 _VANISHED = 1e-200  # share of the first weights below which they have hardly any digits
@@ -145,8 +144,7 @@ class RankBoost(Ranker):
         chosen = Rounds(
             validation, self.measure, self.convention, self.ties, self.early_stopping_rounds
         )
-        workers = engine_of(source).start(PairPotentials, query_weights)
-        with locating(source), workers, chosen:
+        with engine_of(source).start(PairPotentials, query_weights) as workers, chosen:
             self.thresholds_ = self._thresholds(workers)
             self.rounds_ = self._boost(workers, chosen)
         self.best_round_ = chosen.best or len(self.rounds_)

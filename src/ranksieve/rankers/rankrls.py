@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -11,13 +10,12 @@ import numpy as np
 
 from ranksieve.choosing import equals_of_best
 from ranksieve.data import DataError
-from ranksieve.engine import Source, Workers, engine_of
+from ranksieve.engine import Source, engine_of
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, Lambdas, Positive, Ties
 from ranksieve.rankers.linear import LinearRanker
 from ranksieve.registry import Method
 from ranksieve.solvers.rankrls.ridge import RidgeRows, decompose
-from ranksieve.sums.chunks import locating
 from ranksieve.sums.held_out import measure_models
 
 LAMS = tuple(2.0**power for power in range(-10, 11))
@@ -97,7 +95,7 @@ class RankRLS(LinearRanker):
     def _train(
         self, source: Source, validation: Source | None, query_weights: np.ndarray | None
     ) -> None:
-        with _started(source, query_weights) as workers:
+        with engine_of(source).start(RidgeRows, query_weights) as workers:
             xx, xy = workers.sum("gram")
         self.coef_ = decompose(xx, xy, np.array([self.lam])).coefs[0]
 
@@ -168,7 +166,7 @@ class RankRLSCV(LinearRanker):
         else:
             if measure is None:
                 raise DataError("eval_set needs a measure to choose by, such as measure='map'")
-            with _started(source, query_weights) as workers:
+            with engine_of(source).start(RidgeRows, query_weights) as workers:
                 xx, xy = workers.sum("gram")
             coefs = decompose(xx, xy, lams).coefs
             models = [(np.arange(source.n_features), coefs.T.copy())]
@@ -207,7 +205,7 @@ def leave_query_out(
     the model with it. Queries of one document are left out of the mean.
     """
     lams = as_lams(lams)
-    with _started(source, query_weights) as workers:
+    with engine_of(source).start(RidgeRows, query_weights) as workers:
         xx, xy = workers.sum("gram")
         ridge = decompose(xx, xy, lams)
         if isinstance(measure, str) and measure == "squared":
@@ -220,12 +218,6 @@ def leave_query_out(
     mean = sums / n
     deviation = np.sqrt(np.maximum(0.0, squares / n - mean**2) / (n - 1))
     return LeftOut(lams, ridge.coefs, mean, deviation)
-
-
-@contextmanager
-def _started(source: Source, query_weights: np.ndarray | None) -> Iterator[Workers]:
-    with locating(source), engine_of(source).start(RidgeRows, query_weights) as workers:
-        yield workers
 
 
 def as_lams(lams: Any) -> np.ndarray:

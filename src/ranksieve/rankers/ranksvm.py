@@ -16,7 +16,6 @@ from ranksieve.rankers.linear import LinearRanker
 from ranksieve.registry import Method
 from ranksieve.solvers.ranksvm.losses import Hinge, SquaredHinge
 from ranksieve.solvers.ranksvm.minimizers import CuttingPlanes, Newton, Solution, Solver
-from ranksieve.sums.chunks import locating
 from ranksieve.sums.labels import check_labels_differ
 
 # Of LETOR's runs of svm_rank.
@@ -213,7 +212,7 @@ def _solver(
     source: Source, loss: Loss, scale: Scale, query_weights: np.ndarray | None
 ) -> Iterator[Solver]:
     kind, statistic = _SOLVERS[loss]
-    with locating(source), engine_of(source).start(statistic, query_weights) as workers:
+    with engine_of(source).start(statistic, query_weights) as workers:
         n_pairs, n_queries = workers.sum("totals")
         if n_pairs == 0:
             raise DataError("all queries with different labels have sample_weight 0")

@@ -91,16 +91,12 @@ class RandomSelector(RankSelector):
     random_state: Seed = 0
     verbose: bool = False
 
+    _allows_missing = True  # it does not look at values
     _uses_labels = False
     _is_nested = True
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
         return check_random_state(self.random_state).permutation(source.n_features)[:k]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True  # it does not look at values
-        return tags
 
 
 @dataclass(eq=False, repr=False)
@@ -126,6 +122,7 @@ class AllFeatures(RankSelector):
     _: KW_ONLY
     verbose: bool = False
 
+    _allows_missing = True  # it does not look at values
     _uses_labels = False
     _is_nested = True
 
@@ -134,8 +131,3 @@ class AllFeatures(RankSelector):
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
         return np.arange(k)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True  # it does not look at values
-        return tags

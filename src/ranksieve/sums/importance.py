@@ -15,7 +15,7 @@ from ranksieve.engine import Source, engine_of
 from ranksieve.engine.memo import shared
 from ranksieve.metrics import Convention, Measure, PairwiseError, get_convention, parse_measure
 from ranksieve.metrics.ranking import ColumnSums
-from ranksieve.sums.chunks import chunks, locating, wanted_queries
+from ranksieve.sums.chunks import chunks, wanted_queries
 from ranksieve.values import ParameterValue, check_boolean, check_choice
 
 _LOSSES = {"loss": "inverse loss", "one_minus_loss": "1 - loss"}  # beside measures
@@ -232,5 +232,5 @@ def importance_sums(
     With ``queries``, a boolean mask over all queries, only those count.
     """
     parameters = parse_measure(measure), convention, ties == "average", queries
-    with locating(source), engine_of(source).start(ImportanceStatistic, *parameters) as workers:
+    with engine_of(source).start(ImportanceStatistic, *parameters) as workers:
         return ImportanceSums(*workers.sum("sums"))

@@ -21,21 +21,11 @@ _LONGEST_REASON = 40
 
 
 class Clustering(NamedTuple):
-    """Clusters of features, and what decides between features; one entry per feature each.
+    """Clusters of features, and what decides between features; one entry per feature each."""
 
-    Attributes
-    ----------
-    labels : int array
-        Cluster of each feature.
-    merit : array
-        The feature with the largest merit represents its cluster.
-    rank : array
-        Representatives are listed by rank, the largest first.
-    """
-
-    labels: np.ndarray
-    merit: np.ndarray
-    rank: np.ndarray
+    labels: np.ndarray  # cluster of each feature
+    merit: np.ndarray  # the feature with the largest merit represents its cluster
+    rank: np.ndarray  # representatives are listed by rank, the largest first
 
 
 class ClusterFilter(SimilarityFilter):

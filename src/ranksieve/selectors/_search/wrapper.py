@@ -10,19 +10,13 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import Predictor, as_source
 from ranksieve.data import Block, RankingData
 from ranksieve.engine import Source, in_memory
 from ranksieve.metrics import Measure, parse_measure
-from ranksieve.parameters import (
-    ConventionChoice,
-    FeatureCount,
-    Features,
-    NotNegative,
-    Seed,
-    Ties,
-)
+from ranksieve.parameters import ConventionChoice, FeatureCount, Features, NotNegative, Seed, Ties
 from ranksieve.rankers import RankRLS, as_ranker
 from ranksieve.rankers.base import Ranker
 from ranksieve.selectors._search.checkpoint import Checkpoint, fingerprint
@@ -75,6 +69,13 @@ class WrapperSelector(Predictor, HeldOutSelector):
 
     def _scores(self, X: Any) -> np.ndarray:
         return self.ranker_._scores(X[:, np.flatnonzero(self.support_)])
+
+    def reasons(self) -> list[str]:
+        """For each selected feature, the change of the mean value, where that was measured."""
+        check_is_fitted(self)
+        scores = [step.score for step in self.path_]
+        changes = np.diff(scores, prepend=np.nan)
+        return [f"{change:+.4f}" if np.isfinite(change) else "" for change in changes]
 
     def _ranker(self) -> Ranker:
         return RankRLS() if self.ranker is None else clone(as_ranker(self.ranker))

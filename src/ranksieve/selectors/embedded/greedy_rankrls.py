@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import KW_ONLY, dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -36,7 +36,6 @@ from ranksieve.solvers.linear import linear_scores
 from ranksieve.solvers.rankrls.model import Model, Products, ReplayedModel, SampledModel
 from ranksieve.solvers.rankrls.replay import ReplayedLeaveQueryOut
 from ranksieve.solvers.rankrls.residuals import LeaveQueryOut, MeasuredLeaveQueryOut
-from ranksieve.sums.chunks import locating
 from ranksieve.threads import limit_blas_threads
 
 _BLOCK = 2**22  # bytes: asking a block costs as much as a pass over a tenth of that
@@ -195,15 +194,10 @@ class GreedyRankRLS(Predictor, RankSelector):
     def reasons(self) -> list[str]:
         """For each selected feature, how the error changed, and a bar of it."""
         check_is_fitted(self)
-        errors = np.array([step.score for step in self.path_])
-        low, high = errors.min(), errors.max()
-        told = []
-        for place, error in enumerate(errors):
-            share = (error - low) / (high - low) if high > low else 0.0
-            before = errors[max(0, place - 1)]
-            change = f"{(error - before) / abs(before):+.2%}" if place and before else ""
-            told.append(f"{change:>8} {'#' * round(20 * share)}".rstrip())
-        return told
+        errors = [step.score for step in self.path_]
+        steps = pairwise(errors)
+        changes = [f"{(now - old) / abs(old):+.2%}" if old else "" for old, now in steps]
+        return with_bars(changes, errors)
 
     def _number_to_select(self, n_features: int) -> int:
         if isinstance(self.n_features_to_select, str):
@@ -226,12 +220,10 @@ class GreedyRankRLS(Predictor, RankSelector):
         if self.fitting == "back":
             how: dict[str, Any] = {"include": include, "exclude": exclude, "kappa": self.kappa}
             return [backfit(source, k, lam, random_state=self.random_state, **how) for lam in lams]
-        with ExitStack() as stack:
-            stack.enter_context(limit_blas_threads(1))  # between rounds, matrices are small
-            stack.enter_context(locating(source))
-            workers = stack.enter_context(
-                engine_of(source, _BLOCK).start(*self._statistic(source, k))
-            )
+        with (
+            limit_blas_threads(1),  # between rounds, matrices are small
+            engine_of(source, _BLOCK).start(*self._statistic(source, k)) as workers,
+        ):
             n_queries = int(workers.sum("n_queries"))
             check_two_queries(n_queries)
             if self.kappa is not None:
@@ -293,3 +285,11 @@ class GreedyRankRLS(Predictor, RankSelector):
         if self._is_low:
             return (ReplayedLeaveQueryOut,)
         return LeaveQueryOut, self.storage, self.rotate
+
+
+def with_bars(changes: Sequence[str], values: Sequence[float]) -> list[str]:
+    """The change from each value to the next, and a bar of each value, in lines of text."""
+    low, high = min(values), max(values)
+    shares = [(value - low) / (high - low) if high > low else 0.0 for value in values]
+    lines = zip(["", *changes], shares, strict=True)
+    return [f"{change:>8} {'#' * round(20 * share)}".rstrip() for change, share in lines]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,19 +14,14 @@ from ranksieve.base import as_source
 from ranksieve.data import DataError
 from ranksieve.engine import Source, engine_of
 from ranksieve.metrics import Measure, parse_measure
-from ranksieve.parameters import (
-    FeatureCount,
-    Lambdas,
-    NotNegative,
-    Ties,
-)
+from ranksieve.parameters import FeatureCount, Lambdas, NotNegative, Ties
 from ranksieve.rankers.rankrls import as_lams
 from ranksieve.registry import Method
 from ranksieve.selectors._search.fits import Fit
 from ranksieve.selectors._search.fronts import FrontPoint, Rule, best_lam, pareto_front, settle
 from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors._search.parts import HeldOutSelector
-from ranksieve.selectors.embedded.greedy_rankrls import GreedyRankRLS
+from ranksieve.selectors.embedded.greedy_rankrls import GreedyRankRLS, with_bars
 from ranksieve.sums.held_out import measure_models
 from ranksieve.sums.labels import Labels, check_labels_differ
 
@@ -170,14 +166,8 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
     def reasons(self) -> list[str]:
         """For each selected feature, how the value of the model changed, and a bar of it."""
         check_is_fitted(self)
-        values = np.array([step.score for step in self.path_])
-        low, high = values.min(), values.max()
-        shares = (values - low) / (high - low) if high > low else np.zeros(len(values))
-        changes = ["", *(f"{change:+.4f}" for change in np.diff(values))]
-        return [
-            f"{change:>8} {'#' * round(20 * share)}".rstrip()
-            for change, share in zip(changes, shares.tolist(), strict=True)
-        ]
+        values = [step.score for step in self.path_]
+        return with_bars([f"{now - old:+.4f}" for old, now in pairwise(values)], values)
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
         self.lams_ = as_lams(self.lams).tolist()
@@ -192,9 +182,8 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
             self._judge_by_errors(source)
         else:
             self._judge_by_validation(validation)
-        first = max(
-            1, len(self._named(source, "include"))
-        )  # smaller models lack features that must be there
+        # Smaller models lack features that must be there.
+        first = max(1, len(self._named(source, "include")))
         self.front_ = pareto_front(self.values_, self.lams_, self._sign, first)
         if isinstance(self.n_features_to_select, str):
             return self._take(self._by_rule(self.n_features_to_select))

@@ -12,11 +12,7 @@ from scipy.spatial.distance import squareform
 
 from ranksieve.parameters import AtLeastTwo, FeatureCount
 from ranksieve.registry import Method
-from ranksieve.selectors._search.clustering import (
-    ClusterFilter,
-    Clustering,
-    best_by_silhouette,
-)
+from ranksieve.selectors._search.clustering import ClusterFilter, Clustering, best_by_silhouette
 from ranksieve.selectors._search.filter import ImportanceChoice, SimilarityChoice
 from ranksieve.sums.importance import Importance
 from ranksieve.sums.similarity import Similarity

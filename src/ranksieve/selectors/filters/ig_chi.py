@@ -9,13 +9,12 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from ranksieve.base import RankSelector
-from ranksieve.engine import Source, Workers
+from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.engine.memo import shared
 from ranksieve.parameters import AtLeastTwo, FeatureCount
 from ranksieve.registry import Method
 from ranksieve.selectors._search.greedy import choose_in_turn
-from ranksieve.sums.chunks import locating
-from ranksieve.sums.grades import Totals, grades_of, order_statistics, start_classes, totals
+from ranksieve.sums.grades import Classes, Totals, grades_of, order_statistics, totals
 
 _PARAMETERS = """
     Parameters
@@ -160,7 +159,7 @@ class Contingency(NamedTuple):
 def contingency(source: Source, n_bins: int, binning: Literal["frequency", "width"]) -> Contingency:
     """Count rows by bin of each feature and by grade."""
     grades = grades_of(source)
-    with locating(source), start_classes(source, grades) as workers:
+    with engine_of(source).start(Classes, grades) as workers:
         found = totals(workers)
         edges = tuple(np.unique(row) for row in _edges(workers, found, n_bins, binning))
         n_edges = np.array([len(inner) for inner in edges])

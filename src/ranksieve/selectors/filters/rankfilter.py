@@ -18,7 +18,7 @@ from ranksieve.engine import Source, engine_of
 from ranksieve.parameters import Count, FeatureCount, Seed
 from ranksieve.registry import Method
 from ranksieve.selectors._search.greedy import choose_in_turn
-from ranksieve.sums.chunks import chunks, locating
+from ranksieve.sums.chunks import chunks
 
 _CHUNK = 2**18  # numbers: 2 MB, which the caches near a core hold
 
@@ -112,7 +112,7 @@ class _Relief(RankSelector):
     def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
         seed = int(check_random_state(self.random_state).randint(2**31))
         parameters = self._by_ordering, self.max_documents, seed
-        with locating(source), engine_of(source).start(ReliefSums, *parameters) as workers:
+        with engine_of(source).start(ReliefSums, *parameters) as workers:
             n_queries, weights, varying = workers.sum("sums")
         if n_queries == 0:
             raise DataError(

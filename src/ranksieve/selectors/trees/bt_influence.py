@@ -11,15 +11,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import RankSelector
-from ranksieve.engine import Source
+from ranksieve.engine import Source, engine_of
 from ranksieve.parameters import AtLeastTwo, Count, FeatureCount, NotNegative, Positive, Seed
 from ranksieve.rankers import LambdaMART
 from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import SimilarityChoice, SimilarityFilter
 from ranksieve.selectors._search.greedy import Step, choose_in_turn
 from ranksieve.selectors.filters.gas import GAS
-from ranksieve.sums.chunks import locating
-from ranksieve.sums.grades import start_classes, totals
+from ranksieve.sums.grades import Classes, totals
 from ranksieve.sums.importance import Quality
 from ranksieve.sums.similarity import Similarity
 from ranksieve.threads import limit_threads
@@ -249,7 +248,7 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
 def varying_features(source: Source) -> np.ndarray:
     """Mask of the features that are not constant within every query; a DataError for NaN."""
     all_rows = np.array([np.inf])  # one class
-    with locating(source), start_classes(source, all_rows) as workers:
+    with engine_of(source).start(Classes, all_rows) as workers:
         return totals(workers).varies
 
 

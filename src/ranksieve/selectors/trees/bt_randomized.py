@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from numbers import Real
@@ -16,19 +15,13 @@ from sklearn.utils._param_validation import Interval
 from ranksieve.choosing import first_of_best
 from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of
-from ranksieve.metrics import Convention, Measure, parse_measure
-from ranksieve.parameters import (
-    ConventionChoice,
-    Count,
-    Share,
-    Ties,
-)
+from ranksieve.metrics import Measure, parse_measure
+from ranksieve.parameters import ConventionChoice, Count, Share, Ties
 from ranksieve.progress import track
 from ranksieve.rankers.lightgbm_data import as_known
 from ranksieve.registry import Method
 from ranksieve.selectors._search.parts import HeldOutSelector, hold_out
 from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector, shares, varying_features
-from ranksieve.sums.chunks import locating
 from ranksieve.sums.density_sums import Part
 from ranksieve.sums.measured import Measured
 
@@ -47,15 +40,8 @@ class Trial(NamedTuple):
 class MeasuredTrees(Measured):
     """Statistic: how well trees rank some queries."""
 
-    def __init__(
-        self,
-        block: Block,
-        measure: Measure,
-        convention: Convention | str,
-        average_ties: bool,
-        queries: np.ndarray | None,
-    ) -> None:
-        super().__init__(block, measure, convention, average_ties, queries)
+    def __init__(self, block: Block, *how: Any) -> None:
+        super().__init__(block, *how)
         self.block.check_finite()
 
     def sums(self, text: str, features: np.ndarray) -> tuple[int, float]:
@@ -208,15 +194,10 @@ class RandomizedBoostedTrees(TreeSelector, HeldOutSelector):
             features = tuple(np.sort(kept).tolist())
         return trial(features)
 
-    @contextmanager
-    def _judging(self, validation: Part) -> Iterator[Workers]:
+    def _judging(self, validation: Part) -> Workers:
         measure = parse_measure(self.measure)
         parameters = measure, self.convention, self.ties == "average", validation.queries
-        with (
-            locating(validation.source),
-            engine_of(validation.source).start(MeasuredTrees, *parameters) as workers,
-        ):
-            yield workers
+        return engine_of(validation.source).start(MeasuredTrees, *parameters)
 
 
 def _by_influence(trial: Trial) -> np.ndarray:

@@ -22,7 +22,6 @@ from ranksieve.registry import Method
 from ranksieve.selectors._search.parts import HeldOutSelector, hold_out
 from ranksieve.solvers.rankrls.model import Products, ridge
 from ranksieve.solvers.rankrls.ridge import RidgeRows
-from ranksieve.sums.chunks import locating
 from ranksieve.sums.density_sums import Part
 from ranksieve.sums.held_out import MeasuredModels
 
@@ -76,17 +75,12 @@ class Energies:
 class Chance(NamedTuple):
     """What is random in each step of a walk.
 
-    Attributes
-    ----------
-    leaving, coming : list of float
-        Places, from 0 to 1, of the feature that leaves and of the one that comes.
-    allowed : list of float
-        By how much the energy may rise: at most so much with the probability that annealing asks
-        for.
+    The energy may rise by as much as ``allowed``: at most so much with the probability that
+    annealing asks for.
     """
 
-    leaving: list[float]
-    coming: list[float]
+    leaving: list[float]  # place, from 0 to 1, of the feature that leaves
+    coming: list[float]  # and of the one that comes
     allowed: list[float]
 
 
@@ -229,10 +223,7 @@ class SimulatedAnnealing(HeldOutSelector):
         measure = parse_measure(self.measure)
         engine = engine_of(validation.source, smallest=_LARGE_BLOCKS)
         parameters = measure, self.convention, self.ties == "average", validation.queries
-        with (
-            locating(validation.source),
-            engine.start(MeasuredModels, *parameters) as workers,
-        ):
+        with engine.start(MeasuredModels, *parameters) as workers:
             yield Energies(products, self.lam, workers, 1 if measure.greater_is_better else -1)
 
     def _anneal(
@@ -285,7 +276,7 @@ class SimulatedAnnealing(HeldOutSelector):
 def _products(part: Part) -> Products:
     """Products of all features on some queries."""
     weights = None if part.queries is None else part.queries.astype(np.float64)
-    with locating(part.source), engine_of(part.source).start(RidgeRows, weights) as workers:
+    with engine_of(part.source).start(RidgeRows, weights) as workers:
         xx, xy = workers.sum("gram")
     if not np.isfinite(xx).all():
         raise DataError(f"some features are too large to multiply; {SCALE_FIRST}")

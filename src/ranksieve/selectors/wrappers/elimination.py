@@ -9,7 +9,6 @@ from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.data import RankingData
 from ranksieve.parameters import FeatureCount
@@ -29,17 +28,12 @@ _ROUNDING = 1e-6  # of the largest importance: a difference in which equal featu
 class Elimination(NamedTuple):
     """What an elimination on one part of the queries has seen.
 
-    Attributes
-    ----------
-    order : tuple of int
-        All groups: those that stay, the most important first, then the others, the last to go
-        first.
-    values : dict of int to array
-        Number of groups -> value of each held-out query.
+    ``order`` has all groups: those that stay, the most important first, then the others, the last
+    to go first.
     """
 
     order: tuple[int, ...]
-    values: dict[int, np.ndarray]
+    values: dict[int, np.ndarray]  # number of groups -> value of each held-out query
 
 
 @dataclass(eq=False, repr=False)
@@ -133,13 +127,6 @@ class EliminationSelector(WrapperSelector):
     def _told(self) -> dict[str, str]:
         return {"importance": f"{self.importance}, seed {self.random_state!r}"}
 
-    def reasons(self) -> list[str]:
-        """For each selected feature, the change of the mean value, where that was measured."""
-        check_is_fitted(self)
-        scores = [step.score for step in self.path_]
-        changes = np.diff(scores, prepend=np.nan)
-        return [f"{change:+.4f}" if np.isfinite(change) else "" for change in changes]
-
     def _search(self, data: RankingData, given: Fold | None, ranker: Ranker, k: int) -> list[int]:
         groups = self._groups(data.n_features)
         include, exclude = (self._listed(name, data, groups) for name in ("include", "exclude"))
@@ -210,25 +197,13 @@ class EliminationSelector(WrapperSelector):
 
 
 class Course(NamedTuple):
-    """How features are eliminated, on whatever queries.
+    """How features are eliminated, on whatever queries."""
 
-    Attributes
-    ----------
-    groups : list of tuple of int
-        Features that go together.
-    allowed, include : lists of int
-        Places of groups to begin with, and of those that stay.
-    useful : list of bool
-        False for groups that are constant within every query; they go first.
-    sizes : list of int
-        Numbers of groups, from all to the least.
-    """
-
-    groups: list[tuple[int, ...]]
-    allowed: list[int]
-    include: list[int]
-    useful: list[bool]
-    sizes: list[int]
+    groups: list[tuple[int, ...]]  # features that go together
+    allowed: list[int]  # places of groups to begin with
+    include: list[int]  # of those that stay
+    useful: list[bool]  # false for groups that are constant within every query; they go first
+    sizes: list[int]  # numbers of groups, from all to the least
 
     def features_of(self, places: Sequence[int]) -> tuple[int, ...]:
         """Features of groups."""

@@ -22,10 +22,8 @@ from ranksieve.parameters import ConventionChoice, Count, FeatureCount, NotNegat
 from ranksieve.progress import track
 from ranksieve.registry import Method
 from ranksieve.selectors._search.greedy import Step
-from ranksieve.selectors.wrappers.fs_bfs_ascent import Ascent, Node
+from ranksieve.selectors.wrappers.fs_bfs_ascent import Ascent, CombinationTrials, Node
 from ranksieve.selectors.wrappers.fs_bfs_search import BestFirstSearch, Promise
-from ranksieve.selectors.wrappers.fs_bfs_trials import CombinationTrials
-from ranksieve.sums.chunks import locating
 from ranksieve.sums.gram import GramSums, centered_gram
 from ranksieve.sums.importance import importance_sums
 
@@ -190,7 +188,7 @@ class FSBFS(RankSelector):
         gram = centered_gram(source)
         units = _units(gram, varies, source.n_rows)
         parameters = measure, self.convention, self.ties == "average", None
-        with locating(source), engine_of(source).start(CombinationTrials, *parameters) as workers:
+        with engine_of(source).start(CombinationTrials, *parameters) as workers:
             ascent = Ascent(
                 workers, source.n_queries, units, self.n_steps, self.tol, self.max_changes
             )

@@ -7,12 +7,9 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.data import RankingData
-from ranksieve.parameters import (
-    Count,
-)
+from ranksieve.parameters import Count
 from ranksieve.rankers.base import Ranker
 from ranksieve.registry import Method
 from ranksieve.selectors._search.choices import check_choices
@@ -134,14 +131,6 @@ class SequentialSelector(WrapperSelector):
     def is_nested(self) -> bool:
         """As of all selectors: with a forward search that takes nothing out, without groups."""
         return self.direction == "forward" and not self.floating and super().is_nested
-
-    def reasons(self) -> list[str]:
-        """For each selected feature, the change of the mean value."""
-        check_is_fitted(self)
-        scores = [step.score for step in self.path_]
-        before = [None, *scores[:-1]]
-        pairs = zip(scores, before, strict=True)
-        return ["" if last is None else f"{score - last:+.4f}" for score, last in pairs]
 
     def _search(self, data: RankingData, given: Fold | None, ranker: Ranker, k: int) -> list[int]:
         if self.floating and self.direction == "backward":

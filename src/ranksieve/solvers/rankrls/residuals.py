@@ -33,27 +33,14 @@ _DTYPES = {"float64": np.float64, "float32": np.float32}
 
 
 class Change(NamedTuple):
-    """A feature that enters or leaves the model, and what its rows need to know.
-
-    Attributes
-    ----------
-    feature : int
-    model : int array
-        Features in the model before the change.
-    weights : array
-        Of regressing the feature on these.
-    inverse, d : float
-        1 / c and d of the feature.
-    t : array of shape (features,)
-        How far each feature's column of C follows that of the feature.
-    """
+    """A feature that enters or leaves the model, and what its rows need to know."""
 
     feature: int
-    model: np.ndarray
-    weights: np.ndarray
-    inverse: float
-    d: float
-    t: np.ndarray
+    model: np.ndarray  # features in the model before the change
+    weights: np.ndarray  # of regressing the feature on these
+    inverse: float  # 1 / c of the feature
+    d: float  # and its d
+    t: np.ndarray  # (features,): how far each feature's column of C follows that of the feature
 
 
 Errors = tuple[np.ndarray, float, float]  # after each feature; of the model, and of its square

@@ -11,28 +11,16 @@ from ranksieve.data import Block
 from ranksieve.metrics import Convention, Measure
 from ranksieve.metrics.ranking import ColumnSums
 from ranksieve.solvers.rankrls.rotation import CenteredRows
-from ranksieve.sums.chunks import wanted_queries
+from ranksieve.sums.chunks import block_weights
 
 
 class Ridge(NamedTuple):
-    """Models for several regularizations, from one decomposition of the products of features.
+    """Models for several regularizations, from one decomposition of the products of features."""
 
-    Attributes
-    ----------
-    vectors : array of shape (features, features)
-        Eigenvectors of X'X, as columns.
-    values : array of shape (features,)
-        Eigenvalues.
-    lams : array
-        Regularizations.
-    coefs : array of shape (lams, features)
-        Weights.
-    """
-
-    vectors: np.ndarray
-    values: np.ndarray
-    lams: np.ndarray
-    coefs: np.ndarray
+    vectors: np.ndarray  # (features, features): eigenvectors of X'X, as columns
+    values: np.ndarray  # (features,): eigenvalues
+    lams: np.ndarray  # regularizations
+    coefs: np.ndarray  # (lams, features): weights
 
 
 def decompose(xx: np.ndarray, xy: np.ndarray, lams: np.ndarray) -> Ridge:
@@ -59,10 +47,7 @@ class RidgeRows:
         self.block = block
         self.rows = CenteredRows(block)
         lengths = np.diff(block.query_ptr)
-        weights = np.ones(len(lengths))
-        if query_weights is not None:
-            weights = wanted_queries(block, query_weights)
-        self.weights = weights[lengths > 1]
+        self.weights = block_weights(block, query_weights)[lengths > 1]
         self.scale = np.repeat(np.sqrt(self.weights), lengths[lengths > 1])
 
     def gram(self) -> tuple[np.ndarray, np.ndarray]:
