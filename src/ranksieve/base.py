@@ -21,6 +21,16 @@ from ranksieve.progress import progress_bar
 from ranksieve.sums.labels import check_labels_differ
 from ranksieve.sums.magnitudes import sound_numbers
 
+# Entries of docstrings, in which {verbose} and {n_features_to_select} stand for them.
+_VERBOSE = """
+    verbose : bool
+        Whether to show progress on a terminal.
+"""
+_NUMBER = """
+    n_features_to_select : int or float
+        Number of features, or the share of them if below 1.
+"""
+
 
 class RankEstimator(BaseEstimator):
     """What selectors and rankers share: data with query ids, in any of its forms.
@@ -29,7 +39,7 @@ class RankEstimator(BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[Any] = Constraints()
-    _shared_docs: ClassVar[dict[str, str]] = {}  # {name} in docstrings of subclasses
+    _shared_docs: ClassVar[dict[str, str]] = {"verbose": _VERBOSE}
 
     # Routes qid to fit once metadata routing is enabled; without it, pass it by name.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"qid": True}
@@ -40,8 +50,9 @@ class RankEstimator(BaseEstimator):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        for name, text in cls._shared_docs.items():
-            cls.__doc__ = cls.__doc__ and cls.__doc__.replace(f"{{{name}}}", text.strip())
+        for kind in cls.__mro__:
+            for name, text in vars(kind).get("_shared_docs", {}).items():
+                cls.__doc__ = cls.__doc__ and cls.__doc__.replace(f"{{{name}}}", text.strip())
 
     def _source(self, X: Any, y: Any, qid: Any) -> Source:
         if isinstance(X, (RankingData, Shards)):
@@ -136,6 +147,8 @@ class RankSelector(_WholeDataMixin, _ArraySelector, RankEstimator):
     feature_names_in_ : array of str
         Only if the features have names.
     """
+
+    _shared_docs: ClassVar[dict[str, str]] = {"n_features_to_select": _NUMBER}
 
     n_features_to_select: FeatureCount
     works_on_shards: ClassVar[bool] = True

@@ -11,7 +11,7 @@ from ranksieve._kernels.boosting import feature_values
 from ranksieve.choosing import first_of_best
 from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of
-from ranksieve.metrics import Convention, Measure, parse_measure
+from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, Count, Ties
 from ranksieve.rankers.boosting_rounds import Columns, Rounds
 from ranksieve.rankers.linear import LinearRanker
@@ -37,7 +37,7 @@ class QueryValues:
     Parameters
     ----------
     block : Block
-    measure, convention, average_ties
+    measure, convention
         As of :class:`ranksieve.sums.importance.ImportanceStatistic`.
     query_weights : array of shape (queries of all blocks,) or None
     both : bool
@@ -54,13 +54,12 @@ class QueryValues:
         block: Block,
         measure: Measure,
         convention: Convention | str,
-        average_ties: bool,
         query_weights: np.ndarray | None,
         both: bool,
         multiply: bool,
     ) -> None:
         self.columns = Columns(block)
-        self.measured = Measured(block, measure, convention, average_ties)
+        self.measured = Measured(block, measure, convention)
         signs = (1.0, -1.0) if both else (1.0,)
         self.values = np.hstack([self._values(block, sign) for sign in signs])
         self.query_weights = block_weights(block, query_weights)
@@ -142,8 +141,7 @@ class AdaRank(LinearRanker):
     convention, ties
         Of the measure; see :mod:`ranksieve.metrics`. ``ties="average"`` does not let the order of
         the rows decide between features.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------
@@ -209,8 +207,7 @@ class AdaRank(LinearRanker):
         total = source.n_queries if query_weights is None else float(query_weights.sum())
         parameters = (
             measure,
-            self.convention,
-            self.ties == "average",
+            get_convention(self.convention, self.ties),
             query_weights,
             self.directions == "both",
             self.reweighting == "multiply",

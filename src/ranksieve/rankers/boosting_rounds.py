@@ -10,7 +10,7 @@ import numpy as np
 from ranksieve.choosing import EarlyStopping
 from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
-from ranksieve.metrics import Convention, Measure, parse_measure
+from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.sums.measured import Measured
 
 
@@ -29,11 +29,9 @@ class Columns:
 class GrowingModel(Measured):
     """Statistic: measure of held-out queries as a model grows."""
 
-    def __init__(
-        self, block: Block, measure: Measure, convention: Convention | str, average_ties: bool
-    ) -> None:
+    def __init__(self, block: Block, measure: Measure, convention: Convention) -> None:
         block.check_finite()
-        super().__init__(block, measure, convention, average_ties)
+        super().__init__(block, measure, convention)
         self.columns = Columns(block)
         self.scores = np.zeros(len(block.y))
 
@@ -73,7 +71,7 @@ class Rounds:
         self._workers = None
         self._measure = parse_measure(measure)
         if validation is not None:
-            parameters = self._measure, convention, ties == "average"
+            parameters = self._measure, get_convention(convention, ties)
             workers = engine_of(validation).start(GrowingModel, *parameters)
             self._workers = self._stack.enter_context(workers)
         self._stopping = EarlyStopping(early_stopping_rounds)

@@ -15,7 +15,7 @@ from ranksieve._kernels.scoring import score_models
 from ranksieve.choosing import ROUNDING, first_of_best
 from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of
-from ranksieve.metrics import Convention, Measure, parse_measure
+from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, Count, NotNegative, Seed, Ties
 from ranksieve.rankers.boosting_rounds import Columns
 from ranksieve.rankers.linear import LinearRanker
@@ -49,7 +49,7 @@ class Trials:
     Parameters
     ----------
     block : Block
-    measure, convention, average_ties
+    measure, convention
         As of :class:`ranksieve.sums.importance.ImportanceStatistic`.
     query_weights : array of shape (queries of all blocks,) or None
     """
@@ -61,11 +61,10 @@ class Trials:
         block: Block,
         measure: Measure,
         convention: Convention | str,
-        average_ties: bool,
         query_weights: np.ndarray | None,
     ) -> None:
         self.block, self.columns = block, Columns(block)
-        self.measured = Measured(block, measure, convention, average_ties)
+        self.measured = Measured(block, measure, convention)
         self.weights = block_weights(block, query_weights)
         self.tells = vary_within_queries(self.measured.prepared.worth, block.query_ptr)
         self.tells &= self.weights > 0
@@ -143,8 +142,7 @@ class CoordinateAscent(LinearRanker):
         that are equal, where the order of the rows might.
     random_state : int, RandomState or None
         Seed of the orders.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------
@@ -212,7 +210,7 @@ class CoordinateAscent(LinearRanker):
         measure = parse_measure(self.measure)
         rng = check_random_state(self.random_state)
         total = source.n_queries if query_weights is None else float(query_weights.sum())
-        parameters = measure, self.convention, self.ties == "average", query_weights
+        parameters = measure, get_convention(self.convention, self.ties), query_weights
         ascents = []
         with engine_of(source).start(Trials, *parameters) as workers:
             for _ in range(self.n_restarts):

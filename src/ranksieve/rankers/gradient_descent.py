@@ -60,8 +60,7 @@ _PARAMETERS = """Parameters
         for all of them. Weights are always given for the features as they are.
     random_state : int, RandomState or None
         Seed of first weights and of batches; linear models by L-BFGS need none.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------

@@ -60,8 +60,7 @@ class LambdaMART(Ranker):
         Further parameters of LightGBM, which outweigh the others.
     random_state : int
         Seed of LightGBM.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------

@@ -70,8 +70,7 @@ class RankBoost(Ranker):
         With an ``eval_set``, stop after so many rounds that do not improve it; None runs all.
     convention, ties
         Of the measure; see :mod:`ranksieve.metrics`.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------

@@ -53,8 +53,7 @@ class RankRLS(LinearRanker):
     ----------
     lam : float
         Regularization :math:`\lambda > 0`.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------
@@ -112,8 +111,7 @@ class RankRLSCV(LinearRanker):
         What is best: the smallest squared error, or the best value of a measure.
     convention, ties
         Of a measure; see :func:`ranksieve.metrics.evaluate`.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------
@@ -211,7 +209,7 @@ def leave_query_out(
         if isinstance(measure, str) and measure == "squared":
             n, sums, squares = workers.sum("errors", ridge)
         else:
-            how = parse_measure(measure), convention, get_convention(convention).averages_ties(ties)
+            how = parse_measure(measure), get_convention(convention, ties)
             n, sums, squares = workers.sum("measured", ridge, *how)
     if n < 2:
         raise DataError("leaving a query out needs two queries with two documents or more")

@@ -23,13 +23,11 @@ class TopImportance(ImportanceFilter):
 
     Parameters
     ----------
-    n_features_to_select : int or float
-        Number of features, or the share of them if below 1.
+    {n_features_to_select}
     importance : str, Measure or Importance
         Quality of a feature alone: a measure, ``"loss"`` or ``"one_minus_loss"``; or
         :class:`Importance`, which has a convention, ties and directions, too.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Notes
     -----
@@ -66,8 +64,7 @@ class RandomSelector(RankSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
-        Number of features, or the share of them if below 1.
+    {n_features_to_select}
     random_state : int, RandomState or None
         Seed of the order, which does not depend on ``n_features_to_select``.
     verbose : bool

@@ -96,7 +96,7 @@ def measure_models(
     [1.0, 0.5]
     """
     found = []
-    parameters = parse_measure(measure), convention, get_convention(convention).averages_ties(ties)
+    parameters = parse_measure(measure), get_convention(convention, ties)
     with engine_of(source).start(MeasuredModels, *parameters) as workers:
         for features, coefs in models:
             if not np.isin(features, np.arange(source.n_features)).all():  # kernels do not look

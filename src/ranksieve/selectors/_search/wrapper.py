@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -15,15 +16,34 @@ from sklearn.utils.validation import check_is_fitted
 from ranksieve.base import Predictor, as_source
 from ranksieve.data import Block, RankingData
 from ranksieve.engine import Source, in_memory
-from ranksieve.metrics import Measure, parse_measure
+from ranksieve.metrics import Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, FeatureCount, Features, NotNegative, Seed, Ties
 from ranksieve.rankers import RankRLS, as_ranker
 from ranksieve.rankers.base import Ranker
 from ranksieve.selectors._search.checkpoint import Checkpoint, fingerprint
-from ranksieve.selectors._search.choices import feature_groups, feature_indices
+from ranksieve.selectors._search.choices import check_choices, feature_groups, feature_indices
 from ranksieve.selectors._search.held_out import Fold, FoldValues, make_folds
 from ranksieve.selectors._search.parts import HeldOutSelector
 from ranksieve.sums.chunks import chunks, vary_within_queries
+
+
+class Candidates(NamedTuple):
+    """Groups of features to choose from; other fields have their places."""
+
+    groups: list[tuple[int, ...]]  # features that come and go together
+    include: list[int]  # what must be chosen
+    exclude: list[int]  # and what must not
+    varies: np.ndarray  # (groups,): false for those that are constant within every query
+    k: int  # how many to choose, or the most
+
+    @property
+    def allowed(self) -> list[int]:
+        """What may be chosen."""
+        return [place for place in range(len(self.groups)) if place not in self.exclude]
+
+    def features_of(self, places: Iterable[int]) -> tuple[int, ...]:
+        """Features of some groups."""
+        return tuple(feature for place in places for feature in self.groups[place])
 
 
 @dataclass(eq=False, repr=False)
@@ -125,8 +145,8 @@ class WrapperSelector(Predictor, HeldOutSelector):
             } | self._told()
         n_queries = [fold.test.n_queries for fold in folds]
         known = Checkpoint(self.checkpoint, search, n_queries)
-        ties = self.ties == "average"
-        return FoldValues(ranker, folds, measure, self.convention, ties, known)
+        convention = get_convention(self.convention, self.ties)
+        return FoldValues(ranker, folds, measure, convention, known)
 
     def _told(self) -> dict[str, str]:
         """What results depend on beside data, ranker and measure."""
@@ -144,6 +164,21 @@ class WrapperSelector(Predictor, HeldOutSelector):
             return [(feature,) for feature in range(n_features)]
         return feature_groups(self.groups, names)
 
+    @property
+    def _by_value(self) -> bool:
+        """Whether the number of groups is chosen by what they are worth."""
+        return isinstance(self.n_features_to_select, str)
+
+    def _candidates(self, data: RankingData, k: int) -> Candidates:
+        groups = self._groups(data.n_features)
+        include, exclude = (self._listed(name, data, groups) for name in ("include", "exclude"))
+        if self._by_value:
+            k = len(groups) - len(exclude)
+        check_choices(k, [self._name_of(min(group)) for group in groups], include, exclude)
+        differs = _varying(data)
+        varies = np.array([differs[list(group)].any() for group in groups])
+        return Candidates(groups, include, exclude, varies, k)
+
     def _listed(self, which: str, data: RankingData, groups: list[tuple[int, ...]]) -> list[int]:
         """Places of the groups of the features that a parameter lists, in its order."""
         features = feature_indices(which, getattr(self, which), data.feature_names)
@@ -151,7 +186,7 @@ class WrapperSelector(Predictor, HeldOutSelector):
         return list(dict.fromkeys(place_of[feature] for feature in features))
 
 
-def varying(data: RankingData) -> np.ndarray:
+def _varying(data: RankingData) -> np.ndarray:
     """Whether each feature differs within any query; a missing value is a value of its own."""
     found = np.zeros(data.n_features, dtype=bool)
     for chunk in chunks(Block(data.X, data.y, data.query_ptr), most=2**20):

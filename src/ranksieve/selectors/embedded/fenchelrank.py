@@ -45,8 +45,7 @@ class FenchelRank(EmbeddedSelector):
         are 0.
     max_iter : int
         Steps at most; ``gap_`` tells whether they were enough.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------

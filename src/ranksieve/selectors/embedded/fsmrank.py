@@ -64,8 +64,7 @@ class FSMRank(EmbeddedSelector):
         loss at 0.
     max_iter : int
         Newton steps at most.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------

@@ -96,8 +96,7 @@ class GreedyRankRLS(Predictor, RankSelector):
         Of a measure; see :mod:`ranksieve.metrics`.
     random_state : int, RandomState or None
         Seed of the random candidates.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------
@@ -275,8 +274,8 @@ class GreedyRankRLS(Predictor, RankSelector):
         if self.criterion != "squared":
             self._is_low = False
             measure = parse_measure(self.criterion)
-            ties = get_convention(self.convention).averages_ties(self.ties)
-            return MeasuredLeaveQueryOut, self.storage, measure, self.convention, ties
+            convention = get_convention(self.convention, self.ties)
+            return MeasuredLeaveQueryOut, self.storage, measure, convention
         self._is_low = self.memory == "low" or self.kappa is not None
         if self.memory == "auto" and self.kappa is None:
             width = np.dtype(self.storage).itemsize

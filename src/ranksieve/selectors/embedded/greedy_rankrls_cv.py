@@ -68,8 +68,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         Of all measures; see :func:`ranksieve.metrics.evaluate`.
     search, fitting, include, exclude, kappa, memory, storage, rotate, epsilon, nu, random_state
         As of :class:`GreedyRankRLS`.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------

@@ -91,8 +91,7 @@ class SparseRankSVM(EmbeddedSelector):
         loss at 0, both by the standard deviations of their features.
     max_iter : int
         Newton steps for one penalty at most.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------

@@ -40,8 +40,7 @@ class FSED(ImportanceFilter, HeldOutSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
-        Number of features, or the share of them if below 1.
+    {n_features_to_select}
     importance : str, Measure or Importance
         s; see :class:`GAS`. By default large values are good.
     estimator : {"monte_carlo", "pooled", "integral"}
@@ -64,8 +63,7 @@ class FSED(ImportanceFilter, HeldOutSelector):
         Share of the queries that is held out if ``fit`` gets no ``eval_set``.
     random_state : int, RandomState or None
         Seed of the choice of held-out queries.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------

@@ -91,8 +91,7 @@ class FSSCPR(ClusterFilter):
         not more than 30.
     random_state : int, RandomState or None
         Seed of k-means.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------

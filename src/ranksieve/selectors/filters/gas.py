@@ -52,8 +52,7 @@ class GAS(SimilarityFilter):
         ``"exact"`` solves the 0-1 problem by integer programming, for up to 60 features: to see how
         far greedy is from the optimum. Its features are in no order of choice; they are listed by
         importance.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------

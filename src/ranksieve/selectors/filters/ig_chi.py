@@ -19,15 +19,13 @@ from ranksieve.sums.grades import Classes, Totals, grades_of, order_statistics, 
 _PARAMETERS = """
     Parameters
     ----------
-    n_features_to_select : int or float
-        Number of features, or the share of them if below 1.
+    {n_features_to_select}
     n_bins : int
         Bins of a feature; fewer where heavily tied values make edges fall together.
     binning : {"frequency", "width"}
         Bins with equally many rows, or equally wide bins between the smallest and the largest
         value. Rows of equal value always share a bin.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------

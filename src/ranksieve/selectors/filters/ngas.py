@@ -27,8 +27,7 @@ class NGAS(SimilarityFilter):
 
     Parameters
     ----------
-    n_features_to_select : int or float
-        Number of features, or the share of them if below 1.
+    {n_features_to_select}
     importance, similarity, verbose
         As in :class:`GAS`.
 
@@ -83,8 +82,7 @@ class XGAS(NGAS):
 
     Parameters
     ----------
-    n_features_to_select : int or float
-        Number of features, or the share of them if below 1.
+    {n_features_to_select}
     p : float
         Share of the free features to look at.
     importance, similarity, verbose

@@ -25,15 +25,13 @@ _CHUNK = 2**18  # numbers: 2 MB, which the caches near a core hold
 _PARAMETERS = """
     Parameters
     ----------
-    n_features_to_select : int or float
-        Number of features, or the share of them if below 1.
+    {n_features_to_select}
     max_documents : int or None
         Documents of a query whose neighbors are looked for: so many random ones of a longer query,
         all if None. Neighbors are looked for among all documents of the query.
     random_state : int, RandomState or None
         Seed of the choice of documents in longer queries.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 """
 
 

@@ -34,8 +34,7 @@ _PARAMETERS = """
         Further parameters of LightGBM, which outweigh the others.
     random_state : int, RandomState or None
         Seed of all that is random.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 """
 
 _REFERENCE = """
@@ -102,8 +101,7 @@ class BoostedTrees(TreeSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
-        Number of features, or the share of them if below 1.
+    {n_features_to_select}
     {parameters}
 
     Attributes
@@ -173,8 +171,7 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
-        Number of features, or the share of them if below 1.
+    {n_features_to_select}
     c : float
         How much similarity counts; 0 selects by influence alone.
     similarity : str, callable or Similarity

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval
 from ranksieve.choosing import first_of_best
 from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of
-from ranksieve.metrics import Measure, parse_measure
+from ranksieve.metrics import Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, Count, Share, Ties
 from ranksieve.progress import track
 from ranksieve.rankers.lightgbm_data import as_known
@@ -68,8 +68,7 @@ class RandomizedBoostedTrees(TreeSelector, HeldOutSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
-        Number of features, or the share of them if below 1.
+    {n_features_to_select}
     n_subsets : int
         Random subsets to begin with.
     subset_size : float
@@ -196,7 +195,7 @@ class RandomizedBoostedTrees(TreeSelector, HeldOutSelector):
 
     def _judging(self, validation: Part) -> Workers:
         measure = parse_measure(self.measure)
-        parameters = measure, self.convention, self.ties == "average", validation.queries
+        parameters = measure, get_convention(self.convention, self.ties), validation.queries
         return engine_of(validation.source).start(MeasuredTrees, *parameters)
 
 

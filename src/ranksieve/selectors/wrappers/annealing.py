@@ -15,7 +15,7 @@ from ranksieve.choosing import ROUNDING
 from ranksieve.data import DataError
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.fitted import SCALE_FIRST
-from ranksieve.metrics import Measure, parse_measure
+from ranksieve.metrics import Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, Count, FeatureCount, Positive, Seed, Share, Ties
 from ranksieve.progress import track
 from ranksieve.registry import Method
@@ -118,8 +118,7 @@ class SimulatedAnnealing(HeldOutSelector):
         What the measure does with documents of equal score.
     random_state : int, RandomState or None
         Seed of the walk, and of the choice of held-out queries.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------
@@ -222,7 +221,7 @@ class SimulatedAnnealing(HeldOutSelector):
     def _energies(self, products: Products, validation: Part) -> Iterator[Energies]:
         measure = parse_measure(self.measure)
         engine = engine_of(validation.source, smallest=_LARGE_BLOCKS)
-        parameters = measure, self.convention, self.ties == "average", validation.queries
+        parameters = measure, get_convention(self.convention, self.ties), validation.queries
         with engine.start(MeasuredModels, *parameters) as workers:
             yield Energies(products, self.lam, workers, 1 if measure.greater_is_better else -1)
 

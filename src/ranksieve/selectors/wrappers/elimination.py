@@ -15,12 +15,11 @@ from ranksieve.parameters import FeatureCount
 from ranksieve.progress import track
 from ranksieve.rankers.base import Ranker
 from ranksieve.registry import Method
-from ranksieve.selectors._search.choices import check_choices
 from ranksieve.selectors._search.fits import Fit, best_fit, standard_error
 from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors._search.held_out import Fold, FoldValues, in_parallel
 from ranksieve.selectors._search.importances import importances
-from ranksieve.selectors._search.wrapper import WrapperSelector, varying
+from ranksieve.selectors._search.wrapper import Candidates, WrapperSelector
 
 _ROUNDING = 1e-6  # of the largest importance: a difference in which equal features may differ
 
@@ -128,22 +127,10 @@ class EliminationSelector(WrapperSelector):
         return {"importance": f"{self.importance}, seed {self.random_state!r}"}
 
     def _search(self, data: RankingData, given: Fold | None, ranker: Ranker, k: int) -> list[int]:
-        groups = self._groups(data.n_features)
-        include, exclude = (self._listed(name, data, groups) for name in ("include", "exclude"))
-        by_value = isinstance(self.n_features_to_select, str)
-        allowed = [place for place in range(len(groups)) if place not in exclude]
-        if by_value:
-            k = len(allowed)
-        check_choices(k, [self._name_of(min(group)) for group in groups], include, exclude)
-        differs = varying(data)
-        course = Course(
-            groups,
-            allowed,
-            include,
-            useful=[bool(differs[list(group)].any()) for group in groups],
-            sizes=self._sizes(len(allowed), None if by_value else k, max(1, len(include))),
-        )
-        folds = self._folds(data, given) if by_value else []
+        candidates = self._candidates(data, k)
+        k = candidates.k
+        course = Course(candidates, self._sizes(candidates))
+        folds = self._folds(data, given) if self._by_value else []
         # Last comes the elimination on all data, judged by itself if there is nothing else.
         whole = given or Fold(data, data)
         held_out = self._held_out(data, [*folds, whole], ranker)
@@ -152,23 +139,23 @@ class EliminationSelector(WrapperSelector):
         final = course.run(partial(train, len(folds)))
         self.fits_: list[Fit] = []
         self.values_ = np.empty((0, 0))
-        if by_value:
+        if self._by_value:
             parts = in_parallel(lambda place: course.run(partial(train, place)), range(len(folds)))
             self._judge(final, list(parts), course)
             rule, n_queries = str(self.n_features_to_select), self.values_.shape[1]
             best = best_fit(self.fits_, rule, tol=self.tol * n_queries)
             k = sorted(final.values)[best]
-        self._rank(final, k, groups)
-        return self._keep(final.order[:k], groups)
+        self._rank(final, k, candidates.groups)
+        return self._keep(final.order[:k], candidates.groups)
 
-    def _sizes(self, n: int, k: int | None, least: int) -> list[int]:
+    def _sizes(self, candidates: Candidates) -> list[int]:
         """Numbers of groups to train on, from all to the least; k is one of them."""
-        sizes = [n]
+        sizes, k, least = [len(candidates.allowed)], candidates.k, max(1, len(candidates.include))
         while sizes[-1] > least:
             size = sizes[-1]
             step = self.step if isinstance(self.step, Integral) else int(self.step * size)
             smaller = max(least, size - max(1, int(step)))
-            sizes.append(k if k is not None and smaller < k < size else smaller)
+            sizes.append(k if smaller < k < size else smaller)
         return sizes
 
     def _judge(self, final: Elimination, parts: list[Elimination], course: Course) -> None:
@@ -178,7 +165,7 @@ class EliminationSelector(WrapperSelector):
         for size, row in zip(sizes, rows, strict=True):
             errors = 1.0 - row
             deviation = standard_error(errors.sum(), (errors**2).sum(), len(row))
-            features = course.features_of(final.order[:size])
+            features = course.candidates.features_of(final.order[:size])
             self.fits_.append(Fit(features, np.empty(0), float(errors.sum()), deviation))
 
     def _rank(self, final: Elimination, k: int, groups: list[tuple[int, ...]]) -> None:
@@ -199,35 +186,29 @@ class EliminationSelector(WrapperSelector):
 class Course(NamedTuple):
     """How features are eliminated, on whatever queries."""
 
-    groups: list[tuple[int, ...]]  # features that go together
-    allowed: list[int]  # places of groups to begin with
-    include: list[int]  # of those that stay
-    useful: list[bool]  # false for groups that are constant within every query; they go first
+    candidates: Candidates  # groups that are constant within every query go first
     sizes: list[int]  # numbers of groups, from all to the least
-
-    def features_of(self, places: Sequence[int]) -> tuple[int, ...]:
-        """Features of groups."""
-        return tuple(feature for place in places for feature in self.groups[place])
 
     def run(self, train: Any) -> Elimination:
         """Eliminate; ``train(features)`` gives importances and values."""
-        left, gone = list(self.allowed), []
+        groups, include, *_ = self.candidates
+        left, gone = self.candidates.allowed, []
         values = {}
         for size, smaller in zip(self.sizes, [*self.sizes[1:], self.sizes[-1]], strict=True):
-            features = tuple(sorted(self.features_of(left)))
+            features = tuple(sorted(self.candidates.features_of(left)))
             found, values[size] = train(features)
             of = dict(zip(features, found.tolist(), strict=True))
-            worth = {place: sum(of[f] for f in self.groups[place]) for place in left}
+            worth = {place: sum(of[f] for f in groups[place]) for place in left}
             for _ in range(size - smaller):
                 gone.append(self._least(left, worth))
                 left.remove(gone[-1])
-        stays = [*self.include, *(place for place in left if place not in self.include)]
+        stays = [*include, *(place for place in left if place not in include)]
         return Elimination((*stays, *reversed(gone)), values)
 
     def _least(self, left: list[int], worth: dict[int, float]) -> int:
         """The group to go next: the last of those that are equal but for rounding."""
-        able = [place for place in left if place not in self.include]
-        able = [place for place in able if not self.useful[place]] or able
+        able = [place for place in left if place not in self.candidates.include]
+        able = [place for place in able if not self.candidates.varies[place]] or able
         margin = _ROUNDING * max(abs(worth[place]) for place in left)
         limit = min(worth[place] for place in able) + margin
         return max(place for place in able if worth[place] <= limit)

@@ -17,7 +17,7 @@ from ranksieve.base import RankSelector
 from ranksieve.data import DataError
 from ranksieve.engine import Source, engine_of, in_memory
 from ranksieve.fitted import SCALE_FIRST, checked_rows
-from ranksieve.metrics import Measure, parse_measure
+from ranksieve.metrics import Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, Count, FeatureCount, NotNegative, Ties
 from ranksieve.progress import track
 from ranksieve.registry import Method
@@ -77,8 +77,7 @@ class FSBFS(RankSelector):
     convention, ties
         Of the measure; see :mod:`ranksieve.metrics`. ``ties="average"`` gives nothing for scores
         that are equal, where the order of the rows might.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------
@@ -187,7 +186,7 @@ class FSBFS(RankSelector):
             )
         gram = centered_gram(source)
         units = _units(gram, varies, source.n_rows)
-        parameters = measure, self.convention, self.ties == "average", None
+        parameters = measure, get_convention(self.convention, self.ties), None
         with engine_of(source).start(CombinationTrials, *parameters) as workers:
             ascent = Ascent(
                 workers, source.n_queries, units, self.n_steps, self.tol, self.max_changes

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ranksieve.data import Block
-from ranksieve.metrics import Convention, Measure, get_convention
+from ranksieve.metrics import Convention, Measure
 from ranksieve.solvers.gradient.losses import LOSSES
 from ranksieve.solvers.linear import linear_scores
 from ranksieve.sums.chunks import block_weights
@@ -146,8 +146,7 @@ class MeasuredNetwork(Measured):
     def __init__(
         self, block: Block, measure: Measure, convention: Convention | str, activation: str
     ) -> None:
-        average_ties = get_convention(convention).averages_ties()
-        super().__init__(block, measure, convention, average_ties)
+        super().__init__(block, measure, convention)
         self.activation = activation
 
     def sums(self, weights: Weights) -> tuple[int, float]:

@@ -23,7 +23,7 @@ from ranksieve._kernels.leave_query_out import (
     predict_left_out,
 )
 from ranksieve.data import Block
-from ranksieve.metrics import Convention, Measure
+from ranksieve.metrics import Convention, Measure, get_convention
 from ranksieve.metrics.ranking import ColumnSums
 from ranksieve.solvers.rankrls.rotation import CenteredRows, centered_rows
 
@@ -181,23 +181,18 @@ class MeasuredLeaveQueryOut(LeaveQueryOut):
     block : Block
     dtype : str
         How columns are stored.
-    measure, convention, average_ties
+    measure, convention
         As of :class:`ranksieve.sums.importance.ImportanceStatistic`.
     """
 
     def __init__(
-        self,
-        block: Block,
-        dtype: str,
-        measure: Measure,
-        convention: Convention | str,
-        average_ties: bool,
+        self, block: Block, dtype: str, measure: Measure, convention: Convention | str
     ) -> None:
         super().__init__(block, dtype, rotate=False)
         # Queries of one document are left out: no feature can change how they are ranked.
         self.labels = np.asarray(block.y)[self.rows.kept]
         self.prepared = measure.prepare(self.labels, self.query_ptr, convention)
-        self.average_ties = average_ties
+        self.average_ties = get_convention(convention).averages_ties
         self.sign = -1.0 if measure.greater_is_better else 1.0
 
     def begin(self, lam: float, inverse: np.ndarray, d: np.ndarray) -> Errors:

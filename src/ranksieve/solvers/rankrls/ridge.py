@@ -70,7 +70,7 @@ class RidgeRows:
         return len(self.weights), sums, squares
 
     def measured(
-        self, ridge: Ridge, measure: Measure, convention: Convention | str, average_ties: bool
+        self, ridge: Ridge, measure: Measure, convention: Convention
     ) -> tuple[int, np.ndarray, np.ndarray]:
         """The same of a measure of the predictions for queries that are left out."""
         rows = self.rows
@@ -80,7 +80,7 @@ class RidgeRows:
         labels = np.asarray(self.block.y)[rows.kept]
         prepared = measure.prepare(labels, rows.query_ptr, convention)
         sums = ColumnSums(len(ridge.lams))
-        prepared.add_columns(predicted, rows.query_ptr, average_ties, sums)
+        prepared.add_columns(predicted, rows.query_ptr, convention.averages_ties, sums)
         return len(self.weights), sums.values[0], sums.squares[0]
 
     def _left_out(self, ridge: Ridge) -> Iterator[tuple[slice, np.ndarray]]:
