@@ -127,6 +127,8 @@ def get_convention(
     >>> from ranksieve.metrics import get_convention
     >>> get_convention("standard:2").relevance
     2.0
+    >>> get_convention("letor4", ties="average").averages_ties
+    True
     """
     if ties is not None:
         return replace(get_convention(convention), ties=ties)

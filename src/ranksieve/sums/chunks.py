@@ -14,15 +14,15 @@ CHUNK = 2**18  # numbers: 2 MB, which the caches near a core hold
 
 def wanted_queries(block: Block, queries: np.ndarray | None) -> np.ndarray:
     """Part of a boolean mask over all queries that is about a block; without one, all true."""
-    return _about(block, queries, bool)
+    return _values_of_block(block, queries, bool)
 
 
 def block_weights(block: Block, query_weights: np.ndarray | None) -> np.ndarray:
     """Part of the weights of all queries that is about a block; without any, all 1."""
-    return _about(block, query_weights, np.float64)
+    return _values_of_block(block, query_weights, np.float64)
 
 
-def _about(block: Block, values: np.ndarray | None, dtype: type) -> np.ndarray:
+def _values_of_block(block: Block, values: np.ndarray | None, dtype: type) -> np.ndarray:
     n_queries = len(block.query_ptr) - 1
     if values is None:
         return np.ones(n_queries, dtype=dtype)
