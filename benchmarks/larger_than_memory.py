@@ -99,7 +99,7 @@ def _importance(source: Any) -> list[Any]:
     from ranksieve.metrics import NDCG
     from ranksieve.sums.importance import ImportanceStatistic
 
-    with engine_of(source).start(ImportanceStatistic, NDCG(10), "standard", True) as workers:
+    with engine_of(source).start(ImportanceStatistic, NDCG(10), "standard") as workers:
         return [values for _, values, *_ in workers.collect("sums")]
 
 

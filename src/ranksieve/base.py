@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection._base import SelectorMixin
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ranksieve.data import DataError, RankingData
@@ -17,18 +16,43 @@ from ranksieve.engine import Source, in_memory
 from ranksieve.fitted import check_features, check_names, checked_rows, checked_scores
 from ranksieve.io.shards import Shards
 from ranksieve.metrics import evaluate
+from ranksieve.parameters import Constraints, FeatureCount
 from ranksieve.progress import progress_bar
 from ranksieve.sums.labels import check_labels_differ
 from ranksieve.sums.magnitudes import sound_numbers
 
+# Entries of docstrings, in which {verbose} and {n_features_to_select} stand for them.
+_VERBOSE = """
+    verbose : bool
+        Whether to show progress on a terminal.
+"""
+_NUMBER = """
+    n_features_to_select : int or float
+        Number of features, or the share of them if below 1.
+"""
+
 
 class RankEstimator(BaseEstimator):
-    """What selectors and rankers share: data with query ids, in any of its forms."""
+    """What selectors and rankers share: data with query ids, in any of its forms.
+
+    A subclass is a dataclass whose fields are its parameters; see :mod:`ranksieve.parameters`.
+    """
+
+    _parameter_constraints: ClassVar[Any] = Constraints()
+    _shared_docs: ClassVar[dict[str, str]] = {"verbose": _VERBOSE}
 
     # Routes qid to fit once metadata routing is enabled; without it, pass it by name.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"qid": True}
 
+    _allows_missing: ClassVar[bool] = False  # NaN in X
+
     verbose: bool
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for kind in cls.__mro__:
+            for name, text in vars(kind).get("_shared_docs", {}).items():
+                cls.__doc__ = cls.__doc__ and cls.__doc__.replace(f"{{{name}}}", text.strip())
 
     def _source(self, X: Any, y: Any, qid: Any) -> Source:
         if isinstance(X, (RankingData, Shards)):
@@ -67,6 +91,8 @@ class RankEstimator(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        # A wrapper of a ranker has a property instead: that depends on the ranker, once trained.
+        tags.input_tags.allow_nan = type(self)._allows_missing is True
         tags.target_tags.required = True
         return tags
 
@@ -122,15 +148,9 @@ class RankSelector(_WholeDataMixin, _ArraySelector, RankEstimator):
         Only if the features have names.
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_features_to_select": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Real, 0, 1, closed="neither"),
-        ],
-        "verbose": ["boolean"],
-    }
+    _shared_docs: ClassVar[dict[str, str]] = {"n_features_to_select": _NUMBER}
 
-    n_features_to_select: float
+    n_features_to_select: FeatureCount
     works_on_shards: ClassVar[bool] = True
     _uses_labels: ClassVar[bool] = True
     _is_nested: ClassVar[bool] = False
@@ -182,7 +202,10 @@ class RankSelector(_WholeDataMixin, _ArraySelector, RankEstimator):
         return self
 
     def _number_to_select(self, n_features: int) -> int:
+        """How many features are wanted; all are the most where the method chooses the number."""
         wanted = self.n_features_to_select
+        if wanted is None or isinstance(wanted, str):
+            return n_features
         if isinstance(wanted, Integral):
             k = int(wanted)
         else:
@@ -207,8 +230,6 @@ class Predictor(RankEstimator):
 
     A subclass implements :meth:`_scores`.
     """
-
-    _allows_missing = False  # NaN in X
 
     __metadata_request__score: ClassVar[dict[str, Any]] = {"qid": True}
 

@@ -7,7 +7,7 @@ from scipy import sparse
 from ranksieve import RankingData, make_ranking
 from ranksieve.data import Block, NonFiniteError
 from ranksieve.datasets import open_collection
-from ranksieve.metrics import evaluate, parse_measure
+from ranksieve.metrics import evaluate, get_convention, parse_measure
 from ranksieve.rankers import CoordinateAscent
 from ranksieve.rankers.coordinate_ascent import Trials, trial_steps
 from tests import oracles
@@ -72,7 +72,8 @@ def test_trials_are_measures_of_changed_scores(ties, average_ties, longest):
     block = Block(data.X, data.y, data.query_ptr)
     for name in ("map", "ndcg@5", "mean-ndcg", "err", "pairwise-error"):
         measure = parse_measure(name)
-        statistic = Trials(block, measure, "standard", average_ties, weights)
+        convention = get_convention("standard", "average" if average_ties else "stable")
+        statistic = Trials(block, measure, convention, weights)
         coef = np.array([1.0, -2, 0, 3, 0.5, 0])
         statistic.begin(coef)
         deltas = trial_steps(1.0, 12)

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from ranksieve import DataError, RankingData
 from ranksieve.engine import engine_of
+from ranksieve.selectors import GreedyRankRLS
 from ranksieve.selectors._search.backfitting import backfit
 from ranksieve.selectors._search.fits import standard_error
 from ranksieve.solvers.rankrls.backfitting import BackfittedModel, Backfitting
@@ -222,22 +223,23 @@ def test_a_hundred_thousand_features_stay_sparse():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        (dict(k=0), "k is 0"),
-        (dict(k=11), "10 may be chosen"),
-        (dict(k=10, exclude=[2]), "9 may be chosen"),
-        (dict(k=1, include=[1, 2]), "2 features are included"),
-        (dict(include=[1, 1]), "twice"),
-        (dict(include=[1], exclude=[1]), "feature 1 is in include and in exclude"),
-        (dict(include=[10]), "include has 10, but features go from 0 to 9"),
-        (dict(exclude=[-1]), "exclude has -1"),
+        (dict(n_features_to_select=0), "n_features_to_select"),
+        (dict(n_features_to_select=11), "there are only 10 features"),
+        (dict(n_features_to_select=10, exclude=[2]), "only 9 of 10 are not excluded"),
+        (dict(n_features_to_select=1, include=[1, 2]), "include lists 2 features"),
+        (dict(include=[1, 1]), "include lists a feature twice"),
+        (dict(include=[1], exclude=[1]), "feature 2 is both included and excluded"),
+        (dict(include=[10]), "include: 10, but features are 0 to 9"),
+        (dict(exclude=[-1]), "exclude: -1"),
         (dict(lam=0.0), "lam"),
         (dict(kappa=0), "kappa"),
     ],
 )
 def test_wrong_parameters(parameters, message):
     data = as_csr(*sparse_data(13))
+    selector = GreedyRankRLS(**{"n_features_to_select": 2, "fitting": "back", **parameters})
     with pytest.raises(ValueError, match=message):
-        backfit(data, **{"k": 2, "lam": 1.0, **parameters})
+        selector.fit(data)
 
 
 def test_data_that_cannot_be_used():

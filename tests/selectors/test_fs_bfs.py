@@ -17,12 +17,11 @@ from sklearn.utils.estimator_checks import check_estimator
 from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.data import Block
 from ranksieve.datasets import open_collection
-from ranksieve.metrics import evaluate, parse_measure
+from ranksieve.metrics import evaluate, get_convention, parse_measure
 from ranksieve.progress import listen
 from ranksieve.selectors import FSBFS
-from ranksieve.selectors.wrappers.fs_bfs_ascent import Ascent, Node
+from ranksieve.selectors.wrappers.fs_bfs_ascent import Ascent, CombinationTrials, Node
 from ranksieve.selectors.wrappers.fs_bfs_search import Promise
-from ranksieve.selectors.wrappers.fs_bfs_trials import CombinationTrials
 from ranksieve.sums.gram import centered_gram
 from ranksieve.threads import limit_threads
 from tests.selectors.test_selectors import with_one_query
@@ -200,8 +199,9 @@ def test_sums_are_measures_of_changed_weights(average_ties, name, as_csr):
     data = random_data(3, ties=True, n_features=4)
     X = sparse.csr_matrix(data.X) if as_csr else data.X
     block = Block(X, data.y, data.query_ptr)
-    statistic = CombinationTrials(block, parse_measure(name), "standard", average_ties, None)
     how = dict(measure=name, ties="average" if average_ties else "stable")
+    convention = get_convention("standard", how["ties"])
+    statistic = CombinationTrials(block, parse_measure(name), convention, None)
     for features, weights in (([0, 2], [1.0, -3.0]), ([1], [0.5])):
         deltas = np.array([[0.5, 1, -0.5, -1], [0.1, 8, -0.1, -8]])
         value, trials = statistic.sums((features, weights), [3, 0], deltas, 2)

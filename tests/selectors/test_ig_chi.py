@@ -9,8 +9,9 @@ from scipy.stats import chi2_contingency
 from sklearn.metrics import mutual_info_score
 
 from ranksieve import DataError, RankingData, make_ranking
+from ranksieve.engine import engine_of
 from ranksieve.selectors import ChiSquare, InformationGain
-from ranksieve.sums.grades import grades_of, order_statistics, start_classes, totals
+from ranksieve.sums.grades import Classes, grades_of, order_statistics, totals
 
 NUMBERS = st.one_of(
     st.sampled_from([0.0, -0.0, 1.0, -1.0, 5e-324, -5e-324, 1e308, -1e308]),
@@ -30,7 +31,7 @@ def test_order_statistics_are_those_of_sorting(X):
     data = RankingData(X, y, np.arange(len(X)) // 5)
     everything, n = np.arange(len(X))[None], np.array([np.sum(y == 0), np.sum(y == 1)])
     by_class = np.stack([np.zeros(2, int), (n - 1) // 2, n - 1], axis=1)
-    with start_classes(data, grades_of(data)) as workers:
+    with engine_of(data).start(Classes, grades_of(data)) as workers:
         together = order_statistics(workers, everything, X.shape[1])
         apart = order_statistics(workers, by_class, X.shape[1])
     np.testing.assert_array_equal(together[0].T, np.sort(X, axis=0))
@@ -44,7 +45,8 @@ def test_order_statistics_of_narrow_numbers_and_of_some_queries(everywhere):
     data = RankingData(X, rng.integers(0, 2, 300), np.repeat(np.arange(60), 5))
     some = np.arange(60) % 3 == 0
     inside = X[np.repeat(some, 5)]
-    with start_classes(everywhere(data, shard_bytes=1000), np.array([0.0, 1.0]), some) as workers:
+    somewhere = everywhere(data, shard_bytes=1000)
+    with engine_of(somewhere).start(Classes, np.array([0.0, 1.0]), some) as workers:
         found = order_statistics(workers, np.array([[0, 10, 99]]), 4)[0].T
         seen = totals(workers)
     np.testing.assert_array_equal(found, np.sort(inside, axis=0)[[0, 10, 99]])

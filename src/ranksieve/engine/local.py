@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from ranksieve.data import Block
+from ranksieve.data import Block, NonFiniteError
 from ranksieve.engine.base import Engine, Workers
 from ranksieve.threads import limit_blas_threads, limit_threads, ordered_map, thread_count
 
@@ -22,14 +22,19 @@ class LocalEngine(Engine):
     blocks : sequence of callables
         Each opens one block. A block is opened when its statistic is made, so that those of
         shards need not exist at the same time.
+    check : callable, optional
+        Called when a block has a value that is not finite; raises an error that names its row and
+        feature as users know them.
     """
 
-    def __init__(self, blocks: Sequence[Callable[[], Block]]) -> None:
-        self.blocks = list(blocks)
+    def __init__(
+        self, blocks: Sequence[Callable[[], Block]], check: Callable[[], None] | None = None
+    ) -> None:
+        self.blocks, self.check = list(blocks), check
 
     def start(self, statistic: type, *parameters: Any) -> LocalWorkers:
         """Make ``statistic(block, *parameters)`` for each block."""
-        return LocalWorkers(self.blocks, statistic, parameters)
+        return LocalWorkers(self.blocks, statistic, parameters, self.check)
 
 
 class LocalWorkers(Workers):
@@ -45,8 +50,10 @@ class LocalWorkers(Workers):
         blocks: Sequence[Callable[[], Block]],
         statistic: type,
         parameters: tuple[Any, ...],
+        check: Callable[[], None] | None = None,
     ) -> None:
         super().__init__(statistic, len(blocks))
+        self._check = check
         self._n_threads = min(thread_count(), len(blocks))
         self._quick: set[str] = set()
         self._pool = ThreadPoolExecutor(self._n_threads)
@@ -76,6 +83,16 @@ class LocalWorkers(Workers):
             self._quick.discard(method)
 
     def _map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+        try:
+            yield from self._map_on_threads(function, items)
+        except NonFiniteError:
+            if self._check is not None:
+                self._check()
+            raise
+
+    def _map_on_threads(
+        self, function: Callable[[Any], Any], items: Sequence[Any]
+    ) -> Iterator[Any]:
         if self._n_threads == 1:
             with limit_blas_threads(thread_count()):
                 yield from map(function, items)

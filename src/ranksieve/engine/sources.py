@@ -28,7 +28,8 @@ def engine_of(source: Source, smallest: int = _SMALLEST) -> Engine:
     want larger ones.
     """
     if isinstance(source, RankingData):
-        return LocalEngine([partial(_view, source, *run) for run in block_runs(source, smallest)])
+        runs = block_runs(source, smallest)
+        return LocalEngine([partial(_view, source, *run) for run in runs], source.check_finite)
     if not isinstance(source, Shards):
         raise TypeError(f"expected a RankingData or opened shards, got {type(source).__name__}")
     numbers = range(source.n_shards)  # an error if the shards are closed

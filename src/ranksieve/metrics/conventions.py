@@ -69,9 +69,10 @@ class Convention:
             raise DataError(f"the gain 2^{labels.max():g} - 1 is too large; try convention='trec'")
         return labels if self.gain == "linear" else np.exp2(labels) - 1
 
-    def averages_ties(self, ties: Literal["stable", "average"] | None = None) -> bool:
-        """Whether to take the expectation over the orders of equal scores, unless told."""
-        return (ties or self.ties) == "average"
+    @property
+    def averages_ties(self) -> bool:
+        """Whether to take the expectation over the orders of equal scores."""
+        return self.ties == "average"
 
     def discounts(self, n_ranks: int) -> np.ndarray:
         """Discount of each rank from 1 to ``n_ranks``."""
@@ -113,17 +114,24 @@ def known_names() -> str:
     return f"{', '.join(CONVENTIONS)}, and NAME:LABEL with the smallest relevant label"
 
 
-def get_convention(convention: str | Convention) -> Convention:
+def get_convention(
+    convention: str | Convention, ties: Literal["stable", "average"] | None = None
+) -> Convention:
     """Look up a convention by name.
 
-    ``NAME:LABEL`` is the convention with another smallest label that counts as relevant.
+    ``NAME:LABEL`` is the convention with another smallest label that counts as relevant. With
+    ``ties``, it is the convention with another order of equal scores.
 
     Examples
     --------
     >>> from ranksieve.metrics import get_convention
     >>> get_convention("standard:2").relevance
     2.0
+    >>> get_convention("letor4", ties="average").averages_ties
+    True
     """
+    if ties is not None:
+        return replace(get_convention(convention), ties=ties)
     if isinstance(convention, Convention):
         return convention
     name, colon, label = str(convention).partition(":")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -60,6 +61,7 @@ def as_ranker(estimator: Any) -> Ranker:
     return ranker
 
 
+@dataclass(eq=False, repr=False)
 class RankerAdapter(Ranker):
     """A ranker of LightGBM, XGBoost or CatBoost with the contract of this library.
 
@@ -108,15 +110,11 @@ class RankerAdapter(Ranker):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Ranker._parameter_constraints,
-        "estimator": "no_validation",
-    }
     _allows_missing = True
 
-    def __init__(self, estimator: Any, *, verbose: bool = False) -> None:
-        self.estimator = estimator
-        self.verbose = verbose
+    estimator: Any
+    _: KW_ONLY
+    verbose: bool = False
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -198,8 +196,3 @@ class RankerAdapter(Ranker):
         if hasattr(self, "_metadata_request"):
             made._metadata_request = deepcopy(self._metadata_request)
         return made
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags

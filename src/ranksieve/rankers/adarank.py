@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any, ClassVar, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from ranksieve._kernels.boosting import feature_values
 from ranksieve.choosing import first_of_best
 from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of
-from ranksieve.metrics import Convention, Measure, parse_measure
-from ranksieve.metrics.constraints import MEASURE
-from ranksieve.rankers.base import Ranker
-from ranksieve.rankers.boosting_rounds import (
-    Columns,
-    Rounds,
-    block_weights,
-)
+from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
+from ranksieve.parameters import ConventionChoice, Count, Ties
+from ranksieve.rankers.boosting_rounds import Columns, Rounds
 from ranksieve.rankers.linear import LinearRanker
 from ranksieve.registry import Method
-from ranksieve.sums.chunks import chunks, locating
+from ranksieve.sums.chunks import block_weights, chunks
 from ranksieve.sums.measured import Measured
 
-_SMALLEST = (
-    1e-10  # share of the weight that a perfect feature is taken to leave: alpha stays finite
-)
+# Share of the weight that a perfect feature is taken to leave, so that alpha stays finite.
+_SMALLEST = 1e-10
 
 
 class AdaRankRound(NamedTuple):
@@ -44,7 +37,7 @@ class QueryValues:
     Parameters
     ----------
     block : Block
-    measure, convention, average_ties
+    measure, convention
         As of :class:`ranksieve.sums.importance.ImportanceStatistic`.
     query_weights : array of shape (queries of all blocks,) or None
     both : bool
@@ -61,13 +54,12 @@ class QueryValues:
         block: Block,
         measure: Measure,
         convention: Convention | str,
-        average_ties: bool,
         query_weights: np.ndarray | None,
         both: bool,
         multiply: bool,
     ) -> None:
         self.columns = Columns(block)
-        self.measured = Measured(block, measure, convention, average_ties)
+        self.measured = Measured(block, measure, convention)
         signs = (1.0, -1.0) if both else (1.0,)
         self.values = np.hstack([self._values(block, sign) for sign in signs])
         self.query_weights = block_weights(block, query_weights)
@@ -116,6 +108,7 @@ class QueryValues:
         return self.weights
 
 
+@dataclass(eq=False, repr=False)
 class AdaRank(LinearRanker):
     r"""AdaRank: in each round, the feature that ranks the queries best which are ranked badly.
 
@@ -148,8 +141,7 @@ class AdaRank(LinearRanker):
     convention, ties
         Of the measure; see :mod:`ranksieve.metrics`. ``ties="average"`` does not let the order of
         the rows decide between features.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------
@@ -198,37 +190,15 @@ class AdaRank(LinearRanker):
         Method("adarank-ndcg", "boosted features, NDCG@10", {"measure": "ndcg@10"}),
     )
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Ranker._parameter_constraints,
-        **MEASURE,
-        "n_rounds": [Interval(Integral, 1, None, closed="left")],
-        "directions": [StrOptions({"descending", "both"})],
-        "reweighting": [StrOptions({"model", "multiply"})],
-        "eval_measure": [str, Measure, None],
-        "early_stopping_rounds": [Interval(Integral, 1, None, closed="left"), None],
-    }
-
-    def __init__(
-        self,
-        measure: str | Measure = "map",
-        n_rounds: int = 100,
-        directions: Literal["descending", "both"] = "descending",
-        reweighting: Literal["model", "multiply"] = "model",
-        eval_measure: str | Measure | None = None,
-        early_stopping_rounds: int | None = 50,
-        convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] = "average",
-        verbose: bool = False,
-    ) -> None:
-        self.measure = measure
-        self.n_rounds = n_rounds
-        self.directions = directions
-        self.reweighting = reweighting
-        self.eval_measure = eval_measure
-        self.early_stopping_rounds = early_stopping_rounds
-        self.convention = convention
-        self.ties = ties
-        self.verbose = verbose
+    measure: str | Measure = "map"
+    n_rounds: Count = 100
+    directions: Literal["descending", "both"] = "descending"
+    reweighting: Literal["model", "multiply"] = "model"
+    eval_measure: str | Measure | None = None
+    early_stopping_rounds: Count | None = 50
+    convention: ConventionChoice = "standard"
+    ties: Ties = "average"
+    verbose: bool = False
 
     def _train(
         self, source: Source, validation: Source | None, query_weights: np.ndarray | None
@@ -237,8 +207,7 @@ class AdaRank(LinearRanker):
         total = source.n_queries if query_weights is None else float(query_weights.sum())
         parameters = (
             measure,
-            self.convention,
-            self.ties == "average",
+            get_convention(self.convention, self.ties),
             query_weights,
             self.directions == "both",
             self.reweighting == "multiply",
@@ -247,11 +216,7 @@ class AdaRank(LinearRanker):
         chosen = Rounds(
             validation, held_out, self.convention, self.ties, self.early_stopping_rounds
         )
-        with (
-            locating(source),
-            engine_of(source).start(QueryValues, *parameters) as workers,
-            chosen,
-        ):
+        with engine_of(source).start(QueryValues, *parameters) as workers, chosen:
             rounds = self._boost(workers, total, source.n_features, chosen)
             weights = np.concatenate(workers.collect("distribution"))
         training = [value for _, _, value in rounds]

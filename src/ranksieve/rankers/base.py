@@ -5,19 +5,22 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, NoReturn
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ranksieve._version import __version__
 from ranksieve.base import Predictor, as_source, query_weights_of
+from ranksieve.data import DataError
 from ranksieve.engine import Source
-from ranksieve.io.model import write_model
+from ranksieve.io.model import SavedModel, write_model
 from ranksieve.io.selection import PathLike, Selection
 from ranksieve.progress import progress_bar
-from ranksieve.rankers.saving import model_of
 from ranksieve.sums.labels import check_labels_differ
 from ranksieve.sums.magnitudes import sound_numbers
+from ranksieve.values import plain_value
 
 
 class Ranker(Predictor):
@@ -37,8 +40,6 @@ class Ranker(Predictor):
     """
 
     selection_: Selection
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {"verbose": ["boolean"]}
 
     @abstractmethod
     def _train(
@@ -124,4 +125,28 @@ class Ranker(Predictor):
             How the features were chosen from more, to be kept with the ranker.
         """
         check_is_fitted(self)
-        write_model(model_of(self, selection or getattr(self, "selection_", None)), path)
+        selection = selection or getattr(self, "selection_", None)
+        if selection is not None and len(selection.features) != self.n_features_in_:
+            raise DataError(
+                f"the selection has {len(selection.features)} features, but the ranker was trained "
+                f"on {self.n_features_in_}"
+            )
+        names = getattr(self, "feature_names_in_", None)
+        given = self._settings().items()
+        model = SavedModel(
+            ranker=type(self).__name__,
+            parameters={name: plain_value(value, partial(_refuse, name)) for name, value in given},
+            n_features_in=int(self.n_features_in_),
+            feature_names=None if names is None else [str(name) for name in names],
+            selection=selection,
+            learned=self._learned(),
+            ranksieve=__version__,
+        )
+        write_model(model, path)
+
+
+def _refuse(name: str, value: Any) -> NoReturn:
+    raise ValueError(
+        f"parameter {name}={value!r} cannot be written to a file; give it a name or a number with "
+        f"set_params({name}=...)"
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from types import TracebackType
 from typing import Literal
 
 import numpy as np
@@ -11,17 +10,8 @@ import numpy as np
 from ranksieve.choosing import EarlyStopping
 from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
-from ranksieve.metrics import Convention, Measure, parse_measure
-from ranksieve.sums.chunks import locating
+from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.sums.measured import Measured
-
-
-def block_weights(block: Block, query_weights: np.ndarray | None) -> np.ndarray:
-    """Part of the weights of all queries that is about a block; without any, all 1."""
-    n_queries = len(block.query_ptr) - 1
-    if query_weights is None:
-        return np.ones(n_queries)
-    return query_weights[block.first_query : block.first_query + n_queries]
 
 
 class Columns:
@@ -39,11 +29,9 @@ class Columns:
 class GrowingModel(Measured):
     """Statistic: measure of held-out queries as a model grows."""
 
-    def __init__(
-        self, block: Block, measure: Measure, convention: Convention | str, average_ties: bool
-    ) -> None:
+    def __init__(self, block: Block, measure: Measure, convention: Convention) -> None:
         block.check_finite()
-        super().__init__(block, measure, convention, average_ties)
+        super().__init__(block, measure, convention)
         self.columns = Columns(block)
         self.scores = np.zeros(len(block.y))
 
@@ -83,22 +71,16 @@ class Rounds:
         self._workers = None
         self._measure = parse_measure(measure)
         if validation is not None:
-            parameters = self._measure, convention, ties == "average"
-            with locating(validation):
-                workers = engine_of(validation).start(GrowingModel, *parameters)
+            parameters = self._measure, get_convention(convention, ties)
+            workers = engine_of(validation).start(GrowingModel, *parameters)
             self._workers = self._stack.enter_context(workers)
         self._stopping = EarlyStopping(early_stopping_rounds)
 
     def __enter__(self) -> Rounds:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._stack.__exit__(kind, error, traceback)
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
 
     @property
     def best(self) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, NamedTuple
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -14,13 +15,12 @@ from ranksieve._kernels.scoring import score_models
 from ranksieve.choosing import ROUNDING, first_of_best
 from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of
-from ranksieve.metrics import Convention, Measure, parse_measure
-from ranksieve.metrics.constraints import MEASURE
-from ranksieve.rankers.base import Ranker
-from ranksieve.rankers.boosting_rounds import Columns, block_weights
+from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
+from ranksieve.parameters import ConventionChoice, Count, NotNegative, Seed, Ties
+from ranksieve.rankers.boosting_rounds import Columns
 from ranksieve.rankers.linear import LinearRanker
 from ranksieve.registry import Method
-from ranksieve.sums.chunks import chunks, locating, vary_within_queries
+from ranksieve.sums.chunks import block_weights, chunks, vary_within_queries
 from ranksieve.sums.held_out import measure_models
 from ranksieve.sums.measured import Measured
 
@@ -49,7 +49,7 @@ class Trials:
     Parameters
     ----------
     block : Block
-    measure, convention, average_ties
+    measure, convention
         As of :class:`ranksieve.sums.importance.ImportanceStatistic`.
     query_weights : array of shape (queries of all blocks,) or None
     """
@@ -61,11 +61,10 @@ class Trials:
         block: Block,
         measure: Measure,
         convention: Convention | str,
-        average_ties: bool,
         query_weights: np.ndarray | None,
     ) -> None:
         self.block, self.columns = block, Columns(block)
-        self.measured = Measured(block, measure, convention, average_ties)
+        self.measured = Measured(block, measure, convention)
         self.weights = block_weights(block, query_weights)
         self.tells = vary_within_queries(self.measured.prepared.worth, block.query_ptr)
         self.tells &= self.weights > 0
@@ -116,6 +115,7 @@ class Trials:
         return sums if self.measured.greater_is_better else self.weights.sum() - sums
 
 
+@dataclass(eq=False, repr=False)
 class CoordinateAscent(LinearRanker):
     r"""Coordinate ascent: change one weight at a time as long as the measure itself improves.
 
@@ -142,8 +142,7 @@ class CoordinateAscent(LinearRanker):
         that are equal, where the order of the rows might.
     random_state : int, RandomState or None
         Seed of the orders.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------
@@ -195,37 +194,15 @@ class CoordinateAscent(LinearRanker):
         ),
     )
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Ranker._parameter_constraints,
-        **MEASURE,
-        "n_restarts": [Interval(Integral, 1, None, closed="left")],
-        "n_steps": [Interval(Integral, 1, 60, closed="both")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_passes": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        measure: str | Measure = "map",
-        n_restarts: int = 5,
-        n_steps: int = 25,
-        tol: float = 0.001,
-        max_passes: int = 50,
-        convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] = "average",
-        random_state: Any = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.measure = measure
-        self.n_restarts = n_restarts
-        self.n_steps = n_steps
-        self.tol = tol
-        self.max_passes = max_passes
-        self.convention = convention
-        self.ties = ties
-        self.random_state = random_state
-        self.verbose = verbose
+    measure: str | Measure = "map"
+    n_restarts: Count = 5
+    n_steps: Annotated[int, Interval(Integral, 1, 60, closed="both")] = 25
+    tol: NotNegative = 0.001
+    max_passes: Count = 50
+    convention: ConventionChoice = "standard"
+    ties: Ties = "average"
+    random_state: Seed = 0
+    verbose: bool = False
 
     def _train(
         self, source: Source, validation: Source | None, query_weights: np.ndarray | None
@@ -233,10 +210,9 @@ class CoordinateAscent(LinearRanker):
         measure = parse_measure(self.measure)
         rng = check_random_state(self.random_state)
         total = source.n_queries if query_weights is None else float(query_weights.sum())
-        parameters = measure, self.convention, self.ties == "average", query_weights
-        workers = engine_of(source).start(Trials, *parameters)
+        parameters = measure, get_convention(self.convention, self.ties), query_weights
         ascents = []
-        with locating(source), workers:
+        with engine_of(source).start(Trials, *parameters) as workers:
             for _ in range(self.n_restarts):
                 ascent = _Ascent(workers, source.n_features, total, self.n_steps)
                 ascent.climb(rng, self.tol, self.max_passes)

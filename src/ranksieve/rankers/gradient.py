@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from ranksieve.rankers.gradient_descent import GradientRanker
-from ranksieve.rankers.gradient_docs import share_docstring
 from ranksieve.registry import Method
 
 
-@share_docstring
 class RankNet(GradientRanker):
     r"""RankNet: the chance that a better document wins against a worse one is logistic.
 
@@ -46,7 +44,6 @@ class RankNet(GradientRanker):
     _loss = "ranknet"
 
 
-@share_docstring
 class ListNet(GradientRanker):
     r"""ListNet (top one): scores and labels, as chances to come first, should agree.
 
@@ -84,7 +81,6 @@ class ListNet(GradientRanker):
     _loss = "listnet"
 
 
-@share_docstring
 class ListMLE(GradientRanker):
     r"""ListMLE: the order of labels should be likely if documents are drawn by their scores.
 
@@ -125,7 +121,6 @@ class ListMLE(GradientRanker):
     _loss = "listmle"
 
 
-@share_docstring
 class LambdaRank(GradientRanker):
     r"""LambdaRank: RankNet, each pair as heavy as what swapping it would change NDCG.
 

@@ -5,25 +5,25 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
-from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from dataclasses import KW_ONLY, dataclass
+from numbers import Integral
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.choosing import EarlyStopping
 from ranksieve.data import Block, DataError, RankingData
 from ranksieve.engine import LocalEngine, Source, Workers, engine_of
 from ranksieve.io.records import get_numbers
-from ranksieve.metrics import Convention, Measure, parse_measure
-from ranksieve.metrics.constraints import MEASURE
+from ranksieve.metrics import Measure, parse_measure
+from ranksieve.parameters import ConventionChoice, Count, NotNegative, Positive, Seed
 from ranksieve.rankers.base import Ranker
 from ranksieve.solvers.gradient.losses import LOSSES
 from ranksieve.solvers.gradient.networks import (
-    ACTIVATIONS,
     STEPS,
     MeasuredNetwork,
     Standard,
@@ -31,10 +31,61 @@ from ranksieve.solvers.gradient.networks import (
     Weights,
     score_rows,
 )
-from ranksieve.sums.chunks import locating
 from ranksieve.threads import limit_threads
 
 _NO_GAIN = np.finfo(np.float64).eps  # of the objective in one iteration
+
+_PARAMETERS = """Parameters
+    ----------
+    hidden : int
+        Units of the one hidden layer; 0 for a linear model.
+    activation : {"tanh", "sigmoid", "relu"}
+        Of the hidden units.
+    solver : {"auto", "lbfgs", "adam", "sgd"}
+        L-BFGS, for linear models of a loss with a gradient; or steps of Adam or of a fixed rate,
+        a batch of queries at a time. By default the first where it works, else Adam.
+    alpha : float
+        Penalty: ``alpha / 2`` times the sum of squared weights is added to the mean loss.
+    tol, max_iter : float, int
+        Of L-BFGS: the largest entry of the gradient at which it stops, and its iterations.
+    batch_queries, epochs, learning_rate : int or None, int, float
+        Of steps: queries in each (None: all), passes over the data, and size.
+    measure, convention : str or Measure, str or Convention
+        What to look at on ``eval_set``; see :mod:`ranksieve.metrics`.
+    early_stopping_rounds : int
+        Training ends after so many iterations or epochs without a better value on ``eval_set``,
+        and the best weights are kept.
+    standardize : bool
+        Whether features are standardized inside, so that the penalty and the steps mean the same
+        for all of them. Weights are always given for the features as they are.
+    random_state : int, RandomState or None
+        Seed of first weights and of batches; linear models by L-BFGS need none.
+    {verbose}
+
+    Attributes
+    ----------
+    coef_ : array of shape (features,)
+        Only of a linear model.
+    weights_ : list of arrays
+        Only of a network: of shapes (features, hidden), (hidden,) and (hidden,). The score is
+        ``activation(X @ weights_[0] + weights_[1]) @ weights_[2]``.
+    mean_, scale_ : arrays of shape (features,)
+        Mean and standard deviation over the training rows of queries whose labels differ; 0 and 1
+        without ``standardize``, and 1 for a constant feature.
+    loss_curve_ : list of float
+        Objective after each iteration; with batches, mean over those of each epoch.
+    validation_curve_ : list of float
+        Measure on ``eval_set`` after each of them; empty without one.
+    n_iter_ : int
+        Iterations or epochs.
+    best_epoch_ : int
+        The one, from 1, whose weights were kept: the last one without ``eval_set``."""
+
+_NOTES = """All solvers run on the engine, and draw the same batches wherever the data lives; but
+    with shards or Dask each batch is a call to all blocks, so that ``batch_queries`` should be
+    large there. Batches of data in memory run on one thread. The loss of a query counts times its
+    weight; the sum is over that of pairs (RankNet) or queries, and the penalty leaves biases out.
+    Queries of one document or of equal labels contribute nothing."""
 
 
 class _Course:
@@ -63,63 +114,29 @@ class _Course:
         return is_over
 
 
+@dataclass(eq=False, repr=False)
 class GradientRanker(Ranker):
     """Base of rankers that follow the gradient of a loss of ``LOSSES``; a subclass names it."""
 
+    _shared_docs: ClassVar[dict[str, str]] = {"parameters": _PARAMETERS, "solvers": _NOTES}
     _loss: ClassVar[str]
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Ranker._parameter_constraints,
-        "hidden": [Interval(Integral, 0, None, closed="left")],
-        "activation": [StrOptions(set(ACTIVATIONS))],
-        "solver": [StrOptions({"auto", "lbfgs", *STEPS})],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "batch_queries": [Interval(Integral, 1, None, closed="left"), None],
-        "epochs": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "measure": MEASURE["measure"],
-        "convention": MEASURE["convention"],
-        "early_stopping_rounds": [Interval(Integral, 1, None, closed="left")],
-        "standardize": ["boolean"],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        hidden: int = 0,
-        *,
-        activation: Literal["tanh", "sigmoid", "relu"] = "tanh",
-        solver: Literal["auto", "lbfgs", "adam", "sgd"] = "auto",
-        alpha: float = 1e-3,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        batch_queries: int | None = 32,
-        epochs: int = 100,
-        learning_rate: float = 0.01,
-        measure: str | Measure = "ndcg@10",
-        convention: str | Convention = "standard",
-        early_stopping_rounds: int = 10,
-        standardize: bool = True,
-        random_state: int | np.random.RandomState | None = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.hidden = hidden
-        self.activation = activation
-        self.solver = solver
-        self.alpha = alpha
-        self.tol = tol
-        self.max_iter = max_iter
-        self.batch_queries = batch_queries
-        self.epochs = epochs
-        self.learning_rate = learning_rate
-        self.measure = measure
-        self.convention = convention
-        self.early_stopping_rounds = early_stopping_rounds
-        self.standardize = standardize
-        self.random_state = random_state
-        self.verbose = verbose
+    hidden: Annotated[int, Interval(Integral, 0, None, closed="left")] = 0
+    _: KW_ONLY
+    activation: Literal["tanh", "sigmoid", "relu"] = "tanh"
+    solver: Literal["auto", "lbfgs", "adam", "sgd"] = "auto"
+    alpha: NotNegative = 1e-3
+    tol: NotNegative = 1e-6
+    max_iter: Count = 1000
+    batch_queries: Count | None = 32
+    epochs: Count = 100
+    learning_rate: Positive = 0.01
+    measure: str | Measure = "ndcg@10"
+    convention: ConventionChoice = "standard"
+    early_stopping_rounds: Count = 10
+    standardize: bool = True
+    random_state: Seed = 0
+    verbose: bool = False
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -155,12 +172,12 @@ class GradientRanker(Ranker):
     ) -> None:
         by_steps = self._takes_steps()
         with ExitStack() as stack:
-            stack.enter_context(locating(source))
             engine = engine_of(source)
             if by_steps and isinstance(source, RankingData) and self.batch_queries is not None:
                 # A batch is too little to be shared by threads.
                 stack.enter_context(limit_threads(1))
-                engine = LocalEngine([lambda: Block(source.X, source.y, source.query_ptr)])
+                block = Block(source.X, source.y, source.query_ptr)
+                engine = LocalEngine([lambda: block], source.check_finite)
             training = TrainingLoss, self._loss, self.activation, query_weights
             workers = stack.enter_context(engine.start(*training))
             course = self._course(validation, stack)
@@ -179,7 +196,6 @@ class GradientRanker(Ranker):
         measure = parse_measure(self.measure)
         if validation is None:
             return _Course(None, self.early_stopping_rounds)
-        stack.enter_context(locating(validation))
         held_out = MeasuredNetwork, measure, self.convention, self.activation
         workers = stack.enter_context(engine_of(validation).start(*held_out))
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
 from ranksieve.data import DataError
 from ranksieve.engine import Source
 from ranksieve.io.records import get
 from ranksieve.io.shards import Shards
+from ranksieve.parameters import AtLeastTwo, Count, Positive, Seed
 from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.lightgbm_dask import best_number_of_trees, train_on_workers
 from ranksieve.rankers.lightgbm_data import as_known, blocks_of, check_whole_labels, dataset_of
@@ -31,6 +31,7 @@ _FS_ED_TREES = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class LambdaMART(Ranker):
     r"""Boosted regression trees that follow the gradient of NDCG (LambdaMART), by LightGBM.
 
@@ -59,8 +60,7 @@ class LambdaMART(Ranker):
         Further parameters of LightGBM, which outweigh the others.
     random_state : int
         Seed of LightGBM.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------
@@ -110,41 +110,18 @@ class LambdaMART(Ranker):
         ),
     )
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Ranker._parameter_constraints,
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "num_leaves": [Interval(Integral, 2, None, closed="left")],
-        "min_child_samples": [Interval(Integral, 1, None, closed="left")],
-        "early_stopping_rounds": [Interval(Integral, 1, None, closed="left")],
-        "ndcg_at": [Interval(Integral, 1, None, closed="left")],
-        "params": [dict, None],
-        "random_state": ["random_state"],
-    }
     _allows_missing = True
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        learning_rate: float = 0.1,
-        num_leaves: int = 31,
-        min_child_samples: int = 20,
-        early_stopping_rounds: int = 100,
-        ndcg_at: int = 10,
-        params: dict[str, Any] | None = None,
-        random_state: int | np.random.RandomState | None = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.num_leaves = num_leaves
-        self.min_child_samples = min_child_samples
-        self.early_stopping_rounds = early_stopping_rounds
-        self.ndcg_at = ndcg_at
-        self.params = params
-        self.random_state = random_state
-        self.verbose = verbose
+    n_estimators: Count = 100
+    _: KW_ONLY
+    learning_rate: Positive = 0.1
+    num_leaves: AtLeastTwo = 31
+    min_child_samples: Count = 20
+    early_stopping_rounds: Count = 100
+    ndcg_at: Count = 10
+    params: dict[str, Any] | None = None
+    random_state: Seed = 0
+    verbose: bool = False
 
     @classmethod
     def of_fs_ed(cls, **parameters: Any) -> LambdaMART:
@@ -253,8 +230,3 @@ class LambdaMART(Ranker):
                 f"{self.n_features_in_}"
             )
         self.best_iteration_ = best
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags

@@ -180,7 +180,7 @@ class _Staged(Measured):
     def __init__(self, block: Block, text: str, cutoff: int) -> None:
         import lightgbm
 
-        super().__init__(block, NDCG(cutoff), "lightgbm", average_ties=False)
+        super().__init__(block, NDCG(cutoff), "lightgbm")
         self.booster = lightgbm.Booster(model_str=text)
 
     def sums(self) -> np.ndarray:

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from ranksieve.data import Block, DataError, RankingData
 from ranksieve.engine import Source, engine_of
-from ranksieve.rankers.boosting_rounds import block_weights
+from ranksieve.sums.chunks import block_weights
 
 LARGEST_LABEL = 30  # LightGBM's table of gains ends there
 

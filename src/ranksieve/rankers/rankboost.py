@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.choosing import ROUNDING, first_of_best
 from ranksieve.data import DataError
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.io.records import get_numbers
-from ranksieve.metrics import Convention, Measure
-from ranksieve.metrics.constraints import MEASURE
+from ranksieve.metrics import Measure
+from ranksieve.parameters import ConventionChoice, Count, Ties
 from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.boosting_rounds import Rounds
 from ranksieve.rankers.rankboost_rounds import MOST, PairPotentials, order_statistics
 from ranksieve.registry import Method
-from ranksieve.sums.chunks import locating
 
 _SMALLEST = 1e-10  # share of the pairs that a perfect threshold is taken to leave
 _VANISHED = 1e-200  # share of the first weights below which they have hardly any digits
@@ -38,6 +38,7 @@ class Round(NamedTuple):
     loss: float
 
 
+@dataclass(eq=False, repr=False)
 class RankBoost(Ranker):
     r"""RankBoost: in each round, the threshold that orders the pairs best which are wrong so far.
 
@@ -69,8 +70,7 @@ class RankBoost(Ranker):
         With an ``eval_set``, stop after so many rounds that do not improve it; None runs all.
     convention, ties
         Of the measure; see :mod:`ranksieve.metrics`.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------
@@ -118,37 +118,15 @@ class RankBoost(Ranker):
 
     methods = (Method("rankboost", "boosted thresholds of features", trial={"n_rounds": 10}),)
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Ranker._parameter_constraints,
-        "n_rounds": [Interval(Integral, 1, None, closed="left")],
-        "n_thresholds": [Interval(Integral, 1, MOST, closed="both")],
-        "binning": [StrOptions({"frequency", "width"})],
-        "directions": [StrOptions({"both", "descending"})],
-        **MEASURE,
-        "early_stopping_rounds": [Interval(Integral, 1, None, closed="left"), None],
-    }
-
-    def __init__(
-        self,
-        n_rounds: int = 100,
-        n_thresholds: int = MOST,
-        binning: Literal["frequency", "width"] = "frequency",
-        directions: Literal["both", "descending"] = "both",
-        measure: str | Measure = "map",
-        early_stopping_rounds: int | None = 50,
-        convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] = "average",
-        verbose: bool = False,
-    ) -> None:
-        self.n_rounds = n_rounds
-        self.n_thresholds = n_thresholds
-        self.binning = binning
-        self.directions = directions
-        self.measure = measure
-        self.early_stopping_rounds = early_stopping_rounds
-        self.convention = convention
-        self.ties = ties
-        self.verbose = verbose
+    n_rounds: Count = 100
+    n_thresholds: Annotated[int, Interval(Integral, 1, MOST, closed="both")] = MOST
+    binning: Literal["frequency", "width"] = "frequency"
+    directions: Literal["both", "descending"] = "both"
+    measure: str | Measure = "map"
+    early_stopping_rounds: Count | None = 50
+    convention: ConventionChoice = "standard"
+    ties: Ties = "average"
+    verbose: bool = False
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -165,8 +143,7 @@ class RankBoost(Ranker):
         chosen = Rounds(
             validation, self.measure, self.convention, self.ties, self.early_stopping_rounds
         )
-        workers = engine_of(source).start(PairPotentials, query_weights)
-        with locating(source), workers, chosen:
+        with engine_of(source).start(PairPotentials, query_weights) as workers, chosen:
             self.thresholds_ = self._thresholds(workers)
             self.rounds_ = self._boost(workers, chosen)
         self.best_round_ = chosen.best or len(self.rounds_)

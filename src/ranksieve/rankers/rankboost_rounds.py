@@ -17,8 +17,8 @@ from ranksieve._kernels.boosting import (
 )
 from ranksieve.data import Block
 from ranksieve.engine import Workers
-from ranksieve.rankers.boosting_rounds import block_weights
-from ranksieve.sums.chunks import chunks
+from ranksieve.sums.chunks import block_weights, chunks
+from ranksieve.sums.grades import values_of_ranks
 
 MOST = 255  # thresholds of a feature: their number fits in a byte
 
@@ -99,23 +99,9 @@ class PairPotentials:
 
 
 def order_statistics(workers: Workers, features: np.ndarray, ranks: np.ndarray) -> np.ndarray:
-    """Values of given ranks (0-based, ascending) of each feature: array (features, ranks).
-
-    A number is found four bits at a time, from the highest: in each of 16 rounds over the data,
-    all values that begin with what is known are counted by their next bits. So the result is the
-    same wherever the data lives, and only counts travel.
-    """
-    prefixes = np.zeros((len(features), len(ranks)), dtype=np.uint64)
-    left = np.tile(ranks, (len(features), 1))  # rank among those with the prefix
-    for shift in range(60, -4, -4):
-        counts = workers.sum("nibbles", features, shift, prefixes)
-        fresh = np.ones(prefixes.shape, dtype=bool)  # counted at the first target with a prefix
-        fresh[:, 1:] = prefixes[:, 1:] != prefixes[:, :-1]
-        source = np.maximum.accumulate(np.where(fresh, np.arange(len(ranks)), 0), axis=1)
-        counts = np.take_along_axis(counts, source[..., None], axis=1)
-        below = np.cumsum(counts, axis=-1)
-        digit = np.minimum(15, np.sum(below <= left[..., None], axis=-1))
-        left -= np.take_along_axis(below - counts, digit[..., None], axis=-1)[..., 0]
-        prefixes = (prefixes << np.uint64(4)) | digit.astype(np.uint64)
-    sign = np.uint64(1) << np.uint64(63)
-    return np.where(prefixes & sign, prefixes ^ sign, ~prefixes).view(np.float64)
+    """Values of given ranks (0-based, ascending) of each feature: array (features, ranks)."""
+    return values_of_ranks(
+        lambda *known: workers.sum("nibbles", features, *known),
+        np.tile(ranks, (len(features), 1)),
+        n_bits=4,
+    )

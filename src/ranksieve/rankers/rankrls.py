@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from numbers import Real
-from typing import Any, ClassVar, Literal, NamedTuple
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from ranksieve.choosing import equals_of_best
 from ranksieve.data import DataError
-from ranksieve.engine import Source, Workers, engine_of
+from ranksieve.engine import Source, engine_of
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
-from ranksieve.metrics.constraints import MEASURE
+from ranksieve.parameters import ConventionChoice, Lambdas, Positive, Ties
 from ranksieve.rankers.linear import LinearRanker
 from ranksieve.registry import Method
 from ranksieve.solvers.rankrls.ridge import RidgeRows, decompose
-from ranksieve.sums.chunks import locating
 from ranksieve.sums.held_out import measure_models
 
 LAMS = tuple(2.0**power for power in range(-10, 11))
@@ -42,6 +39,7 @@ class LeftOut(NamedTuple):
     deviation: np.ndarray
 
 
+@dataclass(eq=False, repr=False)
 class RankRLS(LinearRanker):
     r"""Regularized least squares on pairs of documents of a query.
 
@@ -55,8 +53,7 @@ class RankRLS(LinearRanker):
     ----------
     lam : float
         Regularization :math:`\lambda > 0`.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------
@@ -90,23 +87,19 @@ class RankRLS(LinearRanker):
         ),
     )
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **LinearRanker._parameter_constraints,
-        "lam": [Interval(Real, 0, None, closed="neither")],
-    }
-
-    def __init__(self, lam: float = 1.0, *, verbose: bool = False) -> None:
-        self.lam = lam
-        self.verbose = verbose
+    lam: Positive = 1.0
+    _: KW_ONLY
+    verbose: bool = False
 
     def _train(
         self, source: Source, validation: Source | None, query_weights: np.ndarray | None
     ) -> None:
-        with _started(source, query_weights) as workers:
+        with engine_of(source).start(RidgeRows, query_weights) as workers:
             xx, xy = workers.sum("gram")
         self.coef_ = decompose(xx, xy, np.array([self.lam])).coefs[0]
 
 
+@dataclass(eq=False, repr=False)
 class RankRLSCV(LinearRanker):
     """RankRLS with the regularization chosen by validation queries or by leaving queries out.
 
@@ -118,8 +111,7 @@ class RankRLSCV(LinearRanker):
         What is best: the smallest squared error, or the best value of a measure.
     convention, ties
         Of a measure; see :func:`ranksieve.metrics.evaluate`.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------
@@ -147,27 +139,12 @@ class RankRLSCV(LinearRanker):
 
     methods = (Method("rankrls-cv", "the same, lambda by validation or leaving queries out"),)
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **LinearRanker._parameter_constraints,
-        "lams": ["array-like", Real],
-        **MEASURE,
-        "ties": [*MEASURE["ties"], None],
-    }
-
-    def __init__(
-        self,
-        lams: Sequence[float] = LAMS,
-        *,
-        measure: str | Measure = "squared",
-        convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.lams = lams
-        self.measure = measure
-        self.convention = convention
-        self.ties = ties
-        self.verbose = verbose
+    lams: Lambdas = LAMS
+    _: KW_ONLY
+    measure: str | Measure = "squared"
+    convention: ConventionChoice = "standard"
+    ties: Ties | None = None
+    verbose: bool = False
 
     def _train(
         self, source: Source, validation: Source | None, query_weights: np.ndarray | None
@@ -187,7 +164,7 @@ class RankRLSCV(LinearRanker):
         else:
             if measure is None:
                 raise DataError("eval_set needs a measure to choose by, such as measure='map'")
-            with _started(source, query_weights) as workers:
+            with engine_of(source).start(RidgeRows, query_weights) as workers:
                 xx, xy = workers.sum("gram")
             coefs = decompose(xx, xy, lams).coefs
             models = [(np.arange(source.n_features), coefs.T.copy())]
@@ -226,25 +203,19 @@ def leave_query_out(
     the model with it. Queries of one document are left out of the mean.
     """
     lams = as_lams(lams)
-    with _started(source, query_weights) as workers:
+    with engine_of(source).start(RidgeRows, query_weights) as workers:
         xx, xy = workers.sum("gram")
         ridge = decompose(xx, xy, lams)
         if isinstance(measure, str) and measure == "squared":
             n, sums, squares = workers.sum("errors", ridge)
         else:
-            how = parse_measure(measure), convention, get_convention(convention).averages_ties(ties)
+            how = parse_measure(measure), get_convention(convention, ties)
             n, sums, squares = workers.sum("measured", ridge, *how)
     if n < 2:
         raise DataError("leaving a query out needs two queries with two documents or more")
     mean = sums / n
     deviation = np.sqrt(np.maximum(0.0, squares / n - mean**2) / (n - 1))
     return LeftOut(lams, ridge.coefs, mean, deviation)
-
-
-@contextmanager
-def _started(source: Source, query_weights: np.ndarray | None) -> Iterator[Workers]:
-    with locating(source), engine_of(source).start(RidgeRows, query_weights) as workers:
-        yield workers
 
 
 def as_lams(lams: Any) -> np.ndarray:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from ranksieve.data import DataError
 from ranksieve.engine import Source, engine_of
+from ranksieve.parameters import Count, Positive
 from ranksieve.rankers.linear import LinearRanker
 from ranksieve.registry import Method
 from ranksieve.solvers.ranksvm.losses import Hinge, SquaredHinge
 from ranksieve.solvers.ranksvm.minimizers import CuttingPlanes, Newton, Solution, Solver
-from ranksieve.sums.chunks import locating
 from ranksieve.sums.labels import check_labels_differ
 
 # Of LETOR's runs of svm_rank.
@@ -26,6 +25,7 @@ Loss = Literal["squared_hinge", "hinge"]
 Scale = Literal["pairs", "queries", "sum"]
 
 
+@dataclass(eq=False, repr=False)
 class RankSVM(LinearRanker):
     r"""Linear ranker with a large margin between documents of different labels.
 
@@ -124,34 +124,14 @@ class RankSVM(LinearRanker):
         ),
     )
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **LinearRanker._parameter_constraints,
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "scale": [StrOptions({"pairs", "queries", "sum"})],
-        "loss": [StrOptions({"squared_hinge", "hinge"})],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "warm_start": ["boolean"],
-    }
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        scale: Scale = "pairs",
-        loss: Loss = "squared_hinge",
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        warm_start: bool = False,
-        verbose: bool = False,
-    ) -> None:
-        self.C = C
-        self.scale = scale
-        self.loss = loss
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.verbose = verbose
+    C: Positive = 1.0
+    _: KW_ONLY
+    scale: Scale = "pairs"
+    loss: Loss = "squared_hinge"
+    tol: Positive = 1e-6
+    max_iter: Count = 1000
+    warm_start: bool = False
+    verbose: bool = False
 
     def _train(
         self, source: Source, validation: Source | None, query_weights: np.ndarray | None
@@ -232,7 +212,7 @@ def _solver(
     source: Source, loss: Loss, scale: Scale, query_weights: np.ndarray | None
 ) -> Iterator[Solver]:
     kind, statistic = _SOLVERS[loss]
-    with locating(source), engine_of(source).start(statistic, query_weights) as workers:
+    with engine_of(source).start(statistic, query_weights) as workers:
         n_pairs, n_queries = workers.sum("totals")
         if n_pairs == 0:
             raise DataError("all queries with different labels have sample_weight 0")

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from ranksieve.base import RankSelector
 from ranksieve.engine import Source
-from ranksieve.metrics import Measure
+from ranksieve.parameters import FeatureCount, Seed
 from ranksieve.registry import Method
-from ranksieve.selectors._search.filter import ImportanceFilter
+from ranksieve.selectors._search.filter import ImportanceChoice, ImportanceFilter
 from ranksieve.selectors._search.greedy import choose_in_turn
 from ranksieve.sums.importance import Importance
 
 
+@dataclass(eq=False, repr=False)
 class TopImportance(ImportanceFilter):
     """Select the features that rank best alone.
 
     Parameters
     ----------
-    n_features_to_select : int or float
-        Number of features, or the share of them if below 1.
+    {n_features_to_select}
     importance : str, Measure or Importance
         Quality of a feature alone: a measure, ``"loss"`` or ``"one_minus_loss"``; or
         :class:`Importance`, which has a convention, ties and directions, too.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Notes
     -----
@@ -46,16 +46,10 @@ class TopImportance(ImportanceFilter):
 
     methods = (Method("top", "the best single features"),)
 
-    def __init__(
-        self,
-        n_features_to_select: float = 10,
-        *,
-        importance: str | Measure | Importance = Importance("ndcg@10"),
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.importance = importance
-        self.verbose = verbose
+    n_features_to_select: FeatureCount = 10
+    _: KW_ONLY
+    importance: ImportanceChoice = Importance("ndcg@10")
+    verbose: bool = False
 
     _is_nested = True
 
@@ -64,13 +58,13 @@ class TopImportance(ImportanceFilter):
         return self._take(choose_in_turn(k, quality.varies, lambda chosen: quality.values))
 
 
+@dataclass(eq=False, repr=False)
 class RandomSelector(RankSelector):
     """Select features in a random order: the baseline that every method must beat.
 
     Parameters
     ----------
-    n_features_to_select : int or float
-        Number of features, or the share of them if below 1.
+    {n_features_to_select}
     random_state : int, RandomState or None
         Seed of the order, which does not depend on ``n_features_to_select``.
     verbose : bool
@@ -89,34 +83,20 @@ class RandomSelector(RankSelector):
 
     methods = (Method("random", "a seeded random order: the one to beat"),)
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **RankSelector._parameter_constraints,
-        "random_state": ["random_state"],
-    }
+    n_features_to_select: FeatureCount = 10
+    _: KW_ONLY
+    random_state: Seed = 0
+    verbose: bool = False
 
-    def __init__(
-        self,
-        n_features_to_select: float = 10,
-        *,
-        random_state: int | np.random.RandomState | None = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.random_state = random_state
-        self.verbose = verbose
-
+    _allows_missing = True  # it does not look at values
     _uses_labels = False
     _is_nested = True
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
         return check_random_state(self.random_state).permutation(source.n_features)[:k]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True  # it does not look at values
-        return tags
 
-
+@dataclass(eq=False, repr=False)
 class AllFeatures(RankSelector):
     """Select all features, in the order of the data: what comparisons call no selection.
 
@@ -136,11 +116,10 @@ class AllFeatures(RankSelector):
 
     methods = (Method("all", "all features, in the order of the data"),)
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {"verbose": ["boolean"]}
+    _: KW_ONLY
+    verbose: bool = False
 
-    def __init__(self, *, verbose: bool = False) -> None:
-        self.verbose = verbose
-
+    _allows_missing = True  # it does not look at values
     _uses_labels = False
     _is_nested = True
 
@@ -149,8 +128,3 @@ class AllFeatures(RankSelector):
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
         return np.arange(k)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True  # it does not look at values
-        return tags

@@ -10,9 +10,7 @@ import numpy as np
 from scipy import special
 
 from ranksieve.data import DataError
-from ranksieve.significance.inputs import (
-    check_level,
-)
+from ranksieve.significance.inputs import check_level
 from ranksieve.significance.intervals import Interval
 
 

@@ -8,9 +8,7 @@ import numpy as np
 import scipy
 
 from ranksieve.data import DataError
-from ranksieve.significance.inputs import (
-    finite_column,
-)
+from ranksieve.significance.inputs import finite_column
 
 
 def relative_improvement(a: Any, b: Any) -> float:

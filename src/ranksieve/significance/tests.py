@@ -304,9 +304,8 @@ def win_tie_loss(a: Any, b: Any, tie: float = ROUNDING) -> WinTieLoss:
 
 def _exact_wilcoxon(differences: np.ndarray, alternative: Alternative) -> tuple[float, float]:
     """P-value over all assignments of signs, and the statistic."""
-    ranks = np.round(2 * scipy.stats.rankdata(np.abs(differences))).astype(
-        int
-    )  # ties have half ranks
+    # Ties have half ranks.
+    ranks = np.round(2 * scipy.stats.rankdata(np.abs(differences))).astype(int)
     ways = np.ones(1)  # to have each sum of positive ranks
     for rank in ranks:
         ways = np.pad(ways, (0, rank)) + np.pad(ways, (rank, 0))

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
 
-from ranksieve.data import Block, NonFiniteError, RankingData
-from ranksieve.engine import Source
+from ranksieve.data import Block
 
 CHUNK = 2**18  # numbers: 2 MB, which the caches near a core hold
 
 
 def wanted_queries(block: Block, queries: np.ndarray | None) -> np.ndarray:
     """Part of a boolean mask over all queries that is about a block; without one, all true."""
+    return _values_of_block(block, queries, bool)
+
+
+def block_weights(block: Block, query_weights: np.ndarray | None) -> np.ndarray:
+    """Part of the weights of all queries that is about a block; without any, all 1."""
+    return _values_of_block(block, query_weights, np.float64)
+
+
+def _values_of_block(block: Block, values: np.ndarray | None, dtype: type) -> np.ndarray:
     n_queries = len(block.query_ptr) - 1
-    if queries is None:
-        return np.ones(n_queries, dtype=bool)
-    return queries[block.first_query : block.first_query + n_queries]
+    if values is None:
+        return np.ones(n_queries, dtype=dtype)
+    return values[block.first_query : block.first_query + n_queries]
 
 
 def take_queries(block: Block, queries: np.ndarray | None) -> Block:
@@ -70,14 +77,3 @@ def chunks(block: Block, most: int | None = None) -> Iterator[Chunk]:
         query_ptr = block.query_ptr[first : last + 1] - rows.start
         yield Chunk(X, query_ptr, rows, slice(first, last))
         first = last
-
-
-@contextmanager
-def locating(source: Source) -> Iterator[None]:
-    """Name the input row and the feature of a value that is not finite, where they are known."""
-    try:
-        yield
-    except NonFiniteError:
-        if isinstance(source, RankingData):
-            source.check_finite()
-        raise

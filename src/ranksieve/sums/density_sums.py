@@ -12,7 +12,7 @@ from scipy.fft import irfft, next_fast_len, rfft, rfftfreq
 
 from ranksieve._kernels.densities import add_kernel_sums, add_to_grids
 from ranksieve.engine import Source, Workers, engine_of
-from ranksieve.sums.chunks import chunks, locating
+from ranksieve.sums.chunks import chunks
 from ranksieve.sums.grades import Classes, Totals, totals
 
 NODES_PER_BANDWIDTH = 8
@@ -112,7 +112,6 @@ class KernelSums:
         self.n_classes = len(grades)
 
         def start(part: Part) -> Workers:
-            stack.enter_context(locating(part.source))
             engine = engine_of(part.source)
             return stack.enter_context(engine.start(ClassDensities, grades, part.queries))
 

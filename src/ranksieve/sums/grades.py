@@ -5,7 +5,8 @@ The grades of the labels are taken as unordered classes, over the rows of all qu
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -146,36 +147,41 @@ def order_statistics(workers: Workers, ranks: np.ndarray, n_features: int) -> np
     Returns
     -------
     array of shape (classes or 1, features, ranks)
-
-    Notes
-    -----
-    A number is found byte by byte, from the highest: in each of eight rounds over the data, all
-    values that begin with what is known are counted by their next byte. So the result is the same
-    wherever the data lives, and only counts travel.
     """
-    n_groups, n_ranks = ranks.shape
-    shape = (n_groups, n_features, n_ranks)
-    prefixes = np.zeros(shape, dtype=np.uint64)
-    left = np.broadcast_to(ranks[:, None, :], shape).copy()  # rank among those with the prefix
-    for shift in range(56, -8, -8):
-        counts = workers.sum("digits", shift, prefixes)
-        for target in range(1, n_ranks):  # counted at the first target with that prefix
-            same = prefixes[:, :, target] == prefixes[:, :, target - 1]
-            counts[:, :, target][same] = counts[:, :, target - 1][same]
+    everywhere = np.repeat(ranks[:, None, :], n_features, axis=1)
+    return values_of_ranks(lambda *known: workers.sum("digits", *known), everywhere, n_bits=8)
+
+
+def values_of_ranks(
+    count: Callable[[int, np.ndarray], np.ndarray], ranks: np.ndarray, n_bits: int
+) -> np.ndarray:
+    """Numbers of given ranks: array of the shape of ``ranks``, which ascend along the last axis.
+
+    A number is found some bits at a time, from the highest: in each round over the data, all values
+    that begin with what is known are counted by their next bits. So the result is the same wherever
+    the data lives, and only counts travel.
+
+    Parameters
+    ----------
+    count : callable
+        From a shift and the prefixes of all targets to counts by the ``n_bits`` from that bit on;
+        of equal prefixes next to each other, those of the first count.
+    ranks : int array
+    n_bits : int
+        Bits in a round.
+    """
+    prefixes = np.zeros(ranks.shape, dtype=np.uint64)
+    left = ranks.copy()  # rank among those with the prefix
+    for shift in range(64 - n_bits, -n_bits, -n_bits):
+        counts = count(shift, prefixes)
+        fresh = np.ones(prefixes.shape, dtype=bool)  # counted at the first target with a prefix
+        fresh[..., 1:] = prefixes[..., 1:] != prefixes[..., :-1]
+        places = np.where(fresh, np.arange(ranks.shape[-1]), 0)
+        first = np.maximum.accumulate(places, axis=-1)
+        counts = np.take_along_axis(counts, first[..., None], axis=-2)
         below = np.cumsum(counts, axis=-1)
-        byte = np.minimum(255, np.sum(below <= left[..., None], axis=-1))
-        smaller = np.take_along_axis(below - counts, byte[..., None], axis=-1)[..., 0]
-        left -= smaller
-        prefixes = (prefixes << np.uint64(8)) | byte.astype(np.uint64)
-    return _from_keys(prefixes)
-
-
-def _from_keys(keys: np.ndarray) -> np.ndarray:
-    """Numbers from the unsigned integers that sort as they do."""
+        digit = np.minimum(2**n_bits - 1, np.sum(below <= left[..., None], axis=-1))
+        left -= np.take_along_axis(below - counts, digit[..., None], axis=-1)[..., 0]
+        prefixes = (prefixes << np.uint64(n_bits)) | digit.astype(np.uint64)
     sign = np.uint64(1) << np.uint64(63)
-    return np.where(keys & sign, keys ^ sign, ~keys).view(np.float64)
-
-
-def start_classes(source: Source, grades: np.ndarray, queries: Any = None) -> Workers:
-    """Start :class:`Classes` on a source."""
-    return engine_of(source).start(Classes, grades, queries)
+    return np.where(prefixes & sign, prefixes ^ sign, ~prefixes).view(np.float64)

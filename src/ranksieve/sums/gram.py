@@ -9,7 +9,7 @@ import numpy as np
 from ranksieve._kernels.centering import center_queries
 from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
-from ranksieve.sums.chunks import CHUNK, chunks, locating
+from ranksieve.sums.chunks import CHUNK, chunks
 
 
 class CenteredGram:
@@ -76,5 +76,5 @@ def centered_gram(source: Source) -> GramSums:
     >>> centered_gram(data)
     GramSums(xx=array([[2.]]), xy=array([1.]), yy=1.0)
     """
-    with locating(source), engine_of(source).start(CenteredGram) as workers:
+    with engine_of(source).start(CenteredGram) as workers:
         return GramSums(*workers.sum("sums"))

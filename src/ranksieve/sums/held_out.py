@@ -12,7 +12,7 @@ from ranksieve._kernels.scoring import score_models
 from ranksieve.engine import Source, engine_of
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.metrics.ranking import ColumnSums
-from ranksieve.sums.chunks import chunks, locating
+from ranksieve.sums.chunks import chunks
 from ranksieve.sums.measured import Measured
 
 _CHUNK = 2**18  # scores: 2 MB, which the caches near a core hold
@@ -96,8 +96,8 @@ def measure_models(
     [1.0, 0.5]
     """
     found = []
-    parameters = parse_measure(measure), convention, get_convention(convention).averages_ties(ties)
-    with locating(source), engine_of(source).start(MeasuredModels, *parameters) as workers:
+    parameters = parse_measure(measure), get_convention(convention, ties)
+    with engine_of(source).start(MeasuredModels, *parameters) as workers:
         for features, coefs in models:
             if not np.isin(features, np.arange(source.n_features)).all():  # kernels do not look
                 raise ValueError(

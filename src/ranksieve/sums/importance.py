@@ -15,7 +15,7 @@ from ranksieve.engine import Source, engine_of
 from ranksieve.engine.memo import shared
 from ranksieve.metrics import Convention, Measure, PairwiseError, get_convention, parse_measure
 from ranksieve.metrics.ranking import ColumnSums
-from ranksieve.sums.chunks import chunks, locating, wanted_queries
+from ranksieve.sums.chunks import chunks, wanted_queries
 from ranksieve.values import ParameterValue, check_boolean, check_choice
 
 _LOSSES = {"loss": "inverse loss", "one_minus_loss": "1 - loss"}  # beside measures
@@ -133,13 +133,12 @@ class ImportanceStatistic:
         block: Block,
         measure: Measure,
         convention: Convention | str,
-        average_ties: bool,
         queries: np.ndarray | None = None,
     ) -> None:
         self.block = block
         self.wanted = wanted_queries(block, queries)
         self.prepared = measure.prepare(block.y, block.query_ptr, convention)
-        self.average_ties = average_ties
+        self.average_ties = get_convention(convention).averages_ties
 
     def sums(self) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
         """Queries, sums over them of values and squared values, and queries that tell.
@@ -231,6 +230,6 @@ def importance_sums(
 
     With ``queries``, a boolean mask over all queries, only those count.
     """
-    parameters = parse_measure(measure), convention, ties == "average", queries
-    with locating(source), engine_of(source).start(ImportanceStatistic, *parameters) as workers:
+    parameters = parse_measure(measure), get_convention(convention, ties), queries
+    with engine_of(source).start(ImportanceStatistic, *parameters) as workers:
         return ImportanceSums(*workers.sum("sums"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ranksieve.data import Block
-from ranksieve.metrics import Convention, Measure, Ranking
+from ranksieve.metrics import Convention, Measure, Ranking, get_convention
 from ranksieve.sums.chunks import take_queries
 
 
@@ -18,8 +18,8 @@ class Measured:
     Parameters
     ----------
     block : Block
-    measure, convention, average_ties
-        What is measured; see :mod:`ranksieve.metrics`.
+    measure, convention
+        What is measured, and what is done with equal scores; see :mod:`ranksieve.metrics`.
     queries : bool array of shape (queries of all blocks,), optional
         The queries that count; all if left out. A block may have none of them.
     """
@@ -31,11 +31,10 @@ class Measured:
         block: Block,
         measure: Measure,
         convention: Convention | str,
-        average_ties: bool,
         queries: np.ndarray | None = None,
     ) -> None:
         self.block = take_queries(block, queries)
-        self.average_ties = average_ties
+        self.average_ties = get_convention(convention).averages_ties
         self.greater_is_better = measure.greater_is_better
         self.is_empty = len(self.block.y) == 0
         if not self.is_empty:

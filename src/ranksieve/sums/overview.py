@@ -18,33 +18,17 @@ MOST_FEATURES_TO_PAIR = 2_000
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts about a block, or about all of them.
+    """Facts about a block, or about all of them."""
 
-    Attributes
-    ----------
-    labels : Counter
-        Number of rows with each label.
-    lengths : int array
-        Documents of each query.
-    n_without_relevant, n_missing, n_nonzero : int
-        Queries without a relevant document; values that are not finite; values that are not 0.
-    low, high : arrays of shape (features,)
-        Smallest and largest value.
-    flat : bool array of shape (features,) or None
-        Whether a feature is constant within every query; None if there are too many features.
-    digests : list of bytes
-        One per feature; those of equal columns are equal.
-    """
-
-    labels: Counter[float]
-    lengths: np.ndarray
-    n_without_relevant: int
-    n_missing: int
-    n_nonzero: int
-    low: np.ndarray
-    high: np.ndarray
-    flat: np.ndarray | None
-    digests: list[bytes]
+    labels: Counter[float]  # number of rows with each label
+    lengths: np.ndarray  # documents of each query
+    n_without_relevant: int  # queries without a relevant document
+    n_missing: int  # values that are not finite
+    n_nonzero: int  # values that are not 0
+    low: np.ndarray  # (features,): smallest value
+    high: np.ndarray  # and largest
+    flat: np.ndarray | None  # (features,): constant within every query; None if too many
+    digests: list[bytes]  # one per feature; those of equal columns are equal
 
     @property
     def constant(self) -> np.ndarray:

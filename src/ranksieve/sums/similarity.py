@@ -21,7 +21,7 @@ from ranksieve._kernels.similarity import (
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, engine_of
 from ranksieve.engine.memo import shared
-from ranksieve.sums.chunks import Chunk, chunks, locating
+from ranksieve.sums.chunks import Chunk, chunks
 from ranksieve.values import ParameterValue, check_boolean, check_choice
 
 SIMILARITIES = {
@@ -223,7 +223,7 @@ def _mean_similarity(
 ) -> np.ndarray:
     """Mean over queries; what is the same is asked for in the same words."""
     parameters = method, directions, absolute
-    with locating(source), engine_of(source).start(SimilarityStatistic, *parameters) as workers:
+    with engine_of(source).start(SimilarityStatistic, *parameters) as workers:
         n_queries, total = workers.sum("sums")
     if n_queries == 0:
         raise DataError(

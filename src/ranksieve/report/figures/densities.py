@@ -23,7 +23,6 @@ from ranksieve.report.figures.style import (
     line_style,
     new_figure,
 )
-from ranksieve.sums.chunks import locating
 from ranksieve.sums.densities import Bandwidth, bandwidths_of
 from ranksieve.sums.density_sums import ClassDensities
 from ranksieve.sums.grades import grades_of, totals
@@ -137,7 +136,7 @@ def _curves_of(
 ) -> tuple[np.ndarray, list[_Curves]]:
     """Grades, and densities of the features with the largest and with the smallest scores."""
     grades = grades_of(source)
-    with locating(source), engine_of(source).start(ClassDensities, grades) as workers:
+    with engine_of(source).start(ClassDensities, grades) as workers:
         found = totals(workers)
         widths = bandwidths_of(workers, found, bandwidth)
         features = _ends(scores, found.varies & np.isfinite(widths).all(axis=0), n_shown)

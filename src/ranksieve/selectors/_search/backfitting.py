@@ -9,9 +9,9 @@ from sklearn.utils import check_random_state
 
 from ranksieve.choosing import first_of_best
 from ranksieve.engine import Source, engine_of
-from ranksieve.selectors._search.fits import Fit, check_two_queries, standard_error
+from ranksieve.selectors._search.fits import Fit, check_two_queries
+from ranksieve.selectors._search.searches import Bounds
 from ranksieve.solvers.rankrls.backfitting import BackfittedModel, Backfitting
-from ranksieve.sums.chunks import locating
 
 
 def backfit(
@@ -85,24 +85,18 @@ def backfit(
     >>> path[-1].features, round(path[0].error, 3)
     ((0, 1), 0.036)
     """
-    n = source.n_features
-    free = _free(n, include, exclude)
-    _check(k, lam, kappa, len(include), int(free.sum()))
     random = check_random_state(random_state)
-    path = []
-    with locating(source), engine_of(source).start(Backfitting) as workers:
+    path: list[Fit] = []
+    with engine_of(source).start(Backfitting) as workers:
         model = BackfittedModel(workers, lam)
         check_two_queries(model.n_queries)
-        varies = model.n_varying > 0
-        for step in range(k):
-            open_ = free & varies if np.any(free & varies) else free
-            forced = int(include[step]) if step < len(include) else None
-            _look(model, open_, forced, kappa, random)
-            feature = _best(model, open_) if forced is None else forced
-            model.accept(feature)
-            free[feature] = False
-            deviation = standard_error(model.error, model.square, model.n_queries)
-            path.append(Fit(tuple(model.features), model.coefficients, model.error, deviation))
+        bounds = Bounds(model.n_queries, model.n_varying > 0, include, exclude)
+        while len(path) < k:
+            free = bounds.free(model.features)
+            forced = bounds.include[len(path)] if len(path) < len(bounds.include) else None
+            _look(model, free, forced, kappa, random)
+            model.accept(_best(model, free) if forced is None else forced)
+            path.append(bounds.fit(model))
     return path
 
 
@@ -119,40 +113,12 @@ def _look(
     elif forced is not None:
         model.set_candidates(np.array([forced]))
     else:
-        places = np.flatnonzero(free)
-        drawn = random.choice(places, min(kappa, len(places)), replace=False)
+        drawn = random.choice(free, min(kappa, len(free)), replace=False)
         model.set_candidates(np.sort(drawn))
 
 
 def _best(model: BackfittedModel, free: np.ndarray) -> int:
     """Candidate with the smallest error; the lowest index on ties."""
-    errors = np.where(free[model.candidates], model.errors(), np.inf)
+    errors = np.where(np.isin(model.candidates, free), model.errors(), np.inf)
     # Sparse features tie often; which of them is rounded down depends on how data is cut up.
     return int(model.candidates[first_of_best(-errors, scale=model.error)])
-
-
-def _free(n: int, include: Sequence[int], exclude: Sequence[int]) -> np.ndarray:
-    """Whether each feature may be chosen."""
-    for name, features in (("include", include), ("exclude", exclude)):
-        wrong = [feature for feature in features if not 0 <= feature < n]
-        if wrong:
-            raise ValueError(f"{name} has {wrong[0]}, but features go from 0 to {n - 1}")
-    if len(set(include)) < len(include):
-        raise ValueError("include names a feature twice")
-    both = sorted(set(include) & set(exclude))
-    if both:
-        raise ValueError(f"feature {both[0]} is in include and in exclude")
-    free = np.ones(n, dtype=bool)
-    free[list(exclude)] = False
-    return free
-
-
-def _check(k: int, lam: float, kappa: int | None, n_included: int, n_free: int) -> None:
-    if not max(1, n_included) <= k <= n_free:
-        raise ValueError(
-            f"k is {k}, but {n_included} features are included and {n_free} may be chosen"
-        )
-    if not 0.0 < lam < np.inf:
-        raise ValueError(f"lam must be above 0 and finite, got {lam}")
-    if kappa is not None and kappa < 1:
-        raise ValueError(f"kappa must be 1 or more, got {kappa}")

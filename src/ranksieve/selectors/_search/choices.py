@@ -10,8 +10,6 @@ import numpy as np
 
 from ranksieve.data import DataError
 
-FEATURES = ["array-like", Integral, str]  # constraints of a parameter: one feature, or several
-
 
 def feature_indices(
     what: str, items: Iterable[int | str] | int | str, names: np.ndarray

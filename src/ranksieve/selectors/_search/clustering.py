@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from numbers import Integral
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.choosing import ROUNDING
@@ -23,21 +21,11 @@ _LONGEST_REASON = 40
 
 
 class Clustering(NamedTuple):
-    """Clusters of features, and what decides between features; one entry per feature each.
+    """Clusters of features, and what decides between features; one entry per feature each."""
 
-    Attributes
-    ----------
-    labels : int array
-        Cluster of each feature.
-    merit : array
-        The feature with the largest merit represents its cluster.
-    rank : array
-        Representatives are listed by rank, the largest first.
-    """
-
-    labels: np.ndarray
-    merit: np.ndarray
-    rank: np.ndarray
+    labels: np.ndarray  # cluster of each feature
+    merit: np.ndarray  # the feature with the largest merit represents its cluster
+    rank: np.ndarray  # representatives are listed by rank, the largest first
 
 
 class ClusterFilter(SimilarityFilter):
@@ -48,13 +36,7 @@ class ClusterFilter(SimilarityFilter):
     clusters are numbered as their representatives are listed in ``selected_``.
     """
 
-    n_features_to_select: Any
     max_clusters: int | None = None
-
-    def _number_to_select(self, n_features: int) -> int:
-        if isinstance(self.n_features_to_select, str):
-            return n_features  # at most; the clusters decide
-        return super()._number_to_select(n_features)
 
     def _weigh(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
         varying = np.flatnonzero(quality.varies)
@@ -114,15 +96,6 @@ class ClusterFilter(SimilarityFilter):
             if len(text) <= _LONGEST_REASON:
                 return text
         return start
-
-
-def automatic_number(*ways: str) -> dict[str, Any]:
-    """Constraints of the parameters of a filter that can choose the number of clusters."""
-    numbers = SimilarityFilter._parameter_constraints["n_features_to_select"]
-    return {
-        "n_features_to_select": [*numbers, StrOptions(set(ways))],
-        "max_clusters": [Interval(Integral, 2, None, closed="left"), None],
-    }
 
 
 def levels(values: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
@@ -17,6 +17,9 @@ from ranksieve.selectors._search.greedy import Step
 from ranksieve.sums.importance import Importance, Quality
 from ranksieve.sums.similarity import SIMILARITIES, Similarity
 
+ImportanceChoice = str | Measure | Importance
+SimilarityChoice = Annotated[str | Callable[[Any], Any], StrOptions(set(SIMILARITIES)), callable]
+
 
 class ImportanceFilter(RankSelector):
     """A filter that looks at each feature alone.
@@ -25,12 +28,7 @@ class ImportanceFilter(RankSelector):
     direction in which it was found.
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **RankSelector._parameter_constraints,
-        "importance": [str, Measure, Importance],
-    }
-
-    importance: str | Measure | Importance
+    importance: ImportanceChoice
 
     def _quality(self, source: Source, queries: np.ndarray | None = None) -> Quality:
         """Quality of each feature, over all queries or those where ``queries`` is true."""
@@ -51,23 +49,7 @@ class SimilarityFilter(ImportanceFilter):
     After ``fit``, ``similarity_`` has the similarity of each pair of features.
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **ImportanceFilter._parameter_constraints,
-        "similarity": [StrOptions(set(SIMILARITIES)), callable],
-    }
-
-    def __init__(
-        self,
-        n_features_to_select: float = 10,
-        *,
-        importance: str | Measure | Importance = Importance("ndcg@10"),
-        similarity: str | Callable[[Any], Any] = Similarity("spearman", absolute=True),
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.importance = importance
-        self.similarity = similarity
-        self.verbose = verbose
+    similarity: SimilarityChoice
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
         quality = self._quality(source)

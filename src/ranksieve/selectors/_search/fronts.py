@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from ranksieve.choosing import ROUNDING, first_nearly_best
 from ranksieve.rankers.rankrls import nearest_to_one
 
-RULES = ("best", "one_se", "penalized", "knee", "pareto")
+Rule = Literal["best", "one_se", "penalized", "knee", "pareto"]
 
 
 class FrontPoint(NamedTuple):
@@ -78,7 +78,7 @@ def settle(
     ----------
     front : sequence of FrontPoint
     rule : str
-        One of ``RULES``; see :class:`GreedyRankRLSCV`.
+        See :class:`GreedyRankRLSCV`.
     sign : {1, -1}
         1 if larger is better.
     deviation : float

@@ -60,7 +60,7 @@ class FoldValues:
     ranker : Ranker
         Not trained. Copies of it are trained, each with its own random numbers.
     folds : sequence of Fold
-    measure, convention, average_ties
+    measure, convention
         How to judge; values are turned so that larger is better.
     known : Checkpoint
         Results so far: a subset is never trained twice.
@@ -72,7 +72,6 @@ class FoldValues:
         folds: Sequence[Fold],
         measure: Measure,
         convention: Convention | str,
-        average_ties: bool,
         known: Checkpoint,
     ) -> None:
         self.ranker = ranker
@@ -81,7 +80,7 @@ class FoldValues:
         self.n_trained = 0
         self._sign = 1.0 if measure.greater_is_better else -1.0
         tests = (Block(fold.test.X, fold.test.y, fold.test.query_ptr) for fold in self.folds)
-        self._measured = [Measured(test, measure, convention, average_ties) for test in tests]
+        self._measured = [Measured(test, measure, convention) for test in tests]
 
     @property
     def n_queries(self) -> int:

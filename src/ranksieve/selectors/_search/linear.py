@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import Predictor, RankSelector
@@ -28,17 +26,6 @@ class EmbeddedSelector(Predictor, RankSelector):
         Absolute weights by which features were chosen.
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **RankSelector._parameter_constraints,
-        "n_features_to_select": [
-            *RankSelector._parameter_constraints["n_features_to_select"],
-            None,
-        ],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-    }
-
-    n_features_to_select: float | None  # type: ignore[assignment]
     coef_: np.ndarray
     scores_: np.ndarray
 
@@ -50,11 +37,6 @@ class EmbeddedSelector(Predictor, RankSelector):
         check_is_fitted(self)
         weights = self.coef_[self.selected_]
         return [f"weight {weight:+.3g}" if weight else "no weight" for weight in weights]
-
-    def _number_to_select(self, n_features: int) -> int:
-        if self.n_features_to_select is None:
-            return n_features
-        return super()._number_to_select(n_features)
 
     def _settle(
         self, coef: np.ndarray, nearness: np.ndarray, varies: np.ndarray, k: int

@@ -9,6 +9,7 @@ import numpy as np
 
 from ranksieve.choosing import ROUNDING, EarlyStopping, first_of_best
 from ranksieve.selectors._search.fits import Fit, standard_error
+from ranksieve.solvers.rankrls.backfitting import BackfittedModel
 from ranksieve.solvers.rankrls.model import SampledModel
 
 
@@ -80,7 +81,7 @@ class Bounds:
         able = [feature for feature in features if feature not in self.include]
         return [feature for feature in able if self.useless[feature]] or able
 
-    def fit(self, model: Searched | SampledModel) -> Fit:
+    def fit(self, model: Searched | SampledModel | BackfittedModel) -> Fit:
         """The model as it is now."""
         deviation = standard_error(model.error, model.square, self.n_queries)
         return Fit(tuple(model.features), model.coefficients, model.error, deviation)

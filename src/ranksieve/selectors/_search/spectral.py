@@ -6,9 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ranksieve.selectors._search.clustering import (
-    levels,
-)
+from ranksieve.selectors._search.clustering import levels
 from ranksieve.threads import limit_openmp_threads
 
 _SAME_ROW = 1e-6  # distance up to which rows of unit length count as identical

@@ -3,67 +3,77 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
+from numbers import Integral
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
-from ranksieve.base import Predictor, RankSelector, as_source
+from ranksieve.base import Predictor, as_source
 from ranksieve.data import Block, RankingData
 from ranksieve.engine import Source, in_memory
-from ranksieve.metrics import parse_measure
-from ranksieve.metrics.constraints import MEASURE
+from ranksieve.metrics import Measure, get_convention, parse_measure
+from ranksieve.parameters import ConventionChoice, FeatureCount, Features, NotNegative, Seed, Ties
 from ranksieve.rankers import RankRLS, as_ranker
 from ranksieve.rankers.base import Ranker
 from ranksieve.selectors._search.checkpoint import Checkpoint, fingerprint
-from ranksieve.selectors._search.choices import FEATURES, feature_groups, feature_indices
+from ranksieve.selectors._search.choices import check_choices, feature_groups, feature_indices
 from ranksieve.selectors._search.held_out import Fold, FoldValues, make_folds
 from ranksieve.selectors._search.parts import HeldOutSelector
 from ranksieve.sums.chunks import chunks, vary_within_queries
 
-RULES = ("best", "one_se", "tolerance")
+
+class Candidates(NamedTuple):
+    """Groups of features to choose from; other fields have their places."""
+
+    groups: list[tuple[int, ...]]  # features that come and go together
+    include: list[int]  # what must be chosen
+    exclude: list[int]  # and what must not
+    varies: np.ndarray  # (groups,): false for those that are constant within every query
+    k: int  # how many to choose, or the most
+
+    @property
+    def allowed(self) -> list[int]:
+        """What may be chosen."""
+        return [place for place in range(len(self.groups)) if place not in self.exclude]
+
+    def features_of(self, places: Iterable[int]) -> tuple[int, ...]:
+        """Features of some groups."""
+        return tuple(feature for place in places for feature in self.groups[place])
 
 
+@dataclass(eq=False, repr=False)
 class WrapperSelector(Predictor, HeldOutSelector):
     """Base of selectors that train a ranker on subsets of the features.
 
-    A subclass declares the parameters that are checked here. Predictions are those of
-    ``ranker_``, given all features.
+    Predictions are those of ``ranker_``, given all features.
     """
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **RankSelector._parameter_constraints,
-        "ranker": "no_validation",
-        "n_features_to_select": [
-            *RankSelector._parameter_constraints["n_features_to_select"],
-            StrOptions(set(RULES)),
-        ],
-        **MEASURE,
-        "cv": [Interval(Integral, 2, None, closed="left"), StrOptions({"leave-query-out"}), list],
-        "include": FEATURES,
-        "exclude": FEATURES,
-        "groups": ["array-like", dict, None],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "checkpoint": "no_validation",
-        "random_state": ["random_state"],
-    }
 
     works_on_shards = False
 
-    ranker: Any
-    measure: Any
-    cv: Any
-    include: Any
-    exclude: Any
-    groups: Any
-    tol: float
-    convention: Any
-    ties: str
-    checkpoint: Any
-    random_state: Any
-    n_groups_: int
+    ranker: Any = None
+    n_features_to_select: FeatureCount | Literal["best", "one_se", "tolerance"] = 10
+    _: KW_ONLY
+    measure: str | Measure = "ndcg@10"
+    cv: Annotated[
+        Any,
+        Interval(Integral, 2, None, closed="left"),
+        StrOptions({"leave-query-out"}),
+        list,
+    ] = 5
+    include: Features = ()
+    exclude: Features = ()
+    groups: Annotated[Any, "array-like", dict, None] = None
+    tol: NotNegative = 0.001
+    convention: ConventionChoice = "standard"
+    ties: Ties = "average"
+    checkpoint: Any = None
+    random_state: Seed = 0
+    verbose: bool = False
 
     @property
     def is_nested(self) -> bool:
@@ -80,6 +90,13 @@ class WrapperSelector(Predictor, HeldOutSelector):
     def _scores(self, X: Any) -> np.ndarray:
         return self.ranker_._scores(X[:, np.flatnonzero(self.support_)])
 
+    def reasons(self) -> list[str]:
+        """For each selected feature, the change of the mean value, where that was measured."""
+        check_is_fitted(self)
+        scores = [step.score for step in self.path_]
+        changes = np.diff(scores, prepend=np.nan)
+        return [f"{change:+.4f}" if np.isfinite(change) else "" for change in changes]
+
     def _ranker(self) -> Ranker:
         return RankRLS() if self.ranker is None else clone(as_ranker(self.ranker))
 
@@ -92,8 +109,7 @@ class WrapperSelector(Predictor, HeldOutSelector):
         if held_out.get("eval_set") is not None:
             given = Fold(data, in_memory(as_source(held_out["eval_set"], data)))
         chosen = self._search(data, given, ranker, k)
-        if hasattr(self, "n_groups_"):  # of an earlier fit
-            del self.n_groups_
+        self.__dict__.pop("n_groups_", None)  # of an earlier fit
         if self.groups is not None:
             groups = self._groups(data.n_features)
             self.n_groups_ = sum(group[0] in chosen for group in groups)
@@ -129,18 +145,15 @@ class WrapperSelector(Predictor, HeldOutSelector):
             } | self._told()
         n_queries = [fold.test.n_queries for fold in folds]
         known = Checkpoint(self.checkpoint, search, n_queries)
-        ties = self.ties == "average"
-        return FoldValues(ranker, folds, measure, self.convention, ties, known)
+        convention = get_convention(self.convention, self.ties)
+        return FoldValues(ranker, folds, measure, convention, known)
 
     def _told(self) -> dict[str, str]:
         """What results depend on beside data, ranker and measure."""
         return {}
 
     def _number_to_select(self, n_features: int) -> int:
-        n_groups = len(self._groups(n_features))
-        if isinstance(self.n_features_to_select, str):
-            return n_groups
-        return super()._number_to_select(n_groups)
+        return super()._number_to_select(len(self._groups(n_features)))
 
     def _groups(self, n_features: int) -> list[tuple[int, ...]]:
         """Features that come and go together, in the order of their first ones."""
@@ -151,6 +164,21 @@ class WrapperSelector(Predictor, HeldOutSelector):
             return [(feature,) for feature in range(n_features)]
         return feature_groups(self.groups, names)
 
+    @property
+    def _by_value(self) -> bool:
+        """Whether the number of groups is chosen by what they are worth."""
+        return isinstance(self.n_features_to_select, str)
+
+    def _candidates(self, data: RankingData, k: int) -> Candidates:
+        groups = self._groups(data.n_features)
+        include, exclude = (self._listed(name, data, groups) for name in ("include", "exclude"))
+        if self._by_value:
+            k = len(groups) - len(exclude)
+        check_choices(k, [self._name_of(min(group)) for group in groups], include, exclude)
+        differs = _varying(data)
+        varies = np.array([differs[list(group)].any() for group in groups])
+        return Candidates(groups, include, exclude, varies, k)
+
     def _listed(self, which: str, data: RankingData, groups: list[tuple[int, ...]]) -> list[int]:
         """Places of the groups of the features that a parameter lists, in its order."""
         features = feature_indices(which, getattr(self, which), data.feature_names)
@@ -158,7 +186,7 @@ class WrapperSelector(Predictor, HeldOutSelector):
         return list(dict.fromkeys(place_of[feature] for feature in features))
 
 
-def varying(data: RankingData) -> np.ndarray:
+def _varying(data: RankingData) -> np.ndarray:
     """Whether each feature differs within any query; a missing value is a value of its own."""
     found = np.zeros(data.n_features, dtype=bool)
     for chunk in chunks(Block(data.X, data.y, data.query_ptr), most=2**20):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from ranksieve.engine import Source
+from ranksieve.parameters import Count, FeatureCount, Positive
 from ranksieve.registry import Method
 from ranksieve.selectors._search.linear import EmbeddedSelector
 from ranksieve.solvers.ranksvm.mean_loss import MeanLoss, mean_loss
@@ -18,6 +18,7 @@ _LINE = 50  # looks along a step; Newton's method needs few
 _LEVEL = 1e-9  # of the derivative at its start is left at the end of a step
 
 
+@dataclass(eq=False, repr=False)
 class FenchelRank(EmbeddedSelector):
     r"""Linear ranker with a large margin between pairs and weights in an L1 ball.
 
@@ -44,8 +45,7 @@ class FenchelRank(EmbeddedSelector):
         are 0.
     max_iter : int
         Steps at most; ``gap_`` tells whether they were enough.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------
@@ -105,29 +105,15 @@ class FenchelRank(EmbeddedSelector):
         ),
     )
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **EmbeddedSelector._parameter_constraints,
-        "radius": [Interval(Real, 0, None, closed="neither")],
-        "away_steps": ["boolean"],
-    }
     _is_nested = True
 
-    def __init__(
-        self,
-        n_features_to_select: float | None = None,
-        *,
-        radius: float = 1.0,
-        away_steps: bool = True,
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.radius = radius
-        self.away_steps = away_steps
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
+    n_features_to_select: FeatureCount | None = None
+    _: KW_ONLY
+    radius: Positive = 1.0
+    away_steps: bool = True
+    tol: Positive = 1e-3
+    max_iter: Count = 1000
+    verbose: bool = False
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
         with mean_loss(source) as loss:

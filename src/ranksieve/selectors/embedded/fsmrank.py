@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from numbers import Real
-from typing import Any, ClassVar, Literal, NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from ranksieve.data import DataError
 from ranksieve.engine import Source
-from ranksieve.metrics import Measure
+from ranksieve.parameters import Count, FeatureCount, NotNegative, Positive
 from ranksieve.registry import Method
-from ranksieve.selectors._search.filter import SimilarityFilter
+from ranksieve.selectors._search.filter import ImportanceChoice, SimilarityChoice
 from ranksieve.selectors._search.linear import EmbeddedSelector
 from ranksieve.solvers.ranksvm.mean_loss import mean_loss
 from ranksieve.solvers.ranksvm.penalties import Weighted
@@ -34,6 +33,7 @@ _LEAST = 1e-12  # importance: a feature without any is not to divide by 0
 _ROUNDING = 1e-12  # of the largest eigenvalue, below which a negative one is none
 
 
+@dataclass(eq=False, repr=False)
 class FSMRank(EmbeddedSelector):
     r"""Pairwise ranking with few, important and dissimilar features, as one convex problem.
 
@@ -64,8 +64,7 @@ class FSMRank(EmbeddedSelector):
         loss at 0.
     max_iter : int
         Newton steps at most.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------
@@ -127,38 +126,18 @@ class FSMRank(EmbeddedSelector):
         Method("fsmrank", "pairwise hinge, similarity, importance: one convex problem", grid=GRID),
     )
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **EmbeddedSelector._parameter_constraints,
-        "lambda1": [Interval(Real, 0, None, closed="left")],
-        "lambda2": [Interval(Real, 0, None, closed="left")],
-        "importance": SimilarityFilter._parameter_constraints["importance"],
-        "cost": [StrOptions({"inverse", "complement"})],
-        "similarity": SimilarityFilter._parameter_constraints["similarity"],
-    }
     _is_nested = True
 
-    def __init__(
-        self,
-        n_features_to_select: float | None = None,
-        *,
-        lambda1: float = 0.01,
-        lambda2: float = 0.01,
-        importance: str | Measure | Importance = Importance("map"),
-        cost: Literal["inverse", "complement"] = "inverse",
-        similarity: str | Callable[[Any], Any] = Similarity("concordance", absolute=True),
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.lambda1 = lambda1
-        self.lambda2 = lambda2
-        self.importance = importance
-        self.cost = cost
-        self.similarity = similarity
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
+    n_features_to_select: FeatureCount | None = None
+    _: KW_ONLY
+    lambda1: NotNegative = 0.01
+    lambda2: NotNegative = 0.01
+    importance: ImportanceChoice = Importance("map")
+    cost: Literal["inverse", "complement"] = "inverse"
+    similarity: SimilarityChoice = Similarity("concordance", absolute=True)
+    tol: Positive = 1e-6
+    max_iter: Count = 1000
+    verbose: bool = False
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
         terms = self._terms(source)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from numbers import Real
-from typing import Any, ClassVar, Literal
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
-from ranksieve.metrics import Measure
+from ranksieve.parameters import Positive
 from ranksieve.registry import Method
 from ranksieve.selectors.embedded.fsmrank import GRID, FSMRank
 from ranksieve.solvers.ranksvm.penalties import Weighted
 from ranksieve.solvers.ranksvm.sparse_newton import SparseNewton
-from ranksieve.sums.importance import Importance
-from ranksieve.sums.similarity import Similarity
 
 
+@dataclass(eq=False, repr=False)
 class FSMSVM(FSMRank):
     r"""RankSVM on the features to which :class:`FSMRank` gives the largest weights.
 
@@ -78,37 +74,8 @@ class FSMSVM(FSMRank):
         Method("fsmsvm", "RankSVM on the features with large weights in FSMRank", grid=GRID),
     )
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **FSMRank._parameter_constraints,
-        "C": [Interval(Real, 0, None, closed="neither")],
-    }
-
-    def __init__(
-        self,
-        n_features_to_select: float | None = None,
-        *,
-        C: float = 1.0,
-        lambda1: float = 0.01,
-        lambda2: float = 0.01,
-        importance: str | Measure | Importance = Importance("map"),
-        cost: Literal["inverse", "complement"] = "inverse",
-        similarity: str | Callable[[Any], Any] = Similarity("concordance", absolute=True),
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        verbose: bool = False,
-    ) -> None:
-        super().__init__(
-            n_features_to_select,
-            lambda1=lambda1,
-            lambda2=lambda2,
-            importance=importance,
-            cost=cost,
-            similarity=similarity,
-            tol=tol,
-            max_iter=max_iter,
-            verbose=verbose,
-        )
-        self.C = C
+    _: KW_ONLY
+    C: Positive = 1.0
 
     def _finish(self, solver: SparseNewton, chosen: np.ndarray) -> None:
         n = len(chosen)

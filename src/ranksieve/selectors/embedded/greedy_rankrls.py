@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
-from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from dataclasses import KW_ONLY, dataclass
+from itertools import pairwise
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import Predictor, RankSelector
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.engine.memory import fits_in_memory
-from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
-from ranksieve.metrics.constraints import MEASURE
+from ranksieve.metrics import Measure, get_convention, parse_measure
+from ranksieve.parameters import (
+    ConventionChoice,
+    Count,
+    FeatureCount,
+    Features,
+    NotNegative,
+    Positive,
+    Seed,
+    Ties,
+    Weight,
+)
 from ranksieve.registry import Method
 from ranksieve.selectors._search.backfitting import backfit
-from ranksieve.selectors._search.choices import FEATURES, check_choices, feature_indices
+from ranksieve.selectors._search.choices import check_choices, feature_indices
 from ranksieve.selectors._search.fits import Fit, best_fit, check_two_queries
 from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors._search.searches import Bounds, floating, foba, forward, forward_sampled
@@ -27,13 +36,12 @@ from ranksieve.solvers.linear import linear_scores
 from ranksieve.solvers.rankrls.model import Model, Products, ReplayedModel, SampledModel
 from ranksieve.solvers.rankrls.replay import ReplayedLeaveQueryOut
 from ranksieve.solvers.rankrls.residuals import LeaveQueryOut, MeasuredLeaveQueryOut
-from ranksieve.sums.chunks import locating
 from ranksieve.threads import limit_blas_threads
 
-_RULES = ("best", "one_se")
 _BLOCK = 2**22  # bytes: asking a block costs as much as a pass over a tenth of that
 
 
+@dataclass(eq=False, repr=False)
 class GreedyRankRLS(Predictor, RankSelector):
     r"""Greedy RankRLS: the feature whose model ranks left-out queries best, again and again.
 
@@ -88,8 +96,7 @@ class GreedyRankRLS(Predictor, RankSelector):
         Of a measure; see :mod:`ranksieve.metrics`.
     random_state : int, RandomState or None
         Seed of the random candidates.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------
@@ -141,70 +148,25 @@ class GreedyRankRLS(Predictor, RankSelector):
         ),
     )
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **RankSelector._parameter_constraints,
-        "n_features_to_select": [
-            *RankSelector._parameter_constraints["n_features_to_select"],
-            StrOptions(set(_RULES)),
-        ],
-        "lam": [Interval(Real, 0, None, closed="neither")],
-        "criterion": [str, Measure],
-        "search": [StrOptions({"forward", "floating", "foba"})],
-        "fitting": [StrOptions({"pre", "back"})],
-        "include": FEATURES,
-        "exclude": FEATURES,
-        "kappa": [Interval(Integral, 1, None, closed="left"), None],
-        "memory": [StrOptions({"auto", "full", "low"})],
-        "storage": [StrOptions({"float64", "float32"})],
-        "rotate": ["boolean"],
-        "max_features": [Interval(Integral, 1, None, closed="left"), None],
-        "epsilon": [Interval(Real, 0, None, closed="left")],
-        "nu": [Interval(Real, 0, 1, closed="both")],
-        "convention": MEASURE["convention"],
-        "ties": MEASURE["ties"],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        n_features_to_select: float | Literal["best", "one_se"] = 10,
-        *,
-        lam: float = 1.0,
-        criterion: str | Measure = "squared",
-        search: Literal["forward", "floating", "foba"] = "forward",
-        fitting: Literal["pre", "back"] = "pre",
-        include: Sequence[int | str] | int | str = (),
-        exclude: Sequence[int | str] | int | str = (),
-        kappa: int | None = None,
-        memory: Literal["auto", "full", "low"] = "auto",
-        storage: Literal["float64", "float32"] = "float64",
-        rotate: bool = True,
-        max_features: int | None = None,
-        epsilon: float = 0.0,
-        nu: float = 0.5,
-        convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] = "average",
-        random_state: int | np.random.RandomState | None = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select  # type: ignore[assignment]
-        self.lam = lam
-        self.criterion = criterion
-        self.search = search
-        self.fitting = fitting
-        self.include = include
-        self.exclude = exclude
-        self.kappa = kappa
-        self.memory = memory
-        self.storage = storage
-        self.rotate = rotate
-        self.max_features = max_features
-        self.epsilon = epsilon
-        self.nu = nu
-        self.convention = convention
-        self.ties = ties
-        self.random_state = random_state
-        self.verbose = verbose
+    n_features_to_select: FeatureCount | Literal["best", "one_se"] = 10
+    _: KW_ONLY
+    lam: Positive = 1.0
+    criterion: str | Measure = "squared"
+    search: Literal["forward", "floating", "foba"] = "forward"
+    fitting: Literal["pre", "back"] = "pre"
+    include: Features = ()
+    exclude: Features = ()
+    kappa: Count | None = None
+    memory: Literal["auto", "full", "low"] = "auto"
+    storage: Literal["float64", "float32"] = "float64"
+    rotate: bool = True
+    max_features: Count | None = None
+    epsilon: NotNegative = 0.0
+    nu: Weight = 0.5
+    convention: ConventionChoice = "standard"
+    ties: Ties = "average"
+    random_state: Seed = 0
+    verbose: bool = False
 
     _is_nested = True
 
@@ -231,15 +193,10 @@ class GreedyRankRLS(Predictor, RankSelector):
     def reasons(self) -> list[str]:
         """For each selected feature, how the error changed, and a bar of it."""
         check_is_fitted(self)
-        errors = np.array([step.score for step in self.path_])
-        low, high = errors.min(), errors.max()
-        told = []
-        for place, error in enumerate(errors):
-            share = (error - low) / (high - low) if high > low else 0.0
-            before = errors[max(0, place - 1)]
-            change = f"{(error - before) / abs(before):+.2%}" if place and before else ""
-            told.append(f"{change:>8} {'#' * round(20 * share)}".rstrip())
-        return told
+        errors = [step.score for step in self.path_]
+        steps = pairwise(errors)
+        changes = [f"{(now - old) / abs(old):+.2%}" if old else "" for old, now in steps]
+        return with_bars(changes, errors)
 
     def _number_to_select(self, n_features: int) -> int:
         if isinstance(self.n_features_to_select, str):
@@ -262,12 +219,10 @@ class GreedyRankRLS(Predictor, RankSelector):
         if self.fitting == "back":
             how: dict[str, Any] = {"include": include, "exclude": exclude, "kappa": self.kappa}
             return [backfit(source, k, lam, random_state=self.random_state, **how) for lam in lams]
-        with ExitStack() as stack:
-            stack.enter_context(limit_blas_threads(1))  # between rounds, matrices are small
-            stack.enter_context(locating(source))
-            workers = stack.enter_context(
-                engine_of(source, _BLOCK).start(*self._statistic(source, k))
-            )
+        with (
+            limit_blas_threads(1),  # between rounds, matrices are small
+            engine_of(source, _BLOCK).start(*self._statistic(source, k)) as workers,
+        ):
             n_queries = int(workers.sum("n_queries"))
             check_two_queries(n_queries)
             if self.kappa is not None:
@@ -319,8 +274,8 @@ class GreedyRankRLS(Predictor, RankSelector):
         if self.criterion != "squared":
             self._is_low = False
             measure = parse_measure(self.criterion)
-            ties = get_convention(self.convention).averages_ties(self.ties)
-            return MeasuredLeaveQueryOut, self.storage, measure, self.convention, ties
+            convention = get_convention(self.convention, self.ties)
+            return MeasuredLeaveQueryOut, self.storage, measure, convention
         self._is_low = self.memory == "low" or self.kappa is not None
         if self.memory == "auto" and self.kappa is None:
             width = np.dtype(self.storage).itemsize
@@ -329,3 +284,11 @@ class GreedyRankRLS(Predictor, RankSelector):
         if self._is_low:
             return (ReplayedLeaveQueryOut,)
         return LeaveQueryOut, self.storage, self.rotate
+
+
+def with_bars(changes: Sequence[str], values: Sequence[float]) -> list[str]:
+    """The change from each value to the next, and a bar of each value, in lines of text."""
+    low, high = min(values), max(values)
+    shares = [(value - low) / (high - low) if high > low else 0.0 for value in values]
+    lines = zip(["", *changes], shares, strict=True)
+    return [f"{change:>8} {'#' * round(20 * share)}".rstrip() for change, share in lines]

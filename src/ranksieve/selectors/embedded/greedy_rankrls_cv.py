@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from numbers import Real
-from typing import Any, ClassVar, Literal
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
+from itertools import pairwise
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ranksieve.base import RankSelector, as_source
+from ranksieve.base import as_source
 from ranksieve.data import DataError
 from ranksieve.engine import Source, engine_of
-from ranksieve.metrics import Convention, Measure, parse_measure
+from ranksieve.metrics import Measure, parse_measure
+from ranksieve.parameters import FeatureCount, Lambdas, NotNegative, Ties
 from ranksieve.rankers.rankrls import as_lams
 from ranksieve.registry import Method
 from ranksieve.selectors._search.fits import Fit
-from ranksieve.selectors._search.fronts import RULES, FrontPoint, best_lam, pareto_front, settle
+from ranksieve.selectors._search.fronts import FrontPoint, Rule, best_lam, pareto_front, settle
 from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors._search.parts import HeldOutSelector
-from ranksieve.selectors.embedded.greedy_rankrls import GreedyRankRLS
+from ranksieve.selectors.embedded.greedy_rankrls import GreedyRankRLS, with_bars
 from ranksieve.sums.held_out import measure_models
 from ranksieve.sums.labels import Labels, check_labels_differ
 
 LAMS = tuple(2.0**power for power in range(-10, 11))
 
 
+@dataclass(eq=False, repr=False)
 class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
     r"""Greedy RankRLS whose regularization and number of features are chosen by validation.
 
@@ -66,8 +68,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         Of all measures; see :func:`ranksieve.metrics.evaluate`.
     search, fitting, include, exclude, kappa, memory, storage, rotate, epsilon, nu, random_state
         As of :class:`GreedyRankRLS`.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------
@@ -132,67 +133,13 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         ),
     )
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **{
-            name: constraints
-            for name, constraints in GreedyRankRLS._parameter_constraints.items()
-            if name != "lam"
-        },
-        "n_features_to_select": [
-            *RankSelector._parameter_constraints["n_features_to_select"],
-            StrOptions(set(RULES)),
-        ],
-        "lams": ["array-like", Real],
-        "ties": [*GreedyRankRLS._parameter_constraints["ties"], None],
-        "measure": [str, Measure],
-        "mu": [Interval(Real, 0, None, closed="left")],
-    }
-
-    def __init__(
-        self,
-        n_features_to_select: float
-        | Literal["best", "one_se", "penalized", "knee", "pareto"] = "best",
-        *,
-        lams: Sequence[float] = LAMS,
-        measure: str | Measure = "map",
-        mu: float = 0.05,
-        max_features: int | None = None,
-        criterion: str | Measure = "squared",
-        search: Literal["forward", "floating", "foba"] = "forward",
-        fitting: Literal["pre", "back"] = "pre",
-        include: Sequence[int | str] | int | str = (),
-        exclude: Sequence[int | str] | int | str = (),
-        kappa: int | None = None,
-        memory: Literal["auto", "full", "low"] = "auto",
-        storage: Literal["float64", "float32"] = "float64",
-        rotate: bool = True,
-        epsilon: float = 0.0,
-        nu: float = 0.5,
-        convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] | None = None,
-        random_state: int | np.random.RandomState | None = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select  # type: ignore[assignment]
-        self.lams = lams
-        self.measure = measure
-        self.mu = mu
-        self.max_features = max_features
-        self.criterion = criterion
-        self.search = search
-        self.fitting = fitting
-        self.include = include
-        self.exclude = exclude
-        self.kappa = kappa
-        self.memory = memory
-        self.storage = storage
-        self.rotate = rotate
-        self.epsilon = epsilon
-        self.nu = nu
-        self.convention = convention
-        self.ties = ties  # type: ignore[assignment]
-        self.random_state = random_state
-        self.verbose = verbose
+    n_features_to_select: FeatureCount | Rule = "best"
+    _: KW_ONLY
+    lam: ClassVar[None] = None  # type: ignore[misc, assignment]  # there are several
+    lams: Lambdas = LAMS
+    measure: str | Measure = "map"
+    mu: NotNegative = 0.05
+    ties: Ties | None = None  # type: ignore[assignment]
 
     @property
     def is_nested(self) -> bool:
@@ -218,14 +165,8 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
     def reasons(self) -> list[str]:
         """For each selected feature, how the value of the model changed, and a bar of it."""
         check_is_fitted(self)
-        values = np.array([step.score for step in self.path_])
-        low, high = values.min(), values.max()
-        shares = (values - low) / (high - low) if high > low else np.zeros(len(values))
-        changes = ["", *(f"{change:+.4f}" for change in np.diff(values))]
-        return [
-            f"{change:>8} {'#' * round(20 * share)}".rstrip()
-            for change, share in zip(changes, shares.tolist(), strict=True)
-        ]
+        values = [step.score for step in self.path_]
+        return with_bars([f"{now - old:+.4f}" for old, now in pairwise(values)], values)
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
         self.lams_ = as_lams(self.lams).tolist()
@@ -240,9 +181,8 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
             self._judge_by_errors(source)
         else:
             self._judge_by_validation(validation)
-        first = max(
-            1, len(self._named(source, "include"))
-        )  # smaller models lack features that must be there
+        # Smaller models lack features that must be there.
+        first = max(1, len(self._named(source, "include")))
         self.front_ = pareto_front(self.values_, self.lams_, self._sign, first)
         if isinstance(self.n_features_to_select, str):
             return self._take(self._by_rule(self.n_features_to_select))

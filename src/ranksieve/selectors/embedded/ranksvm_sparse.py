@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, NamedTuple
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from ranksieve.engine import Source
+from ranksieve.parameters import AtLeastTwo, Count, FeatureCount, Positive, Share
 from ranksieve.registry import Method
 from ranksieve.selectors._search.linear import EmbeddedSelector
 from ranksieve.solvers.ranksvm.mean_loss import mean_loss
@@ -45,6 +45,7 @@ class SparseFit(NamedTuple):
     n_iter: int
 
 
+@dataclass(eq=False, repr=False)
 class SparseRankSVM(EmbeddedSelector):
     r"""Linear ranker with a large margin between pairs and weights for few features.
 
@@ -90,8 +91,7 @@ class SparseRankSVM(EmbeddedSelector):
         loss at 0, both by the standard deviations of their features.
     max_iter : int
         Newton steps for one penalty at most.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------
@@ -164,40 +164,17 @@ class SparseRankSVM(EmbeddedSelector):
         ),
     )
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **EmbeddedSelector._parameter_constraints,
-        "penalty": [StrOptions({"l1", "mcp", "log"})],
-        "standardize": ["boolean"],
-        "lam": [Interval(Real, 0, 1, closed="neither")],
-        "n_lams": [Interval(Integral, 2, None, closed="left")],
-        "gamma": [Interval(Real, 0, None, closed="neither")],
-        "epsilon": [Interval(Real, 0, None, closed="neither")],
-    }
-
-    def __init__(
-        self,
-        n_features_to_select: float | None = None,
-        *,
-        penalty: Literal["l1", "mcp", "log"] = "l1",
-        standardize: bool = True,
-        lam: float = 0.01,
-        n_lams: int = 50,
-        gamma: float = 3.0,
-        epsilon: float = 1.0,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.penalty = penalty
-        self.standardize = standardize
-        self.lam = lam
-        self.n_lams = n_lams
-        self.gamma = gamma
-        self.epsilon = epsilon
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
+    n_features_to_select: FeatureCount | None = None
+    _: KW_ONLY
+    penalty: Literal["l1", "mcp", "log"] = "l1"
+    standardize: bool = True
+    lam: Share = 0.01
+    n_lams: AtLeastTwo = 50
+    gamma: Positive = 3.0
+    epsilon: Positive = 1.0
+    tol: Positive = 1e-6
+    max_iter: Count = 1000
+    verbose: bool = False
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
         self.solutions_: list[SparseFit] = []

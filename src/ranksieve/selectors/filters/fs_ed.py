@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve._kernels.densities import pairwise_divergence
 from ranksieve.engine import Source
-from ranksieve.metrics import Measure
+from ranksieve.parameters import FeatureCount, Seed, Share
 from ranksieve.registry import Method
-from ranksieve.selectors._search.filter import ImportanceFilter
+from ranksieve.selectors._search.filter import ImportanceChoice, ImportanceFilter
 from ranksieve.selectors._search.greedy import choose_in_turn
 from ranksieve.selectors._search.parts import HeldOutSelector, hold_out
 from ranksieve.sums.densities import map_densities
@@ -25,6 +24,7 @@ from ranksieve.sums.importance import Importance
 _SMALLEST_DENSITY = 1e-12  # of the largest one, before logarithms
 
 
+@dataclass(eq=False, repr=False)
 class FSED(ImportanceFilter, HeldOutSelector):
     r"""Expected divergence (FS-ED): features whose values tell the grades apart.
 
@@ -40,8 +40,7 @@ class FSED(ImportanceFilter, HeldOutSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
-        Number of features, or the share of them if below 1.
+    {n_features_to_select}
     importance : str, Measure or Importance
         s; see :class:`GAS`. By default large values are good.
     estimator : {"monte_carlo", "pooled", "integral"}
@@ -64,8 +63,7 @@ class FSED(ImportanceFilter, HeldOutSelector):
         Share of the queries that is held out if ``fit`` gets no ``eval_set``.
     random_state : int, RandomState or None
         Seed of the choice of held-out queries.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------
@@ -111,39 +109,18 @@ class FSED(ImportanceFilter, HeldOutSelector):
         Method("fs-ed", "NDCG@10 plus divergence between the grades' densities", draws=False),
     )
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **ImportanceFilter._parameter_constraints,
-        "estimator": [StrOptions({"monte_carlo", "pooled", "integral"})],
-        "bandwidth": [StrOptions({"silverman", "normal"})],
-        "evaluation": [StrOptions({"auto", "exact", "binned"})],
-        "normalize_divergence": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "random_state": ["random_state"],
-    }
     _is_nested = True
 
-    def __init__(
-        self,
-        n_features_to_select: float = 10,
-        *,
-        importance: str | Measure | Importance = Importance("ndcg@10", both_directions=False),
-        estimator: Literal["monte_carlo", "pooled", "integral"] = "monte_carlo",
-        bandwidth: Literal["silverman", "normal"] = "silverman",
-        evaluation: Literal["auto", "exact", "binned"] = "auto",
-        normalize_divergence: bool = False,
-        validation_fraction: float = 0.25,
-        random_state: int | np.random.RandomState | None = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.importance = importance
-        self.estimator = estimator
-        self.bandwidth = bandwidth
-        self.evaluation = evaluation
-        self.normalize_divergence = normalize_divergence
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.verbose = verbose
+    n_features_to_select: FeatureCount = 10
+    _: KW_ONLY
+    importance: ImportanceChoice = Importance("ndcg@10", both_directions=False)
+    estimator: Literal["monte_carlo", "pooled", "integral"] = "monte_carlo"
+    bandwidth: Literal["silverman", "normal"] = "silverman"
+    evaluation: Literal["auto", "exact", "binned"] = "auto"
+    normalize_divergence: bool = False
+    validation_fraction: Share = 0.25
+    random_state: Seed = 0
+    verbose: bool = False
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
         train, validation = self._parts(source, held_out["eval_set"])

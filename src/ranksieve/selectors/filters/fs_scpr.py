@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from numbers import Real
+from typing import Annotated, Literal
 
 import numpy as np
 from scipy.linalg import eigh
 from scipy.spatial.distance import cdist
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from ranksieve.data import DataError
-from ranksieve.metrics import Measure
+from ranksieve.parameters import AtLeastTwo, Count, FeatureCount, NotNegative, Seed, Weight
 from ranksieve.registry import Method
 from ranksieve.selectors._search.clustering import (
     ClusterFilter,
     Clustering,
-    automatic_number,
     best_by_silhouette,
     levels,
 )
+from ranksieve.selectors._search.filter import ImportanceChoice, SimilarityChoice
 from ranksieve.selectors._search.spectral import (
     bisecting_kmeans,
     eigengap,
@@ -38,6 +39,7 @@ _TOLERANCE = 1e-10
 _MOST_ITERATIONS = 1000
 
 
+@dataclass(eq=False, repr=False)
 class FSSCPR(ClusterFilter):
     r"""Spectral clustering and biased PageRank (Yeh and Tsai 2022).
 
@@ -89,8 +91,7 @@ class FSSCPR(ClusterFilter):
         not more than 30.
     random_state : int, RandomState or None
         Seed of k-means.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------
@@ -153,54 +154,23 @@ class FSSCPR(ClusterFilter):
 
     methods = (Method("fs-scpr", "spectral clusters, their best by biased PageRank"),)
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **ClusterFilter._parameter_constraints,
-        **automatic_number("eigengap", "silhouette"),
-        "sigma": [Interval(Real, 0, None, closed="left")],
-        "alpha": [Interval(Real, 0, 1, closed="left")],
-        "relevance_weight": [Interval(Real, 0, 1, closed="both")],
-        "representative": [StrOptions({"relevance_and_similarity", "relevance", "importance"})],
-        "member_similarity": [StrOptions({"cosine", "inverse_distance"})],
-        "rescale": [StrOptions({"none", "minmax_in_cluster"})],
-        "split": [StrOptions({"sse", "size"})],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        n_features_to_select: float | Literal["eigengap", "silhouette"] = 10,
-        *,
-        importance: str | Measure | Importance = Importance("map", both_directions=False),
-        similarity: str | Callable[[Any], Any] = Similarity("concordance"),
-        sigma: float = 0.1,
-        alpha: float = 0.85,
-        relevance_weight: float = 0.5,
-        representative: Literal[
-            "relevance_and_similarity", "relevance", "importance"
-        ] = "relevance_and_similarity",
-        member_similarity: Literal["cosine", "inverse_distance"] = "cosine",
-        rescale: Literal["none", "minmax_in_cluster"] = "none",
-        split: Literal["sse", "size"] = "sse",
-        n_init: int = 10,
-        max_clusters: int | None = None,
-        random_state: int | np.random.RandomState | None = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.importance = importance
-        self.similarity = similarity
-        self.sigma = sigma
-        self.alpha = alpha
-        self.relevance_weight = relevance_weight
-        self.representative = representative
-        self.member_similarity = member_similarity
-        self.rescale = rescale
-        self.split = split
-        self.n_init = n_init
-        self.max_clusters = max_clusters
-        self.random_state = random_state
-        self.verbose = verbose
+    n_features_to_select: FeatureCount | Literal["eigengap", "silhouette"] = 10
+    _: KW_ONLY
+    importance: ImportanceChoice = Importance("map", both_directions=False)
+    similarity: SimilarityChoice = Similarity("concordance")
+    sigma: NotNegative = 0.1
+    alpha: Annotated[float, Interval(Real, 0, 1, closed="left")] = 0.85
+    relevance_weight: Weight = 0.5
+    representative: Literal["relevance_and_similarity", "relevance", "importance"] = (
+        "relevance_and_similarity"
+    )
+    member_similarity: Literal["cosine", "inverse_distance"] = "cosine"
+    rescale: Literal["none", "minmax_in_cluster"] = "none"
+    split: Literal["sse", "size"] = "sse"
+    n_init: Count = 10
+    max_clusters: AtLeastTwo | None = None
+    random_state: Seed = 0
+    verbose: bool = False
 
     def _cluster(
         self, features: np.ndarray, importance: np.ndarray, similarity: np.ndarray, k: int | None

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from numbers import Real
-from typing import Any, ClassVar, Literal
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import coo_array
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from ranksieve.data import DataError
-from ranksieve.metrics import Measure
+from ranksieve.parameters import FeatureCount, NotNegative
 from ranksieve.registry import Method
-from ranksieve.selectors._search.filter import SimilarityFilter
+from ranksieve.selectors._search.filter import ImportanceChoice, SimilarityChoice, SimilarityFilter
 from ranksieve.selectors._search.greedy import Step, choose_in_turn
 from ranksieve.sums.importance import Importance, Quality
 from ranksieve.sums.similarity import Similarity
@@ -23,6 +21,7 @@ _GRID = {"c": (0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1)}
 _MOST_FEATURES_EXACT = 60
 
 
+@dataclass(eq=False, repr=False)
 class GAS(SimilarityFilter):
     r"""Greedy search algorithm: importance less similarity (Geng et al. 2007).
 
@@ -53,8 +52,7 @@ class GAS(SimilarityFilter):
         ``"exact"`` solves the 0-1 problem by integer programming, for up to 60 features: to see how
         far greedy is from the optimum. Its features are in no order of choice; they are listed by
         importance.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------
@@ -103,28 +101,13 @@ class GAS(SimilarityFilter):
         ),
     )
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **SimilarityFilter._parameter_constraints,
-        "c": [Interval(Real, 0, None, closed="left")],
-        "solver": [StrOptions({"greedy", "exact"})],
-    }
-
-    def __init__(
-        self,
-        n_features_to_select: float = 10,
-        *,
-        importance: str | Measure | Importance = Importance("map"),
-        c: float = 0.01,
-        similarity: str | Callable[[Any], Any] = Similarity("concordance"),
-        solver: Literal["greedy", "exact"] = "greedy",
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.importance = importance
-        self.c = c
-        self.similarity = similarity
-        self.solver = solver
-        self.verbose = verbose
+    n_features_to_select: FeatureCount = 10
+    _: KW_ONLY
+    importance: ImportanceChoice = Importance("map")
+    c: NotNegative = 0.01
+    similarity: SimilarityChoice = Similarity("concordance")
+    solver: Literal["greedy", "exact"] = "greedy"
+    verbose: bool = False
 
     @property
     def is_nested(self) -> bool:

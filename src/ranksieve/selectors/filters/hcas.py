@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import Any, ClassVar, Literal
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal
 
 import numpy as np
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import squareform
-from sklearn.utils._param_validation import StrOptions
 
-from ranksieve.metrics import Measure
+from ranksieve.parameters import AtLeastTwo, FeatureCount
 from ranksieve.registry import Method
-from ranksieve.selectors._search.clustering import (
-    ClusterFilter,
-    Clustering,
-    automatic_number,
-    best_by_silhouette,
-)
+from ranksieve.selectors._search.clustering import ClusterFilter, Clustering, best_by_silhouette
+from ranksieve.selectors._search.filter import ImportanceChoice, SimilarityChoice
 from ranksieve.sums.importance import Importance
 from ranksieve.sums.similarity import Similarity
 
@@ -43,6 +38,7 @@ class _Agglomerative(ClusterFilter):
         """The tree, as of :func:`scipy.cluster.hierarchy.linkage`."""
 
 
+@dataclass(eq=False, repr=False)
 class HCAS(_Agglomerative):
     r"""Hierarchical clustering, Ward's criterion: the most important feature of each cluster.
 
@@ -103,10 +99,17 @@ class HCAS(_Agglomerative):
 
     methods = (Method("hcas", "Ward's clusters, the most important feature of each"),)
 
+    n_features_to_select: FeatureCount = 10
+    _: KW_ONLY
+    importance: ImportanceChoice = Importance("ndcg@10")
+    similarity: SimilarityChoice = Similarity("spearman", absolute=True)
+    verbose: bool = False
+
     def _merge(self, apart: np.ndarray) -> np.ndarray:
         return ward_d(apart)
 
 
+@dataclass(eq=False, repr=False)
 class Hierarchical(_Agglomerative):
     r"""Hierarchical clustering: the best single feature is the delegate of its cluster.
 
@@ -158,28 +161,13 @@ class Hierarchical(_Agglomerative):
 
     methods = (Method("hierarchical", "hierarchical clusters, a delegate of each"),)
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **_Agglomerative._parameter_constraints,
-        **automatic_number("silhouette"),
-        "linkage": [StrOptions({"average", "complete", "single"})],
-    }
-
-    def __init__(
-        self,
-        n_features_to_select: float | Literal["silhouette"] = 10,
-        *,
-        linkage: Literal["average", "complete", "single"] = "average",
-        importance: str | Measure | Importance = Importance("map"),
-        similarity: str | Callable[[Any], Any] = Similarity("tau_b"),
-        max_clusters: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.linkage = linkage
-        self.importance = importance
-        self.similarity = similarity
-        self.max_clusters = max_clusters
-        self.verbose = verbose
+    n_features_to_select: FeatureCount | Literal["silhouette"] = 10
+    _: KW_ONLY
+    linkage: Literal["average", "complete", "single"] = "average"
+    importance: ImportanceChoice = Importance("map")
+    similarity: SimilarityChoice = Similarity("tau_b")
+    max_clusters: AtLeastTwo | None = None
+    verbose: bool = False
 
     def _merge(self, apart: np.ndarray) -> np.ndarray:
         return _linkage(apart, self.linkage)

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from numbers import Integral
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from ranksieve.base import RankSelector
-from ranksieve.engine import Source, Workers
+from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.engine.memo import shared
+from ranksieve.parameters import AtLeastTwo, FeatureCount
 from ranksieve.registry import Method
 from ranksieve.selectors._search.greedy import choose_in_turn
-from ranksieve.sums.chunks import locating
-from ranksieve.sums.grades import Totals, grades_of, order_statistics, start_classes, totals
+from ranksieve.sums.grades import Classes, Totals, grades_of, order_statistics, totals
 
 _PARAMETERS = """
     Parameters
     ----------
-    n_features_to_select : int or float
-        Number of features, or the share of them if below 1.
+    {n_features_to_select}
     n_bins : int
         Bins of a feature; fewer where heavily tied values make edges fall together.
     binning : {"frequency", "width"}
         Bins with equally many rows, or equally wide bins between the smallest and the largest
         value. Rows of equal value always share a bin.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------
@@ -45,32 +42,19 @@ _PARAMETERS = """
 """
 
 
+@dataclass(eq=False, repr=False)
 class _Dependence(RankSelector):
     """Scores features by the contingency table of bins and grades."""
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **RankSelector._parameter_constraints,
-        "n_bins": [Interval(Integral, 2, None, closed="left")],
-        "binning": [StrOptions({"frequency", "width"})],
-    }
+    _shared_docs: ClassVar[dict[str, str]] = {"parameters": _PARAMETERS}
+
     _is_nested = True
 
-    def __init__(
-        self,
-        n_features_to_select: float = 10,
-        *,
-        n_bins: int = 10,
-        binning: Literal["frequency", "width"] = "frequency",
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_bins = n_bins
-        self.binning = binning
-        self.verbose = verbose
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        cls.__doc__ = (cls.__doc__ or "").replace("\n    {parameters}\n", _PARAMETERS)
+    n_features_to_select: FeatureCount = 10
+    _: KW_ONLY
+    n_bins: AtLeastTwo = 10
+    binning: Literal["frequency", "width"] = "frequency"
+    verbose: bool = False
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
         found = contingency(source, self.n_bins, self.binning)
@@ -173,7 +157,7 @@ class Contingency(NamedTuple):
 def contingency(source: Source, n_bins: int, binning: Literal["frequency", "width"]) -> Contingency:
     """Count rows by bin of each feature and by grade."""
     grades = grades_of(source)
-    with locating(source), start_classes(source, grades) as workers:
+    with engine_of(source).start(Classes, grades) as workers:
         found = totals(workers)
         edges = tuple(np.unique(row) for row in _edges(workers, found, n_bins, binning))
         n_edges = np.array([len(inner) for inner in edges])

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from numbers import Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
-from ranksieve.metrics import Measure
+from ranksieve.parameters import FeatureCount, Weight
 from ranksieve.registry import Method
-from ranksieve.selectors._search.filter import SimilarityFilter
+from ranksieve.selectors._search.filter import ImportanceChoice, SimilarityChoice, SimilarityFilter
 from ranksieve.selectors._search.greedy import Step, choose_in_turn
 from ranksieve.sums.importance import Importance, Quality
 from ranksieve.sums.similarity import Similarity
@@ -21,8 +19,7 @@ _GRID = {"trade_off": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)}
 _PARAMETERS = """
     Parameters
     ----------
-    n_features_to_select : int or float
-        Number of features, or the share of them if below 1.
+    {n_features_to_select}
     importance : str, Measure or Importance
         Quality r of a feature alone; see :class:`GAS`.
     trade_off : float
@@ -37,32 +34,18 @@ _PARAMETERS = """
 """
 
 
+@dataclass(eq=False, repr=False)
 class _Diverse(SimilarityFilter):
     """Parameters that the filters of this file share."""
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **SimilarityFilter._parameter_constraints,
-        "trade_off": [Interval(Real, 0, 1, closed="both")],
-    }
+    _shared_docs: ClassVar[dict[str, str]] = {"parameters": _PARAMETERS}
 
-    def __init__(
-        self,
-        n_features_to_select: float = 10,
-        *,
-        importance: str | Measure | Importance = Importance("map"),
-        trade_off: float = 0.5,
-        similarity: str | Callable[[Any], Any] = Similarity("concordance"),
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.importance = importance
-        self.trade_off = trade_off
-        self.similarity = similarity
-        self.verbose = verbose
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        cls.__doc__ = (cls.__doc__ or "").replace("\n    {parameters}\n", _PARAMETERS)
+    n_features_to_select: FeatureCount = 10
+    _: KW_ONLY
+    importance: ImportanceChoice = Importance("map")
+    trade_off: Weight = 0.5
+    similarity: SimilarityChoice = Similarity("concordance")
+    verbose: bool = False
 
 
 class MMR(_Diverse):

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ranksieve.metrics import Measure
+from ranksieve.parameters import FeatureCount
 from ranksieve.registry import Method
-from ranksieve.selectors._search.filter import SimilarityFilter
+from ranksieve.selectors._search.filter import ImportanceChoice, SimilarityChoice, SimilarityFilter
 from ranksieve.selectors._search.greedy import Step
 from ranksieve.sums.importance import Importance, Quality
 from ranksieve.sums.similarity import Similarity
 
 
+@dataclass(eq=False, repr=False)
 class NGAS(SimilarityFilter):
     r"""Naive greedy search: from feature to feature, by contrast.
 
@@ -26,8 +27,7 @@ class NGAS(SimilarityFilter):
 
     Parameters
     ----------
-    n_features_to_select : int or float
-        Number of features, or the share of them if below 1.
+    {n_features_to_select}
     importance, similarity, verbose
         As in :class:`GAS`.
 
@@ -50,6 +50,12 @@ class NGAS(SimilarityFilter):
 
     methods = (Method("ngas", "naive greedy walk from feature to feature, by contrast"),)
 
+    n_features_to_select: FeatureCount = 10
+    _: KW_ONLY
+    importance: ImportanceChoice = Importance("ndcg@10")
+    similarity: SimilarityChoice = Similarity("spearman", absolute=True)
+    verbose: bool = False
+
     _is_nested = True
 
     def _weigh(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
@@ -66,6 +72,7 @@ class NGAS(SimilarityFilter):
         return int(alike if quality.values[alike] > quality.values[unlike] else unlike)
 
 
+@dataclass(eq=False, repr=False)
 class XGAS(NGAS):
     r"""Extended greedy search: the most important of the features least like the last one.
 
@@ -75,8 +82,7 @@ class XGAS(NGAS):
 
     Parameters
     ----------
-    n_features_to_select : int or float
-        Number of features, or the share of them if below 1.
+    {n_features_to_select}
     p : float
         Share of the free features to look at.
     importance, similarity, verbose
@@ -100,27 +106,8 @@ class XGAS(NGAS):
 
     methods = (Method("xgas", "extended greedy walk: the best of those least alike"),)
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **NGAS._parameter_constraints,
-        "p": [Interval(Real, 0, 1, closed="right")],
-    }
-
-    def __init__(
-        self,
-        n_features_to_select: float = 10,
-        *,
-        p: float = 0.05,
-        importance: str | Measure | Importance = Importance("ndcg@10"),
-        similarity: str | Callable[[Any], Any] = Similarity("spearman", absolute=True),
-        verbose: bool = False,
-    ) -> None:
-        super().__init__(
-            n_features_to_select,
-            importance=importance,
-            similarity=similarity,
-            verbose=verbose,
-        )
-        self.p = p
+    _: KW_ONLY
+    p: Annotated[float, Interval(Real, 0, 1, closed="right")] = 0.05
 
     def _next(self, free: np.ndarray, last: int, quality: Quality, similarity: np.ndarray) -> int:
         n_near = max(1, round(self.p * len(free)))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from numbers import Integral
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve._kernels.relief import add_relief
@@ -16,24 +15,23 @@ from ranksieve._kernels.scaling import scale_dense
 from ranksieve.base import RankSelector
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, engine_of
+from ranksieve.parameters import Count, FeatureCount, Seed
 from ranksieve.registry import Method
 from ranksieve.selectors._search.greedy import choose_in_turn
-from ranksieve.sums.chunks import chunks, locating
+from ranksieve.sums.chunks import chunks
 
 _CHUNK = 2**18  # numbers: 2 MB, which the caches near a core hold
 
 _PARAMETERS = """
     Parameters
     ----------
-    n_features_to_select : int or float
-        Number of features, or the share of them if below 1.
+    {n_features_to_select}
     max_documents : int or None
         Documents of a query whose neighbors are looked for: so many random ones of a longer query,
         all if None. Neighbors are looked for among all documents of the query.
     random_state : int, RandomState or None
         Seed of the choice of documents in longer queries.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 """
 
 
@@ -94,38 +92,25 @@ def _sample(block: Block, most: int | None, seed: int) -> np.ndarray:
     return sampled
 
 
+@dataclass(eq=False, repr=False)
 class _Relief(RankSelector):
     """Scores features by how they differ between near documents of a query."""
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **RankSelector._parameter_constraints,
-        "max_documents": [Interval(Integral, 1, None, closed="left"), None],
-        "random_state": ["random_state"],
-    }
+    _shared_docs: ClassVar[dict[str, str]] = {"parameters": _PARAMETERS}
+
     _by_ordering: ClassVar[bool]
     _is_nested = True
 
-    def __init__(
-        self,
-        n_features_to_select: float = 10,
-        *,
-        max_documents: int | None = 200,
-        random_state: int | np.random.RandomState | None = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.max_documents = max_documents
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        cls.__doc__ = (cls.__doc__ or "").replace("\n    {parameters}\n", _PARAMETERS)
+    n_features_to_select: FeatureCount = 10
+    _: KW_ONLY
+    max_documents: Count | None = 200
+    random_state: Seed = 0
+    verbose: bool = False
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
         seed = int(check_random_state(self.random_state).randint(2**31))
         parameters = self._by_ordering, self.max_documents, seed
-        with locating(source), engine_of(source).start(ReliefSums, *parameters) as workers:
+        with engine_of(source).start(ReliefSums, *parameters) as workers:
             n_queries, weights, varying = workers.sum("sums")
         if n_queries == 0:
             raise DataError(

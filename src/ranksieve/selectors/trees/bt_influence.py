@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from numbers import Integral, Real
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import RankSelector
-from ranksieve.engine import Source
+from ranksieve.engine import Source, engine_of
+from ranksieve.parameters import AtLeastTwo, Count, FeatureCount, NotNegative, Positive, Seed
 from ranksieve.rankers import LambdaMART
 from ranksieve.registry import Method
-from ranksieve.selectors._search.filter import SimilarityFilter
+from ranksieve.selectors._search.filter import SimilarityChoice, SimilarityFilter
 from ranksieve.selectors._search.greedy import Step, choose_in_turn
 from ranksieve.selectors.filters.gas import GAS
-from ranksieve.sums.chunks import locating
-from ranksieve.sums.grades import start_classes, totals
+from ranksieve.sums.grades import Classes, totals
 from ranksieve.sums.importance import Quality
 from ranksieve.sums.similarity import Similarity
 from ranksieve.threads import limit_threads
@@ -35,8 +34,7 @@ _PARAMETERS = """
         Further parameters of LightGBM, which outweigh the others.
     random_state : int, RandomState or None
         Seed of all that is random.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 """
 
 _REFERENCE = """
@@ -45,46 +43,21 @@ _REFERENCE = """
 """
 
 
+@dataclass(eq=False, repr=False)
 class TreeSelector(RankSelector):
     """Trains LambdaMART, and asks it for the influence of features."""
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **RankSelector._parameter_constraints,
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "num_leaves": [Interval(Integral, 2, None, closed="left")],
-        "min_child_samples": [Interval(Integral, 1, None, closed="left")],
-        "params": [dict, None],
-        "random_state": ["random_state"],
-    }
+    _shared_docs: ClassVar[dict[str, str]] = {"parameters": _PARAMETERS, "reference": _REFERENCE}
 
-    scores_: np.ndarray
-
-    def __init__(
-        self,
-        n_features_to_select: float = 10,
-        *,
-        n_estimators: int = 50,
-        learning_rate: float = 0.1,
-        num_leaves: int = 10,
-        min_child_samples: int = 20,
-        params: dict[str, Any] | None = None,
-        random_state: int | np.random.RandomState | None = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.num_leaves = num_leaves
-        self.min_child_samples = min_child_samples
-        self.params = params
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        doc = (cls.__doc__ or "").replace("\n    {parameters}\n", _PARAMETERS)
-        cls.__doc__ = doc.replace("\n    {reference}\n", _REFERENCE)
+    n_features_to_select: FeatureCount = 10
+    _: KW_ONLY
+    n_estimators: Count = 50
+    learning_rate: Positive = 0.1
+    num_leaves: AtLeastTwo = 10
+    min_child_samples: Count = 20
+    params: dict[str, Any] | None = None
+    random_state: Seed = 0
+    verbose: bool = False
 
     def _trained(
         self,
@@ -128,8 +101,7 @@ class BoostedTrees(TreeSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
-        Number of features, or the share of them if below 1.
+    {n_features_to_select}
     {parameters}
 
     Attributes
@@ -185,6 +157,7 @@ class BoostedTrees(TreeSelector):
         return [step.feature for step in self.path_]
 
 
+@dataclass(eq=False, repr=False)
 class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
     r"""Features with a large influence in boosted trees that are unlike each other.
 
@@ -198,8 +171,7 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
-        Number of features, or the share of them if below 1.
+    {n_features_to_select}
     c : float
         How much similarity counts; 0 selects by influence alone.
     similarity : str, callable or Similarity
@@ -251,37 +223,11 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
         ),
     )
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **TreeSelector._parameter_constraints,
-        "c": [Interval(Real, 0, None, closed="left")],
-        "similarity": SimilarityFilter._parameter_constraints["similarity"],
-    }
     _is_nested = True
 
-    def __init__(
-        self,
-        n_features_to_select: float = 10,
-        *,
-        c: float = 0.01,
-        similarity: str | Callable[[Any], Any] = Similarity("tau_b", absolute=True),
-        n_estimators: int = 50,
-        learning_rate: float = 0.1,
-        num_leaves: int = 10,
-        min_child_samples: int = 20,
-        params: dict[str, Any] | None = None,
-        random_state: int | np.random.RandomState | None = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.c = c
-        self.similarity = similarity
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.num_leaves = num_leaves
-        self.min_child_samples = min_child_samples
-        self.params = params
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    c: NotNegative = 0.01
+    similarity: SimilarityChoice = Similarity("tau_b", absolute=True)
 
     def _quality(self, source: Source, queries: np.ndarray | None = None) -> Quality:
         varies = varying_features(source)
@@ -299,7 +245,7 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
 def varying_features(source: Source) -> np.ndarray:
     """Mask of the features that are not constant within every query; a DataError for NaN."""
     all_rows = np.array([np.inf])  # one class
-    with locating(source), start_classes(source, all_rows) as workers:
+    with engine_of(source).start(Classes, all_rows) as workers:
         return totals(workers).varies
 
 

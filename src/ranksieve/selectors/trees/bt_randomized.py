@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from functools import cache
-from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, NamedTuple
+from numbers import Real
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -15,14 +15,13 @@ from sklearn.utils._param_validation import Interval
 from ranksieve.choosing import first_of_best
 from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of
-from ranksieve.metrics import Convention, Measure, parse_measure
-from ranksieve.metrics.constraints import MEASURE
+from ranksieve.metrics import Measure, get_convention, parse_measure
+from ranksieve.parameters import ConventionChoice, Count, Share, Ties
 from ranksieve.progress import track
 from ranksieve.rankers.lightgbm_data import as_known
 from ranksieve.registry import Method
 from ranksieve.selectors._search.parts import HeldOutSelector, hold_out
 from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector, shares, varying_features
-from ranksieve.sums.chunks import locating
 from ranksieve.sums.density_sums import Part
 from ranksieve.sums.measured import Measured
 
@@ -41,15 +40,8 @@ class Trial(NamedTuple):
 class MeasuredTrees(Measured):
     """Statistic: how well trees rank some queries."""
 
-    def __init__(
-        self,
-        block: Block,
-        measure: Measure,
-        convention: Convention | str,
-        average_ties: bool,
-        queries: np.ndarray | None,
-    ) -> None:
-        super().__init__(block, measure, convention, average_ties, queries)
+    def __init__(self, block: Block, *how: Any) -> None:
+        super().__init__(block, *how)
         self.block.check_finite()
 
     def sums(self, text: str, features: np.ndarray) -> tuple[int, float]:
@@ -66,6 +58,7 @@ class MeasuredTrees(Measured):
         return self.total(np.asarray(scores, dtype=np.float64))
 
 
+@dataclass(eq=False, repr=False)
 class RandomizedBoostedTrees(TreeSelector, HeldOutSelector):
     r"""The best of several random subsets, each thinned out by influence in boosted trees.
 
@@ -75,8 +68,7 @@ class RandomizedBoostedTrees(TreeSelector, HeldOutSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
-        Number of features, or the share of them if below 1.
+    {n_features_to_select}
     n_subsets : int
         Random subsets to begin with.
     subset_size : float
@@ -141,49 +133,14 @@ class RandomizedBoostedTrees(TreeSelector, HeldOutSelector):
         ),
     )
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **TreeSelector._parameter_constraints,
-        "n_subsets": [Interval(Integral, 1, None, closed="left")],
-        "subset_size": [Interval(Real, 0, 1, closed="right")],
-        "elimination": [Interval(Real, 0, 1, closed="neither")],
-        **MEASURE,
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-    }
-
-    def __init__(
-        self,
-        n_features_to_select: float = 10,
-        *,
-        n_subsets: int = 10,
-        subset_size: float = 0.5,
-        elimination: float = 0.5,
-        measure: str | Measure = "ndcg@10",
-        validation_fraction: float = 0.25,
-        convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] = "average",
-        n_estimators: int = 50,
-        learning_rate: float = 0.1,
-        num_leaves: int = 10,
-        min_child_samples: int = 20,
-        params: dict[str, Any] | None = None,
-        random_state: int | np.random.RandomState | None = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_subsets = n_subsets
-        self.subset_size = subset_size
-        self.elimination = elimination
-        self.measure = measure
-        self.validation_fraction = validation_fraction
-        self.convention = convention
-        self.ties = ties
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.num_leaves = num_leaves
-        self.min_child_samples = min_child_samples
-        self.params = params
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    n_subsets: Count = 10
+    subset_size: Annotated[float, Interval(Real, 0, 1, closed="right")] = 0.5
+    elimination: Share = 0.5
+    measure: str | Measure = "ndcg@10"
+    validation_fraction: Share = 0.25
+    convention: ConventionChoice = "standard"
+    ties: Ties = "average"
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
         rng = check_random_state(self.random_state)
@@ -236,15 +193,10 @@ class RandomizedBoostedTrees(TreeSelector, HeldOutSelector):
             features = tuple(np.sort(kept).tolist())
         return trial(features)
 
-    @contextmanager
-    def _judging(self, validation: Part) -> Iterator[Workers]:
+    def _judging(self, validation: Part) -> Workers:
         measure = parse_measure(self.measure)
-        parameters = measure, self.convention, self.ties == "average", validation.queries
-        with (
-            locating(validation.source),
-            engine_of(validation.source).start(MeasuredTrees, *parameters) as workers,
-        ):
-            yield workers
+        parameters = measure, get_convention(self.convention, self.ties), validation.queries
+        return engine_of(validation.source).start(MeasuredTrees, *parameters)
 
 
 def _by_influence(trial: Trial) -> np.ndarray:

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, NamedTuple
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from ranksieve.base import RankSelector
 from ranksieve.choosing import ROUNDING
 from ranksieve.data import DataError
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.fitted import SCALE_FIRST
-from ranksieve.metrics import Convention, Measure, parse_measure
-from ranksieve.metrics.constraints import MEASURE
+from ranksieve.metrics import Measure, get_convention, parse_measure
+from ranksieve.parameters import ConventionChoice, Count, FeatureCount, Positive, Seed, Share, Ties
 from ranksieve.progress import track
 from ranksieve.registry import Method
 from ranksieve.selectors._search.parts import HeldOutSelector, hold_out
 from ranksieve.solvers.rankrls.model import Products, ridge
 from ranksieve.solvers.rankrls.ridge import RidgeRows
-from ranksieve.sums.chunks import locating
 from ranksieve.sums.density_sums import Part
 from ranksieve.sums.held_out import MeasuredModels
 
@@ -78,20 +75,16 @@ class Energies:
 class Chance(NamedTuple):
     """What is random in each step of a walk.
 
-    Attributes
-    ----------
-    leaving, coming : list of float
-        Places, from 0 to 1, of the feature that leaves and of the one that comes.
-    allowed : list of float
-        By how much the energy may rise: at most so much with the probability that annealing asks
-        for.
+    The energy may rise by as much as ``allowed``: at most so much with the probability that
+    annealing asks for.
     """
 
-    leaving: list[float]
-    coming: list[float]
+    leaving: list[float]  # place, from 0 to 1, of the feature that leaves
+    coming: list[float]  # and of the one that comes
     allowed: list[float]
 
 
+@dataclass(eq=False, repr=False)
 class SimulatedAnnealing(HeldOutSelector):
     r"""Simulated annealing: a random walk over subsets that gets ever choosier.
 
@@ -125,8 +118,7 @@ class SimulatedAnnealing(HeldOutSelector):
         What the measure does with documents of equal score.
     random_state : int, RandomState or None
         Seed of the walk, and of the choice of held-out queries.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------
@@ -189,43 +181,18 @@ class SimulatedAnnealing(HeldOutSelector):
         ),
     )
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **RankSelector._parameter_constraints,
-        "lam": [Interval(Real, 0, None, closed="neither")],
-        **MEASURE,
-        "n_steps": [Interval(Integral, 1, None, closed="left")],
-        "start_temperature": [Interval(Real, 0, None, closed="neither")],
-        "end_temperature": [Interval(Real, 0, None, closed="neither")],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        n_features_to_select: float = 10,
-        *,
-        lam: float = 1.0,
-        measure: str | Measure = "ndcg@10",
-        n_steps: int = 1000,
-        start_temperature: float = 0.01,
-        end_temperature: float = 0.0001,
-        validation_fraction: float = 0.25,
-        convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] = "average",
-        random_state: int | np.random.RandomState | None = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.lam = lam
-        self.measure = measure
-        self.n_steps = n_steps
-        self.start_temperature = start_temperature
-        self.end_temperature = end_temperature
-        self.validation_fraction = validation_fraction
-        self.convention = convention
-        self.ties = ties
-        self.random_state = random_state
-        self.verbose = verbose
+    n_features_to_select: FeatureCount = 10
+    _: KW_ONLY
+    lam: Positive = 1.0
+    measure: str | Measure = "ndcg@10"
+    n_steps: Count = 1000
+    start_temperature: Positive = 0.01
+    end_temperature: Positive = 0.0001
+    validation_fraction: Share = 0.25
+    convention: ConventionChoice = "standard"
+    ties: Ties = "average"
+    random_state: Seed = 0
+    verbose: bool = False
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
         if self.end_temperature > self.start_temperature:
@@ -254,11 +221,8 @@ class SimulatedAnnealing(HeldOutSelector):
     def _energies(self, products: Products, validation: Part) -> Iterator[Energies]:
         measure = parse_measure(self.measure)
         engine = engine_of(validation.source, smallest=_LARGE_BLOCKS)
-        parameters = measure, self.convention, self.ties == "average", validation.queries
-        with (
-            locating(validation.source),
-            engine.start(MeasuredModels, *parameters) as workers,
-        ):
+        parameters = measure, get_convention(self.convention, self.ties), validation.queries
+        with engine.start(MeasuredModels, *parameters) as workers:
             yield Energies(products, self.lam, workers, 1 if measure.greater_is_better else -1)
 
     def _anneal(
@@ -311,7 +275,7 @@ class SimulatedAnnealing(HeldOutSelector):
 def _products(part: Part) -> Products:
     """Products of all features on some queries."""
     weights = None if part.queries is None else part.queries.astype(np.float64)
-    with locating(part.source), engine_of(part.source).start(RidgeRows, weights) as workers:
+    with engine_of(part.source).start(RidgeRows, weights) as workers:
         xx, xy = workers.sum("gram")
     if not np.isfinite(xx).all():
         raise DataError(f"some features are too large to multiply; {SCALE_FIRST}")

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, NamedTuple
+from numbers import Integral
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.data import RankingData
-from ranksieve.metrics import Convention, Measure
+from ranksieve.parameters import FeatureCount
 from ranksieve.progress import track
 from ranksieve.rankers.base import Ranker
 from ranksieve.registry import Method
-from ranksieve.selectors._search.choices import check_choices
 from ranksieve.selectors._search.fits import Fit, best_fit, standard_error
 from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors._search.held_out import Fold, FoldValues, in_parallel
-from ranksieve.selectors._search.importances import KINDS, importances
-from ranksieve.selectors._search.wrapper import WrapperSelector, varying
+from ranksieve.selectors._search.importances import importances
+from ranksieve.selectors._search.wrapper import Candidates, WrapperSelector
 
 _ROUNDING = 1e-6  # of the largest importance: a difference in which equal features may differ
 
@@ -29,19 +27,15 @@ _ROUNDING = 1e-6  # of the largest importance: a difference in which equal featu
 class Elimination(NamedTuple):
     """What an elimination on one part of the queries has seen.
 
-    Attributes
-    ----------
-    order : tuple of int
-        All groups: those that stay, the most important first, then the others, the last to go
-        first.
-    values : dict of int to array
-        Number of groups -> value of each held-out query.
+    ``order`` has all groups: those that stay, the most important first, then the others, the last
+    to go first.
     """
 
     order: tuple[int, ...]
-    values: dict[int, np.ndarray]
+    values: dict[int, np.ndarray]  # number of groups -> value of each held-out query
 
 
+@dataclass(eq=False, repr=False)
 class EliminationSelector(WrapperSelector):
     """Train a ranker, take out the features that it makes least of, and train again.
 
@@ -118,49 +112,9 @@ class EliminationSelector(WrapperSelector):
 
     methods = (Method("elimination", "train a ranker, take out what it makes least of, again"),)
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **WrapperSelector._parameter_constraints,
-        "step": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Real, 0, 1, closed="neither"),
-        ],
-        "importance": [StrOptions(set(KINDS))],
-    }
-
-    def __init__(
-        self,
-        ranker: Any = None,
-        n_features_to_select: float | Literal["best", "one_se", "tolerance"] = 10,
-        *,
-        step: float = 1,
-        importance: Literal["auto", "coef", "gain", "permutation", "shap"] = "auto",
-        measure: str | Measure = "ndcg@10",
-        cv: Any = 5,
-        include: Sequence[int | str] | int | str = (),
-        exclude: Sequence[int | str] | int | str = (),
-        groups: Any = None,
-        tol: float = 0.001,
-        convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] = "average",
-        checkpoint: Any = None,
-        random_state: Any = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.ranker = ranker
-        self.n_features_to_select = n_features_to_select  # type: ignore[assignment]
-        self.step = step
-        self.importance = importance
-        self.measure = measure
-        self.cv = cv
-        self.include = include
-        self.exclude = exclude
-        self.groups = groups
-        self.tol = tol
-        self.convention = convention
-        self.ties = ties
-        self.checkpoint = checkpoint
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    step: FeatureCount = 1
+    importance: Literal["auto", "coef", "gain", "permutation", "shap"] = "auto"
 
     _is_nested = True
 
@@ -172,30 +126,11 @@ class EliminationSelector(WrapperSelector):
     def _told(self) -> dict[str, str]:
         return {"importance": f"{self.importance}, seed {self.random_state!r}"}
 
-    def reasons(self) -> list[str]:
-        """For each selected feature, the change of the mean value, where that was measured."""
-        check_is_fitted(self)
-        scores = [step.score for step in self.path_]
-        changes = np.diff(scores, prepend=np.nan)
-        return [f"{change:+.4f}" if np.isfinite(change) else "" for change in changes]
-
     def _search(self, data: RankingData, given: Fold | None, ranker: Ranker, k: int) -> list[int]:
-        groups = self._groups(data.n_features)
-        include, exclude = (self._listed(name, data, groups) for name in ("include", "exclude"))
-        by_value = isinstance(self.n_features_to_select, str)
-        allowed = [place for place in range(len(groups)) if place not in exclude]
-        if by_value:
-            k = len(allowed)
-        check_choices(k, [self._name_of(min(group)) for group in groups], include, exclude)
-        differs = varying(data)
-        course = Course(
-            groups,
-            allowed,
-            include,
-            useful=[bool(differs[list(group)].any()) for group in groups],
-            sizes=self._sizes(len(allowed), None if by_value else k, max(1, len(include))),
-        )
-        folds = self._folds(data, given) if by_value else []
+        candidates = self._candidates(data, k)
+        k = candidates.k
+        course = Course(candidates, self._sizes(candidates))
+        folds = self._folds(data, given) if self._by_value else []
         # Last comes the elimination on all data, judged by itself if there is nothing else.
         whole = given or Fold(data, data)
         held_out = self._held_out(data, [*folds, whole], ranker)
@@ -204,23 +139,23 @@ class EliminationSelector(WrapperSelector):
         final = course.run(partial(train, len(folds)))
         self.fits_: list[Fit] = []
         self.values_ = np.empty((0, 0))
-        if by_value:
+        if self._by_value:
             parts = in_parallel(lambda place: course.run(partial(train, place)), range(len(folds)))
             self._judge(final, list(parts), course)
             rule, n_queries = str(self.n_features_to_select), self.values_.shape[1]
             best = best_fit(self.fits_, rule, tol=self.tol * n_queries)
             k = sorted(final.values)[best]
-        self._rank(final, k, groups)
-        return self._keep(final.order[:k], groups)
+        self._rank(final, k, candidates.groups)
+        return self._keep(final.order[:k], candidates.groups)
 
-    def _sizes(self, n: int, k: int | None, least: int) -> list[int]:
+    def _sizes(self, candidates: Candidates) -> list[int]:
         """Numbers of groups to train on, from all to the least; k is one of them."""
-        sizes = [n]
+        sizes, k, least = [len(candidates.allowed)], candidates.k, max(1, len(candidates.include))
         while sizes[-1] > least:
             size = sizes[-1]
             step = self.step if isinstance(self.step, Integral) else int(self.step * size)
             smaller = max(least, size - max(1, int(step)))
-            sizes.append(k if k is not None and smaller < k < size else smaller)
+            sizes.append(k if smaller < k < size else smaller)
         return sizes
 
     def _judge(self, final: Elimination, parts: list[Elimination], course: Course) -> None:
@@ -230,7 +165,7 @@ class EliminationSelector(WrapperSelector):
         for size, row in zip(sizes, rows, strict=True):
             errors = 1.0 - row
             deviation = standard_error(errors.sum(), (errors**2).sum(), len(row))
-            features = course.features_of(final.order[:size])
+            features = course.candidates.features_of(final.order[:size])
             self.fits_.append(Fit(features, np.empty(0), float(errors.sum()), deviation))
 
     def _rank(self, final: Elimination, k: int, groups: list[tuple[int, ...]]) -> None:
@@ -249,49 +184,31 @@ class EliminationSelector(WrapperSelector):
 
 
 class Course(NamedTuple):
-    """How features are eliminated, on whatever queries.
+    """How features are eliminated, on whatever queries."""
 
-    Attributes
-    ----------
-    groups : list of tuple of int
-        Features that go together.
-    allowed, include : lists of int
-        Places of groups to begin with, and of those that stay.
-    useful : list of bool
-        False for groups that are constant within every query; they go first.
-    sizes : list of int
-        Numbers of groups, from all to the least.
-    """
-
-    groups: list[tuple[int, ...]]
-    allowed: list[int]
-    include: list[int]
-    useful: list[bool]
-    sizes: list[int]
-
-    def features_of(self, places: Sequence[int]) -> tuple[int, ...]:
-        """Features of groups."""
-        return tuple(feature for place in places for feature in self.groups[place])
+    candidates: Candidates  # groups that are constant within every query go first
+    sizes: list[int]  # numbers of groups, from all to the least
 
     def run(self, train: Any) -> Elimination:
         """Eliminate; ``train(features)`` gives importances and values."""
-        left, gone = list(self.allowed), []
+        groups, include, *_ = self.candidates
+        left, gone = self.candidates.allowed, []
         values = {}
         for size, smaller in zip(self.sizes, [*self.sizes[1:], self.sizes[-1]], strict=True):
-            features = tuple(sorted(self.features_of(left)))
+            features = tuple(sorted(self.candidates.features_of(left)))
             found, values[size] = train(features)
             of = dict(zip(features, found.tolist(), strict=True))
-            worth = {place: sum(of[f] for f in self.groups[place]) for place in left}
+            worth = {place: sum(of[f] for f in groups[place]) for place in left}
             for _ in range(size - smaller):
                 gone.append(self._least(left, worth))
                 left.remove(gone[-1])
-        stays = [*self.include, *(place for place in left if place not in self.include)]
+        stays = [*include, *(place for place in left if place not in include)]
         return Elimination((*stays, *reversed(gone)), values)
 
     def _least(self, left: list[int], worth: dict[int, float]) -> int:
         """The group to go next: the last of those that are equal but for rounding."""
-        able = [place for place in left if place not in self.include]
-        able = [place for place in able if not self.useful[place]] or able
+        able = [place for place in left if place not in self.candidates.include]
+        able = [place for place in able if not self.candidates.varies[place]] or able
         margin = _ROUNDING * max(abs(worth[place]) for place in left)
         limit = min(worth[place] for place in able) + margin
         return max(place for place in able if worth[place] <= limit)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, NamedTuple
+from dataclasses import KW_ONLY, dataclass
+from numbers import Integral
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from ranksieve._kernels.scoring import score_models
@@ -16,15 +17,13 @@ from ranksieve.base import RankSelector
 from ranksieve.data import DataError
 from ranksieve.engine import Source, engine_of, in_memory
 from ranksieve.fitted import SCALE_FIRST, checked_rows
-from ranksieve.metrics import Convention, Measure, parse_measure
-from ranksieve.metrics.constraints import MEASURE
+from ranksieve.metrics import Measure, get_convention, parse_measure
+from ranksieve.parameters import ConventionChoice, Count, FeatureCount, NotNegative, Ties
 from ranksieve.progress import track
 from ranksieve.registry import Method
 from ranksieve.selectors._search.greedy import Step
-from ranksieve.selectors.wrappers.fs_bfs_ascent import Ascent, Node
+from ranksieve.selectors.wrappers.fs_bfs_ascent import Ascent, CombinationTrials, Node
 from ranksieve.selectors.wrappers.fs_bfs_search import BestFirstSearch, Promise
-from ranksieve.selectors.wrappers.fs_bfs_trials import CombinationTrials
-from ranksieve.sums.chunks import locating
 from ranksieve.sums.gram import GramSums, centered_gram
 from ranksieve.sums.importance import importance_sums
 
@@ -37,6 +36,7 @@ class Subset(NamedTuple):
     score: float
 
 
+@dataclass(eq=False, repr=False)
 class FSBFS(RankSelector):
     r"""FS-BFS: subsets of features found by best-first search, each of them one new feature.
 
@@ -77,8 +77,7 @@ class FSBFS(RankSelector):
     convention, ties
         Of the measure; see :mod:`ranksieve.metrics`. ``ties="average"`` gives nothing for scores
         that are equal, where the order of the rows might.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------
@@ -157,60 +156,24 @@ class FSBFS(RankSelector):
         ),
     )
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **RankSelector._parameter_constraints,
-        "n_features_to_select": [
-            *RankSelector._parameter_constraints["n_features_to_select"],
-            None,
-        ],
-        "output": [StrOptions({"members", "constructed"})],
-        **MEASURE,
-        "patience": [Interval(Integral, 1, None, closed="left")],
-        "max_size": [Interval(Integral, 1, None, closed="left"), None],
-        "max_candidates": [Interval(Integral, 1, None, closed="left"), None],
-        "n_steps": [Interval(Integral, 1, 60, closed="both")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_changes": [Interval(Integral, 0, None, closed="left")],
-    }
-
-    def __init__(
-        self,
-        n_features_to_select: float | None = 10,
-        *,
-        output: Literal["members", "constructed"] = "members",
-        measure: str | Measure = "ndcg@10",
-        patience: int = 5,
-        max_size: int | None = None,
-        max_candidates: int | None = 30,
-        n_steps: int = 7,
-        tol: float = 0.001,
-        max_changes: int = 10,
-        convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] = "average",
-        verbose: bool = False,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select  # type: ignore[assignment]
-        self.output = output
-        self.measure = measure
-        self.patience = patience
-        self.max_size = max_size
-        self.max_candidates = max_candidates
-        self.n_steps = n_steps
-        self.tol = tol
-        self.max_changes = max_changes
-        self.convention = convention
-        self.ties = ties
-        self.verbose = verbose
+    n_features_to_select: FeatureCount | None = 10
+    _: KW_ONLY
+    output: Literal["members", "constructed"] = "members"
+    measure: str | Measure = "ndcg@10"
+    patience: Count = 5
+    max_size: Count | None = None
+    max_candidates: Count | None = 30
+    n_steps: Annotated[int, Interval(Integral, 1, 60, closed="both")] = 7
+    tol: NotNegative = 0.001
+    max_changes: Annotated[int, Interval(Integral, 0, None, closed="left")] = 10
+    convention: ConventionChoice = "standard"
+    ties: Ties = "average"
+    verbose: bool = False
 
     @property
     def is_nested(self) -> bool:
         """As of all selectors: with members of subsets, not subsets, as features."""
         return self.output == "members"
-
-    def _number_to_select(self, n_features: int) -> int:
-        if self.n_features_to_select is None:
-            return n_features
-        return super()._number_to_select(n_features)
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
         measure = parse_measure(self.measure)
@@ -223,8 +186,8 @@ class FSBFS(RankSelector):
             )
         gram = centered_gram(source)
         units = _units(gram, varies, source.n_rows)
-        parameters = measure, self.convention, self.ties == "average", None
-        with locating(source), engine_of(source).start(CombinationTrials, *parameters) as workers:
+        parameters = measure, get_convention(self.convention, self.ties), None
+        with engine_of(source).start(CombinationTrials, *parameters) as workers:
             ascent = Ascent(
                 workers, source.n_queries, units, self.n_steps, self.tol, self.max_changes
             )

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
-from typing import Any, ClassVar, Literal
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.data import RankingData
-from ranksieve.metrics import Convention, Measure
+from ranksieve.parameters import Count
 from ranksieve.rankers.base import Ranker
 from ranksieve.registry import Method
-from ranksieve.selectors._search.choices import check_choices
 from ranksieve.selectors._search.fits import Fit, best_fit
 from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors._search.held_out import Fold, FoldValues
 from ranksieve.selectors._search.searches import Bounds, backward, floating, forward
-from ranksieve.selectors._search.wrapper import WrapperSelector, varying
+from ranksieve.selectors._search.wrapper import Candidates, WrapperSelector
 
 
+@dataclass(eq=False, repr=False)
 class SequentialSelector(WrapperSelector):
     """Add the feature that helps a ranker most, or take out the one that it misses least.
 
@@ -62,8 +60,7 @@ class SequentialSelector(WrapperSelector):
         to the same result, to the bit.
     random_state : int, RandomState or None
         Seed by which queries are dealt out.
-    verbose : bool
-        Whether to show progress on a terminal.
+    {verbose}
 
     Attributes
     ----------
@@ -121,49 +118,10 @@ class SequentialSelector(WrapperSelector):
         ),
     )
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **WrapperSelector._parameter_constraints,
-        "direction": [StrOptions({"forward", "backward"})],
-        "floating": ["boolean"],
-        "patience": [Interval(Integral, 1, None, closed="left"), None],
-    }
-
-    def __init__(
-        self,
-        ranker: Any = None,
-        n_features_to_select: float | Literal["best", "one_se", "tolerance"] = 10,
-        *,
-        direction: Literal["forward", "backward"] = "forward",
-        floating: bool = False,
-        measure: str | Measure = "ndcg@10",
-        cv: Any = 5,
-        include: Sequence[int | str] | int | str = (),
-        exclude: Sequence[int | str] | int | str = (),
-        groups: Any = None,
-        patience: int | None = None,
-        tol: float = 0.001,
-        convention: str | Convention = "standard",
-        ties: Literal["average", "stable"] = "average",
-        checkpoint: Any = None,
-        random_state: Any = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.ranker = ranker
-        self.n_features_to_select = n_features_to_select  # type: ignore[assignment]
-        self.direction = direction
-        self.floating = floating
-        self.measure = measure
-        self.cv = cv
-        self.include = include
-        self.exclude = exclude
-        self.groups = groups
-        self.patience = patience
-        self.tol = tol
-        self.convention = convention
-        self.ties = ties
-        self.checkpoint = checkpoint
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    direction: Literal["forward", "backward"] = "forward"
+    floating: bool = False
+    patience: Count | None = None
 
     _is_nested = True
 
@@ -172,40 +130,26 @@ class SequentialSelector(WrapperSelector):
         """As of all selectors: with a forward search that takes nothing out, without groups."""
         return self.direction == "forward" and not self.floating and super().is_nested
 
-    def reasons(self) -> list[str]:
-        """For each selected feature, the change of the mean value."""
-        check_is_fitted(self)
-        scores = [step.score for step in self.path_]
-        before = [None, *scores[:-1]]
-        pairs = zip(scores, before, strict=True)
-        return ["" if last is None else f"{score - last:+.4f}" for score, last in pairs]
-
     def _search(self, data: RankingData, given: Fold | None, ranker: Ranker, k: int) -> list[int]:
         if self.floating and self.direction == "backward":
             raise ValueError("floating=True is for direction='forward'")
-        groups = self._groups(data.n_features)
-        include, exclude = (self._listed(name, data, groups) for name in ("include", "exclude"))
-        by_value = isinstance(self.n_features_to_select, str)
-        if by_value:
-            k = len(groups) - len(exclude)
-        check_choices(k, [self._name_of(min(group)) for group in groups], include, exclude)
+        candidates = self._candidates(data, k)
+        _, include, exclude, varies, k = candidates
         held_out = self._held_out(data, self._folds(data, given), ranker)
-        model = SubsetModel(held_out, groups)
-        differs = varying(data)
-        varies = np.array([differs[list(group)].any() for group in groups])
+        model = SubsetModel(held_out, candidates)
         bounds = Bounds(held_out.n_queries, varies, include, exclude)
         if self.direction == "backward":
-            model.start_with([place for place in range(len(groups)) if place not in exclude])
-            fits = backward(model, max(1, len(include)) if by_value else k, bounds)
+            model.features = candidates.allowed
+            fits = backward(model, max(1, len(include)) if self._by_value else k, bounds)
             fits[0] = _by_importance(fits[0], model)
         elif self.floating:
             fits = floating(model, k, bounds)
         else:
-            fits = forward(model, k, bounds, self.patience if by_value else None)
+            fits = forward(model, k, bounds, self.patience if self._by_value else None)
         self.n_trained_ = held_out.n_trained
         smallest = len(fits[0].features)
         place = -1 if self.direction == "forward" else 0
-        if by_value:
+        if self._by_value:
             least = max(1, len(include)) - smallest + 1
             rule = str(self.n_features_to_select)
             place = best_fit(fits, rule, least, tol=self.tol * held_out.n_queries)
@@ -213,14 +157,15 @@ class SequentialSelector(WrapperSelector):
 
     def _keep(self, fits: list[Fit], chosen: Fit, model: SubsetModel) -> list[int]:
         self.values_ = np.array([model.values(fit.features) for fit in fits])
-        self.fits_ = [fit._replace(features=model.features_of(fit.features)) for fit in fits]
+        features_of = model.candidates.features_of
+        self.fits_ = [fit._replace(features=features_of(fit.features)) for fit in fits]
         sizes = [len(fit.features) for fit in fits]
         means = dict(zip(sizes, self.values_.mean(axis=1).tolist(), strict=True))
         steps = enumerate(_in_order(chosen, fits), start=1)
         self.path_ = [
             Step(feature, means.get(size, means[min(means)]))
             for size, place in steps
-            for feature in model.groups[place]
+            for feature in features_of([place])
         ]
         return [step.feature for step in self.path_]
 
@@ -249,23 +194,15 @@ class SubsetModel:
         Places of its groups, in the order in which they came.
     """
 
-    def __init__(self, held_out: FoldValues, groups: list[tuple[int, ...]]) -> None:
+    def __init__(self, held_out: FoldValues, candidates: Candidates) -> None:
         self.held_out = held_out
-        self.groups = groups
+        self.candidates = candidates
         self.features: list[int] = []
         self.coefficients = np.empty(0)
 
-    def start_with(self, places: list[int]) -> None:
-        """Begin with these."""
-        self.features = list(places)
-
-    def features_of(self, places: Sequence[int]) -> tuple[int, ...]:
-        """Features of groups."""
-        return tuple(feature for place in places for feature in self.groups[place])
-
     def values(self, places: Sequence[int]) -> np.ndarray:
         """Value of each held-out query."""
-        return self.held_out.values([self.features_of(places)])[0]
+        return self.held_out.values([self.candidates.features_of(places)])[0]
 
     @property
     def error(self) -> float:
@@ -295,5 +232,6 @@ class SubsetModel:
         )
 
     def _errors(self, subsets: list[list[int]]) -> np.ndarray:
-        values = self.held_out.values([self.features_of(subset) for subset in subsets])
+        features = [self.candidates.features_of(subset) for subset in subsets]
+        values = self.held_out.values(features)
         return np.array([np.sum(1.0 - value) for value in values])

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ranksieve.data import Block
-from ranksieve.metrics import Convention, Measure, get_convention
+from ranksieve.metrics import Convention, Measure
 from ranksieve.solvers.gradient.losses import LOSSES
 from ranksieve.solvers.linear import linear_scores
+from ranksieve.sums.chunks import block_weights
 from ranksieve.sums.measured import Measured
 
 Weights = list[np.ndarray]
@@ -77,10 +78,7 @@ class TrainingLoss:
         self.activation = ACTIVATIONS[activation]
         self.loss = LOSSES[loss].prepare(block.y, block.query_ptr)
         self.last_query = block.first_query + len(block.query_ptr) - 1
-        if query_weights is None:
-            self.weights = np.ones(len(block.query_ptr) - 1)
-        else:
-            self.weights = query_weights[block.first_query : self.last_query]
+        self.weights = block_weights(block, query_weights)
         counted = np.where(self.loss.terms > 0, self.weights, 0.0)
         self.row_weights = np.repeat(counted, np.diff(block.query_ptr))
 
@@ -148,8 +146,7 @@ class MeasuredNetwork(Measured):
     def __init__(
         self, block: Block, measure: Measure, convention: Convention | str, activation: str
     ) -> None:
-        average_ties = get_convention(convention).averages_ties()
-        super().__init__(block, measure, convention, average_ties)
+        super().__init__(block, measure, convention)
         self.activation = activation
 
     def sums(self, weights: Weights) -> tuple[int, float]:

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ranksieve._kernels.leave_query_out import (
-    History,
-    NextChanges,
-    replay_columns,
-    replay_errors,
-)
+from ranksieve._kernels.leave_query_out import History, NextChanges, replay_columns, replay_errors
 from ranksieve.data import Block
 from ranksieve.solvers.rankrls.residuals import MORE_COLUMNS, Change, Residuals
 from ranksieve.solvers.rankrls.rotation import CenteredRows

@@ -23,7 +23,7 @@ from ranksieve._kernels.leave_query_out import (
     predict_left_out,
 )
 from ranksieve.data import Block
-from ranksieve.metrics import Convention, Measure
+from ranksieve.metrics import Convention, Measure, get_convention
 from ranksieve.metrics.ranking import ColumnSums
 from ranksieve.solvers.rankrls.rotation import CenteredRows, centered_rows
 
@@ -33,27 +33,14 @@ _DTYPES = {"float64": np.float64, "float32": np.float32}
 
 
 class Change(NamedTuple):
-    """A feature that enters or leaves the model, and what its rows need to know.
-
-    Attributes
-    ----------
-    feature : int
-    model : int array
-        Features in the model before the change.
-    weights : array
-        Of regressing the feature on these.
-    inverse, d : float
-        1 / c and d of the feature.
-    t : array of shape (features,)
-        How far each feature's column of C follows that of the feature.
-    """
+    """A feature that enters or leaves the model, and what its rows need to know."""
 
     feature: int
-    model: np.ndarray
-    weights: np.ndarray
-    inverse: float
-    d: float
-    t: np.ndarray
+    model: np.ndarray  # features in the model before the change
+    weights: np.ndarray  # of regressing the feature on these
+    inverse: float  # 1 / c of the feature
+    d: float  # and its d
+    t: np.ndarray  # (features,): how far each feature's column of C follows that of the feature
 
 
 Errors = tuple[np.ndarray, float, float]  # after each feature; of the model, and of its square
@@ -194,23 +181,18 @@ class MeasuredLeaveQueryOut(LeaveQueryOut):
     block : Block
     dtype : str
         How columns are stored.
-    measure, convention, average_ties
+    measure, convention
         As of :class:`ranksieve.sums.importance.ImportanceStatistic`.
     """
 
     def __init__(
-        self,
-        block: Block,
-        dtype: str,
-        measure: Measure,
-        convention: Convention | str,
-        average_ties: bool,
+        self, block: Block, dtype: str, measure: Measure, convention: Convention | str
     ) -> None:
         super().__init__(block, dtype, rotate=False)
         # Queries of one document are left out: no feature can change how they are ranked.
         self.labels = np.asarray(block.y)[self.rows.kept]
         self.prepared = measure.prepare(self.labels, self.query_ptr, convention)
-        self.average_ties = average_ties
+        self.average_ties = get_convention(convention).averages_ties
         self.sign = -1.0 if measure.greater_is_better else 1.0
 
     def begin(self, lam: float, inverse: np.ndarray, d: np.ndarray) -> Errors:

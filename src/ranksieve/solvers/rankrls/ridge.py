@@ -11,28 +11,16 @@ from ranksieve.data import Block
 from ranksieve.metrics import Convention, Measure
 from ranksieve.metrics.ranking import ColumnSums
 from ranksieve.solvers.rankrls.rotation import CenteredRows
-from ranksieve.sums.chunks import wanted_queries
+from ranksieve.sums.chunks import block_weights
 
 
 class Ridge(NamedTuple):
-    """Models for several regularizations, from one decomposition of the products of features.
+    """Models for several regularizations, from one decomposition of the products of features."""
 
-    Attributes
-    ----------
-    vectors : array of shape (features, features)
-        Eigenvectors of X'X, as columns.
-    values : array of shape (features,)
-        Eigenvalues.
-    lams : array
-        Regularizations.
-    coefs : array of shape (lams, features)
-        Weights.
-    """
-
-    vectors: np.ndarray
-    values: np.ndarray
-    lams: np.ndarray
-    coefs: np.ndarray
+    vectors: np.ndarray  # (features, features): eigenvectors of X'X, as columns
+    values: np.ndarray  # (features,): eigenvalues
+    lams: np.ndarray  # regularizations
+    coefs: np.ndarray  # (lams, features): weights
 
 
 def decompose(xx: np.ndarray, xy: np.ndarray, lams: np.ndarray) -> Ridge:
@@ -59,10 +47,7 @@ class RidgeRows:
         self.block = block
         self.rows = CenteredRows(block)
         lengths = np.diff(block.query_ptr)
-        weights = np.ones(len(lengths))
-        if query_weights is not None:
-            weights = wanted_queries(block, query_weights)
-        self.weights = weights[lengths > 1]
+        self.weights = block_weights(block, query_weights)[lengths > 1]
         self.scale = np.repeat(np.sqrt(self.weights), lengths[lengths > 1])
 
     def gram(self) -> tuple[np.ndarray, np.ndarray]:
@@ -85,7 +70,7 @@ class RidgeRows:
         return len(self.weights), sums, squares
 
     def measured(
-        self, ridge: Ridge, measure: Measure, convention: Convention | str, average_ties: bool
+        self, ridge: Ridge, measure: Measure, convention: Convention
     ) -> tuple[int, np.ndarray, np.ndarray]:
         """The same of a measure of the predictions for queries that are left out."""
         rows = self.rows
@@ -95,7 +80,7 @@ class RidgeRows:
         labels = np.asarray(self.block.y)[rows.kept]
         prepared = measure.prepare(labels, rows.query_ptr, convention)
         sums = ColumnSums(len(ridge.lams))
-        prepared.add_columns(predicted, rows.query_ptr, average_ties, sums)
+        prepared.add_columns(predicted, rows.query_ptr, convention.averages_ties, sums)
         return len(self.weights), sums.values[0], sums.squares[0]
 
     def _left_out(self, ridge: Ridge) -> Iterator[tuple[slice, np.ndarray]]:

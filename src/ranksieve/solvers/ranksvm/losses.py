@@ -17,6 +17,7 @@ from ranksieve._kernels.pairs import (
     sum_active,
 )
 from ranksieve.data import Block
+from ranksieve.sums.chunks import block_weights
 
 _CHUNK = 2**18  # numbers of a float32 matrix that are made float64 at a time
 
@@ -42,11 +43,8 @@ class Pairs:
         self.order, self.reach = np.zeros(n_rows, dtype=np.int64), np.zeros(n_rows, dtype=np.int32)
         self.worse, self.better, self.sums = np.empty((3, n_rows))
         self.pairs = ActivePairs(self.query_ptr, self.levels, self.n_levels, self.order, self.reach)
-        weights = np.ones(n_queries)
-        if query_weights is not None:
-            weights = query_weights[block.first_query : block.first_query + n_queries]
-        self.query_weights = weights
-        self.weights = np.repeat(weights, np.diff(self.query_ptr))
+        self.query_weights = block_weights(block, query_weights)
+        self.weights = np.repeat(self.query_weights, np.diff(self.query_ptr))
 
     def totals(self) -> tuple[float, float]:
         """Number of pairs and of queries, both weighted."""

@@ -12,7 +12,6 @@ from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.engine.memory import fits_in_memory
 from ranksieve.fitted import SCALE_FIRST
 from ranksieve.solvers.ranksvm.active_set import ActiveSet
-from ranksieve.sums.chunks import locating
 from ranksieve.threads import limit_blas_threads
 
 _BLOCK = 2**20  # bytes: asking a block costs as much as a quick method of a small one
@@ -46,9 +45,8 @@ class MeanLoss:
         self.scale = 2.0 / workers.sum("totals")[0]  # the statistic has half of the sum
         self.n_features = source.n_features
         self.varies = workers.sum("count_varying") > 0
-        variances = (
-            workers.sum("hessian_diagonal") * self.scale / 4
-        )  # a pair counts in two documents
+        # A pair counts in two documents.
+        variances = workers.sum("hessian_diagonal") * self.scale / 4
         squares = variances[self.varies]
         if not ((squares >= np.finfo(np.float64).tiny) & np.isfinite(squares)).all():
             raise DataError(f"some features are too large or too small to multiply; {SCALE_FIRST}")
@@ -98,7 +96,6 @@ def mean_loss(source: Source) -> Iterator[MeanLoss]:
     """The loss, whose statistics live beside the data inside a ``with`` block."""
     with (
         limit_blas_threads(1),  # between rounds, matrices are small
-        locating(source),
         engine_of(source, _BLOCK).start(ActiveSet) as workers,
     ):
         yield MeanLoss(source, workers)

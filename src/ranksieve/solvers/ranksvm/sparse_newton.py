@@ -21,28 +21,17 @@ _FIRST = 100  # features that may get weights at once
 class Minimum(NamedTuple):
     """Weights that minimize an objective.
 
-    Attributes
-    ----------
-    coef : array of shape (features,)
-    objective : float
-        Mean squared violation of the margin, plus the penalty.
-    slopes : array of shape (features,)
-        Gradient of the mean squared violation.
-    nearness : array of shape (features,)
-        Of each slope to the bound up to which a weight stays at 0, as a share of it.
-    violation : float
-        Largest violation of a condition of optimality, as a share of the largest slope at 0, both
-        by the standard deviations of their features.
-    n_iter : int
-        Newton steps.
+    ``nearness`` is that of each slope to the bound up to which a weight stays at 0, as a share of
+    it. ``violation`` is the largest of a condition of optimality, as a share of the largest slope
+    at 0, both by the standard deviations of their features.
     """
 
-    coef: np.ndarray
-    objective: float
-    slopes: np.ndarray
-    nearness: np.ndarray
+    coef: np.ndarray  # (features,)
+    objective: float  # mean squared violation of the margin, plus the penalty
+    slopes: np.ndarray  # (features,): gradient of the mean squared violation
+    nearness: np.ndarray  # (features,)
     violation: float
-    n_iter: int
+    n_iter: int  # Newton steps
 
 
 class SparseNewton:

@@ -1,0 +1,89 @@
+"""Types of parameters, which say what scikit-learn is to check before ``fit``.
+
+An estimator is a dataclass whose fields are its parameters::
+
+    radius: Positive = 1.0
+    away_steps: bool = True
+    penalty: Literal["l1", "mcp"] = "l1"
+
+``__init__`` follows from that, and so does what is checked: a ``Literal`` must be one of its texts,
+an object must be of its class, and ``Annotated`` has constraints of scikit-learn itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from numbers import Integral, Real
+from types import NoneType, UnionType
+from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ranksieve.metrics.conventions import CONVENTIONS, Convention, get_convention, known_names
+
+
+class _ConventionName(StrOptions):
+    """Whatever :func:`get_convention` understands."""
+
+    def __init__(self) -> None:
+        super().__init__(set(CONVENTIONS))
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Whether it is the name of a convention."""
+        try:
+            return isinstance(val, str) and bool(get_convention(val))
+        except ValueError:
+            return False
+
+    def __str__(self) -> str:
+        return f"the name of a convention ({known_names()})"
+
+
+Count = Annotated[int, Interval(Integral, 1, None, closed="left")]
+AtLeastTwo = Annotated[int, Interval(Integral, 2, None, closed="left")]
+Positive = Annotated[float, Interval(Real, 0, None, closed="neither")]
+NotNegative = Annotated[float, Interval(Real, 0, None, closed="left")]
+Share = Annotated[float, Interval(Real, 0, 1, closed="neither")]  # of a whole, but not all of it
+Weight = Annotated[float, Interval(Real, 0, 1, closed="both")]  # of one thing against another
+FeatureCount = Annotated[
+    Any, Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="neither")
+]  # a number of features or a share of them; Any, as some selectors take words, too
+Features = Annotated[Sequence[int | str] | int | str, "array-like", Integral, str]
+Lambdas = Annotated[Sequence[float], "array-like", Real]
+ConventionChoice = Annotated[str | Convention, _ConventionName(), Convention]
+Ties = Literal["average", "stable"]
+Seed = Annotated[int | np.random.RandomState | None, "random_state"]
+
+
+class Constraints:
+    """Attribute of a class: what scikit-learn is to check its parameters by."""
+
+    def __get__(self, instance: Any, kind: type) -> dict[str, Any]:
+        return _constraints_of(kind)
+
+
+@cache
+def _constraints_of(kind: type) -> dict[str, Any]:
+    return {
+        name: _constraints(hint)
+        for name, hint in get_type_hints(kind, include_extras=True).items()
+        if not name.startswith("_") and not name.endswith("_") and get_origin(hint) is not ClassVar
+    }
+
+
+def _constraints(hint: Any) -> Any:
+    """What a value of some type has to satisfy."""
+    if hint is Any:
+        return "no_validation"
+    if hint is bool:
+        return ["boolean"]
+    origin = get_origin(hint)
+    if origin is Annotated:
+        return list(hint.__metadata__)
+    if origin is Literal:
+        return [StrOptions(set(get_args(hint)))]
+    if origin in (Union, UnionType):
+        return [constraint for part in get_args(hint) for constraint in _constraints(part)]
+    return [None if hint is NoneType else origin or hint]
