@@ -121,9 +121,9 @@ def _no_event_loop(request, cluster):
 
 
 @pytest.fixture
-def start_program(tmp_path):
+def start_program(tmp_path_factory):
     """Start ``function(*arguments)`` in a process of its own: a :class:`Program`."""
-    return partial(Program, tmp_path)
+    return partial(Program, tmp_path_factory.mktemp("output"))
 
 
 @pytest.fixture(params=["memory", "shards", "dask"])

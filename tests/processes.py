@@ -24,7 +24,9 @@ class Program:
         self._process = _FORKS.Process(target=_run, args=(self._output, function, arguments))
         self._process.start()
 
-    def is_running(self):
+    def is_running(self, after=0.0):
+        """Whether it runs after so many seconds, unless it ends before."""
+        self._process.join(after)
         return self._process.is_alive()
 
     def kill(self, number=signal.SIGKILL):
@@ -34,8 +36,7 @@ class Program:
 
     def wait(self, timeout=600):
         """Its status and what it said, on both streams, once it has ended."""
-        self._process.join(timeout)
-        assert not self.is_running(), "the program does not end"
+        assert not self.is_running(after=timeout), "the program does not end"
         return self._process.exitcode, *(path.read_text() for path in self._output)
 
 
