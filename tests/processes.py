@@ -41,6 +41,8 @@ class Program:
 
 
 def _run(output, function, arguments):
+    # A background job of a shell may have been told to ignore interrupts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     for stream, path in zip((sys.stdout, sys.stderr), output, strict=True):
         with path.open("wb") as file:
             os.dup2(file.fileno(), stream.fileno())
