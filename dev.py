@@ -54,9 +54,16 @@ def drop_stale_kernels() -> None:
             compiled.unlink()
 
 
-def call(program: str, *arguments: str) -> None:
+def test_environment() -> dict[str, str]:
+    """Variables of the tests: of many processes on few cores, each of which must start quickly."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    # Idle threads of OpenMP and OpenBLAS would keep the cores busy that other processes need.
+    return {"OMP_WAIT_POLICY": "passive", "OPENBLAS_THREAD_TIMEOUT": "4"} | kept
+
+
+def call(program: str, *arguments: str, env: dict[str, str] | None = None) -> None:
     """Run a program of the environment in the checkout; stop with its status if it fails."""
-    done = subprocess.run([str(BIN / program), *arguments], cwd=ROOT)
+    done = subprocess.run([str(BIN / program), *arguments], cwd=ROOT, env=env)
     if done.returncode:
         sys.exit(done.returncode)
 
@@ -76,7 +83,7 @@ def main() -> None:
         # One process more than cores: slow tests wait for programs and clusters that they start.
         processes = (os.cpu_count() or 1) + ("--quick" not in rest)
         side_by_side = [f"--numprocesses={processes}", "--dist=worksteal"] if is_whole else []
-        call("python", "-m", "pytest", *side_by_side, *rest)
+        call("python", "-m", "pytest", *side_by_side, *rest, env=test_environment())
     elif command == "check":
         install("dev")
         call("ruff", "check", ".")

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from ranksieve import RankingData
 from ranksieve.engine import Source
 from ranksieve.engine.dask import connect
 from ranksieve.io.shards import open_shards, write_shards
+from tests.processes import Program
 from tests.slow import (  # noqa: F401  hooks of pytest
     pytest_addoption,
     pytest_collection_modifyitems,
@@ -116,6 +118,12 @@ def _no_event_loop(request, cluster):
         cluster.stop(idle=30.0)
         loops = [thread for thread in threading.enumerate() if thread.name == "IO loop"]
         assert not loops, "a test before this one has left a client or cluster of Dask open"
+
+
+@pytest.fixture
+def start_program(tmp_path_factory):
+    """Start ``function(*arguments)`` in a process of its own: a :class:`Program`."""
+    return partial(Program, tmp_path_factory.mktemp("output"))
 
 
 @pytest.fixture(params=["memory", "shards", "dask"])

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 LIST = Path(__file__).with_name("slow.txt")
-_REAL_DATA = "mq2008_dir"
+_SLOW_FIXTURES = {"mq2008_dir", "start_program"}  # real data; processes, which nobody measures
 _LIMIT = 0.1  # seconds of the slowest case of a test
 
 
@@ -39,8 +39,8 @@ def pytest_collection_modifyitems(config, items):
 
 def _is_slow(item, listed):
     """Whether a test is on the list, or waits for what many share: a cluster, a reproduction."""
-    reproduces = "tests/reproduction/" in item.nodeid or _REAL_DATA in _fixtures(item)
-    return reproduces or uses_cluster(item) or _name(item.nodeid) in listed
+    waits = "tests/reproduction/" in item.nodeid or bool(_SLOW_FIXTURES & _fixtures(item))
+    return waits or uses_cluster(item) or _name(item.nodeid) in listed
 
 
 def uses_cluster(item):

@@ -1,5 +1,6 @@
 """Selectors and rankers of other packages: through entry points, and by ``register``."""
 
+import json
 import os
 import subprocess
 import sys
@@ -95,9 +96,23 @@ def site(tmp_path_factory):
     return directory / "site"
 
 
-def run(site, *arguments):
+# Commands one after the other, as each process takes seconds to begin.
+COMMANDS = """
+import json, sys
+from ranksieve.cli import main
+for arguments in json.loads(sys.argv[1]):
+    try:
+        main(arguments)
+    except SystemExit as end:
+        if end.code:
+            raise
+"""
+
+
+def run(site, *commands):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(site), *_paths()])}
-    command = [sys.executable, "-m", "ranksieve", *map(str, arguments)]
+    texts = json.dumps([[str(argument) for argument in command] for command in commands])
+    command = [sys.executable, "-c", COMMANDS, texts]
     return subprocess.run(command, capture_output=True, text=True, env=environment)
 
 
@@ -110,29 +125,28 @@ def test_what_is_installed_is_known_by_name(site, tmp_path):
     data = data._replace(X=data.X * [1, 2, 30, 4, 5])
     write_letor(data, tmp_path / "data.txt")
 
-    selected = run(site, "select", tmp_path / "data.txt", "--method", "variance", "-k", 2)
-    assert selected.returncode == 0, selected.stderr
-    assert "variance: 2 of 5 features" in selected.stdout
-    listed = run(site, "select", "--methods").stdout
-    assert "variance" in listed
-    assert "gas-again" in listed
-
     model, scores = tmp_path / "model.json", tmp_path / "scores.txt"
-    trained = run(site, "train", tmp_path / "data.txt", "--ranker", "total", "--out", model)
-    assert trained.returncode == 0, trained.stderr
-    predicted = run(site, "predict", model, tmp_path / "data.txt", "--out", scores)
+    options = ["--selectors", "variance", "--rankers", "total", "--ks", "1,2", "--no-figures"]
+    done = run(
+        site,
+        ["select", tmp_path / "data.txt", "--method", "variance", "-k", 2],
+        ["select", "--methods"],
+        ["train", tmp_path / "data.txt", "--ranker", "total", "--out", model],
+        ["compare", tmp_path / "data.txt", *options, "--out", tmp_path / "study"],
+    )
+    assert done.returncode == 0, done.stderr
+    assert "variance: 2 of 5 features" in done.stdout
+    assert "gas-again" in done.stdout
+    assert "variance" in (tmp_path / "study" / "report.md").read_text()
+    assert "with total" in done.stdout
+
+    predicted = run(site, ["predict", model, tmp_path / "data.txt", "--out", scores])
     assert predicted.returncode == 0, predicted.stderr
     np.testing.assert_allclose(np.loadtxt(scores), data.X.sum(axis=1), rtol=1e-6)
 
-    options = ["--selectors", "variance", "--rankers", "total", "--ks", "1,2", "--no-figures"]
-    compared = run(site, "compare", tmp_path / "data.txt", *options, "--out", tmp_path / "study")
-    assert compared.returncode == 0, compared.stderr
-    assert "variance" in compared.stdout
-    assert "with total" in compared.stdout
-
 
 def test_without_the_package_its_names_are_unknown(tmp_path):
-    refused = run(tmp_path, "select", "--demo", "--method", "variance")
+    refused = run(tmp_path, ["select", "--demo", "--method", "variance"])
     assert refused.returncode == 1
     assert "unknown method 'variance'" in refused.stderr
 
@@ -157,7 +171,7 @@ def test_a_package_that_cannot_be_used_is_named_and_harms_nobody(tmp_path, entry
         "class Twice(RankSelector):\n"
         "    methods = (Method('gas-e', 'not GAS'),)\n"
     )
-    done = run(tmp_path, "select", "--demo", "--method", "gas-e", "-k", 2)
+    done = run(tmp_path, ["select", "--demo", "--method", "gas-e", "-k", 2])
     assert done.returncode == 0, done.stderr
     assert "gas-e: 2 of 43 features" in done.stdout
     if reason:

@@ -167,15 +167,18 @@ def test_any_number_of_workers_gives_the_same_bits(shard_directory):
     with open_shards(shard_directory) as shards:
         assert shards.n_shards >= 7
         expected = everything(shards)
-    for n_workers in (1, 2, 3):
-        client = connect(n_workers=n_workers)
-        try:
+    client = connect(n_workers=3)
+    try:
+        for n_workers in (3, 2, 1):
+            while len(client.nthreads()) > n_workers:
+                client.retire_workers(sorted(client.nthreads())[:1])
             with open_shards(shard_directory, client=client) as shards:
                 results = everything(shards)
-        finally:
-            client.close()
-        for ours, theirs in zip(expected, results, strict=True):
-            assert ours.tobytes() == theirs.tobytes()
+            assert len(client.nthreads()) == n_workers
+            for ours, theirs in zip(expected, results, strict=True):
+                assert ours.tobytes() == theirs.tobytes()
+    finally:
+        client.close()
 
 
 def test_a_killed_worker_is_replaced_without_changing_a_bit(shard_directory):

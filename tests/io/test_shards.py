@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import tracemalloc
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import pairwise
 
 import numpy as np
@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from ranksieve import DataError, RankingData, concatenate, read_letor, read_parquet, write_parquet
+from ranksieve.cli import main
 from ranksieve.datasets import PlantedRanking, draw_plan, make_ranking
 from ranksieve.io import files
 from ranksieve.io.records import checksum_of
@@ -542,60 +543,48 @@ def test_an_interruption_leaves_the_old_shards_and_nothing_else(stored, stop):
     assert os.listdir(directory.parent) == [directory.name]
 
 
-# A background job of a shell may have been told to ignore interrupts.
-CONVERT = """
-import signal
-from ranksieve.cli import main
-
-signal.signal(signal.SIGINT, signal.default_int_handler)
-main()
-"""
-
-
 @contextmanager
-def conversion_under_way(folder):
+def conversion_under_way(start_program, folder):
     """A process that converts text, which ends with the block."""
     os.mkfifo(folder / "pipe")
-    command = [sys.executable, "-c", CONVERT, "convert", folder / "pipe", folder / "data"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    program = start_program(main, ["convert", str(folder / "pipe"), str(folder / "data")])
     with open(folder / "pipe", "w") as pipe:
         pipe.write("0 qid:1 1:1\n")
         pipe.flush()
-        while process.poll() is None and not list(folder.glob(".data.*.partial")):
+        while program.is_running() and not list(folder.glob(".data.*.partial")):
             time.sleep(0.01)
-        yield process
+        yield program
 
 
-def test_a_killed_conversion_is_cleared_away_by_the_next(text, tmp_path):
-    for stop in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
-        folder = tmp_path / stop.name
-        folder.mkdir()
-        with conversion_under_way(folder) as process:
-            while process.poll() is None:  # Python misses a signal right before a system call
-                process.send_signal(stop)
-                with suppress(subprocess.TimeoutExpired):
-                    process.communicate(timeout=2)
-        assert process.returncode != 0
-        with pytest.raises(DataError, match="data: no such directory"):
-            open_shards(folder / "data")
-        for leftover in folder.glob(".data.*.partial"):
-            with pytest.raises(DataError, match="partial: half-written"):
-                open_shards(leftover)
-        assert stop != signal.SIGKILL or list(folder.glob(".data.*.partial"))
-        (folder / f".data.{'0' * 12}.partial").mkdir()
-        precious = folder / f".data.{'1' * 12}.partial"
-        precious.mkdir()
-        (precious / "letter").write_text("precious")
-        convert_to_shards(text("0 qid:1 1:1\n"), folder / "data")
-        assert sorted(os.listdir(folder)) == [precious.name, "data", "pipe"]
+@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_killed_conversion_is_cleared_away_by_the_next(start_program, text, tmp_path, stop):
+    folder = tmp_path / stop.name
+    folder.mkdir()
+    with conversion_under_way(start_program, folder) as program:
+        program.kill(stop)
+        while program.is_running(after=2.0):  # Python misses a signal right before a system call
+            program.kill(stop)
+    assert program.wait()[0] != 0
+    with pytest.raises(DataError, match="data: no such directory"):
+        open_shards(folder / "data")
+    for leftover in folder.glob(".data.*.partial"):
+        with pytest.raises(DataError, match="partial: half-written"):
+            open_shards(leftover)
+    assert stop != signal.SIGKILL or list(folder.glob(".data.*.partial"))
+    (folder / f".data.{'0' * 12}.partial").mkdir()
+    precious = folder / f".data.{'1' * 12}.partial"
+    precious.mkdir()
+    (precious / "letter").write_text("precious")
+    convert_to_shards(text("0 qid:1 1:1\n"), folder / "data")
+    assert sorted(os.listdir(folder)) == [precious.name, "data", "pipe"]
 
 
-def test_a_conversion_under_way_is_left_alone(text, tmp_path):
-    with conversion_under_way(tmp_path) as process:
+def test_a_conversion_under_way_is_left_alone(start_program, text, tmp_path):
+    with conversion_under_way(start_program, tmp_path) as program:
         convert_to_shards(text("0 qid:1 1:1\n"), tmp_path / "data")
         assert len(list(tmp_path.glob(".data.*.partial"))) == 1
-    _, said = process.communicate()
-    assert process.returncode == 1
+    status, _, said = program.wait()
+    assert status == 1
     assert "data: is not empty; pass overwrite=True" in said
     assert sorted(os.listdir(tmp_path)) == ["data", "data.txt", "pipe"]
 

@@ -107,24 +107,24 @@ class TestEverySelector:
 
     def test_the_same_wherever_the_data_lives(self, kind, planted, everywhere):
         data, _ = planted
-        expected = kind(n_features_to_select=6).fit(data).selected_
+        expected = quick(kind, 6).fit(data).selected_
         source = everywhere(data, shard_bytes=40_000)
         if kind.__name__ in TREES and getattr(source, "client", None) is not None:
             pytest.skip("on several workers, LightGBM makes bins from the rows of each")
-        np.testing.assert_array_equal(kind(n_features_to_select=6).fit(source).selected_, expected)
+        np.testing.assert_array_equal(quick(kind, 6).fit(source).selected_, expected)
 
     def test_ways_to_pass_the_data(self, kind, planted):
         data, _ = planted
         X, y, qid = dense(data)
-        expected = kind(n_features_to_select=5).fit(X, y, qid=qid).selected_
+        expected = quick(kind, 5).fit(X, y, qid=qid).selected_
         names = [f"f{n}" for n in range(X.shape[1])]
         for form in (sparse.csr_matrix(X), pd.DataFrame(X, columns=names)):
-            selector = kind(n_features_to_select=5).fit(form, y, qid=qid)
+            selector = quick(kind, 5).fit(form, y, qid=qid)
             np.testing.assert_array_equal(selector.selected_, expected)
         assert selector.get_feature_names_out().tolist() == [
             name for name, kept in zip(names, selector.support_, strict=True) if kept
         ]
-        whole = kind(n_features_to_select=5).fit(data)
+        whole = quick(kind, 5).fit(data)
         np.testing.assert_array_equal(whole.selected_, expected)
         assert whole.transform(data).feature_names.tolist() == [
             str(f + 1) for f in sorted(expected)
@@ -142,10 +142,8 @@ class TestEverySelector:
 
     def test_numbers_to_select(self, kind, planted):
         data, _ = planted
-        assert len(kind(n_features_to_select=0.5).fit(data).selected_) == round(
-            0.5 * data.n_features
-        )
-        everything = kind(n_features_to_select=data.n_features).fit(data)
+        assert len(quick(kind, 0.5).fit(data).selected_) == round(0.5 * data.n_features)
+        everything = quick(kind, data.n_features).fit(data)
         assert sorted(everything.selected_) == list(range(data.n_features))
         with pytest.raises(DataError, match="but there are only 13 features"):
             kind(n_features_to_select=14).fit(data)
@@ -202,7 +200,7 @@ class TestEverySelector:
         data, _ = planted
         X, y, qid = dense(data)
         with sklearn.config_context(enable_metadata_routing=True):
-            pipe = Pipeline([("select", kind(n_features_to_select=3)), ("rank", Ridge())])
+            pipe = Pipeline([("select", quick(kind, 3)), ("rank", Ridge())])
             search = GridSearchCV(
                 pipe,
                 {"select__n_features_to_select": [1, 6]},

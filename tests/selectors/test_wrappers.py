@@ -2,11 +2,8 @@
 
 import itertools
 import json
-import os
 import random
 import signal
-import subprocess
-import sys
 import textwrap
 import time
 
@@ -381,29 +378,28 @@ class TestBoth:
             kind(RankSVM(), 2, cv=3, checkpoint=path).fit(planted[0])
         assert path.read_text() == "notes that do not end in a newline"
 
-    def test_killed_and_resumed(self, kind, tmp_path):
+    def test_killed_and_resumed(self, kind, tmp_path, start_program):
         """A process that is killed in the middle of its search leaves a file to go on from."""
         script = textwrap.dedent(f"""
-            import sys
             from ranksieve import make_ranking
             from ranksieve.rankers import CoordinateAscent
             from ranksieve.selectors import {kind.__name__}
-            data, _ = make_ranking(30, n_informative=3, n_redundant=0, n_noise=5, random_state=1)
+            data, _ = make_ranking(20, n_informative=3, n_redundant=0, n_noise=3, random_state=1)
             selector = {kind.__name__}(CoordinateAscent(n_restarts=1), "best", cv=3,
-                                       checkpoint=sys.argv[1])
-            print(selector.fit(data).selected_.tolist(), selector.values_.sum().hex())
+                                       checkpoint=path).fit(data)
+            found = f"{{selector.selected_.tolist()}} {{selector.values_.sum().hex()}}"
+            print(found)
         """)
         path = tmp_path / "search.jsonl"
-        command = [sys.executable, "-c", script]
-        child = subprocess.Popen([*command, str(path)], stdout=subprocess.PIPE)
-        while child.poll() is None and (not path.exists() or path.read_bytes().count(b"\n") < 4):
+        child = start_program(exec, script, {"path": str(path)})
+        while child.is_running() and (not path.exists() or path.read_bytes().count(b"\n") < 4):
             time.sleep(0.01)
-        os.kill(child.pid, signal.SIGKILL)
-        child.communicate()
-        resumed = subprocess.run([*command, str(path)], capture_output=True, check=True, text=True)
-        data, _ = make_ranking(30, n_informative=3, n_redundant=0, n_noise=5, random_state=1)
-        whole = kind(CoordinateAscent(n_restarts=1), "best", cv=3).fit(data)
-        assert resumed.stdout == f"{whole.selected_.tolist()} {whole.values_.sum().hex()}\n"
+        child.kill()
+        assert child.wait()[0] == -signal.SIGKILL
+        resumed = start_program(exec, script, {"path": str(path)}).wait()
+        undisturbed = {"path": None}
+        exec(script, undisturbed)
+        assert resumed == (0, undisturbed["found"] + "\n", "")
 
 
 class TestElimination:

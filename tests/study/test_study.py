@@ -16,6 +16,7 @@ from scipy import stats as scipy_stats
 
 from ranksieve import RankingData, make_ranking, write_letor
 from ranksieve._version import __version__
+from ranksieve.cli import main
 from ranksieve.data import DataError
 from ranksieve.datasets import fold_files
 from ranksieve.io.record_log import checksum
@@ -262,9 +263,9 @@ def letor_file(tmp_path_factory):
     return path
 
 
-def command(letor_file, out):
+def options(letor_file, out):
     return [
-        *(sys.executable, "-m", "ranksieve", "compare", str(letor_file), "--out", str(out)),
+        *("compare", str(letor_file), "--out", str(out)),
         *("--selectors", "gas-e,fs-scpr", "--rankers", "rankrls,lambdamart", "--ks", "1,3,5"),
         *("--grid", "gas-e.c=0,1", "--grid", "rankrls.lam=0.1,10", "--protocol", "kfold:3"),
         *("--seeds", "2", "--no-figures", "--param", "lambdamart.n_estimators=20"),
@@ -274,132 +275,115 @@ def command(letor_file, out):
 @pytest.fixture(scope="module")
 def undisturbed(letor_file, tmp_path_factory):
     out = tmp_path_factory.mktemp("studies") / "undisturbed"
-    subprocess.run(command(letor_file, out), check=True, capture_output=True)
+    command = [sys.executable, "-m", "ranksieve", *options(letor_file, out)]
+    subprocess.run(command, check=True, capture_output=True)
     return without_times(load_study(out))
 
 
-def wait_for_lines(path, n, process):
+@pytest.fixture
+def start(letor_file, start_program):
+    """Begin or resume the study in a directory, in a process."""
+    return lambda out, *more: start_program(main, [*options(letor_file, out), *more])
+
+
+def wait_for_lines(path, n, program):
     until = time.monotonic() + 600
     while not path.exists() or path.read_bytes().count(b"\n") < n:
-        assert process.poll() is None, "the study ended too early"
+        assert program.is_running(), "the study ended too early"
         assert time.monotonic() < until
         time.sleep(0.01)
 
 
-def test_killed_at_several_moments_it_ends_with_the_same_bits(letor_file, tmp_path, undisturbed):
+def test_killed_at_several_moments_it_ends_with_the_same_bits(start, tmp_path, undisturbed):
     out = tmp_path / "killed"
     for n_lines in (3, 40, 80):
-        process = subprocess.Popen(command(letor_file, out), stdout=subprocess.DEVNULL)
-        wait_for_lines(out / "ledger.jsonl", n_lines, process)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    subprocess.run(command(letor_file, out), check=True, capture_output=True)
+        program = start(out)
+        wait_for_lines(out / "ledger.jsonl", n_lines, program)
+        program.kill()
+        assert program.wait()[0] == -signal.SIGKILL
+    assert start(out).wait()[0] == 0
     assert without_times(load_study(out)) == undisturbed
 
 
-def test_interrupted_it_says_how_to_go_on(letor_file, tmp_path, undisturbed):
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 128 + signal.SIGTERM)]
+)
+def test_interrupted_it_says_how_to_go_on(start, tmp_path, undisturbed, number, status):
     out = tmp_path / "interrupted"
-    process = subprocess.Popen(
-        command(letor_file, out), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    wait_for_lines(out / "ledger.jsonl", 40, process)
-    process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=600)
-    assert process.returncode == 130
+    program = start(out)
+    wait_for_lines(out / "ledger.jsonl", 40, program)
+    program.kill(number)
+    ended, _, told = program.wait()
+    assert ended == status
     assert f"finished work is kept in {out}" in told
     assert "run the same command again to resume it" in told
     assert "Traceback" not in told
-    subprocess.run(command(letor_file, out), check=True, capture_output=True)
+    assert {path.name for path in out.iterdir()} <= {"ledger.jsonl", "study.toml"}
+    assert start(out).wait()[0] == 0
     assert without_times(load_study(out)) == undisturbed
 
 
-def test_two_processes_work_on_one_study(letor_file, tmp_path, undisturbed):
+def test_two_processes_work_on_one_study(start, tmp_path, undisturbed):
     out = tmp_path / "shared"
-    processes = [
-        subprocess.Popen(command(letor_file, out), stdout=subprocess.DEVNULL) for _ in range(2)
-    ]
-    assert [process.wait(600) for process in processes] == [0, 0]
+    programs = [start(out) for _ in range(2)]
+    assert [program.wait()[0] for program in programs] == [0, 0]
     assert without_times(load_study(out)) == undisturbed
     lines = (out / "ledger.jsonl").read_text().splitlines()
     cells = [json.dumps(json.loads(line)["cell"]) for line in lines[1:]]
     assert len(cells) == len(set(cells))
 
 
-def test_a_study_that_is_terminated_says_how_to_go_on(letor_file, tmp_path, undisturbed):
-    out = tmp_path / "terminated"
-    process = subprocess.Popen(
-        command(letor_file, out), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    wait_for_lines(out / "ledger.jsonl", 40, process)
-    process.send_signal(signal.SIGTERM)
-    _, told = process.communicate(timeout=60)
-    assert process.returncode == 128 + signal.SIGTERM
-    assert f"finished work is kept in {out}" in told
-    assert "run the same command again to resume it" in told
-    assert "Traceback" not in told
-    assert {path.name for path in out.iterdir()} <= {"ledger.jsonl", "study.toml"}
-    subprocess.run(command(letor_file, out), check=True, capture_output=True)
-    assert without_times(load_study(out)) == undisturbed
-
-
 @contextmanager
-def cluster_of_processes(directory):
+def cluster_of_processes(directory, start_program):
     """A Dask scheduler and a worker, as processes; gives its address and both."""
     told = directory / "scheduler.json"
     told.unlink(missing_ok=True)
-    options = ["--scheduler-file", str(told), "--no-dashboard"]
-    scheduler = started("scheduler", *options, "--port", "0", "--host", "127.0.0.1")
-    place = ("--local-directory", str(directory))
-    worker = started("worker", *options, "--nthreads", "1", "--no-nanny", *place)
+    own = {
+        "scheduler": ["--port", "0", "--host", "127.0.0.1"],
+        "worker": ["--nthreads", "1", "--no-nanny", "--local-directory", str(directory)],
+    }
+    processes = {}
+    for role, arguments in own.items():
+        code = f"from distributed.cli.dask_{role} import main; main(arguments)"
+        arguments += ["--scheduler-file", str(told), "--no-dashboard"]
+        processes[role] = start_program(exec, code, {"arguments": arguments})
     try:
         until = time.monotonic() + 120
         while not told.exists() or not told.read_text().endswith("}"):
             assert time.monotonic() < until
             time.sleep(0.05)
-        address = json.loads(told.read_text())["address"]
-        yield address, {"scheduler": scheduler, "worker": worker}
+        yield json.loads(told.read_text())["address"], processes
     finally:
-        for process in (worker, scheduler):
+        for process in processes.values():
             process.kill()
             process.wait()
 
 
-def started(role, *options):
-    code = f"from distributed.cli.dask_{role} import main; main()"
-    quiet = dict(stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return subprocess.Popen([sys.executable, "-c", code, *options], **quiet)
-
-
-def test_a_lost_cluster_is_told_and_the_study_goes_on(letor_file, tmp_path, undisturbed):
+def test_a_lost_cluster_is_told_and_the_study_goes_on(start, start_program, tmp_path, undisturbed):
     out = tmp_path / "lost"
     for lost, n_lines in (("worker", 10), ("scheduler", 50)):
-        with cluster_of_processes(tmp_path) as (address, processes):
-            process = subprocess.Popen(
-                [*command(letor_file, out), "--dask", address],
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-            wait_for_lines(out / "ledger.jsonl", n_lines, process)
+        with cluster_of_processes(tmp_path, start_program) as (address, processes):
+            program = start(out, "--dask", address)
+            wait_for_lines(out / "ledger.jsonl", n_lines, program)
             processes[lost].kill()
-            _, told = process.communicate(timeout=120)
-        assert process.returncode == 1
+            status, _, told = program.wait(120)
+        assert status == 1
         assert "error: Fold" in told
         assert "the Dask cluster was lost" in told
         assert "run the same command again to resume it" in told
         assert "Traceback" not in told
-    subprocess.run(command(letor_file, out), check=True, capture_output=True)
+    assert start(out).wait()[0] == 0
     assert without_times(load_study(out)) == undisturbed
 
 
-def test_directories_may_be_links(letor_file, tmp_path, undisturbed):
+def test_directories_may_be_links(start, tmp_path, undisturbed):
     (tmp_path / "elsewhere" / "tables").mkdir(parents=True)
     (tmp_path / "more").mkdir()
     out = tmp_path / "link"
     out.symlink_to(tmp_path / "elsewhere")
     (out / "tables").rmdir()
     (out / "tables").symlink_to(tmp_path / "more")
-    subprocess.run(command(letor_file, out), check=True, capture_output=True)
+    assert start(out).wait()[0] == 0
     assert without_times(load_study(out)) == undisturbed
     assert (tmp_path / "more" / "comparison-rankrls.md").is_file()
     assert out.is_symlink()
@@ -410,29 +394,26 @@ def test_directories_may_be_links(letor_file, tmp_path, undisturbed):
         write_report(load_study(out), out, figures=False)
 
 
-def test_cells_run_on_a_cluster(data):
-    from ranksieve.engine.dask import connect
-
+def test_cells_run_on_a_cluster(data, client):
     plan = dict(selectors=["gas-e", "fs-scpr"], ks=[2, 4], **QUICK)
-    with connect(None, 2) as client:
-        result = Study(data, **plan).run(client)
+    result = Study(data, **plan).run(client)
     assert without_times(result) == without_times(Study(data, **plan).run())
 
 
-def test_a_full_disk_loses_nothing(letor_file, tmp_path, undisturbed):
+def test_a_full_disk_loses_nothing(letor_file, start, start_program, tmp_path, undisturbed):
     out = tmp_path / "full"
     limited = (
-        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000)); "
-        "from ranksieve.cli import main; main(sys.argv[1:])"
+        "from ranksieve.cli import main; main(arguments)"
     )
-    arguments = [sys.executable, "-c", limited, *command(letor_file, out)[3:]]
-    done = subprocess.run(arguments, capture_output=True, text=True)
-    assert done.returncode == 1
-    assert "error: " in done.stderr
-    assert "cannot be written" in done.stderr
-    assert "Traceback" not in done.stderr
-    subprocess.run(command(letor_file, out), check=True, capture_output=True)
+    program = start_program(exec, limited, {"arguments": options(letor_file, out)})
+    status, _, told = program.wait()
+    assert status == 1
+    assert "error: " in told
+    assert "cannot be written" in told
+    assert "Traceback" not in told
+    assert start(out).wait()[0] == 0
     assert without_times(load_study(out)) == undisturbed
 
 

@@ -102,6 +102,7 @@ class FenchelRank(EmbeddedSelector):
             "fenchelrank",
             "RankSVM with weights in an L1 ball",
             grid={"radius": (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)},
+            trial={"max_iter": 20},
         ),
     )
 

@@ -130,6 +130,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
             "greedy-rankrls-cv",
             "the same, lambda and number of features by validation",
             draws=False,
+            trial={"lams": (0.1, 10.0)},
         ),
     )
 
