@@ -244,8 +244,8 @@ def test_one_of_a_thing_is_told_as_one(letor_file, tmp_path, capsys):
     only = ("--measures", "map", "--no-figures", "--out", out)
     run("compare", letor_file, "--selectors", "random", *OPTIONS, *only)
     told = " ".join(capsys.readouterr().out.split())
-    assert "unified rank: of FS-SCPR, over 1 measure, which" in told
-    assert "adjustment for the one comparison of the study" in told
+    assert "unified rank: that of the FS-SCPR paper, over 1 measure; 1 is best" in told
+    assert "correction for the one comparison of the study" in told
     page = (out / "report.md").read_text()
     assert "Holm: adjusted for the one comparison." in page
 
