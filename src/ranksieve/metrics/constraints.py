@@ -1,4 +1,4 @@
-"""What scikit-learn's check of parameters takes for a measure, its convention and ties."""
+"""Parameter constraints for a measure, its convention and ties, as scikit-learn checks them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ranksieve.metrics.measures import Measure
 
 
 class _ConventionName(StrOptions):
-    """Whatever :func:`get_convention` understands."""
+    """Anything that :func:`get_convention` accepts."""
 
     def __init__(self) -> None:
         super().__init__(set(CONVENTIONS))
 
     def is_satisfied_by(self, val: Any) -> bool:
-        """Whether it is the name of a convention."""
+        """Whether a value is the name of a convention."""
         try:
             return isinstance(val, str) and bool(get_convention(val))
         except ValueError:
