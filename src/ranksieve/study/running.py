@@ -1,4 +1,4 @@
-"""Run the cells of a fold side by side: on threads, or on the workers of a Dask cluster."""
+"""Run the cells of a fold in parallel: on threads, or on the workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _KEPT = "Finished work is kept; run the same command again to resume it."
 
 
 class LocalRunner:
-    """Cells on the threads of this process, each on one of them."""
+    """Runs cells on the threads of this process, one thread each."""
 
     @contextmanager
     def on(self, fold: StudyFold) -> Iterator[_Started]:
-        """Get ready for cells of a fold; an interruption does not wait for those that run."""
+        """Prepare to run cells of a fold; an interruption does not wait for running cells."""
         pool = ThreadPoolExecutor(thread_count())
         with limit_blas_threads(1):  # the cells are the parallel part
             try:
@@ -35,7 +35,7 @@ class LocalRunner:
 
 
 class DaskRunner:
-    """Cells on the workers of a cluster.
+    """Runs cells on the workers of a Dask cluster.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class DaskRunner:
 
     @contextmanager
     def on(self, fold: StudyFold) -> Iterator[_Started]:
-        """Send a fold to the workers; a DataError if the cluster is lost."""
+        """Send a fold to the workers; raise a DataError if the cluster is lost."""
         from distributed import KilledWorker
 
         try:
@@ -70,14 +70,14 @@ class DaskRunner:
 
 
 class _Started:
-    """Something that takes cells and gives back futures, some of them at a time."""
+    """A pool that takes cells and returns futures, a limited number at a time."""
 
     def __init__(self, submit: Any, most: int) -> None:
         self._submit = submit
         self._most = max(1, most)
 
     def results(self, cells: Iterable[Cell]) -> Iterator[tuple[Cell, Record]]:
-        """Cells with their results, as they are finished; drawn as there is room for them."""
+        """Yield cells with their results as they finish; start others as there is room."""
         waiting = iter(cells)
         pending: dict[Any, Cell] = {}
         try:

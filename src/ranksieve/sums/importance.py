@@ -66,7 +66,9 @@ class Importance(ParameterValue):
 
     def __post_init__(self) -> None:
         if not isinstance(self.measure, (str, Measure)):
-            raise ValueError(f"importance: measure must be the name of one, got {self.measure!r}")
+            raise ValueError(
+                f"importance: measure must be the name of a measure, got {self.measure!r}"
+            )
         self._parsed()
         get_convention(self.convention)
         check_choice("importance: ties", self.ties, ("average", "stable"))
