@@ -45,7 +45,7 @@ class QueryValues:
     ----------
     block : Block
     measure, convention, average_ties
-        As of :class:`ranksieve.sums.importance.ImportanceStatistic`.
+        As in :class:`ranksieve.sums.importance.ImportanceStatistic`.
     query_weights : array of shape (queries of all blocks,) or None
     both : bool
         Whether to keep values of ascending order, too, as further candidates after those of
@@ -146,8 +146,8 @@ class AdaRank(LinearRanker):
     early_stopping_rounds : int or None
         With an ``eval_set``, stop after so many rounds that do not improve it; None runs all.
     convention, ties
-        Of the measure; see :mod:`ranksieve.metrics`. ``ties="average"`` does not let the order of
-        the rows decide between features.
+        Convention of the measure; see :mod:`ranksieve.metrics`. ``ties="average"`` does not let the
+        order of the rows decide between features.
     verbose : bool
         Whether to show progress on a terminal.
 

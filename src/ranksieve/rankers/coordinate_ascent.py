@@ -50,7 +50,7 @@ class Trials:
     ----------
     block : Block
     measure, convention, average_ties
-        As of :class:`ranksieve.sums.importance.ImportanceStatistic`.
+        As in :class:`ranksieve.sums.importance.ImportanceStatistic`.
     query_weights : array of shape (queries of all blocks,) or None
     """
 
@@ -138,8 +138,8 @@ class CoordinateAscent(LinearRanker):
     max_passes : int
         Most passes of an ascent.
     convention, ties
-        Of the measure; see :mod:`ranksieve.metrics`. ``ties="average"`` gives nothing for scores
-        that are equal, where the order of the rows might.
+        Convention of the measure; see :mod:`ranksieve.metrics`. ``ties="average"`` gives nothing
+        for scores that are equal, where the order of the rows might.
     random_state : int, RandomState or None
         Seed of the orders.
     verbose : bool

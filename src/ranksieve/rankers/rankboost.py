@@ -68,7 +68,7 @@ class RankBoost(Ranker):
     early_stopping_rounds : int or None
         With an ``eval_set``, stop after so many rounds that do not improve it; None runs all.
     convention, ties
-        Of the measure; see :mod:`ranksieve.metrics`.
+        Convention of the measure; see :mod:`ranksieve.metrics`.
     verbose : bool
         Whether to show progress on a terminal.
 

@@ -191,7 +191,7 @@ def ranksvm_path(
     Cs : sequence of float
         Ascending values need the fewest iterations.
     scale, loss, tol, max_iter
-        As of :class:`RankSVM`.
+        As in :class:`RankSVM`.
     query_weights : array of shape (queries,), optional
 
     Yields

@@ -22,7 +22,7 @@ class TopImportance(ImportanceFilter):
     Parameters
     ----------
     n_features_to_select : int or float
-        Number of features, or the share of them if below 1.
+        Number of features, or a fraction of them if below 1.
     importance : str, Measure or Importance
         Quality of a feature alone: a measure, ``"loss"`` or ``"one_minus_loss"``; or
         :class:`Importance`, which has a convention, ties and directions, too.
@@ -70,7 +70,7 @@ class RandomSelector(RankSelector):
     Parameters
     ----------
     n_features_to_select : int or float
-        Number of features, or the share of them if below 1.
+        Number of features, or a fraction of them if below 1.
     random_state : int, RandomState or None
         Seed of the order, which does not depend on ``n_features_to_select``.
     verbose : bool

@@ -107,7 +107,7 @@ class WrapperSelector(Predictor, HeldOutSelector):
 
     @abstractmethod
     def _search(self, data: RankingData, given: Fold | None, ranker: Ranker, k: int) -> list[int]:
-        """Features in the order of choice; ``k`` is a number of groups, or the most of them.
+        """Features in the order of selection; ``k`` is a number of groups, or the most of them.
 
         ``given`` has the queries to judge by, if there is an ``eval_set``.
         """

@@ -31,7 +31,7 @@ class FenchelRank(EmbeddedSelector):
     Parameters
     ----------
     n_features_to_select : int, float or None
-        Number of features, or the share of them if below 1: those with the largest absolute
+        Number of features, or a fraction of them if below 1: those with the largest absolute
         weights. None selects all that have a weight.
     radius : float
         r: the smaller it is, the fewer features have weights.

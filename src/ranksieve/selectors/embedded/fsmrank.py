@@ -47,7 +47,7 @@ class FSMRank(EmbeddedSelector):
     Parameters
     ----------
     n_features_to_select : int, float or None
-        Number of features, or the share of them if below 1: those with the largest absolute
+        Number of features, or a fraction of them if below 1: those with the largest absolute
         weights. None selects all that have a weight.
     lambda1 : float
         How much similarity counts.

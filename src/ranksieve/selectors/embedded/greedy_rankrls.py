@@ -49,7 +49,7 @@ class GreedyRankRLS(Predictor, RankSelector):
     Parameters
     ----------
     n_features_to_select : int, float, "best" or "one_se"
-        Number of features, or the share of them if below 1; or that with the smallest
+        Number of features, or a fraction of them if below 1; or that with the smallest
         leave-query-out error; or the smallest within one standard error of that.
     lam : float
         Regularization :math:`\lambda > 0`.
@@ -94,7 +94,7 @@ class GreedyRankRLS(Predictor, RankSelector):
     Attributes
     ----------
     selected_ : int array
-        Features in the order of choice.
+        Features in the order of selection.
     coef_ : array of shape (features,)
         Weights; 0 for features that are not selected.
     fits_ : list of Fit

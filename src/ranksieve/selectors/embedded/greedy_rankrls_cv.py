@@ -41,7 +41,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
     Parameters
     ----------
     n_features_to_select : int, float, "best", "one_se", "penalized", "knee" or "pareto"
-        Number of features, or the share of them if below 1: then only :math:`\lambda` is chosen.
+        Number of features, or a fraction of them if below 1: then only :math:`\lambda` is chosen.
         Or how to choose both from the front, the models that are better than all smaller ones:
 
         - ``"best"``: the best value.
@@ -65,14 +65,14 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
     convention, ties
         Of all measures; see :func:`ranksieve.metrics.evaluate`.
     search, fitting, include, exclude, kappa, memory, storage, rotate, epsilon, nu, random_state
-        As of :class:`GreedyRankRLS`.
+        As in :class:`GreedyRankRLS`.
     verbose : bool
         Whether to show progress on a terminal.
 
     Attributes
     ----------
     selected_ : int array
-        Features in the order of choice.
+        Features in the order of selection.
     lam_ : float
         The regularization.
     lams_ : list of float

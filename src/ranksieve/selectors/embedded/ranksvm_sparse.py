@@ -66,7 +66,7 @@ class SparseRankSVM(EmbeddedSelector):
     Parameters
     ----------
     n_features_to_select : int, float or None
-        Number of features, or the share of them if below 1: the first solution on the path with at
+        Number of features, or a fraction of them if below 1: the first solution on the path with at
         least as many weights is taken, and of those the largest. None takes the solution at the end
         of the path, with all its features.
     penalty : {"l1", "mcp", "log"}

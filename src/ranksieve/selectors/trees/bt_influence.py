@@ -129,7 +129,7 @@ class BoostedTrees(TreeSelector):
     Parameters
     ----------
     n_features_to_select : int or float
-        Number of features, or the share of them if below 1.
+        Number of features, or a fraction of them if below 1.
     {parameters}
 
     Attributes
@@ -199,7 +199,7 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
     Parameters
     ----------
     n_features_to_select : int or float
-        Number of features, or the share of them if below 1.
+        Number of features, or a fraction of them if below 1.
     c : float
         How much similarity counts; 0 selects by influence alone.
     similarity : str, callable or Similarity
@@ -210,7 +210,7 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
     Attributes
     ----------
     selected_ : int array
-        Features in the order of choice.
+        Features in the order of selection.
     scores_, importance_ : arrays of shape (features,)
         Influence as a share of the largest.
     path_ : list of (feature, score)

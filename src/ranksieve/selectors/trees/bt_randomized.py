@@ -76,7 +76,7 @@ class RandomizedBoostedTrees(TreeSelector, HeldOutSelector):
     Parameters
     ----------
     n_features_to_select : int or float
-        Number of features, or the share of them if below 1.
+        Number of features, or a fraction of them if below 1.
     n_subsets : int
         Random subsets to begin with.
     subset_size : float
@@ -89,7 +89,7 @@ class RandomizedBoostedTrees(TreeSelector, HeldOutSelector):
     validation_fraction : float
         Share of the queries that is held out if ``fit`` gets no ``eval_set``.
     convention : str or Convention
-        Of the measure; see :mod:`ranksieve.metrics`.
+        Convention of the measure; see :mod:`ranksieve.metrics`.
     ties : {"average", "stable"}
         What the measure does with documents of equal score.
     {parameters}

@@ -106,7 +106,7 @@ class SimulatedAnnealing(HeldOutSelector):
     Parameters
     ----------
     n_features_to_select : int or float
-        Number of features k, or the share of them if below 1.
+        Number of features k, or a fraction of them if below 1.
     lam : float
         Regularization of RankRLS. Scale features first if their ranges differ
         (:class:`ranksieve.preprocessing.QueryMinMaxScaler`).
@@ -120,7 +120,7 @@ class SimulatedAnnealing(HeldOutSelector):
     validation_fraction : float
         Share of the queries that is held out if ``fit`` gets no ``eval_set``.
     convention : str or Convention
-        Of the measure; see :mod:`ranksieve.metrics`.
+        Convention of the measure; see :mod:`ranksieve.metrics`.
     ties : {"average", "stable"}
         What the measure does with documents of equal score.
     random_state : int, RandomState or None

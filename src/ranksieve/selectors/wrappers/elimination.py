@@ -53,7 +53,7 @@ class EliminationSelector(WrapperSelector):
     ranker : Ranker, LGBMRanker, XGBRanker or CatBoostRanker, optional
         What to train; :class:`ranksieve.rankers.RankRLS` by default.
     n_features_to_select : int, float, "best", "one_se" or "tolerance"
-        As of :class:`SequentialSelector`.
+        As in :class:`SequentialSelector`.
     step : int or float
         How many features to take out at a time, or which share of those that are left.
     importance : {"auto", "coef", "gain", "permutation", "shap"}
@@ -66,9 +66,9 @@ class EliminationSelector(WrapperSelector):
     measure : str or Measure
         What to judge by.
     cv : int, "leave-query-out", or list of splits or of pairs (train, test)
-        As of :class:`SequentialSelector`.
+        As in :class:`SequentialSelector`.
     include, exclude, groups, tol, convention, ties, checkpoint, random_state, verbose
-        As of :class:`SequentialSelector`. A group is as important as its features together.
+        As in :class:`SequentialSelector`. A group is as important as its features together.
 
     Attributes
     ----------

@@ -52,7 +52,7 @@ class FSBFS(RankSelector):
     Parameters
     ----------
     n_features_to_select : int, float or None
-        Number of features that :meth:`transform` returns, or the share of all features if below
+        Number of features that :meth:`transform` returns, or a fraction of all features if below
         1. The search ends when there are enough. There may be fewer new features than asked for;
         None is as many as there are, or all features that vary.
     output : {"members", "constructed"}
@@ -75,8 +75,8 @@ class FSBFS(RankSelector):
     max_changes : int
         Most changes of the weights of a node, after the line search for the one that joined.
     convention, ties
-        Of the measure; see :mod:`ranksieve.metrics`. ``ties="average"`` gives nothing for scores
-        that are equal, where the order of the rows might.
+        Convention of the measure; see :mod:`ranksieve.metrics`. ``ties="average"`` gives nothing
+        for scores that are equal, where the order of the rows might.
     verbose : bool
         Whether to show progress on a terminal.
 

@@ -32,7 +32,7 @@ class SequentialSelector(WrapperSelector):
     ranker : Ranker, LGBMRanker, XGBRanker or CatBoostRanker, optional
         What to train; :class:`ranksieve.rankers.RankRLS` by default.
     n_features_to_select : int, float, "best", "one_se" or "tolerance"
-        Number of features, or the share of them if below 1. Or, of all that the search has seen:
+        Number of features, or a fraction of them if below 1. Or, of all that the search has seen:
         that with the best value; the smallest within one standard error of it; the smallest
         within ``tol`` of it. With ``groups``, the number of groups.
     direction : {"forward", "backward"}
@@ -56,7 +56,7 @@ class SequentialSelector(WrapperSelector):
     tol : float
         Of ``"tolerance"``: by how much the mean may be worse.
     convention, ties
-        Of the measure; see :mod:`ranksieve.metrics`.
+        Convention of the measure; see :mod:`ranksieve.metrics`.
     checkpoint : path, optional
         File for the values of all subsets. A search that finds its own file there resumes,
         to the same result, to the bit.
