@@ -387,7 +387,7 @@ class TestSelector:
             ({"criterion": "quality"}, "unknown measure"),
             ({"criterion": "map", "search": "floating"}, "a measure as criterion"),
             ({"criterion": "map", "memory": "low"}, "needs memory='full'"),
-            ({"search": "foba", "kappa": 3}, "are for search='forward'"),
+            ({"search": "foba", "kappa": 3}, "need search='forward'"),
             ({"n_features_to_select": "knee"}, "n_features_to_select"),
         ],
     )

@@ -24,15 +24,13 @@ class TopImportance(ImportanceFilter):
     n_features_to_select : int or float
         Number of features, or a fraction of them if below 1.
     importance : str, Measure or Importance
-        Quality of a feature alone: a measure, ``"loss"`` or ``"one_minus_loss"``; or
-        :class:`Importance`, which has a convention, ties and directions, too.
+        Quality of a feature alone: a measure, ``"loss"`` or ``"one_minus_loss"``; or an
+        :class:`Importance`, which also sets the convention, ties and directions.
     verbose : bool
         Whether to show progress on a terminal.
 
-    Notes
-    -----
-    O(f m log n) for f features and m rows in queries of n documents. Similar features are all
-    taken: what :class:`GAS` and its family avoid.
+    Notes ----- Takes O(f m log n) time for f features and m rows in queries of n documents. Similar
+    features are all taken, which :class:`GAS` and its family avoid.
 
     Examples
     --------
@@ -65,14 +63,14 @@ class TopImportance(ImportanceFilter):
 
 
 class RandomSelector(RankSelector):
-    """Select features in a random order: the baseline that every method must beat.
+    """Select features in random order: the baseline that every method must beat.
 
     Parameters
     ----------
     n_features_to_select : int or float
         Number of features, or a fraction of them if below 1.
     random_state : int, RandomState or None
-        Seed of the order, which does not depend on ``n_features_to_select``.
+        Random seed of the order, which does not depend on ``n_features_to_select``.
     verbose : bool
         Accepted for uniformity; there is nothing to show.
 
@@ -87,7 +85,7 @@ class RandomSelector(RankSelector):
     True
     """
 
-    methods = (Method("random", "a seeded random order: the one to beat"),)
+    methods = (Method("random", "a seeded random order: the baseline to beat"),)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **RankSelector._parameter_constraints,
@@ -118,7 +116,7 @@ class RandomSelector(RankSelector):
 
 
 class AllFeatures(RankSelector):
-    """Select all features, in the order of the data: what comparisons call no selection.
+    """Select all features, in the order of the data: no selection, for comparisons.
 
     Parameters
     ----------
