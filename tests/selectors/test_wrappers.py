@@ -173,7 +173,7 @@ class TestSequential:
         assert ended.n_trained_ < whole.n_trained_
 
     def test_floating_backward_is_refused(self, planted):
-        with pytest.raises(ValueError, match="floating=True is for direction='forward'"):
+        with pytest.raises(ValueError, match="floating=True needs direction='forward'"):
             SequentialSelector(None, 2, direction="backward", floating=True).fit(planted[0])
 
     def test_one_query_cannot_be_held_out(self):

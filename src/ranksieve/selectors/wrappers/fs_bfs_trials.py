@@ -1,4 +1,4 @@
-"""Statistic: a combination of features, and what changes of its weights would make of it."""
+"""Statistic: the measure of a combination of features, and of changes of its weights."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Combination = tuple[Sequence[int], Sequence[float]]
 class CombinationTrials(Trials):
     """Statistic: measures combinations of few features, and changes of one weight.
 
-    No scores are kept from call to call: to add them up takes far less time than to try changes,
-    and a search may go back to any combination.
+    No scores are kept between calls: computing them takes far less time than trying changes, and a
+    search may return to any combination.
     """
 
     title = "Best-first search"
@@ -24,11 +24,11 @@ class CombinationTrials(Trials):
     def sums(
         self, combination: Combination, features: Sequence[int], deltas: np.ndarray, n_steps: int
     ) -> tuple[float, np.ndarray]:
-        """Sums over queries of the measure, larger is better.
+        """Sums over queries of the measure; larger is better.
 
-        Returns that of the combination, and those (features, ``2 * n_steps``) of the combination
-        with one weight changed: ``deltas`` has, for each of the features, ``n_steps`` changes
-        upward and as many downward, each run moving away from 0.
+        Returns the sum for the combination, and the sums (features, ``2 * n_steps``) for the
+        combination with one weight changed: ``deltas`` has, for each of the features, ``n_steps``
+        changes upward and as many downward, each run moving away from 0.
         """
         self.scores[:] = 0.0
         for feature, weight in zip(*combination, strict=True):
