@@ -1,4 +1,4 @@
-"""From a trained ranker to a record for a file, and back."""
+"""Convert a trained ranker to a record for a file, and back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ranksieve.values import plain_value
 
 
 class Trained(Protocol):
-    """What a ranker must have to be written to a file."""
+    """Methods that a ranker needs to be written to a file."""
 
     n_features_in_: int
 
@@ -21,11 +21,11 @@ class Trained(Protocol):
         """Parameters of the class."""
 
     def _learned(self) -> dict[str, Any]:
-        """What training has found, as JSON can hold it."""
+        """What training found, as JSON values."""
 
 
 def model_of(ranker: Trained, selection: Selection | None) -> SavedModel:
-    """Record of a trained ranker; a ValueError if a parameter has no name in JSON."""
+    """Make a record of a trained ranker; raise a ValueError if JSON cannot store a parameter."""
     if selection is not None and len(selection.features) != ranker.n_features_in_:
         raise DataError(
             f"the selection has {len(selection.features)} features, but the ranker was trained on "
