@@ -26,9 +26,9 @@ ConventionName = Annotated[
     typer.Option(
         "--convention",
         metavar="NAME",
-        help="Metric convention, for what programs do differently: standard, letor3, letor4, "
-        "mslr, lightgbm, xgboost, ranklib, trec or sklearn. NAME:2 counts only labels of 2 and "
-        "more as relevant.",
+        help="Metric convention, because programs compute measures differently: standard, letor3, "
+        "letor4, mslr, lightgbm, xgboost, ranklib, trec or sklearn. NAME:2 counts only labels of "
+        "2 and more as relevant.",
     ),
 ]
 NFeatures = Annotated[
@@ -77,7 +77,8 @@ Settings = Annotated[
         "--param",
         "--set",
         metavar="NAME=VALUE",
-        help="Set a parameter of the method or ranker. May be repeated. Default: its own defaults.",
+        help="Set a parameter of the method or ranker. May be repeated. Default: the defaults of "
+        "the method or ranker.",
     ),
 ]
 Seed = Annotated[
@@ -92,7 +93,7 @@ Seed = Annotated[
 
 
 def show_result(sheets: Sequence[Sheet], form: FormatName, document: str) -> None:
-    """Print the tables of a result; as JSON, the whole result instead, which is ``document``."""
+    """Print the tables of a result, or, as JSON, the whole result (``document``)."""
     from ranksieve.report.formats.printing import show_sheets
 
     if form == "json":

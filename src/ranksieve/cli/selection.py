@@ -38,15 +38,18 @@ _Number = Annotated[
     typer.Option(
         "-k",
         metavar="K",
-        help="Number of features to select, or of groups of features: an integer, a share "
-        "below 1, or a word such as eigengap for methods that can choose the number. "
+        help="Number of features to select, or of groups of features: an integer, a fraction "
+        "below 1, or a rule such as eigengap for methods that can choose the number. "
         "Default: that of the method.",
     ),
 ]
 _HeldOut = Annotated[
     Path | None,
     typer.Option(
-        "--eval", metavar="FILE", help="Held-out data, for methods that use it. Default: none."
+        "--eval",
+        metavar="FILE",
+        help="File of held-out data, for methods that use it. Default: these methods hold out "
+        "some training queries.",
     ),
 ]
 _Ranker = Annotated[
@@ -160,7 +163,7 @@ def _ranker(method: str, name: str, settings: list[str]) -> Ranker:
 
 
 def _changed(method: str, selector: RankSelector) -> dict[str, Any]:
-    """Parameters that are not as by default; numbers of features and groups are shown anyway."""
+    """Parameters that differ from the defaults; numbers of features and groups are shown anyway."""
     from ranksieve.selectors.registry import SELECTORS
 
     return {
@@ -178,7 +181,7 @@ def _selector(method: str, k: str | None, settings: list[str], seed: int | None)
 
 
 def _number(text: str) -> float | str:
-    """A number of features, a share of them, or a word."""
+    """Parse a number of features, a fraction of them, or a rule."""
     for kind in (int, float):
         try:
             return kind(text)
