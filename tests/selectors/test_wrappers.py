@@ -141,7 +141,7 @@ class TestSequential:
         for cv in (splits, pairs):
             selector = SequentialSelector(RankRLS(), 2, cv=cv).fit(data)
             assert selector.values_.shape == (2, data.n_queries)
-        with pytest.raises(DataError, match="both trained on and held out"):
+        with pytest.raises(DataError, match="in the training and in the held-out part"):
             SequentialSelector(RankRLS(), 2, cv=[([0, 1], [1, 2])]).fit(data)
 
     def test_the_number_of_threads_changes_nothing(self, planted):
@@ -269,7 +269,7 @@ class TestBoth:
             np.testing.assert_array_equal(selector.selected_, results[0].selected_)
         for wrong, message in (
             (["a", "b"], "groups has 2 labels for 6 features"),
-            ([[0, 1], [1, 2]], "a feature is in two of them"),
+            ([[0, 1], [1, 2]], "a feature is in two groups"),
             ([["nothing"]], "no feature is named 'nothing'"),
         ):
             with pytest.raises(DataError, match=message):
