@@ -178,7 +178,7 @@ class TestSequential:
 
     def test_one_query_cannot_be_held_out(self):
         data = RankingData([[1.0], [2.0]], [0, 1], [1, 1])
-        with pytest.raises(DataError, match="only one: pass an eval_set"):
+        with pytest.raises(DataError, match="there is only one query, and none to hold out"):
             SequentialSelector(n_features_to_select=1).fit(data)
         selector = SequentialSelector(n_features_to_select=1).fit(data, eval_set=data)
         assert selector.selected_.tolist() == [0]
