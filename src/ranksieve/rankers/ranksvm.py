@@ -111,12 +111,12 @@ class RankSVM(LinearRanker):
     methods = (
         Method(
             "ranksvm",
-            "squared hinge loss on pairs, C per number of pairs",
+            "squared hinge loss on pairs, C / number of pairs",
             grid={"C": tuple(10.0**power for power in range(-2, 3))},
         ),
         Method(
             "ranksvm-struct",
-            "hinge loss on pairs, C per number of queries, as in svm_rank",
+            "hinge loss on pairs, C / number of queries, as in svm_rank",
             {"loss": "hinge", "scale": "queries"},
             {"C": _STRUCT_C},
         ),

@@ -122,7 +122,7 @@ class FSMRank(EmbeddedSelector):
     """
 
     methods = (
-        Method("fsmrank", "pairwise hinge, similarity and importance in one problem", grid=GRID),
+        Method("fsmrank", "hinge loss, similarity and importance in one problem", grid=GRID),
     )
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

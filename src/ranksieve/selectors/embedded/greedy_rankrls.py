@@ -134,7 +134,7 @@ class GreedyRankRLS(Predictor, RankSelector):
     methods = (
         Method(
             "greedy-rankrls",
-            "lowest exact leave-query-out error of pairwise least squares",
+            "exact leave-query-out error of pairwise least squares",
             grid={"lam": tuple(2.0**power for power in range(-10, 11))},
             draws=False,
         ),

@@ -127,7 +127,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
     methods = (
         Method(
             "greedy-rankrls-cv",
-            "the same, with lambda and number of features by validation",
+            "the same, lambda and number of features by validation",
             draws=False,
         ),
     )

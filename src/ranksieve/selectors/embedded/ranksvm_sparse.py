@@ -151,7 +151,7 @@ class SparseRankSVM(EmbeddedSelector):
         Method("ranksvm-l1", "RankSVM with an L1 penalty", {"penalty": "l1"}, _GRID),
         Method(
             "ranksvm-mcp",
-            "RankSVM with the MCP penalty, which spares large weights",
+            "RankSVM with MCP, which spares large weights",
             {"penalty": "mcp"},
             _GRID | {"gamma": (1.5, 3.0, 10.0)},
         ),

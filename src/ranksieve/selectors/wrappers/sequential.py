@@ -115,7 +115,7 @@ class SequentialSelector(WrapperSelector):
     methods = (
         Method(
             "sequential",
-            "add what helps a ranker most, or drop what it misses least",
+            "add what helps a ranker most, or drop what helps least",
             draws=False,
             trial={"cv": 2},
         ),
