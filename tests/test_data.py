@@ -219,7 +219,7 @@ def test_bad_queries_to_take():
     data = RankingData(X, Y, QID)
     with pytest.raises(DataError, match="only once"):
         data.take_queries([0, 0])
-    with pytest.raises(DataError, match="the mask is for 2 queries, but there are 3"):
+    with pytest.raises(DataError, match="the mask has 2 entries for 3 queries"):
         data.take_queries([True, False])
     with pytest.raises(IndexError):
         data.take_queries([3])

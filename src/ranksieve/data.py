@@ -229,9 +229,7 @@ class RankingData:
         if len(values) != self.n_rows:
             raise DataError(f"got {len(values)} values for {self.n_rows} rows")
         if self.n_rows and self.row_order.max() >= self.n_rows:
-            raise DataError(
-                "this data is part of a larger input, so the order of the input is not known"
-            )
+            raise DataError("this data is part of a larger input, whose order is not known")
         restored = np.empty_like(values)
         restored[self.row_order] = values
         return restored
@@ -253,9 +251,7 @@ class RankingData:
         queries = as_positions(queries)
         if queries.dtype == bool:
             if len(queries) != self.n_queries:
-                raise DataError(
-                    f"the mask is for {len(queries)} queries, but there are {self.n_queries}"
-                )
+                raise DataError(f"the mask has {len(queries)} entries for {self.n_queries} queries")
             queries = np.flatnonzero(queries)
         queries = np.arange(self.n_queries)[queries]  # checks bounds, allows negative positions
         if len(np.unique(queries)) != len(queries):

@@ -87,9 +87,8 @@ class FSBFS(RankSelector):
         they were added, their nonzero ``weights``, and the ``score``, the measure of the new
         feature on the training data.
     selected_ : int array
-        Members of the subsets, in this order. With ``output="members"``, members of the last subset
-        may be left out; features that are constant within every query follow if all others are
-        taken.
+        Members of the subsets, in this order. With ``output="members"``, the last subset may have
+        more members; features constant within every query follow if all others are taken.
     path_ : list of (feature, score)
         For each of ``selected_``, the measure of its subset when it was added.
     scores_ : array of shape (features,)
