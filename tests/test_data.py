@@ -219,11 +219,11 @@ def test_bad_queries_to_take():
     data = RankingData(X, Y, QID)
     with pytest.raises(DataError, match="only once"):
         data.take_queries([0, 0])
-    with pytest.raises(DataError, match="mask of 2 queries for 3"):
+    with pytest.raises(DataError, match="the mask has 2 entries for 3 queries"):
         data.take_queries([True, False])
     with pytest.raises(IndexError):
         data.take_queries([3])
-    with pytest.raises(DataError, match="its order has gaps"):
+    with pytest.raises(DataError, match="part of a larger input"):
         data.take_queries([1, 2]).to_input_order(np.zeros(3))
     with pytest.raises(DataError, match="got 2 values for 6 rows"):
         data.to_input_order([1, 2])
@@ -286,8 +286,8 @@ def test_bad_group_counts(counts, message):
         ({"y": [0, 0, np.nan, 0, 0, 0]}, "the label of row 2 is nan"),
         ({"y": list("abcdef")}, "labels must be numbers"),
         ({"X": np.zeros(6)}, r"two dimensions.*\(6,\)"),
-        ({"X": np.array([["a", "b"]] * 6)}, "numbers only"),
-        ({"X": np.zeros((6, 2), dtype=complex)}, "numbers only"),
+        ({"X": np.array([["a", "b"]] * 6)}, "only numbers"),
+        ({"X": np.zeros((6, 2), dtype=complex)}, "only numbers"),
         ({"feature_names": ["a"]}, "1 feature names but 2 features"),
         ({"feature_names": ["a", "a"]}, "two features are named 'a'"),
         ({"doc_ids": ["a"]}, "doc_ids has 1 entries but X has 6 rows"),

@@ -291,9 +291,9 @@ def test_errors_say_what_is_wrong(scaler_class):
         scaler_class().fit_transform(X)
     with pytest.raises(DataError, match="qid has 3 entries but X has 40 rows"):
         scaler_class().fit(X, qid=qid[:3])
-    with pytest.raises(DataError, match="brings its own query ids"):
+    with pytest.raises(DataError, match="has its own query ids"):
         scaler.transform(data, qid=qid)
-    with pytest.raises(DataError, match="brings its own query ids"):
+    with pytest.raises(DataError, match="has its own query ids"):
         scaler.fit(data, qid=qid)
     with pytest.raises(DataError, match=r"X has 2 features, but .* is expecting 5"):
         scaler.transform(data.take_features([0, 1]))

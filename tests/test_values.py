@@ -48,7 +48,7 @@ class TestValues:
         ("make", "message"),
         [
             (lambda: Importance("mapp"), "unknown measure 'mapp'; known are"),
-            (lambda: Importance(None), "measure must be the name of one, got None"),
+            (lambda: Importance(None), "measure must be the name of a measure, got None"),
             (lambda: Importance("map", "letor5"), "unknown convention 'letor5'; known are"),
             (lambda: Importance("map", ties="random"), "one of average, stable, got 'random'"),
             (lambda: Importance("map", both_directions=1), "must be True or False, got 1"),

@@ -33,7 +33,7 @@ _NUMBER = """
 
 
 class RankEstimator(BaseEstimator):
-    """What selectors and rankers share: data with query ids, in any of its forms.
+    """Base of selectors and rankers: accepts data with query ids in any form.
 
     A subclass is a dataclass whose fields are its parameters; see :mod:`ranksieve.parameters`.
     """
@@ -57,7 +57,7 @@ class RankEstimator(BaseEstimator):
     def _source(self, X: Any, y: Any, qid: Any) -> Source:
         if isinstance(X, (RankingData, Shards)):
             if y is not None or qid is not None:
-                raise DataError("the data brings its own labels and query ids: leave out y and qid")
+                raise DataError("the data has its own labels and query ids: leave out y and qid")
             self._remember_features(X)
             return X
         if y is None:
@@ -84,7 +84,7 @@ class RankEstimator(BaseEstimator):
             del self.feature_names_in_
 
     def _name_of(self, feature: int) -> str:
-        """Name of a feature for people: its own, or its 1-based number."""
+        """Name of a feature to show: its own, or its 1-based number."""
         names = getattr(self, "feature_names_in_", None)
         return str(feature + 1) if names is None else str(names[feature])
 
@@ -98,16 +98,16 @@ class RankEstimator(BaseEstimator):
 
 
 class _WholeDataMixin:
-    """Let a transformer of arrays take a RankingData or shards, too, and give the same back.
+    """Let a transformer of arrays also take a RankingData or shards, and return the same type.
 
-    It is no TransformerMixin itself, so that ``set_output`` wraps the arrays that its neighbor
-    returns but leaves these alone.
+    It is not a TransformerMixin itself, so that ``set_output`` wraps the arrays that its neighbor
+    returns but not these.
     """
 
     def transform(self, X: Any) -> Any:
         """Keep the selected features, in their order in the data.
 
-        A RankingData becomes another one, and opened shards become shards of these features.
+        A RankingData gives a RankingData, and opened shards give shards of these features.
         """
         if not isinstance(X, (RankingData, Shards)):
             return super().transform(X)  # type: ignore[misc]
@@ -123,7 +123,7 @@ class _WholeDataMixin:
 
 
 class _ArraySelector(SelectorMixin):
-    """Transform arrays and frames, by a method of its own, which can be overridden."""
+    """Transform arrays and frames, by a method that subclasses can override."""
 
     def transform(self, X: Any) -> Any:
         return self._kept(X)
@@ -140,7 +140,7 @@ class RankSelector(_WholeDataMixin, _ArraySelector, RankEstimator):
     Attributes
     ----------
     selected_ : int array
-        0-based indices of the selected features, in the order in which they were chosen.
+        0-based indices of the selected features, in the order of selection.
     support_ : bool array of shape (features,)
         Whether each feature is selected.
     n_features_in_ : int
@@ -157,20 +157,20 @@ class RankSelector(_WholeDataMixin, _ArraySelector, RankEstimator):
 
     @property
     def is_nested(self) -> bool:
-        """Whether smaller selections begin larger ones, with the parameters as they are.
+        """Whether larger selections start with the smaller ones, with the current parameters.
 
-        If so, the first k of n selected features are what would be selected with
-        ``n_features_to_select=k``, so that one ``fit`` tells the selections of all sizes. False if
-        that is not known to hold, and unless ``random_state``, where there is one, is an integer.
+        If so, the first k of n selected features are what ``n_features_to_select=k`` would select,
+        so one ``fit`` gives the selections of all sizes. False if this is not known to hold, or if
+        there is a ``random_state`` that is not an integer.
         """
         return self._is_nested and isinstance(getattr(self, "random_state", 0), Integral)
 
     @abstractmethod
     def _choose(self, source: Source, k: int, **held_out: Any) -> Any:
-        """Return ``k`` features in the order of choice; may set further attributes."""
+        """Return ``k`` features in the order of selection; may set further attributes."""
 
     def reasons(self) -> list[str]:
-        """Say in a few words why each of ``selected_`` was chosen; empty where nothing is known."""
+        """Return a few words about why each of ``selected_`` was chosen; may be empty."""
         check_is_fitted(self)
         return [""] * len(self.selected_)
 
@@ -180,7 +180,7 @@ class RankSelector(_WholeDataMixin, _ArraySelector, RankEstimator):
         Parameters
         ----------
         X : array, frame, sparse matrix, RankingData or opened shards
-            A RankingData or shards bring labels and query ids along; leave out ``y`` and ``qid``.
+            A RankingData or shards include labels and query ids; leave out ``y`` and ``qid``.
         y : array of shape (rows,)
             Labels; larger is more relevant.
         qid : array of shape (rows,)
@@ -189,7 +189,7 @@ class RankSelector(_WholeDataMixin, _ArraySelector, RankEstimator):
         return self._fit(X, y, qid)
 
     def _fit(self, X: Any, y: Any, qid: Any, **held_out: Any) -> Any:
-        """Select features; what a method needs beside the data goes to :meth:`_choose`."""
+        """Select features; further arguments of a method are passed on to :meth:`_choose`."""
         self._validate_params()
         source = self._source(X, y, qid)
         k = self._number_to_select(source.n_features)
@@ -217,7 +217,7 @@ class RankSelector(_WholeDataMixin, _ArraySelector, RankEstimator):
         return k
 
     def _kept_of_data(self, data: Any) -> Any:
-        """What :meth:`transform` makes of a RankingData or of shards."""
+        """Transform a RankingData or shards."""
         return data.take_features(self.support_)
 
     def _get_support_mask(self) -> np.ndarray:
@@ -226,7 +226,7 @@ class RankSelector(_WholeDataMixin, _ArraySelector, RankEstimator):
 
 
 class Predictor(RankEstimator):
-    """What all have in common that score documents: rankers, and selectors that are rankers, too.
+    """Base of everything that scores documents: rankers, and selectors with a model.
 
     A subclass implements :meth:`_scores`.
     """
@@ -235,16 +235,16 @@ class Predictor(RankEstimator):
 
     @abstractmethod
     def _scores(self, X: Any) -> np.ndarray:
-        """Scores of rows, an array or a CSR matrix with all features."""
+        """Score rows, which are an array or a CSR matrix with all features."""
 
     def _rows(self, X: Any) -> Any:
-        """Rows as an array or a CSR matrix, which are of the features of the training data."""
+        """Rows as an array or a CSR matrix, checked to have the features of the training data."""
         return checked_rows(self, X, allow_missing=self._allows_missing)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Scores of documents, given all features; larger is better.
+        """Score documents, given all features; larger is better.
 
-        Those of a RankingData are in its row order. Shards are read one at a time.
+        Scores of a RankingData are in its row order. Shards are read one at a time.
 
         Parameters
         ----------
@@ -272,7 +272,7 @@ class Predictor(RankEstimator):
 
 
 def with_queries(X: Any, y: Any, qid: Any) -> RankingData:
-    """Data to be scored in cross-validation, which passes query ids only if told to."""
+    """Data to score in cross-validation, which passes query ids only with metadata routing."""
     if qid is None:
         raise DataError(
             "score needs qid, the query of each row; cross-validation and grid searches pass it on "

@@ -1,4 +1,4 @@
-"""Choose among values: which of them are equal, which is nearly as good, and when to stop."""
+"""Choose among values: which are equal, which is nearly as good, and when to stop."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ ROUNDING = 1e-11
 
 
 def equals_of_best(values: np.ndarray, scale: float = 1.0) -> np.ndarray:
-    """Mask of the values that the largest one exceeds by no more than rounding.
+    """Mask of the values that equal the largest one up to rounding.
 
     ``scale`` is the size of the numbers that were added; that of a mean of measures is 1.
     """
@@ -17,34 +17,34 @@ def equals_of_best(values: np.ndarray, scale: float = 1.0) -> np.ndarray:
 
 
 def first_of_best(values: np.ndarray, scale: float = 1.0) -> int:
-    """Place of the first value that no other exceeds by more than rounding."""
+    """Position of the first value that equals the largest one up to rounding."""
     return int(np.argmax(equals_of_best(values, scale)))
 
 
 def first_nearly_best(values: np.ndarray, margin: float) -> int:
-    """Place of the first value within a margin of the largest; a margin of NaN counts as 0.
+    """Position of the first value within a margin of the largest; a margin of NaN counts as 0.
 
-    Of values by number of features, these are the fewest that are nearly as good.
+    For values by number of features, it is the smallest number that is nearly as good as the best.
     """
     return int(np.argmax(values >= values.max() - np.nan_to_num(margin)))
 
 
 class EarlyStopping:
-    """Which round is the best so far, and whether to stop.
+    """Keep track of the best round, and decide when to stop.
 
     Parameters
     ----------
     rounds : int or None
-        Stop after so many rounds without a better one; None never stops.
+        Stop after this many rounds without a better one; None never stops.
     rounding : float
         How much a round must exceed the best one to be better.
 
     Attributes
     ----------
     values : list of float
-        Of each round; larger is better.
+        Value of each round; larger is better.
     best : int
-        The best round, from 1; the first of equals; 0 without any.
+        The best round, from 1; the first of equals; 0 before the first round.
     """
 
     def __init__(self, rounds: int | None, rounding: float = ROUNDING) -> None:
@@ -54,7 +54,7 @@ class EarlyStopping:
         self.best = 0
 
     def add(self, value: float) -> bool:
-        """Take note of the value of a round; returns whether to stop."""
+        """Record the value of a round; return whether to stop."""
         self.values.append(value)
         if self.best == 0 or value > self.values[self.best - 1] + self.rounding:
             self.best = len(self.values)

@@ -28,13 +28,13 @@ __all__ = ["Block", "DataError", "NonFiniteError", "RankingData", "concatenate"]
 
 @dataclass(frozen=True)
 class Block:
-    """A run of whole queries: the unit in which all data is worked on.
+    """A run of whole queries: the unit in which data is processed.
 
     Attributes
     ----------
     X : (rows, features) array or CSR matrix
-        float32 or float64; an array is in row order, and may be a view or a memory map. A function
-        may be given, which is called for it when it is first used.
+        float32 or float64; an array is in row order, and may be a view or a memory map. May also be
+        a function that returns X; it is called when X is first used.
     y : (rows,) float64 array
     query_ptr : (queries + 1,) int64 array
         Rows of query ``q`` of this block are ``query_ptr[q]:query_ptr[q + 1]``; starts at 0.
@@ -74,8 +74,8 @@ class RankingData:
     """Query-document feature vectors with graded labels, grouped by query.
 
     Rows of one query need not be adjacent in the input. They are grouped: queries in order of
-    first appearance, rows in their order within a query. Input that is grouped already, and in row
-    order if it is an array, is not copied.
+    first appearance, rows in their order within a query. Input that is already grouped (and, if it
+    is an array, in row order) is not copied.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class RankingData:
     row_order : int64 array of shape (rows,)
         ``row_order[i]`` is the input row that became row ``i``.
     feature_names : object array of shape (features,)
-        Made when it is asked for if they are numbers.
+        If they are numbers, they are created on first use.
 
     Examples
     --------
@@ -195,7 +195,7 @@ class RankingData:
 
     @property
     def has_feature_names(self) -> bool:
-        """Whether the names say more than the features' numbers."""
+        """Whether the features have names other than their numbers."""
         return self._names is not None
 
     @property
@@ -218,12 +218,12 @@ class RankingData:
         return np.repeat(np.arange(self.n_queries), self.group_counts)
 
     def to_input_order(self, values: np.ndarray) -> np.ndarray:
-        """Bring one value per row, such as a score, back into the order of the input rows."""
+        """Return one value per row, such as a score, in the order of the input rows."""
         values = np.asarray(values)
         if len(values) != self.n_rows:
             raise DataError(f"got {len(values)} values for {self.n_rows} rows")
         if self.n_rows and self.row_order.max() >= self.n_rows:
-            raise DataError("these are some queries of a larger input: its order has gaps")
+            raise DataError("this data is part of a larger input, whose order is not known")
         restored = np.empty_like(values)
         restored[self.row_order] = values
         return restored
@@ -245,11 +245,11 @@ class RankingData:
         queries = as_positions(queries)
         if queries.dtype == bool:
             if len(queries) != self.n_queries:
-                raise DataError(f"mask of {len(queries)} queries for {self.n_queries}")
+                raise DataError(f"the mask has {len(queries)} entries for {self.n_queries} queries")
             queries = np.flatnonzero(queries)
         queries = np.arange(self.n_queries)[queries]  # checks bounds, allows negative positions
         if len(np.unique(queries)) != len(queries):
-            raise DataError("a query can be taken only once")
+            raise DataError("queries contains the same query twice; take each query only once")
         counts = self.group_counts[queries]
         query_ptr = np.concatenate([[0], np.cumsum(counts)])
         rows: Any
@@ -285,7 +285,7 @@ class RankingData:
         return np.array([position[name] for name in names], dtype=np.intp)
 
     def _replace(self, **changes: Any) -> RankingData:
-        """Copy with other parts, which must be consistent: nothing is checked or regrouped."""
+        """Copy with some attributes replaced; they must be consistent, and are not checked."""
         names = changes.pop("feature_names", self._names)
         if names is not None and are_numbers(names):
             names = None

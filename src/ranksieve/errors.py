@@ -1,4 +1,4 @@
-"""What is raised for input that cannot be used."""
+"""Errors raised for input that cannot be used."""
 
 
 class DataError(ValueError):

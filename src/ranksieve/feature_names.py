@@ -12,7 +12,7 @@ from ranksieve.errors import DataError
 
 
 def default_names(n_features: int) -> np.ndarray:
-    """Numbers of the features, which are their names if they have no others."""
+    """Numbers of the features: the names of features without names."""
     return _few_names(n_features) if n_features <= _FEW else numbers(range(n_features))
 
 
@@ -27,12 +27,12 @@ def _few_names(n_features: int) -> np.ndarray:
 
 
 def numbers(features: Iterable[int]) -> np.ndarray:
-    """1-based numbers, as names, of 0-based features."""
+    """Names of 0-based features that are their 1-based numbers."""
     return np.array([str(feature + 1) for feature in features], dtype=object)
 
 
 def are_numbers(names: Iterable[str]) -> bool:
-    """Whether names say no more than the features' numbers."""
+    """Whether the names are just the features' numbers."""
     return all(name == str(number) for number, name in enumerate(names, start=1))
 
 
@@ -50,7 +50,7 @@ def as_names(names: Any, n_features: int) -> np.ndarray | None:
 
 
 def same_names(a: np.ndarray | None, b: np.ndarray | None) -> bool:
-    """Whether as many features are named alike; None stands for numbers."""
+    """Whether two lists of names are the same; None stands for numbers."""
     if a is None or b is None:
         return a is b
     return not np.any(a != b)

@@ -1,4 +1,4 @@
-"""Rows that come to an estimator after its training must be of the same features."""
+"""Check that rows given to a fitted estimator have the features of its training data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SCALE_FIRST = (
 
 
 def check_features(estimator: Any, data: Any) -> None:
-    """Raise a DataError unless data have as many features as in training, of the same names.
+    """Raise a DataError unless data has the same number and names of features as in training.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def check_features(estimator: Any, data: Any) -> None:
 
 
 def check_names(known: np.ndarray | None, data: Any) -> None:
-    """Raise a DataError if features have other names than in training, where both have names."""
+    """Raise a DataError if both have feature names and they differ from those in training."""
     if known is None or not data.has_feature_names:
         return
     for place in np.flatnonzero(known != data.feature_names)[:1]:
@@ -45,15 +45,15 @@ def check_names(known: np.ndarray | None, data: Any) -> None:
 
 
 def checked_rows(estimator: Any, X: Any, *, allow_missing: bool = False) -> Any:
-    """Rows as an array or a CSR matrix of the features that an estimator was trained on.
+    """Return rows as an array or a CSR matrix with the features an estimator was trained on.
 
     Parameters
     ----------
     estimator : estimator
     X : array, frame, sparse matrix or RankingData
-        Anything but finite numbers of these features is refused.
+        Anything other than finite values of these features is refused.
     allow_missing : bool
-        Whether NaN may be among them.
+        Whether NaN is allowed.
     """
     if isinstance(X, RankingData):
         check_features(estimator, X)
@@ -73,7 +73,7 @@ def checked_rows(estimator: Any, X: Any, *, allow_missing: bool = False) -> Any:
 
 
 def checked_scores(scores: np.ndarray) -> np.ndarray:
-    """Scores of rows; a DataError if one is not finite, which ranks nothing."""
+    """Return scores of rows; raise a DataError if one is not finite."""
     for row in np.flatnonzero(~np.isfinite(scores))[:1]:
-        raise DataError(f"the score of row {row} is {scores[row]}, not a number: {SCALE_FIRST}")
+        raise DataError(f"the score of row {row} is {scores[row]}: {SCALE_FIRST}")
     return scores

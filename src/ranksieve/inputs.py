@@ -1,4 +1,4 @@
-"""What users pass, as arrays that kernels take: matrices, labels, query ids."""
+"""Convert what users pass to arrays for kernels: matrices, labels, query ids."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ def as_matrix(X: Any) -> tuple[Any, list[str] | None]:
     array = np.asarray(X)
     if array.ndim != 2:
         raise DataError(
-            f"X must have two dimensions, rows and features; its shape is {array.shape}"
+            f"X must have two dimensions, rows and features, but its shape is {array.shape}"
         )
     try:
         if array.dtype.kind == "O" and names is not None:  # pandas' columns with missing values
             array = X.to_numpy(dtype=np.float64, na_value=np.nan)
         if array.dtype.kind not in "fiubO":
-            raise TypeError(f"it has {array.dtype}")
+            raise TypeError(f"its type is {array.dtype}")
         # In row order, for which kernels are compiled: other orders are slow, too.
         return np.ascontiguousarray(array, dtype=_float_type(array.dtype)), names
     except (TypeError, ValueError) as error:
-        raise DataError(f"X must hold numbers only: {error}") from None
+        raise DataError(f"X must contain only numbers: {error}") from None
 
 
 def canonical(X: Any) -> Any:
-    """Sort the features of each row and add up what is stored twice, on which kernels rely."""
+    """Sort the features of each row and add up duplicate entries, as kernels require."""
     is_safe = len(X.indptr) == X.shape[0] + 1 and _leads_through(X.indptr, X.indices)
     if is_safe and first_bad_row(X.indptr, X.indices, X.shape[1]) < 0:
         X.has_canonical_format = True
@@ -72,7 +72,7 @@ def as_labels(y: Any, n_rows: int) -> np.ndarray:
         raise DataError(f"labels must be numbers: {error}") from None
     bad = np.flatnonzero(~np.isfinite(labels))
     if bad.size:
-        raise DataError(f"the label of row {bad[0]} is {labels[bad[0]]}")
+        raise DataError(f"the label of row {bad[0]} is {labels[bad[0]]}; labels must be finite")
     return labels
 
 
@@ -113,7 +113,7 @@ def as_column(values: Any, name: str, n_rows: int) -> np.ndarray:
 
 
 def _as_array(values: Any, name: str) -> np.ndarray:
-    """Values as an array that holds them as they are: numpy would make 1 and "1" equal."""
+    """Values as an array that keeps their types: numpy would make 1 and "1" equal."""
     try:
         column = np.asarray(values)
     except ValueError:
@@ -126,7 +126,7 @@ def _as_array(values: Any, name: str) -> np.ndarray:
 
 
 def join_ids(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Join columns of ids; those of different kinds stay what they are: 1 is not "1"."""
+    """Join columns of ids, keeping their types: 1 is not "1"."""
     if len({part.dtype.kind for part in parts}) > 1:
         parts = [part.astype(object) for part in parts]
     return np.concatenate(parts)
@@ -138,7 +138,7 @@ def group_rows(qid: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
     Returns
     -------
     row_order : int64 array or None
-        The input row that becomes each row; None if the rows are grouped already.
+        The input row that becomes each row; None if the rows are already grouped.
     query_ptr : int64 array of shape (queries + 1,)
         Rows of query ``q`` after grouping are ``query_ptr[q]:query_ptr[q + 1]``.
     """

@@ -17,17 +17,17 @@ from ranksieve.threads import over_queries
 
 
 class _RankingDataMixin:
-    """Let a transformer of arrays take a RankingData, too, and give one back.
+    """Let a transformer of arrays also take a RankingData, and return one.
 
-    It is no TransformerMixin itself, so that ``set_output`` wraps the arrays that its
-    neighbor returns but leaves a RankingData alone.
+    It is not a TransformerMixin itself, so that ``set_output`` wraps the arrays that its
+    neighbor returns but not a RankingData.
     """
 
     n_features_in_: int
     feature_names_in_: np.ndarray
 
     def fit(self, X: Any, y: Any = None, qid: Any = None) -> Any:
-        """Remember the number and the names of the features; nothing else is learned.
+        """Record the number and the names of the features; nothing else is learned.
 
         Parameters
         ----------
@@ -58,8 +58,8 @@ class _RankingDataMixin:
         ----------
         X : array, CSR matrix or frame of shape (rows, features), or RankingData
         qid : array of shape (rows,)
-            Query of each row; rows of one query need not be adjacent. A RankingData brings
-            its own.
+            Query of each row; rows of one query need not be adjacent. Leave it out for a
+            RankingData, which has query ids.
 
         Returns
         -------
@@ -146,7 +146,7 @@ class QueryMinMaxScaler(_RankingDataMixin, _ArrayScaler):
     Nothing is learned from the rows: each query is scaled by itself, in training and in use,
     so ``transform`` needs ``qid`` as well. float32 stays float32. CSR matrices stay CSR; a
     feature with negative values in a query makes that query's implicit zeros non-zero. Takes
-    O(entries) time, and O(features) memory beside the result.
+    O(entries) time, and O(features) memory in addition to the result.
 
     References
     ----------
@@ -191,11 +191,11 @@ class QueryStandardScaler(_RankingDataMixin, _ArrayScaler):
     Notes
     -----
     Nothing is learned from the rows: each query is scaled by itself, in training and in use,
-    so ``transform`` needs ``qid`` as well. Means and variances are taken in two passes over
-    values brought to [0, 1] first, which neither overflows nor cancels; sums are float64 also
-    for float32 data, which stays float32. CSR matrices stay CSR, but few implicit zeros stay
+    so ``transform`` needs ``qid`` as well. Means and variances are computed in two passes over
+    values that are first scaled to [0, 1], which avoids overflow and cancellation. Sums are
+    float64; float32 data stays float32. CSR matrices stay CSR, but few implicit zeros stay
     zero, so the result may be larger than a dense array. Takes O(entries) time, and
-    O(features) memory beside the result.
+    O(features) memory in addition to the result.
 
     Examples
     --------
@@ -215,13 +215,13 @@ SCALES = ("none", "min-max", "standard")
 
 
 def scaled_within_queries(data: RankingData, scale: str) -> RankingData:
-    """Scale features within each query, by the name of the way to do it.
+    """Scale features within each query by a named method.
 
     Parameters
     ----------
     data : RankingData
     scale : {"none", "min-max", "standard"}
-        Not at all, as :class:`QueryMinMaxScaler` or as :class:`QueryStandardScaler` does.
+        No scaling, :class:`QueryMinMaxScaler` or :class:`QueryStandardScaler`.
     """
     if scale not in SCALES:
         raise ValueError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")
@@ -233,7 +233,7 @@ def scaled_within_queries(data: RankingData, scale: str) -> RankingData:
 
 def _refuse_qid(qid: Any) -> None:
     if qid is not None:
-        raise DataError("a RankingData brings its own query ids: leave qid out")
+        raise DataError("a RankingData has its own query ids: leave qid out")
 
 
 def _group_finite_rows(X: Any, qid: np.ndarray) -> RankingData:

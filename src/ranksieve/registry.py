@@ -1,4 +1,4 @@
-"""Selectors and rankers by name: what each class declares about itself, found where it lives."""
+"""Registries of selectors and rankers by name, from what each class declares about itself."""
 
 from __future__ import annotations
 
@@ -23,19 +23,18 @@ class Method:
     Attributes
     ----------
     name : str
-        In lower case, as the command line takes it.
+        Name in lower case, as on the command line.
     description : str
-        One line.
+        One line that says how it works.
     preset : mapping
-        Parameters that make the class this method.
+        Parameters that turn the class into this method.
     grid : mapping
-        Parameter -> values to tune it over on validation data; the number of features is not one
-        of them.
+        Parameter -> values to tune it over on validation data, except for the number of features.
     draws : bool
-        False if ``random_state`` changes nothing where held-out queries are given, unless other
-        parameters ask for it.
+        False if ``random_state`` has no effect when held-out queries are given, unless other
+        parameters make it random.
     trial : mapping
-        Parameters with which it is quick, for checks of every method on small data.
+        Parameters that make it quick, for checks of every method on small data.
     """
 
     name: str
@@ -54,7 +53,7 @@ class Method:
 
     @property
     def family(self) -> str:
-        """What methods of its kind are called: ``filters``, ``wrappers``, ..."""
+        """Family of the method: ``filters``, ``wrappers``, ..."""
         return self.kind.__module__.split(".")[2] if self._is_ours else "other packages"
 
     @property
@@ -70,7 +69,7 @@ class Method:
 
     @property
     def paths(self) -> list[str]:
-        """Names of all that can be set: parameters, and parts of those that are values."""
+        """Names of all settings: parameters, and parts of those that are values."""
         paths = []
         for name, usual in self.defaults.items():
             parts = usual.parts() if isinstance(usual, ParameterValue) else []
@@ -84,17 +83,17 @@ class Method:
 
     @property
     def is_seeded(self) -> bool:
-        """Whether it draws random numbers, so that one run of it says little."""
+        """Whether it draws random numbers, so that one run is not enough."""
         return self.draws and "random_state" in self.defaults
 
     @property
     def is_nested(self) -> bool:
-        """Whether its smaller selections begin larger ones, with default parameters."""
+        """Whether larger selections start with the smaller ones, with default parameters."""
         return bool(self.make().is_nested)
 
     @property
     def works_on_shards(self) -> bool:
-        """Whether it works on shards where they lie; if not, it reads them into memory."""
+        """Whether it works on shards in place; if not, it reads them into memory."""
         return bool(getattr(self.kind, "works_on_shards", True))
 
     def make(self, **parameters: Any) -> Any:
@@ -103,7 +102,7 @@ class Method:
         return self.kind(**_assemble(self.defaults, preset | parameters))
 
     def changed(self, estimator: Any) -> dict[str, Any]:
-        """Parameters of an estimator that are not as by default; of values, only those parts."""
+        """Parameters of an estimator that differ from the defaults; only those parts of values."""
         changed: dict[str, Any] = {}
         for name, given in estimator.get_params(deep=False).items():
             usual = self.defaults[name]
@@ -115,7 +114,7 @@ class Method:
 
 
 class Registry(Mapping[str, Method]):
-    """Methods by name; an unknown name is a ValueError that lists the known ones.
+    """Methods by name; an unknown name raises a ValueError that lists the known ones.
 
     Classes of a package that declare ``methods`` are found when the first name is looked up; then
     those that other packages name under the entry points of the same group.
@@ -123,11 +122,11 @@ class Registry(Mapping[str, Method]):
     Parameters
     ----------
     what : str
-        What the names name: "method" or "ranker".
+        What an entry is called: "method" or "ranker".
     package : str
         Package of the classes, and group of the entry points.
     rooms : sequence of str
-        Subpackages in the order in which their methods are listed; by default the alphabetical one.
+        Subpackages in the order in which their methods are listed; by default alphabetical.
     """
 
     def __init__(self, what: str, package: str, rooms: Sequence[str] = ()) -> None:
@@ -137,7 +136,7 @@ class Registry(Mapping[str, Method]):
 
     @cached_property
     def _own(self) -> dict[str, Method]:
-        """Methods of the package; to find them, no other package is imported."""
+        """Methods of the package, found without importing other packages."""
         own: dict[str, Method] = {}
         for kind in sorted(_declaring_classes(import_module(self.package)), key=self._place):
             for method in kind.methods:
@@ -154,7 +153,7 @@ class Registry(Mapping[str, Method]):
         return known
 
     def _add_from(self, entry: EntryPoint, known: dict[str, Method]) -> None:
-        """Add what another package offers; if that fails, our own methods are there as ever."""
+        """Add the methods of another package; if that fails, our own methods still work."""
         try:
             kind = entry.load()
             for method in vars(kind).get("methods") or [Method(entry.name, _first_line(kind))]:
@@ -188,12 +187,12 @@ class Registry(Mapping[str, Method]):
         ----------
         kind : class
         *methods : Method
-            By default those of its attribute ``methods``.
+            Methods to add; by default those of its attribute ``methods``.
 
         Returns
         -------
         class
-            The same, so that this serves as a decorator.
+            The class itself, so that this can be used as a decorator.
         """
         declared = methods or tuple(vars(kind).get("methods", ()))
         if not declared:
@@ -211,7 +210,7 @@ class Registry(Mapping[str, Method]):
 
     @property
     def classes(self) -> dict[str, type[Any]]:
-        """The same, with those of other packages."""
+        """All classes by name, including those of other packages."""
         return {method.kind.__name__: method.kind for method in self.values()}
 
     def __getitem__(self, name: str) -> Method:
@@ -284,6 +283,6 @@ def _first_line(kind: type[Any]) -> str:
 
 
 def describe(name: str, parameters: Mapping[str, Any]) -> str:
-    """A method with the parameters worth naming, for people."""
+    """Describe a method with its non-default parameters, for people."""
     named = ", ".join(f"{parameter}={value}" for parameter, value in parameters.items())
     return name + (f" ({named})" if named else "")

@@ -1,7 +1,7 @@
 """Query-wise protocols: LETOR's rotation, k-fold over queries, the six trials of GAS.
 
-A query is never cut: a split holds positions of whole queries, and its parts are joined in the
-order in which they are named, as the files of a LETOR fold are.
+A query is never divided: a split has positions of whole queries. Its parts are joined in the order
+in which they are given, like the files of a LETOR fold.
 """
 
 from __future__ import annotations
@@ -68,10 +68,9 @@ class Split:
 
 
 def row_splits(splits: Sequence[Split], qid: Any) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Splits of queries as pairs of rows to train on and rows to test on.
+    """Convert splits of queries to pairs of training rows and test rows.
 
-    That is what scikit-learn takes as ``cv``. It has no use for the queries to validate on: they
-    are in neither.
+    scikit-learn takes these as ``cv``. It does not use validation queries: their rows are left out.
 
     Parameters
     ----------
@@ -93,7 +92,7 @@ def row_splits(splits: Sequence[Split], qid: Any) -> list[tuple[np.ndarray, np.n
 
 
 def adjacent_parts(sizes: Sequence[int]) -> list[np.ndarray]:
-    """Parts of the given numbers of queries, one after the other: files that were joined.
+    """Return parts of the given sizes, one after the other, such as joined files.
 
     Examples
     --------
@@ -115,7 +114,7 @@ def query_parts(
     n_queries, n_parts : int
         There must be at least as many queries as parts.
     shuffle : bool
-        Deal queries out at random instead of in runs. Within a part they stay in order.
+        Assign queries to parts at random instead of in runs. Within a part they stay in order.
     random_state : int, numpy Generator or None
         Seed of the shuffle.
 
@@ -126,7 +125,7 @@ def query_parts(
     [[0, 1, 2], [3, 4], [5, 6]]
     """
     if n_parts < 2:
-        raise DataError(f"queries are divided into at least 2 parts, got {n_parts}")
+        raise DataError(f"queries must be divided into at least 2 parts, got {n_parts}")
     if n_queries < n_parts:
         raise DataError(f"{n_queries} queries cannot be divided into {n_parts} parts")
     queries = np.arange(n_queries)
@@ -136,7 +135,7 @@ def query_parts(
 
 
 def rotate_parts(parts: Sequence[Any]) -> list[Split]:
-    """Give every part its turn to test.
+    """Rotate parts so that each of them tests once.
 
     With ``k`` parts, fold ``f`` trains on parts ``f, ..., f + k - 3``, validates on
     ``f + k - 2`` and tests on ``f + k - 1``, counted cyclically. Five parts S1..S5 give the
@@ -174,10 +173,10 @@ def rotate_parts(parts: Sequence[Any]) -> list[Split]:
 def query_kfold(
     n_queries: int, n_splits: int = 5, *, shuffle: bool = True, random_state: Any = 0
 ) -> list[Split]:
-    """k-fold over queries: train on k - 2 parts, validate on one, test on one.
+    """Divide queries into k folds: train on k - 2 parts, validate on one, test on one.
 
-    Every query is tested once. Parameters as in :func:`query_parts`; ``n_splits`` is at
-    least 3.
+    Every query is tested once. The parameters are those of :func:`query_parts`; ``n_splits`` is
+    the number of parts, at least 3.
 
     Examples
     --------
@@ -192,10 +191,10 @@ def query_kfold(
 
 
 def six_trials(n_queries: int, *, shuffle: bool = True, random_state: Any = 0) -> list[Split]:
-    """All 3! ways to train on, validate on and test on three parts of the queries.
+    """Divide queries into three parts, and train, validate and test on them in all six orders.
 
-    The protocol of GAS, whose results are averages over the six trials. Parameters as in
-    :func:`query_parts`.
+    This is the protocol of GAS, whose results are averages over the six trials. The parameters are
+    those of :func:`query_parts`.
 
     References
     ----------
@@ -217,7 +216,7 @@ def _as_positions(queries: Any, role: str) -> np.ndarray:
     if positions.size == 0:
         positions = positions.astype(np.int64)
     if positions.ndim != 1 or positions.dtype.kind not in "iu":
-        raise DataError(f"{role} must be a list of 0-based positions of queries")
+        raise DataError(f"{role} must be a list of 0-based query positions")
     if np.any(positions < 0):
         raise DataError(f"{role} has the negative query position {positions.min()}")
     return positions.astype(np.int64)

@@ -1,4 +1,4 @@
-"""Parameters as values: those that group what several methods share, and those of files."""
+"""Parameters as values: groups of parameters that several methods share, and values in files."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _DEEPEST = 8  # lists in lists that a parameter may be
 
 @dataclass(frozen=True, repr=False)
 class ParameterValue:
-    """A parameter with parts of its own, of which the first one alone may stand for the whole.
+    """A parameter made of several parts; the first part alone may stand for the whole.
 
-    A subclass is a frozen dataclass whose parts have defaults, except for the first one. It checks
-    them in ``__post_init__``. It is callable: so scikit-learn accepts it as the default of a
+    A subclass is a frozen dataclass whose parts, except for the first, have defaults. It checks
+    them in ``__post_init__``. It is callable so that scikit-learn accepts it as the default of a
     parameter.
     """
 
@@ -31,7 +31,7 @@ class ParameterValue:
 
     @classmethod
     def of(cls, given: Any, usual: Any = None) -> Self:
-        """Make a value of what a user gives.
+        """Make a value from what a user gives.
 
         Parameters
         ----------
@@ -50,13 +50,13 @@ class ParameterValue:
 
     @classmethod
     def given_to(cls, estimator: Any) -> Self:
-        """The parameter of this name of an estimator, completed by the default of its class."""
+        """Return an estimator's parameter of this name, completed by the default of its class."""
         name = cls.__name__.lower()
         usual = inspect.signature(type(estimator)).parameters[name].default
         return cls.of(getattr(estimator, name), usual)
 
     def replace(self, **parts: Any) -> Self:
-        """The same value with other parts; a ValueError if it has no such part."""
+        """Return a copy with other parts; raise a ValueError if there is no such part."""
         for part in parts:
             if part not in self.parts():
                 raise ValueError(
@@ -66,7 +66,7 @@ class ParameterValue:
         return replace(self, **parts)
 
     def changed_from(self, usual: Self, name: str) -> dict[str, Any]:
-        """Parts that are not as usual, by the names under which a parameter takes them."""
+        """Parts that differ from the usual ones, by the names of their parameters."""
         first = self.parts()[0]
         return {
             name if part == first else f"{name}.{part}": getattr(self, part)
@@ -85,7 +85,7 @@ class ParameterValue:
 
 
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
-    """Raise a ValueError unless a part is one of some texts."""
+    """Raise a ValueError unless a part is one of the choices."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r:.60}")
 
@@ -97,15 +97,15 @@ def check_boolean(name: str, value: Any) -> None:
 
 
 def plain_value(value: Any, otherwise: Callable[[Any], Any], depth: int = _DEEPEST) -> Any:
-    """A parameter in a form that JSON holds, and of which the same method can be made again.
+    """Return a parameter in a form that JSON can store and that makes the same method again.
 
     Parameters
     ----------
     value : parameter
     otherwise : callable
-        Called with whatever has no such form; returns something else, or raises an error.
+        Called with any value that has no such form; returns a replacement or raises an error.
     depth : int
-        Lists in lists that are looked into.
+        How many levels of nested lists are allowed.
     """
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
@@ -124,7 +124,7 @@ def plain_value(value: Any, otherwise: Callable[[Any], Any], depth: int = _DEEPE
 
 
 def _is_known(convention: Convention) -> bool:
-    """Whether its name gives the same convention again."""
+    """Whether the name of a convention is enough to make it again."""
     try:
         return get_convention(convention.name) == convention
     except ValueError:

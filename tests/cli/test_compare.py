@@ -154,11 +154,11 @@ def test_bad_plan_files_are_named(tmp_path):
         ("parameters = [1]", "plan.toml: parameters must be a table"),
         ("parameters.top = 3", "plan.toml: parameters of top must be a table"),
         ("selectors = 5", "plan.toml: selectors must be a list, got 5"),
-        ("selectors = [2020-01-01]", "plan.toml: selectors: each must be a text"),
+        ("selectors = [2020-01-01]", "plan.toml: selectors: each must be a string"),
         ("data = 3", "plan.toml: data must be a list, got 3"),
-        ("data = [3]", "plan.toml: data: each must be a text, got 3"),
-        ("title = []", "plan.toml: title must be a text"),
-        ("protocol = 5", "plan.toml: protocol must be a text, got 5"),
+        ("data = [3]", "plan.toml: data: each must be a string, got 3"),
+        ("title = []", "plan.toml: title must be a string"),
+        ("protocol = 5", "plan.toml: protocol must be a string, got 5"),
         ("parameters.top.n = 2020-01-01", "parameters of top: n must be a finite number"),
         ("parameters.top.n = nan", "parameters of top: n must be a finite number, .*got nan"),
         ("ks = " + "[" * 5000, "plan.toml: not TOML"),
@@ -244,8 +244,8 @@ def test_one_of_a_thing_is_told_as_one(letor_file, tmp_path, capsys):
     only = ("--measures", "map", "--no-figures", "--out", out)
     run("compare", letor_file, "--selectors", "random", *OPTIONS, *only)
     told = " ".join(capsys.readouterr().out.split())
-    assert "unified rank: of FS-SCPR, over 1 measure, which" in told
-    assert "adjustment for the one comparison of the study" in told
+    assert "unified rank: that of the FS-SCPR paper, over 1 measure; 1 is best" in told
+    assert "correction for the one comparison of the study" in told
     page = (out / "report.md").read_text()
     assert "Holm: adjusted for the one comparison." in page
 
@@ -274,5 +274,5 @@ def test_baselines_alone_have_a_report(letor_file, tmp_path, capsys, selectors):
 def test_all_features_alone_have_a_report(letor_file, tmp_path, capsys):
     out = tmp_path / "study"
     run("compare", letor_file, "--selectors", "all", "--no-baselines", *OPTIONS, "--out", out)
-    assert "no selector to ask" in capsys.readouterr().out
+    assert "no selector to test" in capsys.readouterr().out
     assert (out / "tables" / "comparison-rankrls.csv").exists()

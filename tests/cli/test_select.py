@@ -315,9 +315,11 @@ def test_held_out_data_have_the_features_of_the_data(run, planted, divided, tmp_
     assert run(*command, wide)[2].startswith(f"error: {wide}:1: index 13 is beyond n_features=12")
     other = folder / "other.parquet"
     write_parquet(planted.take_features(np.arange(11)), other)
-    assert "other.parquet: there are 11 features, but 12 in the" in run(*command, other)[2]
+    assert (
+        "other.parquet: it has 11 features, but the training data has 12" in run(*command, other)[2]
+    )
     write_parquet(planted.take_features(np.arange(12)[::-1]), other)
-    assert "other.parquet: its features are not named as in" in run(*command, other)[2]
+    assert "other.parquet: the names of its features differ from" in run(*command, other)[2]
 
 
 def test_a_convention_with_a_label(run):

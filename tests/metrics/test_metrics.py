@@ -406,7 +406,7 @@ def test_options_override_the_convention():
         (dict(y=[1, 0], scores=[1.0, 2], qid=[1]), "qid has 1 entries but X has 2 rows"),
         (dict(y=[1, 0], scores=[1.0, 2], qid=None), "qid is required"),
         (dict(y=[], scores=[], qid=[]), "no rows"),
-        (dict(y=[-1, 0], scores=[1.0, 2], qid=[1, 1]), "labels of at least 0, but there is -1"),
+        (dict(y=[-1, 0], scores=[1.0, 2], qid=[1, 1]), "labels of at least 0, but one is -1"),
         (dict(y=[2000, 0], scores=[1.0, 2], qid=[1, 1]), "too large"),
         (dict(y=[[1, 0]], scores=[1.0, 2], qid=[1, 1]), "one entry per row"),
     ],

@@ -116,7 +116,7 @@ class TestLinear:
         assert ranker.n_iter_ == 1
 
     def test_says_if_it_did_not_converge(self, kind, data):
-        with pytest.warns(ConvergenceWarning, match="raise max_iter"):
+        with pytest.warns(ConvergenceWarning, match="increase max_iter"):
             ranker = kind(max_iter=2).fit(data)
         assert ranker.n_iter_ == 2
 

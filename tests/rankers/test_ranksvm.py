@@ -291,7 +291,7 @@ class TestStarts:
         assert warm_steps < cold_steps
         if loss == "squared_hinge":
             assert warm.fit(data).n_iter_ == 0
-        with pytest.raises(DataError, match="last fit had 15 features, now there are 2"):
+        with pytest.raises(DataError, match="last fit had 15 features, but now there are 2"):
             warm.fit(data.take_features([0, 1]))
 
     @pytest.mark.parametrize("loss", LOSSES)

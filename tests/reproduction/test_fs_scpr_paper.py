@@ -288,8 +288,11 @@ def test_the_command(capsys, directory, mq2008_dir):
     assert "a random order: the one to beat" in " ".join(output.split())
     for wrong, message in (
         (["--method", "svm"], "method 'svm' is not in this paper; its methods are all, gas-e"),
-        (["--ranker", "ranksvm"], "--ranker is for reproduce fs-ed or rankers"),
-        (["--figure", "a.pdf"], "--figure is for reproduce greedy-rankrls or fs-ed or gas"),
+        (["--ranker", "ranksvm"], "--ranker works only with reproduce fs-ed or rankers"),
+        (
+            ["--figure", "a.pdf"],
+            "--figure works only with reproduce greedy-rankrls or fs-ed or gas",
+        ),
     ):
         status, _, error = run(*command, *wrong)
         assert status != 0

@@ -232,7 +232,7 @@ class TestCommand:
             ("--ranker", "fs-ed or rankers"),
         ):
             errors = run("reproduce", "greedy-rankrls", "--data", tmp_path, option, "x")[2]
-            assert f"{option} is for reproduce {owners}: leave it out" in errors
+            assert f"{option} works only with reproduce {owners}" in errors
 
     def test_a_collection_that_is_not_known(self, run, tmp_path):
         directory, figure = write_collection(tmp_path / "ours"), tmp_path / "paths.svg"

@@ -277,11 +277,15 @@ class TestCommand:
         command = ["reproduce", "rankers", "--data", tmp_path]
         errors = run(*command, "--ranker", "rankrls-cv")[2]
         assert "'rankrls-cv' is not in this paper; its rankers are rankrls, ranksvm, " in errors
-        assert "--figure is for reproduce greedy-rankrls" in run(*command, "--figure", "a.pdf")[2]
+        assert (
+            "--figure works only with reproduce greedy-rankrls"
+            in run(*command, "--figure", "a.pdf")[2]
+        )
         assert "no known layout" in run(*command)[2]
         greedy = ["reproduce", "greedy-rankrls", "--data", tmp_path]
         assert (
-            "--ranker is for reproduce fs-ed or rankers" in run(*greedy, "--ranker", "rankrls")[2]
+            "--ranker works only with reproduce fs-ed or rankers"
+            in run(*greedy, "--ranker", "rankrls")[2]
         )
         with pytest.raises(ValueError, match="there is no ranker to compare"):
             reproduce("rankers", tmp_path, methods=[])

@@ -190,7 +190,7 @@ def test_constant_features_fill_up():
 
 def test_bad_input(parts):
     train, test = parts
-    with pytest.raises(DataError, match="there is only one: pass an eval_set"):
+    with pytest.raises(DataError, match="there is only one query, and none to hold out"):
         SimulatedAnnealing(2).fit(train.take_queries([int(np.argmax(train.group_counts))]))
     with pytest.raises(DataError, match="eval_set has 3 features, but the training data has 9"):
         SimulatedAnnealing(2).fit(train, eval_set=test.take_features([0, 1, 2]))

@@ -242,7 +242,7 @@ class TestRandomized:
     def test_bad_input(self, parts):
         train, test = parts
         longest = int(np.argmax(train.group_counts))
-        with pytest.raises(DataError, match="there is only one: pass an eval_set"):
+        with pytest.raises(DataError, match="there is only one query, and none to hold out"):
             RandomizedBoostedTrees(2).fit(train.take_queries([longest]))
         with pytest.raises(DataError, match="eval_set has 3 features"):
             RandomizedBoostedTrees(2).fit(train, eval_set=test.take_features([0, 1, 2]))

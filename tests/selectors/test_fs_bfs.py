@@ -489,7 +489,7 @@ class TestNewFeatures:
         X[5, 1] = np.nan
         with pytest.raises(DataError, match="NaN in row 5"):
             fitted.selector.construct(RankingData(X, fitted.data.y, fitted.data.qid))
-        with pytest.raises(DataError, match="cannot be turned back"):
+        with pytest.raises(DataError, match="cannot be converted back"):
             fitted.selector.inverse_transform(np.ones((3, 2)))
 
     def test_scikit_learn_checks(self):

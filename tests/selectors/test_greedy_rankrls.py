@@ -380,14 +380,14 @@ class TestSelector:
             ({"include": [1], "exclude": [1]}, "feature 2 is both included and excluded"),
             ({"exclude": [0, 1, 2, 3, 4]}, "only 1 of 6 are not excluded"),
             ({"include": ["length"]}, "no feature is named 'length'"),
-            ({"exclude": [6]}, "exclude: 6, but features are 0 to 5"),
+            ({"exclude": [6]}, "exclude: no feature 6; indices are 0 to 5"),
             ({"include": [1, 1]}, "lists a feature twice"),
             ({"lam": 0.0}, "lam"),
             ({"lam": -1.0}, "lam"),
             ({"criterion": "quality"}, "unknown measure"),
             ({"criterion": "map", "search": "floating"}, "a measure as criterion"),
             ({"criterion": "map", "memory": "low"}, "needs memory='full'"),
-            ({"search": "foba", "kappa": 3}, "are for search='forward'"),
+            ({"search": "foba", "kappa": 3}, "need search='forward'"),
             ({"n_features_to_select": "knee"}, "n_features_to_select"),
         ],
     )
@@ -397,7 +397,7 @@ class TestSelector:
 
     def test_a_single_query_is_refused(self):
         X, y = np.random.default_rng(0).normal(size=(9, 3)), np.arange(9) % 3
-        with pytest.raises(DataError, match="without the only one nothing is left to train on"):
+        with pytest.raises(DataError, match="out, nothing remains to train on"):
             GreedyRankRLS(2).fit(X, y, qid=[1] * 8 + [2])
 
     def test_scale_and_offsets_of_labels(self):

@@ -169,7 +169,7 @@ class TestEverySelector:
             kind(n_features_to_select=2).fit(X, y)
         with pytest.raises(DataError, match="requires y"):
             kind(n_features_to_select=2).fit(X, qid=qid)
-        with pytest.raises(DataError, match="brings its own"):
+        with pytest.raises(DataError, match="the data has its own"):
             kind(n_features_to_select=2).fit(data, y)
         with pytest.raises(ValueError, match="verbose"):
             kind(n_features_to_select=2, verbose="loud").fit(data)

@@ -138,7 +138,7 @@ class TestSequential:
         for cv in (splits, pairs):
             selector = SequentialSelector(RankRLS(), 2, cv=cv).fit(data)
             assert selector.values_.shape == (2, data.n_queries)
-        with pytest.raises(DataError, match="both trained on and held out"):
+        with pytest.raises(DataError, match="in the training and in the held-out part"):
             SequentialSelector(RankRLS(), 2, cv=[([0, 1], [1, 2])]).fit(data)
 
     def test_the_number_of_threads_changes_nothing(self, planted):
@@ -170,12 +170,12 @@ class TestSequential:
         assert ended.n_trained_ < whole.n_trained_
 
     def test_floating_backward_is_refused(self, planted):
-        with pytest.raises(ValueError, match="floating=True is for direction='forward'"):
+        with pytest.raises(ValueError, match="floating=True needs direction='forward'"):
             SequentialSelector(None, 2, direction="backward", floating=True).fit(planted[0])
 
     def test_one_query_cannot_be_held_out(self):
         data = RankingData([[1.0], [2.0]], [0, 1], [1, 1])
-        with pytest.raises(DataError, match="only one: pass an eval_set"):
+        with pytest.raises(DataError, match="there is only one query, and none to hold out"):
             SequentialSelector(n_features_to_select=1).fit(data)
         selector = SequentialSelector(n_features_to_select=1).fit(data, eval_set=data)
         assert selector.selected_.tolist() == [0]
@@ -266,7 +266,7 @@ class TestBoth:
             np.testing.assert_array_equal(selector.selected_, results[0].selected_)
         for wrong, message in (
             (["a", "b"], "groups has 2 labels for 6 features"),
-            ([[0, 1], [1, 2]], "a feature is in two of them"),
+            ([[0, 1], [1, 2]], "a feature is in two groups"),
             ([["nothing"]], "no feature is named 'nothing'"),
         ):
             with pytest.raises(DataError, match=message):

@@ -549,11 +549,11 @@ def test_stability_of_equal_selections_is_one():
     ("a", "b", "message"),
     [
         ([0.1, 0.2, 0.3], [0.1, 0.2], "a has 3 values and b has 2: pass one value per query"),
-        ([0.1], [0.2], "pass values of at least 2 queries"),
+        ([0.1], [0.2], "needs the values of at least 2 queries"),
         ([], [], "a must be a list of numbers"),
         ([[0.1, 0.2]], [[0.1, 0.2]], r"its shape is \(1, 2\)"),
-        ([0.1, 0.2], [0.1, np.nan], r"b holds nan at position 1 \(0-based\): leave it out"),
-        ([np.inf, 0.2], [0.1, 0.2], "a holds inf at position 0"),
+        ([0.1, 0.2], [0.1, np.nan], r"b has nan at position 1 \(0-based\): leave it out"),
+        ([np.inf, 0.2], [0.1, 0.2], "a has inf at position 0"),
     ],
 )
 def test_values_that_cannot_be_compared(function, a, b, message):
@@ -587,19 +587,22 @@ def test_settings_that_make_no_sense(call, message):
     ("call", "message"),
     [
         (lambda: non_inferiority([0.1, 0.2], [0.0, 0.0]), "pass relative=False"),
-        (lambda: relative_improvement(0.5, 0.0), "only a positive one can be improved on"),
+        (lambda: relative_improvement(0.5, 0.0), "the mean of b is 0, but must be positive"),
         (lambda: holm([0.1, 1.5]), "between 0 and 1"),
-        (lambda: holm([0.1, np.nan]), "p_values holds nan at position 1"),
+        (lambda: holm([0.1, np.nan]), "p_values has nan at position 1"),
         (lambda: holm([]), "p_values must be a list of numbers"),
         (lambda: unified_rank([0.1, 0.2]), r"methods by cells, got shape \(2,\)"),
         (lambda: unified_rank([[0.1, 0.2], [0.3, np.nan]]), "nan for method 1 in cell 1"),
         (lambda: jaccard([[1, 2]]), "pass at least 2, got 1"),
         (lambda: jaccard([[True, False, True], [True, True, False]]), "not a mask"),
         (lambda: nogueira([[0, 1], [1, 5]], 5), "features 1 to 5, but n_features is 5"),
-        (lambda: nogueira([[0, 1], [0, 1]], 2), "leave such a method out"),
-        (lambda: nogueira([[], []], 2), "leave such a method out"),
-        (lambda: kuncheva([[0, 1], [0, 1]], 2), "leave such a method out"),
-        (lambda: kuncheva([[0], [0, 1]], 3), "1 to 2 features: kuncheva needs one size"),
+        (lambda: nogueira([[0, 1], [0, 1]], 2), "leave this method out"),
+        (lambda: nogueira([[], []], 2), "leave this method out"),
+        (lambda: kuncheva([[0, 1], [0, 1]], 2), "leave this method out"),
+        (
+            lambda: kuncheva([[0], [0, 1]], 3),
+            "1 to 2 features: kuncheva needs selections of one size",
+        ),
     ],
 )
 def test_input_that_cannot_be_used(call, message):

@@ -99,7 +99,7 @@ def test_results_of_other_settings_are_refused(ledger, path):
 
 def test_a_ledger_without_its_folds_is_not_finished(path):
     Ledger(path, HEAD)
-    with pytest.raises(DataError, match="not finished: resume it with the command that began it"):
+    with pytest.raises(DataError, match="not finished; run the command that started it to resume"):
         Ledger(path).folds()
 
 

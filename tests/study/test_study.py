@@ -189,7 +189,7 @@ def test_other_data_is_refused(data, tmp_path):
     Study(data, **plan).run()
     before = (tmp_path / "s" / "ledger.jsonl").read_bytes()
     changed = RankingData(data.X + 1.0, data.y, data.qid)
-    with pytest.raises(DataError, match="Fold1 of this study had other data; name another"):
+    with pytest.raises(DataError, match="Fold1 of this study has other data; use another"):
         Study(changed, **plan).run()
     with pytest.raises(DataError, match="results with convention 'standard', not 'letor4'"):
         Study(data, **plan, convention="letor4").run()
@@ -216,7 +216,7 @@ def test_a_plan_of_other_results_is_refused(data, tmp_path):
     Study(data, **plan, out=tmp_path / "a").run()
     Study(data, **plan, out=tmp_path / "b", convention="letor4").run()
     (tmp_path / "b" / "study.toml").replace(tmp_path / "a" / "study.toml")
-    message = "results with convention 'standard' cannot be those of the plan in study.toml"
+    message = "the results have convention 'standard', but the plan in study.toml has"
     with pytest.raises(DataError, match=message):
         load_study(tmp_path / "a")
 
@@ -227,7 +227,7 @@ def test_a_study_that_has_hardly_begun_is_not_finished(data, tmp_path, n_lines):
     ledger = tmp_path / "s" / "ledger.jsonl"
     lines = ledger.read_text().splitlines(keepends=True)
     ledger.write_text("".join(lines[:n_lines]))
-    with pytest.raises(DataError, match="not finished: resume it with the command that began it"):
+    with pytest.raises(DataError, match="not finished; run the command that started it to resume"):
         load_study(tmp_path / "s")
 
 
@@ -248,7 +248,7 @@ def test_an_unfinished_study_says_what_to_do(data, tmp_path):
     ledger = tmp_path / "s" / "ledger.jsonl"
     lines = ledger.read_text().splitlines(keepends=True)
     ledger.write_text("".join(lines[:-1]))
-    with pytest.raises(DataError, match="not finished: resume it with the command that began it"):
+    with pytest.raises(DataError, match="not finished; run the command that started it to resume"):
         load_study(tmp_path / "s")
 
 
@@ -536,7 +536,7 @@ NESTED = json.loads("[" * 50 + "1" + "]" * 50)
         ({"selectors": ["gas-x"]}, "unknown method 'gas-x'; known are fs-ed, fs-scpr"),
         ({"rankers": ["svm"]}, "unknown ranker 'svm'; known are adarank-map"),
         ({"measures": ["map@x"]}, "map@x"),
-        ({"measures": ["pairwise-error"]}, "better if larger"),
+        ({"measures": ["pairwise-error"]}, "where larger is better"),
         ({"convention": "letor5"}, "letor5"),
         ({"tune": "ndgc@10"}, "ndgc@10"),
         ({"ks": [0]}, "whole numbers from 1 on or 'all', got 0"),
@@ -555,15 +555,15 @@ NESTED = json.loads("[" * 50 + "1" + "]" * 50)
         ({"selectors": 5}, "selectors must be a list, got 5"),
         ({"selectors": "gas-e"}, "selectors must be a list, got 'gas-e'"),
         ({"selectors": {"gas-e": 1}}, "selectors must be a list"),
-        ({"selectors": [1]}, "selectors: each must be a text, got 1"),
+        ({"selectors": [1]}, "selectors: each must be a string, got 1"),
         ({"rankers": None}, "rankers must be a list, got None"),
-        ({"rankers": [["ranksvm"]]}, "rankers: each must be a text"),
+        ({"rankers": [["ranksvm"]]}, "rankers: each must be a string"),
         ({"measures": "map"}, "measures must be a list, got 'map'"),
-        ({"measures": [3]}, "measures: each must be a text, got 3"),
-        ({"tune": ["map"]}, "tune must be a text"),
-        ({"convention": 3}, "convention must be a text, got 3"),
-        ({"scale": None}, "scale must be a text, got None"),
-        ({"choose": ["best"]}, "choose must be a text"),
+        ({"measures": [3]}, "measures: each must be a string, got 3"),
+        ({"tune": ["map"]}, "tune must be a string"),
+        ({"convention": 3}, "convention must be a string, got 3"),
+        ({"scale": None}, "scale must be a string, got None"),
+        ({"choose": ["best"]}, "choose must be a string"),
         ({"baselines": 1}, "baselines must be true or false, got 1"),
         ({"ks": 3}, "ks must be a list, got 3"),
         ({"ks": "all"}, "ks must be a list, got 'all'"),
@@ -580,7 +580,7 @@ NESTED = json.loads("[" * 50 + "1" + "]" * 50)
         ({"grids": {"ranksvm": {"C": [True]}}}, "ranksvm: C must not be true or false"),
         (
             {"selectors": ["sequential"], "parameters": {"sequential": {"ranker": 3}}},
-            "sequential: ranker must be the name of one, got 3",
+            "sequential: ranker must be the name of a ranker, got 3",
         ),
         ({"grids": "gas-e"}, "grids must be a table of names"),
         ({"grids": {"gas-e": {"c": "ab"}}}, "grid of gas-e: c needs a list of values"),
@@ -627,7 +627,9 @@ def test_a_plan_of_any_settings_is_read_back(tmp_path):
     assert read_plan(tmp_path) == (plan, texts["title"].replace("\udc80", "\\udc80"))
     path = tmp_path / "study.toml"
     path.write_text(path.read_text().replace("seeds = 3", "seeds = 2"))
-    with pytest.raises(DataError, match="study.toml: it is not as the study wrote it; run"):
+    with pytest.raises(
+        DataError, match="study.toml: the file was changed after the study ran; to run"
+    ):
         read_plan(tmp_path)
     assert read_settings(path)["seeds"] == 2  # a plan of its own
 
@@ -678,7 +680,7 @@ def test_a_damaged_plan_is_refused_or_as_it_was(tmp_path):
 
 def test_numbers_beyond_the_features_are_left_out(data):
     assert Plan(ks=[3, 500, "all"]).sizes(data.n_features) == [3, data.n_features]
-    with pytest.raises(DataError, match="only 10 features: ask for fewer"):
+    with pytest.raises(DataError, match="only 10 features; set ks to smaller numbers"):
         Plan(ks=[500]).sizes(10)
 
 
@@ -844,7 +846,7 @@ def test_a_refused_run_leaves_the_plan_as_it_was(data, tmp_path):
     Study(data, selectors=["gas-e"], **plan).run()
     before = (tmp_path / "s" / "study.toml").read_text()
     changed = RankingData(data.X + 1.0, data.y, data.qid)
-    with pytest.raises(DataError, match="had other data"):
+    with pytest.raises(DataError, match="has other data"):
         Study(changed, selectors=["top"], **plan).run()
     assert (tmp_path / "s" / "study.toml").read_text() == before
 

@@ -207,7 +207,7 @@ def test_threads_do_not_change_a_bit(method):
 def test_errors_say_what_is_wrong(data):
     with pytest.raises(ValueError, match="one of concordance, tau_a, tau_b, spearman, got 'tau'"):
         feature_similarity(data, "tau")
-    with pytest.raises(ValueError, match=r"shape \(2,\), the data has"):
+    with pytest.raises(ValueError, match=r"shape \(2,\), but the data has"):
         feature_similarity(data, directions=[1, -1])
     with pytest.raises(ValueError, match="must be 1 or -1, but is 0.5 for feature 0"):
         feature_similarity(data, directions=np.full(data.n_features, 0.5))

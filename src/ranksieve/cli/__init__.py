@@ -33,7 +33,7 @@ for _command in (
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; errors of the input are told without a traceback."""
+    """Run the command line; report errors of the input without a traceback."""
     if isinstance(sys.stdout, TextIOWrapper):  # names that its encoding lacks
         sys.stdout.reconfigure(errors="backslashreplace")
     import_quickly()

@@ -43,7 +43,7 @@ def inspect(
     verify: Verify = None,
     form: Format = "terminal",
 ) -> None:
-    """Describe ranking data: size, labels, useless features and the best single ones."""
+    """Describe ranking data: size, labels, useless features and the best single features."""
     import dataclasses
     import json
 
@@ -183,7 +183,9 @@ def evaluate(
     convention: ConventionName = "standard",
     per_query: Annotated[
         bool,
-        typer.Option("--per-query", help="Also print the values of each query, not only means."),
+        typer.Option(
+            "--per-query", help="Also print the values of each query. Default: only the means."
+        ),
     ] = False,
     zero_based: ZeroBased = False,
     form: Format = "terminal",

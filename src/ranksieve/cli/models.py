@@ -51,8 +51,8 @@ def train(
         Path | None,
         option(
             "FILE",
-            "Held-out data: rankers stop early or choose by it, and are measured on it. "
-            "Default: none.",
+            "File of held-out data: rankers use it to stop early or to choose a model, and "
+            "are measured on it. Default: none.",
             "--eval",
         ),
     ] = None,
@@ -71,9 +71,10 @@ def train(
     form: Format = "terminal",
     rankers: Annotated[bool, typer.Option("--rankers", help="List the rankers and exit.")] = False,
 ) -> None:
-    """Train a ranker on all features, or on those selected, and measure it.
+    """Train a ranker on all features or on a selection, and measure it.
 
-    With --out, predict applies it to other files, which need all features of the training data.
+    predict applies a model written with --out to other files, which need all features of the
+    training data.
     """
     from ranksieve.datasets.opening import title_of
     from ranksieve.io.files import check_replaceable
@@ -127,7 +128,7 @@ def predict(
 ) -> None:
     """Score documents with a trained ranker.
 
-    There is one score per line, in the order of the data's rows, as evaluate reads them.
+    Writes one score per line, in the order of the data's rows, as evaluate expects them.
     """
     from ranksieve.io.files import check_replaceable
     from ranksieve.io.scores import write_scores

@@ -34,9 +34,9 @@ ConventionName = Annotated[
     str,
     option(
         "NAME",
-        "Metric convention, for what programs do differently: standard, letor3, letor4, "
-        "mslr, lightgbm, xgboost, ranklib, trec or sklearn. NAME:2 counts only labels of 2 and "
-        "more as relevant.",
+        "Metric convention, because programs compute measures differently: standard, letor3, "
+        "letor4, mslr, lightgbm, xgboost, ranklib, trec or sklearn. NAME:2 counts only labels of "
+        "2 and more as relevant.",
     ),
 ]
 NFeatures = Annotated[
@@ -73,7 +73,8 @@ Settings = Annotated[
     list[str] | None,
     option(
         "NAME=VALUE",
-        "Set a parameter of the method or ranker. May be repeated. Default: its own defaults.",
+        "Set a parameter of the method or ranker. May be repeated. Default: the defaults of the "
+        "method or ranker.",
         "--param",
         "--set",
     ),
@@ -89,7 +90,7 @@ Seed = Annotated[
 
 
 def show_result(sheets: Sequence[Sheet], form: FormatName, document: str) -> None:
-    """Print the tables of a result; as JSON, the whole result instead, which is ``document``."""
+    """Print the tables of a result, or, as JSON, the whole result (``document``)."""
     from ranksieve.report.formats.printing import show_sheets
 
     if form == "json":

@@ -1,4 +1,4 @@
-"""The command that makes published results again."""
+"""The command that repeats published experiments."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _What = Annotated[
     str,
     typer.Argument(
         metavar="NAME",
-        help="Paper to reproduce: greedy-rankrls, fs-scpr, fs-ed or gas, about these selectors; or "
-        "rankers, for published results of rankers on all features.",
+        help="Results to reproduce: those of the papers on greedy-rankrls, fs-scpr, fs-ed or gas; "
+        "or rankers, for published results of rankers on all features.",
     ),
 ]
 _Data = Annotated[
@@ -45,7 +45,7 @@ _Method = Annotated[
     option(
         "NAME",
         "Run only this method (fs-scpr and fs-ed only). May be repeated. Default: all methods "
-        "of fs-scpr; of fs-ed, fs-ed alone, beside which there are fs-bfs (slow) and random.",
+        "of fs-scpr; for fs-ed, only fs-ed (fs-bfs, which is slow, and random are optional).",
     ),
 ]
 _Seeds = Annotated[
@@ -94,7 +94,7 @@ def reproduce(
     fold: _Fold = None,
     form: Format = "terminal",
 ) -> None:
-    """Make published results again, and print them beside those of the paper."""
+    """Repeat published experiments, and print the results beside the published ones."""
     import json
 
     from ranksieve import reproduction
@@ -150,9 +150,9 @@ def _check_options(papers: dict[str, Paper], what: str, given: dict[str, Any]) -
     for name in given:
         owners = [paper.name for paper in papers.values() if name in _arguments_of(paper)]
         if what not in owners:
-            raise ValueError(f"{name} is for reproduce {' or '.join(owners)}: leave it out")
+            raise ValueError(f"{name} works only with reproduce {' or '.join(owners)}")
     if "--fold" in given and "--figure" not in given:
-        raise ValueError("--fold chooses the fold of the figure: name a file with --figure")
+        raise ValueError("--fold chooses the fold of the figure, so it needs --figure FILE")
 
 
 def _check_figure(path: Path, data: Path, fold: int | None) -> None:

@@ -33,14 +33,20 @@ _Number = Annotated[
     str | None,
     option(
         "K",
-        "Number of features to select, or of groups of features: an integer, a share "
-        "below 1, or a word such as eigengap for methods that can choose the number. "
+        "Number of features to select, or of groups of features: an integer, a fraction "
+        "below 1, or a rule such as eigengap for methods that can choose the number. "
         "Default: that of the method.",
         "-k",
     ),
 ]
 _HeldOut = Annotated[
-    Path | None, option("FILE", "Held-out data, for methods that use it. Default: none.", "--eval")
+    Path | None,
+    option(
+        "FILE",
+        "File of held-out data, for methods that use it. Default: these methods hold out some "
+        "training queries.",
+        "--eval",
+    ),
 ]
 _Ranker = Annotated[
     str | None,
@@ -159,7 +165,7 @@ def _ranker(method: str, name: str, settings: list[str]) -> Ranker:
 
 
 def _number(text: str) -> float | str:
-    """A number of features, a share of them, or a word."""
+    """Parse a number of features, a fraction of them, or a rule."""
     for kind in (int, float):
         try:
             return kind(text)

@@ -1,4 +1,4 @@
-"""From NAME=VALUE on a command line to parameters."""
+"""Parse NAME=VALUE on a command line to parameters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def parameters_of(
     registry: Registry, name: str, settings: list[str], seed: int | None
 ) -> dict[str, Any]:
-    """Parameters of a method, checked to be its own; ``seed`` is its ``random_state``."""
+    """Parameters of a method, checked to exist; ``seed`` is its ``random_state``."""
     parameters = _parsed(settings)
     registry.check_parameters(name, parameters)
     if seed is not None:
@@ -41,7 +41,7 @@ def _parsed(settings: list[str]) -> dict[str, Any]:
 
 
 def parsed_setting(name: str, text: str) -> Any:
-    """What a text stands for as the value of a parameter."""
+    """Parse the value of a parameter."""
     value = parsed_value(text)
     return _named(value) if name in ("include", "exclude", "groups") else value
 
@@ -56,7 +56,7 @@ def _named(features: Any) -> Any:
 
 
 def parsed_value(text: str) -> Any:
-    """What a text stands for in JSON (a number, true, null, a list); else the text itself."""
+    """Parse JSON (a number, true, null, a list); any other text stays as it is."""
     import json
 
     try:

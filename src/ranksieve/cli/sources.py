@@ -1,4 +1,4 @@
-"""From what a command line names to data, on a cluster if one is named."""
+"""Open the data that a command line names, on a cluster if one is named."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def open_training_data(
     verify: bool | None,
     **read_options: Any,
 ) -> Iterator[Source]:
-    """Shards where they lie, on a cluster if one is named; other data, or the demo, in memory."""
+    """Open shards in place, on a cluster if one is named; other data, or the demo, in memory."""
     from ranksieve.datasets.opening import open_source
 
     if demo == bool(paths):
@@ -40,7 +40,7 @@ def open_training_data(
 
 
 def _check_shards(paths: list[Path] | None) -> None:
-    """Raise an error unless the paths name what a cluster works on."""
+    """Raise an error unless the paths are shards, which a cluster needs."""
     from ranksieve.data import DataError
     from ranksieve.datasets.opening import are_shards
 
@@ -61,7 +61,7 @@ def _when(verify: bool | None) -> Verify:
 def open_validation_data(
     path: Path, train: Source, verify: bool | None, **read_options: Any
 ) -> Iterator[Source]:
-    """Data with the features of the training data, on the same cluster if that is on one."""
+    """Open data with the features of the training data, on the same cluster if there is one."""
     from ranksieve.data import DataError
     from ranksieve.datasets.opening import open_source
     from ranksieve.io.shards import Shards
@@ -71,10 +71,10 @@ def open_validation_data(
     with open_source([path], client=client, verify=_when(verify), **read_options) as source:
         if source.n_features != train.n_features:
             raise DataError(
-                f"{path}: there are {source.n_features} features, but {train.n_features} in the "
-                "training data"
+                f"{path}: it has {source.n_features} features, but the training data has "
+                f"{train.n_features}"
             )
         both_named = source.has_feature_names and train.has_feature_names
         if both_named and (source.feature_names != train.feature_names).any():
-            raise DataError(f"{path}: its features are not named as in the training data")
+            raise DataError(f"{path}: the names of its features differ from the training data")
         yield source

@@ -97,14 +97,16 @@ _Seed = Annotated[
 _NoBaselines = Annotated[
     bool,
     typer.Option(
-        "--no-baselines", help="Leave out the baselines: all features, and random orders."
+        "--no-baselines",
+        help="Leave out the baselines: all features, and random orders. Default: include them.",
     ),
 ]
 _Settings = Annotated[
     list[str] | None,
     option(
         "METHOD.NAME=VALUE",
-        "Set a parameter of a selector or ranker. May be repeated. Default: its own defaults.",
+        "Set a parameter of a selector or ranker. May be repeated. Default: the defaults of the "
+        "selector or ranker.",
         "--param",
     ),
 ]
@@ -122,7 +124,7 @@ _Plan = Annotated[
 ]
 _Out = Annotated[Path, option("DIR", "Directory of the ledger, tables and figures.")]
 _NoFigures = Annotated[
-    bool, typer.Option("--no-figures", help="Write tables only. Default: draw figures, too.")
+    bool, typer.Option("--no-figures", help="Write only tables. Default: also draw figures.")
 ]
 
 
@@ -152,9 +154,9 @@ def compare(
 ) -> None:
     """Compare selectors: which one is better, and whether the difference is real.
 
-    Each selector is run with each ranker over folds of the queries. Everything is chosen on
-    validation queries and tested once. Finished work is kept in --out: the same command resumes
-    it, and more selectors, rankers or sizes can be added.
+    Each selector runs with each ranker over folds of the queries. Everything is chosen on
+    validation queries and tested once. Finished work is kept in --out: the same command resumes it,
+    and you can add selectors, rankers or sizes.
     """
     given: dict[str, Any] = {
         "selectors": selectors and _split(selectors),
@@ -190,7 +192,7 @@ def report(
         Path, typer.Argument(metavar="DIR", help="Directory of a study, as compare --out wrote it.")
     ],
 ) -> None:
-    """Write the tables and figures of a study again, from its ledger."""
+    """Write the tables and figures of a study from its ledger."""
     from ranksieve.report.study import show_report, write_report
     from ranksieve.study import load_study
 
@@ -241,7 +243,7 @@ def _compare(
 
 
 def _leave_out_others(wanted: dict[str, Any]) -> None:
-    """Drop what a plan file says about methods that options have left out."""
+    """Drop settings of a plan file for methods that options leave out."""
     if "selectors" in wanted and "rankers" in wanted:
         kept = {*wanted["selectors"], *wanted["rankers"], "all", "random"}
         for what in ("parameters", "grids"):

@@ -1,4 +1,4 @@
-"""The embedded demo: a planted travel search with features that search engineers will know."""
+"""The embedded demo: a synthetic travel search with features that search engineers will know."""
 
 from __future__ import annotations
 
@@ -28,13 +28,12 @@ _SITES = ("tripnotes", "wanderlist", "citymap", "farefinder", "slowtravel", "loc
 
 
 def load_demo() -> tuple[RankingData, RankingTruth]:
-    """Load the embedded demo: a planted travel search with 43 features.
+    """Load the embedded demo: a synthetic travel search with 43 features.
 
-    300 queries with about 20 documents each and labels 0..4. Nine features make up the
-    relevance, three of them with small values good; the others are copies of theirs (families
-    per field, an exact duplicate, near duplicates) or useless: random, the same for all
-    documents of a query, or constant. It is generated, always the same, in a fraction of a
-    second.
+    It has 300 queries with about 20 documents each and labels 0..4. Nine features determine the
+    relevance; small values are good in three of them. The others are copies of these (families per
+    field, an exact duplicate, near duplicates) or useless: random, the same for all documents of a
+    query, or constant. The data is generated in a fraction of a second and is always the same.
 
     Returns
     -------

@@ -51,10 +51,10 @@ def read_letor(
         File, or files that are joined in this order, such as the parts of a fold. Names that
         end in ``.gz`` or ``.zst`` are decompressed.
     n_features : int, optional
-        Number of features; by default the largest index found, which is an error if it makes a
-        matrix out of proportion to the text.
+        Number of features; by default the largest index found, which is an error if it makes the
+        matrix far too large for the text.
     dtype : {"float64", "float32"}
-        How feature values are stored.
+        Type of the feature values.
     sparse : bool
         Whether to build a CSR matrix (without its zeros) instead of an array.
     zero_based : bool
@@ -63,19 +63,19 @@ def read_letor(
     Returns
     -------
     RankingData
-        ``doc_ids`` are the comments (of LETOR's ``docid = X inc = ...`` just X), or None if no
-        row has one. Query ids are integers if all of them look like one, else strings.
+        ``doc_ids`` are the comments (only X of LETOR's ``docid = X inc = ...``), or None if no
+        row has one. Query ids are integers if all of them look like integers, else strings.
 
     Raises
     ------
     DataError
-        ``file:line: what is wrong``, for the first thing that is.
+        ``file:line: what is wrong``, for the first error.
 
     Notes
     -----
-    Linear in the size of the text, which is read in pieces of about a megabyte; beside a few of
-    them and the document ids, an array needs little more than its own memory, a CSR matrix
-    twice that.
+    Takes time linear in the size of the text, which is read in pieces of about a megabyte. In
+    addition to a few pieces and the document ids, an array needs little more than its own memory,
+    and a CSR matrix twice its own.
 
     Examples
     --------
@@ -214,14 +214,15 @@ def write_letor(data: RankingData, path: PathLike, *, zero_based: bool = False) 
         Dense rows are written in full, sparse rows without their zeros. Feature names become
         header lines ``#1:name``, document ids comments ``#docid = X``.
     path : path
-        Compressed if it ends in ``.gz`` or ``.zst``. Replaced only when all is written.
+        Compressed if it ends in ``.gz`` or ``.zst``. An old file is replaced only when the new one
+        is complete.
     zero_based : bool
         Whether indices start at 0.
 
     Raises
     ------
     DataError
-        If a query id, document id or feature name cannot be told apart from the text around it.
+        If a query id, document id or feature name cannot be distinguished from the text around it.
     """
     target = Path(path)
     first = 0 if zero_based else 1

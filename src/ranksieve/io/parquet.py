@@ -26,9 +26,10 @@ _METADATA_KEY = b"ranksieve"
 def write_parquet(data: RankingData, path: PathLike) -> None:
     """Write a Parquet file that :func:`read_parquet` reads back to the same bits.
 
-    Columns are ``label``, ``qid``, ``doc_id`` if there are document ids, and one per feature,
-    named like it. The file is replaced only when all is written; a sparse matrix is turned into
-    columns a group of rows at a time. Pages and the names and types of columns have checksums.
+    Columns are ``label``, ``qid``, ``doc_id`` if there are document ids, and one per feature, with
+    its name. An old file is replaced only when the new one is complete; a sparse matrix is
+    converted to columns a group of rows at a time. Pages and the names and types of columns have
+    checksums.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -102,7 +103,7 @@ def read_parquet(
     features : sequence of str, optional
         Feature columns; by default all other columns, which must be numbers.
     sparse : bool, optional
-        Whether to build a CSR matrix; by default as the data were when they were written.
+        Whether to build a CSR matrix; by default if the data was sparse when it was written.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""What programs do where the definition of a measure leaves a choice.
+"""Conventions: how a program computes measures where their definitions leave a choice.
 
 Each convention is named after the program whose numbers it reproduces, so that a table can say
-how its digits came about.
+how its numbers were computed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ranksieve.data import DataError
 
 @dataclass(frozen=True)
 class Convention:
-    """What a program does where the definition of a measure leaves a choice.
+    """How a program computes measures where their definitions leave a choice.
 
     Attributes
     ----------
@@ -29,17 +29,17 @@ class Convention:
     empty : float
         NDCG and AP of a query without relevant documents.
     short_list : {"truncate", "zero"}
-        NDCG@k of a list of fewer than k documents: from what there is, or 0.
+        NDCG@k of a list of fewer than k documents: that of the documents there are, or 0.
     ties : {"stable", "average", "document"}
         Order of equal scores: as in the input, expectation over all orders, or by descending
         document id.
     longest : int or None
-        Ranks that count in NDCG and AP without a cutoff; None for the whole list.
+        Number of ranks that count in NDCG and AP without a cutoff; None for the whole list.
     relevance : float
         Smallest label that counts as relevant in AP, P and RR.
     average_precision : {"relevant", "cutoff", "whole"}
         AP@k is divided by the number of relevant documents, or by that number but at most k, or
-        is taken over the whole list whatever k.
+        is computed over the whole list for any k.
     precision : {"cutoff", "list", "zero"}
         P@k of n < k documents is divided by k, by n, or is 0.
     single_precision : bool
@@ -64,7 +64,7 @@ class Convention:
     def gains(self, labels: np.ndarray) -> np.ndarray:
         """Gain of each label."""
         if labels.size and labels.min() < 0:
-            raise DataError(f"NDCG needs labels of at least 0, but there is {labels.min():g}")
+            raise DataError(f"NDCG needs labels of at least 0, but one is {labels.min():g}")
         if labels.size and self.gain == "exponential" and labels.max() > 1000:
             raise DataError(f"the gain 2^{labels.max():g} - 1 is too large; try convention='trec'")
         return labels if self.gain == "linear" else np.exp2(labels) - 1
@@ -110,7 +110,7 @@ CONVENTIONS: dict[str, Convention] = {
 
 
 def known_names() -> str:
-    """What :func:`get_convention` takes, in words."""
+    """Names that :func:`get_convention` accepts, for messages."""
     return f"{', '.join(CONVENTIONS)}, and NAME:LABEL with the smallest relevant label"
 
 

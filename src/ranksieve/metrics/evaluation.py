@@ -61,11 +61,11 @@ def evaluate(
     measures : measure, name, or several of them
         Such as ``NDCG(10)`` or ``"ndcg@10"``.
     convention : str or Convention
-        One of ``CONVENTIONS``, or ``NAME:LABEL``: what to do where programs differ.
+        How to compute measures where programs differ: one of ``CONVENTIONS``, or ``NAME:LABEL``.
     ties : {"stable", "average"}, optional
-        What to do with equal scores, if not what the convention does: keep the order of the
-        rows, which in some collections tells about the labels, or average over all orders of the
-        tied documents (exactly, in closed form).
+        How to treat equal scores, by default as the convention does: keep the order of the rows,
+        which reveals the labels in some collections, or average over all orders of the tied
+        documents (exactly, in closed form).
     doc_ids : array of shape (rows,), optional
         Needed by convention "trec", which orders equal scores by descending document id.
 
@@ -75,8 +75,8 @@ def evaluate(
 
     Notes
     -----
-    Every query counts in the mean. O(m log n) for m rows in queries of n documents, in parallel
-    over queries.
+    Every query counts in the mean. Takes O(m log n) time for m rows in queries of n documents, in
+    parallel over queries.
     """
     convention = get_convention(convention)
     if isinstance(measures, (str, Measure, type)):
@@ -87,7 +87,7 @@ def evaluate(
     if len(values) != len(labels):
         raise DataError(f"scores has length {len(values)}, but y has length {len(labels)}")
     if not len(labels):
-        raise DataError("there is nothing to evaluate: no rows")
+        raise DataError("there is nothing to evaluate: the data has no rows")
     if convention.single_precision:
         values = values.astype(np.float32).astype(np.float64)
     ids = as_query_ids(qid, len(labels))

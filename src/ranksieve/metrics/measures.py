@@ -19,7 +19,7 @@ _NO_CUTOFF = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class _Labels:
-    """Labels of grouped rows, as the measures need them."""
+    """Labels of grouped rows, in the form that measures need."""
 
     y: np.ndarray
     query_ptr: np.ndarray
@@ -74,7 +74,7 @@ class Measure(ABC):
     Parameters
     ----------
     cutoff : int, optional
-        Ranks that count; all of them by default.
+        Number of ranks that count; by default all of them.
     """
 
     cutoff: int | None = None
@@ -103,7 +103,7 @@ class Measure(ABC):
     def prepare(
         self, y: np.ndarray, query_ptr: np.ndarray, convention: str | Convention = "standard"
     ) -> Prepared:
-        """Compute what depends on the labels alone, for rows grouped by query."""
+        """Compute everything that depends only on the labels, for rows grouped by query."""
         convention = get_convention(convention)
         if self.label in convention.undefined:
             raise ValueError(f"convention {convention.name!r} has no {self.label}")
@@ -115,19 +115,19 @@ class Measure(ABC):
 
 @dataclass(frozen=True, repr=False)
 class NDCG(Measure):
-    r"""Normalized discounted cumulative gain, DCG@k over the DCG@k of the best order.
+    r"""Normalized discounted cumulative gain: DCG@k divided by the DCG@k of the best order.
 
     .. math:: DCG@k = \sum_{r \le k} g(l_r) d(r)
 
-    Gain g and discount d are set by the convention.
+    The convention sets the gain g and the discount d.
 
     Parameters
     ----------
     cutoff : int, optional
-        k; by default the whole list, or what the convention has in its place.
+        k; by default the whole list, or the number of ranks that the convention uses instead.
     empty : float, optional
-        Value of a query without relevant documents, if not the convention's. XGBoost's names
-        that end in ``-``, such as ``ndcg@10-``, mean 0.
+        Value of a query without relevant documents; by default that of the convention. In names
+        of XGBoost that end in ``-``, such as ``ndcg@10-``, it is 0.
 
     References
     ----------
@@ -158,7 +158,7 @@ class MeanNDCG(Measure):
 
     def __post_init__(self) -> None:
         if self.cutoff is not None:
-            raise ValueError("MeanNDCG has no cutoff: it is the mean over all of them")
+            raise ValueError("MeanNDCG has no cutoff: it is the mean over all cutoffs")
 
     def _prepare(self, labels: _Labels, convention: Convention) -> Prepared:
         gains = convention.gains(labels.y)
@@ -171,7 +171,7 @@ class MeanNDCG(Measure):
 
 @dataclass(frozen=True, repr=False)
 class _BinaryMeasure(Measure):
-    """A measure that only asks whether a document is relevant."""
+    """A measure that depends only on which documents are relevant."""
 
     rel: float | None = None
 
@@ -193,9 +193,9 @@ class MAP(_BinaryMeasure):
     cutoff : int, optional
         AP@k: the sum stops at k; by default at the end of the list, or where the convention stops.
     rel : float, optional
-        Smallest relevant label, if not the convention's.
+        Smallest relevant label; by default that of the convention.
     empty : float, optional
-        Value of a query without relevant documents, if not the convention's.
+        Value of a query without relevant documents; by default that of the convention.
     """
 
     empty: float | None = None
@@ -215,14 +215,14 @@ class MAP(_BinaryMeasure):
 
 @dataclass(frozen=True, repr=False)
 class P(_BinaryMeasure):
-    """Precision at k: the share of relevant documents among the first k.
+    """Precision at k: the fraction of relevant documents among the first k.
 
     Parameters
     ----------
     cutoff : int
         k.
     rel : float, optional
-        Smallest relevant label, if not the convention's.
+        Smallest relevant label; by default that of the convention.
     """
 
     label: ClassVar[str] = "P"
@@ -250,9 +250,9 @@ class MRR(_BinaryMeasure):
     Parameters
     ----------
     cutoff : int, optional
-        Ranks to look at.
+        Number of ranks that count; by default all of them.
     rel : float, optional
-        Smallest relevant label, if not the convention's.
+        Smallest relevant label; by default that of the convention.
     """
 
     label: ClassVar[str] = "MRR"
@@ -275,12 +275,12 @@ class ERR(Measure):
     cutoff : int, optional
         k; by default the whole list.
     max_grade : int
-        The largest grade of the scale (not of the data at hand, which would make values of two
-        data sets incomparable): 4 on MSLR, Yahoo and Istella, 2 on MQ2007 and MQ2008.
+        The largest grade of the scale: 4 on MSLR, Yahoo and Istella, 2 on MQ2007 and MQ2008. (With
+        the largest grade in the data, values of two data sets could not be compared.)
 
     References
     ----------
-    Chapelle, Metlzer, Zhang and Grinspan, Expected reciprocal rank for graded relevance,
+    Chapelle, Metzler, Zhang and Grinspan, Expected reciprocal rank for graded relevance,
     CIKM 2009.
     """
 
@@ -291,7 +291,7 @@ class ERR(Measure):
         if labels.y.min() < 0 or labels.y.max() > self.max_grade:
             raise DataError(
                 f"ERR needs labels from 0 to max_grade={self.max_grade}, "
-                f"but there is {labels.y.min():g} to {labels.y.max():g}"
+                f"but they range from {labels.y.min():g} to {labels.y.max():g}"
             )
         satisfies = (np.exp2(labels.y) - 1) / 2.0**self.max_grade
         norm = np.ones(len(labels.lengths))
@@ -300,10 +300,10 @@ class ERR(Measure):
 
 @dataclass(frozen=True, repr=False)
 class PairwiseError(Measure):
-    """Share of document pairs with different labels that are in the wrong order.
+    """Fraction of document pairs with different labels that are in the wrong order.
 
-    Pairs with equal scores count one half, under every convention. A query whose labels are all
-    equal has no such pair and no error: 0. Smaller is better.
+    Pairs with equal scores count one half, under every convention. The error of a query whose
+    labels are all equal is 0. Smaller is better.
     """
 
     label: ClassVar[str] = "PairwiseError"

@@ -1,4 +1,4 @@
-"""Documents in ranked order, and measures ready to look at them."""
+"""Documents in ranked order, and measures prepared to evaluate them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ranksieve.threads import over_queries
 class Ranking:
     """Documents of each query in ranked order.
 
-    ``order`` (rows,) holds rows, best first within each query; ``tie_end`` (rows,) the rank
+    ``order`` (rows,) has the rows, best first within each query; ``tie_end`` (rows,) has the rank
     after each rank's block of equal scores, counted within the query. ``average_ties`` says
-    whether to average over the orders of a block or to take its documents as they are.
+    whether to average over the orders of a block or to keep its documents in order.
     """
 
     query_ptr: np.ndarray
@@ -43,7 +43,7 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A measure with all that depends on the labels alone; ranks of any score can follow.
+    """A measure with everything that depends only on the labels, ready for any scores.
 
     ``worth`` (rows,) is what each document counts; ``norm`` divides the sum of a query, with
     one entry per query or, for MeanNDCG, one per row; see ``_kernels.measures.measure_list``.
@@ -74,7 +74,7 @@ class Prepared:
     def on_lists(
         self, average_ties: bool, rows: slice | None = None, queries: slice | None = None
     ) -> kernel.ListMeasure:
-        """What kernels take, for all queries or for those whose rows are given."""
+        """Arguments of kernels, for all queries or for those whose rows are given."""
         return kernel.ListMeasure(
             self.worth if rows is None else self.worth[rows],
             self.discounts,
@@ -101,7 +101,7 @@ class Prepared:
         ``query_ptr`` has the rows of X of each query; the first of them is number ``first_row`` of
         the rows, and ``first_query`` of the queries, that the measure was prepared for. Queries
         that are not ``wanted`` are left out. Returns whether all values of X are finite; if not,
-        the sums mean nothing.
+        the sums are meaningless.
         """
         n_queries = len(query_ptr) - 1
         return bool(
@@ -122,14 +122,14 @@ class Prepared:
 
 
 class ColumnSums:
-    """Sums over queries of what ranking by each column gives.
+    """Sums over queries of a measure when ranking by each column.
 
     Attributes
     ----------
     values, squares : arrays of shape (2, columns)
-        Of the value and of its square; row 0 by descending, row 1 by ascending numbers.
+        Sums of the value and of its square; row 0 by descending, row 1 by ascending numbers.
     varying : int array of shape (columns,)
-        Queries in which a column is not constant.
+        Number of queries in which a column is not constant.
     """
 
     def __init__(self, n_columns: int) -> None:

@@ -12,7 +12,7 @@ from ranksieve.metrics.parsing import parse_measure
 
 
 class QueryScorer:
-    """A scikit-learn scorer of one measure: ``scorer(estimator, X, y, qid=qid)``.
+    """A scikit-learn scorer for one measure: ``scorer(estimator, X, y, qid=qid)``.
 
     Requests ``qid`` through metadata routing, so that ``cross_validate`` and ``GridSearchCV``
     pass it on once routing is enabled. Every query counts the same.
@@ -29,8 +29,8 @@ class QueryScorer:
         """Mean of the measure, negated if smaller is better."""
         if qid is None:
             raise DataError(
-                "this scorer needs qid: enable it with sklearn.set_config("
-                "enable_metadata_routing=True) and pass params={'qid': qid}"
+                "this scorer needs qid: call sklearn.set_config(enable_metadata_routing=True) "
+                "and pass params={'qid': qid}"
             )
         result = evaluate(y, estimator.predict(X), qid, self.measure, self.convention)
         value = result.mean[self.measure.name]
@@ -48,7 +48,7 @@ class QueryScorer:
 def make_query_scorer(
     measure: str | Measure, convention: str | Convention = "standard"
 ) -> QueryScorer:
-    """Make a scikit-learn scorer of a measure.
+    """Make a scikit-learn scorer from a measure.
 
     Examples
     --------

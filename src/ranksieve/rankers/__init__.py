@@ -1,6 +1,6 @@
 """Rankers, one file each.
 
-Classes are found by the methods that they declare, and imported when the first is asked for.
+Classes are found by the methods that they declare, and imported on first use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rankers of LightGBM, XGBoost and CatBoost, wherever this library takes a ranker."""
+"""Use rankers of LightGBM, XGBoost and CatBoost wherever this library takes a ranker."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ranksieve.threads import openmp_thread_count
 
 
 def as_ranker(estimator: Any) -> Ranker:
-    """Make a ranker of an estimator of LightGBM, XGBoost or CatBoost.
+    """Make a ranker from an estimator of LightGBM, XGBoost or CatBoost.
 
     Parameters
     ----------
@@ -31,13 +31,13 @@ def as_ranker(estimator: Any) -> Ranker:
     Returns
     -------
     Ranker
-        A ranker of this library as it is; others in a :class:`RankerAdapter`, which can predict at
-        once if the estimator is fitted.
+        A ranker of this library is returned as it is; others are wrapped in a
+        :class:`RankerAdapter`, which can predict at once if the estimator is fitted.
 
     Raises
     ------
     TypeError
-        If it is something else.
+        If the estimator is anything else.
 
     Examples
     --------
@@ -63,18 +63,18 @@ def as_ranker(estimator: Any) -> Ranker:
 
 @dataclass(eq=False, repr=False)
 class RankerAdapter(Ranker):
-    """A ranker of LightGBM, XGBoost or CatBoost with the contract of this library.
+    """A ranker of LightGBM, XGBoost or CatBoost with the interface of this library.
 
-    Query ids may be of any kind and rows in any order: they are grouped by query and translated to
-    what the library wants. Everything else is as the estimator's own parameters say.
+    Query ids may be of any type and rows in any order: they are grouped by query and converted to
+    the form that the library needs. The estimator's own parameters determine everything else.
 
     Parameters
     ----------
     estimator : LGBMRanker, XGBRanker or CatBoostRanker
         Copies of it are fitted; it is not changed.
     verbose : bool
-        Whether the estimator writes its log, where its parameters do not say. CatBoost's is also
-        in files.
+        Whether the estimator writes its log, unless its parameters say so. CatBoost also logs to
+        files.
 
     Attributes
     ----------
@@ -84,20 +84,19 @@ class RankerAdapter(Ranker):
         Total gain of the splits on each feature (LightGBM, XGBoost), or how much the scores change
         with it, in percent of all features (CatBoost's PredictionValuesChange).
 
-    Notes
-    -----
-    An ``eval_set`` is used as the estimator is set up. LightGBM and XGBoost stop early if
-    ``early_stopping_rounds`` is among its parameters, and only then; they report an error if there
-    is no ``eval_set`` in that case. CatBoost stops early by its ``early_stopping_rounds`` or
+    Notes ----- The estimator's parameters determine how an ``eval_set`` is used. LightGBM and
+    XGBoost stop early only if ``early_stopping_rounds`` is among them; in that case they report an
+    error if there is no ``eval_set``. CatBoost stops early by its ``early_stopping_rounds`` or
     ``od_type``, and keeps the best number of trees unless ``use_best_model=False``.
 
-    Missing values (NaN) are accepted, and each library has its way with them. XGBoost also takes
-    what a sparse matrix leaves out as missing; LightGBM and CatBoost take it as 0. Shards are read
-    into memory. The seed is the estimator's, and so is the number of threads if its parameters say
-    one. ``estimator_`` of a loaded ranker can predict, but knows nothing of its training.
+    Missing values (NaN) are accepted; each library treats them in its own way. XGBoost also takes
+    entries that a sparse matrix does not store as missing; LightGBM and CatBoost take them as 0.
+    Shards are read into memory. The seed is that of the estimator, and so is the number of threads
+    if it is set. ``estimator_`` of a loaded ranker can predict, but has no information about its
+    training.
 
-    ``RankerAdapter(estimator)`` is to be fitted in any case; :func:`as_ranker` uses an estimator
-    that is fitted already.
+    A ``RankerAdapter(estimator)`` must be fitted; :func:`as_ranker` can use an estimator that is
+    already fitted.
 
     Examples
     --------
@@ -188,7 +187,7 @@ class RankerAdapter(Ranker):
             raise DataError(f"{library.name} cannot read its trees: {error}") from None
         n_features = library.n_features(self.estimator_)
         if n_features != self.n_features_in_:
-            raise DataError(f"the trees are about {n_features} features, not {self.n_features_in_}")
+            raise DataError(f"the trees have {n_features} features, not {self.n_features_in_}")
 
     def __sklearn_clone__(self) -> Any:
         estimator = library_of(self.estimator).unfitted(self.estimator)

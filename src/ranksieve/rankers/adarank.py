@@ -24,7 +24,7 @@ _SMALLEST = 1e-10
 
 
 class AdaRankRound(NamedTuple):
-    """A round of AdaRank: its feature, that feature's weight, and the measure reached with it."""
+    """A round of AdaRank: its feature, its weight, and the measure of the model so far."""
 
     feature: int
     alpha: float
@@ -32,19 +32,19 @@ class AdaRankRound(NamedTuple):
 
 
 class QueryValues:
-    """Statistic: keeps each query's value of each feature, and how much each query weighs.
+    """Statistic: keeps the value of each feature on each query, and the weights of the queries.
 
     Parameters
     ----------
     block : Block
     measure, convention
-        As of :class:`ranksieve.sums.importance.ImportanceStatistic`.
+        As in :class:`ranksieve.sums.importance.ImportanceStatistic`.
     query_weights : array of shape (queries of all blocks,) or None
     both : bool
-        Whether to keep values of ascending order, too, as further candidates after those of
+        Whether to also keep values of ascending order, as further candidates after those of
         descending order.
     multiply : bool
-        Whether weights are multiplied from round to round, as RankLib does.
+        Whether weights are multiplied from round to round, as in RankLib.
     """
 
     title = "AdaRank"
@@ -89,7 +89,7 @@ class QueryValues:
         return float(self.weights.sum()), self.weights @ self.values
 
     def advance(self, feature: int, alpha: float, weight: float) -> tuple[float, float, np.ndarray]:
-        """Add a feature and weigh the queries anew: value of the model, then as :meth:`sums`.
+        """Add a feature and update the weights: return the value of the model, then :meth:`sums`.
 
         ``weight`` is that of all queries so far; multiplied weights would vanish without it.
         """
@@ -110,9 +110,9 @@ class QueryValues:
 
 @dataclass(eq=False, repr=False)
 class AdaRank(LinearRanker):
-    r"""AdaRank: in each round, the feature that ranks the queries best which are ranked badly.
+    r"""AdaRank: each round adds the feature that best ranks the queries ranked badly so far.
 
-    The model is :math:`f_t(x) = \sum_{s \le t} \alpha_s x_{h_s}`. AdaRankRound t takes the feature
+    The model is :math:`f_t(x) = \sum_{s \le t} \alpha_s x_{h_s}`. Round t takes the feature
 
     .. math:: h_t = \arg\max_h \sum_q P_t(q)\, E(h, q), \qquad
               \alpha_t = \frac12 \ln \frac{\sum_q P_t(q) (1 + E(h_t, q))}
@@ -124,23 +124,23 @@ class AdaRank(LinearRanker):
     Parameters
     ----------
     measure : str or Measure
-        E: ``"map"`` gives AdaRank-MAP, ``"ndcg@10"`` AdaRank-NDCG. Of a measure of which smaller
-        is better, 1 minus its value is taken.
+        The measure E: ``"map"`` gives AdaRank-MAP, ``"ndcg@10"`` AdaRank-NDCG. If smaller values of
+        a measure are better, 1 minus the value is used.
     n_rounds : int
-        Most rounds.
+        Largest number of rounds.
     directions : {"descending", "both"}
-        Rank by descending values of a feature only, as published and as suits LETOR's features; or
-        also by ascending ones, which get a negative weight.
+        Rank only by descending values of a feature, as published and as suits LETOR's features; or
+        also by ascending values, which get a negative weight.
     reweighting : {"model", "multiply"}
         :math:`P_{t+1} \propto \exp(-E(f_t, q))`, as published; or
         :math:`P_{t+1} \propto P_t \exp(-\alpha_t E(f_t, q))`, as RankLib does.
     eval_measure : str, Measure or None
-        Of the ``eval_set``, by which the number of rounds is chosen; None for ``measure``.
+        Measure of the ``eval_set`` by which the number of rounds is chosen; None for ``measure``.
     early_stopping_rounds : int or None
-        With an ``eval_set``, stop after so many rounds that do not improve it; None runs all.
+        With an ``eval_set``, stop after this many rounds without an improvement; None runs all.
     convention, ties
-        Of the measure; see :mod:`ranksieve.metrics`. ``ties="average"`` does not let the order of
-        the rows decide between features.
+        Convention of the measure; see :mod:`ranksieve.metrics`. ``ties="average"`` does not let the
+        order of the rows decide between features.
     {verbose}
 
     Attributes
@@ -150,26 +150,24 @@ class AdaRank(LinearRanker):
     rounds_ : list of AdaRankRound
         ``feature``, ``alpha`` and the training ``measure`` after each round.
     best_round_ : int
-        Rounds in the model: those that rank the ``eval_set`` best, or without one the training
-        data; the fewest of equals.
+        Number of rounds in the model: the number that ranks the ``eval_set``, or else the training
+        data, best; the fewest of equals.
     validation_ : array
         Measure of the ``eval_set`` after each round; empty without one.
     query_weights_ : array of shape (queries,)
         P after the last round: which queries are ranked badly.
 
-    Notes
-    -----
-    Values of all features are computed once, O(m n log d) for m documents in queries of d and n
-    features, and kept: q n numbers for q queries. A round takes O(q n) for the choice and
-    O(m log d) to measure the model.
+    Notes ----- The values of all features are computed once, in O(m n log d) time for m documents
+    in queries of d and n features, and kept: q n numbers for q queries. A round takes O(q n) for
+    the choice and O(m log d) to measure the model.
 
-    Published: the algorithm. Ours: the best round without validation data; features within 1e-11
-    of the best are equal and the first is taken; a feature that ranks all queries perfectly gets
-    the largest alpha that still has digits, and is the last. If one feature is chosen again before
-    any other was, all later rounds would be the same, and training ends; this is common where one
-    feature is far better than the rest, and ``reweighting="multiply"`` goes on. A query without
-    relevant documents has E = 0 whatever the model, so it always weighs most, but tells no feature
-    from another.
+    The algorithm is published. These choices are ours: the best round without validation data;
+    features within 1e-11 of the best are equal and the first is taken; a feature that ranks all
+    queries perfectly gets a large finite alpha, and is the last. If the first feature is chosen
+    again before any other, all later rounds would be the same, and training ends. This is common if
+    one feature is far better than the rest; ``reweighting="multiply"`` continues. A query without
+    relevant documents has E = 0 for every model, so it always has the largest weight, but does not
+    favor any feature.
 
     References
     ----------
@@ -234,7 +232,7 @@ class AdaRank(LinearRanker):
     def _boost(
         self, workers: Workers, total: float, n_features: int, chosen: Rounds
     ) -> list[tuple[int, float, float]]:
-        """Rounds as (feature, alpha, value of the model, larger is better)."""
+        """Yield rounds as (feature, alpha, value of the model); larger values are better."""
         rounds: list[tuple[int, float, float]] = []
         taken: set[int] = set()
         weight, sums = workers.sum("sums")

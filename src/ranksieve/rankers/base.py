@@ -1,4 +1,4 @@
-"""The base of all rankers: training with query ids, validation data and weights, and files."""
+"""Base of all rankers: training with query ids, validation data and weights; model files."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Ranker(Predictor):
     """Base of all rankers: scikit-learn estimators that score documents.
 
     A subclass declares its parameters and implements :meth:`_train` and :meth:`_scores`, and
-    :meth:`_learned` and :meth:`_relearn` for files. One that was saved with a selection takes all
-    features or those selected.
+    :meth:`_learned` and :meth:`_relearn` for files. A ranker that was saved with a selection takes
+    rows with all features or with the selected ones.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Ranker(Predictor):
     feature_names_in_ : array of str
         Only if the features have names.
     selection_ : Selection
-        How the features were chosen from more; only of rankers that were saved with it.
+        How the features were selected; only if the ranker was saved with a selection.
     """
 
     selection_: Selection
@@ -52,7 +52,7 @@ class Ranker(Predictor):
         raise ValueError(f"{type(self).__name__} has no SHAP values")
 
     def _for_features(self, features: Sequence[int], n_features: int) -> Any:
-        """Copy to be trained on some of ``n_features`` features, with its own random numbers."""
+        """Copy to train on some of ``n_features`` features, with its own random numbers."""
         return deepcopy(self)
 
     def _settings(self) -> dict[str, Any]:
@@ -61,16 +61,16 @@ class Ranker(Predictor):
 
     @classmethod
     def _with_settings(cls, settings: dict[str, Any]) -> Any:
-        """An untrained ranker; a TypeError or ValueError if the parameters are not its own."""
+        """Make an untrained ranker; raise a TypeError or ValueError for parameters of another."""
         return cls(**settings)
 
     @abstractmethod
     def _learned(self) -> dict[str, Any]:
-        """What training has found and predictions need, as JSON can hold it."""
+        """Everything that training found and predictions need, as JSON values."""
 
     @abstractmethod
     def _relearn(self, learned: dict[str, Any]) -> None:
-        """Set what training had found; a DataError if it is not that."""
+        """Restore what :meth:`_learned` returned; raise a DataError for anything else."""
 
     def fit(
         self,
@@ -85,13 +85,13 @@ class Ranker(Predictor):
         Parameters
         ----------
         X : array, frame, sparse matrix, RankingData or opened shards
-            A RankingData or shards bring labels and query ids along; leave out ``y`` and ``qid``.
+            A RankingData or shards include labels and query ids; leave out ``y`` and ``qid``.
         y : array of shape (rows,)
             Labels; larger is more relevant.
         qid : array of shape (rows,)
             Query of each row.
         eval_set : tuple (X, y, qid), RankingData or opened shards, optional
-            Validation data, for rankers that stop early or choose by it.
+            Validation data, for rankers that use it to stop early or to choose a model.
         sample_weight : array, optional
             A weight for each query, in order of first appearance; or for each row, the same for
             all rows of a query.
@@ -107,7 +107,7 @@ class Ranker(Predictor):
         return self
 
     def _rows(self, X: Any) -> Any:
-        """As of all predictors; one that was saved with a selection takes all features, too."""
+        """Check rows; a ranker that was saved with a selection also takes all features."""
         if hasattr(self, "selection_"):
             X = self.selection_.applied_to(X)
         return super()._rows(X)
@@ -115,14 +115,14 @@ class Ranker(Predictor):
     def save_model(self, path: PathLike, *, selection: Selection | None = None) -> None:
         """Write the trained ranker to a file, for :func:`ranksieve.rankers.load_model`.
 
-        The file is JSON, with the trees of LightGBM and others as these write them. It takes the
-        place of an older one only when all is written.
+        The file is JSON, with trees in the format of their library. It replaces an older file only
+        when it is complete.
 
         Parameters
         ----------
         path : str or path
         selection : Selection, optional
-            How the features were chosen from more, to be kept with the ranker.
+            How the features were selected, to store with the ranker.
         """
         check_is_fitted(self)
         selection = selection or getattr(self, "selection_", None)

@@ -1,4 +1,4 @@
-"""What rankers that grow in rounds share: columns beside blocks, and rounds chosen by a measure."""
+"""Shared by boosting rankers: access to columns, and the number of rounds chosen by a measure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ranksieve.sums.measured import Measured
 
 
 class Columns:
-    """Single features of a block; a CSR matrix is turned around once, to find them quickly."""
+    """Single features of a block; a CSR matrix is converted to CSC once, to find them quickly."""
 
     def __init__(self, block: Block) -> None:
         self._X = block.X.tocsc() if block.is_sparse else block.X
@@ -36,7 +36,7 @@ class GrowingModel(Measured):
         self.scores = np.zeros(len(block.y))
 
     def add(self, feature: int, alpha: float) -> tuple[int, float]:
-        """Add a feature times ``alpha``; number of queries, and sum of their values."""
+        """Add a feature times ``alpha``; return the number of queries and their sum."""
         self.scores += alpha * self.columns[feature]
         return self.total(self.scores)
 
@@ -47,16 +47,16 @@ class GrowingModel(Measured):
 
 
 class Rounds:
-    """Which round of a growing model is best on held-out queries, and when to stop.
+    """Finds the best round of a growing model on held-out queries, and decides when to stop.
 
     Parameters
     ----------
     validation : Source or None
-        Without one, there is nothing to say.
+        Held-out queries; without them, there is no best round.
     measure, convention, ties
         See :mod:`ranksieve.metrics`.
     early_stopping_rounds : int or None
-        Stop after so many rounds without a better one; None never stops.
+        Stop after this many rounds without a better one; None never stops.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Rounds:
         return values if self._measure.greater_is_better else 1 - values
 
     def add(self, feature: int, alpha: float, threshold: float | None = None) -> bool:
-        """Let the model grow by a feature, or by a threshold on it; returns whether to stop."""
+        """Add a feature, or a threshold on it, to the model; return whether to stop."""
         if self._workers is None:
             return False
         if threshold is None:

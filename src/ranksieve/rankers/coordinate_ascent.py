@@ -1,4 +1,4 @@
-"""Coordinate ascent: linear weights that maximize a measure itself, one at a time."""
+"""Coordinate ascent: maximize a measure directly, one weight at a time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LARGE = 2.0**100  # weights beyond which they are made smaller
 
 
 class Move(NamedTuple):
-    """A weight that was changed: its feature, its new value, and the measure reached."""
+    """A change of a weight: its feature, its new value, and the measure reached."""
 
     feature: int
     weight: float
@@ -37,20 +37,20 @@ class Move(NamedTuple):
 
 
 class Restart(NamedTuple):
-    """Where a start led: the measure of the training data, and of the ``eval_set`` or None."""
+    """Result of a restart: the measure on the training data, and on the ``eval_set`` or None."""
 
     measure: float
     validation: float | None
 
 
 class Trials:
-    """Statistic: keeps scores of documents and measures what other weights would make of them.
+    """Statistic: keeps scores of documents and measures the effect of other weights.
 
     Parameters
     ----------
     block : Block
     measure, convention
-        As of :class:`ranksieve.sums.importance.ImportanceStatistic`.
+        As in :class:`ranksieve.sums.importance.ImportanceStatistic`.
     query_weights : array of shape (queries of all blocks,) or None
     """
 
@@ -71,7 +71,7 @@ class Trials:
         self.scores = np.zeros(len(block.y))
 
     def begin(self, coef: np.ndarray) -> float:
-        """Score documents by all weights; sum over queries of the measure."""
+        """Score documents by all weights; return the sum over queries of the measure."""
         features, coefs = np.arange(len(coef)), coef[:, None]
         for chunk in chunks(self.block):
             score_models(chunk.X, features, coefs, self.scores[chunk.rows, None])
@@ -80,12 +80,12 @@ class Trials:
         return self._rank()
 
     def move(self, feature: int, delta: float) -> float:
-        """Change the weight of a feature; sum over queries of the measure."""
+        """Change the weight of a feature; return the sum over queries of the measure."""
         self.scores += delta * self.columns[feature]
         return self._rank()
 
     def scale(self, factor: float) -> None:
-        """Multiply the scores by a power of two, which rounds nothing."""
+        """Multiply the scores by a power of two, which is exact."""
         self.scores *= factor
 
     def _rank(self) -> float:
@@ -94,7 +94,7 @@ class Trials:
         return float(self.weights @ self.measured.oriented(self.values))
 
     def trials(self, feature: int, deltas: np.ndarray, n_steps: int) -> np.ndarray:
-        """Sums over queries of the measure, had the weight of a feature changed by each delta."""
+        """Sums over queries of the measure if the weight of a feature changes by each delta."""
         prepared = self.measured.prepared
         sums = np.zeros(len(deltas))
         add_trials[prepared.kind](
@@ -117,7 +117,7 @@ class Trials:
 
 @dataclass(eq=False, repr=False)
 class CoordinateAscent(LinearRanker):
-    r"""Coordinate ascent: change one weight at a time as long as the measure itself improves.
+    r"""Coordinate ascent: change one weight at a time as long as the measure improves.
 
     .. math:: \max_w \frac1q \sum_Q E(X_Q w, y_Q), \qquad \|w\|_1 = 1
 
@@ -128,20 +128,21 @@ class CoordinateAscent(LinearRanker):
     Parameters
     ----------
     measure : str or Measure
-        E.
+        The measure E.
     n_restarts : int
-        Ascents from equal weights, each with other orders of features, the best of which is kept.
+        Number of ascents from equal weights, each with other orders of the features; the best one
+        is kept.
     n_steps : int
-        Trial weights in each direction.
+        Number of weights to try in each direction.
     tol : float
-        An ascent ends with a pass over the features that gains less.
+        An ascent ends with a pass over the features that gains less than this.
     max_passes : int
-        Most passes of an ascent.
+        Largest number of passes of an ascent.
     convention, ties
-        Of the measure; see :mod:`ranksieve.metrics`. ``ties="average"`` gives nothing for scores
-        that are equal, where the order of the rows might.
+        Convention of the measure; see :mod:`ranksieve.metrics`. ``ties="average"`` gives nothing
+        for equal scores, for which the order of the rows might gain something.
     random_state : int, RandomState or None
-        Seed of the orders.
+        Random seed of the orders.
     {verbose}
 
     Attributes
@@ -149,26 +150,24 @@ class CoordinateAscent(LinearRanker):
     coef_ : array of shape (features,)
         Weights; their absolute values add up to 1.
     rounds_ : list of Move
-        Changes of the ascent that was kept: ``feature``, its new ``weight`` (before all are scaled
-        again) and the training ``measure``, which improves each time.
+        Changes of the ascent that was kept: ``feature``, its new ``weight`` (before weights are
+        rescaled) and the training ``measure``, which improves each time.
     restarts_ : list of Restart
         ``measure`` and ``validation`` of each ascent.
     best_restart_ : int
         The ascent that was kept, from 0: the best on the ``eval_set`` or, without one, on the
         training data.
 
-    Notes
-    -----
-    O(p n s m log d) for p passes, n features, s steps and m documents in queries of d. All trial
-    weights of a feature are measured in one pass over the data, from scores that are kept: order
-    and value of a query change little from one step to the next, and not at all where the feature
-    is constant or labels are equal.
+    Notes ----- Takes O(p n s m log d) time for p passes, n features, s steps and m documents in
+    queries of d. All weights to try for a feature are measured in one pass over the data, from
+    stored scores: the order and value of a query change little from one step to the next, and not
+    at all if the feature is constant or labels are equal.
 
-    Published: search along coordinates. After RankLib: steps, equal weights to begin with, scaling
-    after each change, and an end when all features but one failed in a row. Ours: the best of all
-    trial weights, where RankLib does not look at the second direction if the first helps; an
-    ascent that ends by the gain of a pass, not of all passes; improvements count if larger than
-    1e-11.
+    The search along coordinates is published. As in RankLib, steps are those above, weights start
+    equal and are rescaled after each change, and an ascent ends when all features but one have
+    failed in a row. These choices are ours: the best of all weights that were tried, while RankLib
+    skips the second direction if the first one helps; an ascent that ends by the gain of one pass,
+    not of all passes; only improvements larger than 1e-11 count.
 
     References
     ----------
@@ -237,10 +236,10 @@ class CoordinateAscent(LinearRanker):
 
 
 class _Ascent:
-    """Weights that climb from equal ones.
+    """An ascent from equal weights.
 
-    They are not scaled to add up to 1 but their steps are scaled instead, so that scores are never
-    rounded anew and what was gained cannot be lost again.
+    Steps are scaled instead of the weights, so that scores are never rounded again and no gain can
+    be lost.
     """
 
     def __init__(self, workers: Workers, n_features: int, total: float, n_steps: int) -> None:

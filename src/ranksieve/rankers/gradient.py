@@ -1,4 +1,4 @@
-"""RankNet, ListNet, ListMLE and LambdaRank: linear models or small networks, by their gradients."""
+"""RankNet, ListNet, ListMLE and LambdaRank: linear models or networks, by gradient descent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ranksieve.registry import Method
 
 
 class RankNet(GradientRanker):
-    r"""RankNet: the chance that a better document wins against a worse one is logistic.
+    r"""RankNet: logistic loss on pairs of documents with different labels.
 
     .. math:: \min_\theta \; \frac{1}{\#pairs} \sum_Q \sum_{i, j \in Q: y_i > y_j}
               \log\left(1 + e^{f(x_j) - f(x_i)}\right) + \frac{\alpha}{2} \|\theta\|^2
@@ -18,8 +18,8 @@ class RankNet(GradientRanker):
     -----
     {solvers}
 
-    O(m (n + f)) for each pass over m documents in queries of n, with f features, times the number
-    of hidden units for a network.
+    Each pass takes O(m (n + f)) time for m documents in queries of n, with f features, times the
+    number of hidden units for a network.
 
     References
     ----------
@@ -45,7 +45,7 @@ class RankNet(GradientRanker):
 
 
 class ListNet(GradientRanker):
-    r"""ListNet (top one): scores and labels, as chances to come first, should agree.
+    r"""ListNet: cross entropy of the top-one probabilities of labels and scores.
 
     .. math:: \min_\theta \; - \frac{1}{\#Q} \sum_Q \sum_{i \in Q} P_y(i) \log P_z(i)
               + \frac{\alpha}{2} \|\theta\|^2, \qquad P_z(i) = \frac{e^{z_i}}{\sum_j e^{z_j}},
@@ -56,10 +56,10 @@ class ListNet(GradientRanker):
     Notes
     -----
     {solvers} The published method takes
-    steps of fixed size, query by query, on all queries, those of equal labels included.
+    steps of fixed size, query by query, on all queries, including those with equal labels.
 
-    O(m f) for each pass over m documents with f features, times the number of hidden units for a
-    network.
+    Each pass takes O(m f) time for m documents with f features, times the number of hidden units
+    for a network.
 
     References
     ----------
@@ -82,7 +82,7 @@ class ListNet(GradientRanker):
 
 
 class ListMLE(GradientRanker):
-    r"""ListMLE: the order of labels should be likely if documents are drawn by their scores.
+    r"""ListMLE: likelihood of the order of the labels, given the scores (Plackett-Luce).
 
     .. math:: \min_\theta \; - \frac{1}{\#Q} \sum_Q \sum_{i \in Q: y_i > \min y}
               \log \frac{e^{f(x_i)}}{\sum_{j \in Q: y_j \le y_i} e^{f(x_j)}}
@@ -94,12 +94,12 @@ class ListMLE(GradientRanker):
     -----
     {solvers}
 
-    Published for labels without ties (Plackett-Luce). Documents with equal labels are drawn from
-    the same documents, one another included, whatever their order (Breslow's rule in survival
-    analysis: ours); the lowest label is left out, since any order of the last ones will do.
+    The method is published for labels without ties. Ours is Breslow's rule of survival analysis:
+    each document is compared with all documents of the same or a lower label, in any order. The
+    lowest label is left out, because the order of the last documents does not matter.
 
-    O(m f) for each pass over m documents with f features, times the number of hidden units for a
-    network.
+    Each pass takes O(m f) time for m documents with f features, times the number of hidden units
+    for a network.
 
     References
     ----------
@@ -122,9 +122,9 @@ class ListMLE(GradientRanker):
 
 
 class LambdaRank(GradientRanker):
-    r"""LambdaRank: RankNet, each pair as heavy as what swapping it would change NDCG.
+    r"""LambdaRank: RankNet with each pair weighted by how much swapping it would change NDCG.
 
-    Each step follows the gradient, with ranks r as they are by the scores at that time, of
+    Each step follows the gradient, with the ranks r by the current scores, of
 
     .. math:: \frac{1}{\#Q} \sum_Q \sum_{i, j \in Q: y_i > y_j} |\Delta_{ij}|
               \log\left(1 + e^{f(x_j) - f(x_i)}\right) + \frac{\alpha}{2} \|\theta\|^2,
@@ -140,8 +140,8 @@ class LambdaRank(GradientRanker):
     NDCG is that of the whole list; equal scores rank by descending label, so that the order of
     rows does not matter. Labels must not be negative.
 
-    O(m (n + f)) for each pass over m documents in queries of n, with f features, times the number
-    of hidden units for a network.
+    Each pass takes O(m (n + f)) time for m documents in queries of n, with f features, times the
+    number of hidden units for a network.
 
     References
     ----------
@@ -157,8 +157,6 @@ class LambdaRank(GradientRanker):
     True
     """
 
-    methods = (
-        Method("lambdarank", "pairs weighted by what they change in NDCG", trial={"epochs": 5}),
-    )
+    methods = (Method("lambdarank", "pairs weighted by their effect on NDCG", trial={"epochs": 5}),)
 
     _loss = "lambdarank"

@@ -1,4 +1,4 @@
-"""What rankers that follow the gradient of a loss share: solvers and early stopping."""
+"""Shared by rankers that follow the gradient of a loss: solvers and early stopping."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ _NOTES = """All solvers run on the engine, and draw the same batches wherever th
 
 
 class _Course:
-    """What came of each iteration so far, and the best weights."""
+    """Results of the iterations so far, and the best weights."""
 
     def __init__(
         self, value_of: Callable[[Weights], float] | None, early_stopping_rounds: int
@@ -106,7 +106,7 @@ class _Course:
         return self.stopping.best or len(self.losses)
 
     def is_over(self, loss: float, weights: Weights) -> bool:
-        """Take note of an iteration; whether it was the last one worth while."""
+        """Record an iteration; return whether to stop."""
         self.losses.append(loss)
         is_over = self.value_of is not None and self.stopping.add(self.value_of(weights))
         if self.best_epoch == len(self.losses):
@@ -140,9 +140,9 @@ class GradientRanker(Ranker):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """Absolute weights, of a network summed over the ways from a feature to the score.
+        """Absolute weights; for a network, summed over all paths from a feature to the score.
 
-        They compare features only if these have like scales.
+        They are comparable only if features have similar scales.
         """
         check_is_fitted(self)
         if not hasattr(self, "weights_"):
@@ -189,7 +189,7 @@ class GradientRanker(Ranker):
     def _takes_steps(self) -> bool:
         convex = self.hidden == 0 and LOSSES[self._loss].is_smooth
         if self.solver == "lbfgs" and not convex:
-            raise ValueError("solver='lbfgs' is for linear models, and not for LambdaRank")
+            raise ValueError("solver='lbfgs' is only for linear models, and not for LambdaRank")
         return self.solver in STEPS or not convex
 
     def _course(self, validation: Source | None, stack: ExitStack) -> _Course:
@@ -206,7 +206,7 @@ class GradientRanker(Ranker):
         return _Course(value_of, self.early_stopping_rounds)
 
     def _look(self, workers: Workers, n_features: int) -> tuple[Standard, float]:
-        """Moments of the features, and the number of terms of the loss."""
+        """Compute moments of the features, and the number of terms of the loss."""
         rows, total, terms = workers.sum("totals")
         if terms == 0:
             raise DataError("sample_weight is 0 for all queries whose labels differ")
@@ -245,7 +245,7 @@ class GradientRanker(Ranker):
             course.is_over(float(found.fun), standard.applied([start]))
         if found.status == 1:
             warnings.warn(
-                f"{type(self).__name__} did not converge in {self.max_iter} iterations: raise "
+                f"{type(self).__name__} did not converge in {self.max_iter} iterations: increase "
                 "max_iter, alpha or tol",
                 ConvergenceWarning,
                 stacklevel=2,
@@ -271,13 +271,13 @@ class GradientRanker(Ranker):
                 slopes = zip(standard.returned(gradient), self._penalized(weights), strict=True)
                 steps.step([slope / share + pull for slope, (pull, _) in slopes])
             if not np.isfinite(loss):
-                raise ValueError(f"the loss has become {loss}: lower learning_rate")
+                raise ValueError(f"the loss is {loss}: lower learning_rate")
             penalty = sum(float(np.sum(slope * w)) for slope, w in self._penalized(weights)) / 2
             if course.is_over(loss / terms + penalty, standard.applied(weights)):
                 break
 
     def _penalized(self, weights: Weights) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Gradient of the penalty by each of the weights, and these."""
+        """Weights, and the gradient of the penalty with respect to each."""
         alphas = [self.alpha] if len(weights) == 1 else [self.alpha, 0.0, self.alpha]
         return [(alpha * weight, weight) for alpha, weight in zip(alphas, weights, strict=True)]
 

@@ -39,53 +39,53 @@ class LambdaMART(Ranker):
 
     .. math:: \lambda_{ij} = \frac{|\Delta NDCG_{ij}|}{1 + e^{s_i - s_j}}
 
-    is added to the gradient of i and taken from that of j; each tree is fitted to the sums.
+    is added to the gradient of i and subtracted from that of j; each tree is fitted to the sums.
 
     Parameters
     ----------
     n_estimators : int
-        Trees.
+        Number of trees.
     learning_rate : float
         Shrinkage of each tree.
     num_leaves : int
-        Leaves of a tree.
+        Largest number of leaves of a tree.
     min_child_samples : int
-        Documents of a leaf, at least.
+        Smallest number of documents in a leaf.
     early_stopping_rounds : int
-        With an ``eval_set``, stop after so many trees without a better NDCG@k there, and keep the
+        With an ``eval_set``, stop after this many trees without a better NDCG@k on it, and keep the
         best number of trees.
     ndcg_at : int
-        The k of that, and of the gradient.
+        The k of early stopping and of the gradient.
     params : dict, optional
-        Further parameters of LightGBM, which outweigh the others.
+        Further parameters of LightGBM, which take precedence over the others.
     random_state : int
-        Seed of LightGBM.
+        Random seed of LightGBM.
     {verbose}
 
     Attributes
     ----------
     booster_ : lightgbm.Booster
     best_iteration_ : int
-        Trees in use.
+        Number of trees in use.
     feature_importances_ : array of shape (features,)
         Total gain of the splits on each feature.
 
     Notes
     -----
-    Labels must be whole numbers from 0 to 30. Missing values (NaN) are LightGBM's: each split
+    Labels must be whole numbers from 0 to 30. LightGBM handles missing values (NaN): each split
     learns to which side they go. Queries of one document or of equal labels have no gradient, but
-    their rows count in the choice of bins. The result does not depend on the number of threads.
+    their rows influence the bins. The result does not depend on the number of threads.
 
-    Shards are put into bins as they are read: a byte for most values is in memory, unless they are
-    sparse. Shards that were opened with a Dask client are trained on by the workers beside them,
-    with LightGBM's distributed training:
+    Shards are binned as they are read: most values take one byte of memory, unless they are sparse.
+    On shards that were opened with a Dask client, the workers that hold them train, with LightGBM's
+    distributed training:
 
-    - Each worker takes a run of shards and finds the bins of some features by its own rows alone,
-      so trees differ somewhat from those of one machine, and with the number of workers (from one
-      shard or one worker, they are the same). The same number of workers gives the same trees.
+    - Each worker takes a run of shards and finds the bins of some features from its own rows only,
+      so trees differ somewhat from those of one machine and depend on the number of workers. (With
+      one shard or one worker they are the same.) The same number of workers gives the same trees.
     - All trees are trained. With an ``eval_set``, the number in use is then the one that early
-      stopping would have kept by NDCG@k, whatever ``params`` say of metrics and gains.
-    - Each worker uses its own number of threads. A lost worker is an error: train again.
+      stopping would have kept by NDCG@k, regardless of metrics and gains in ``params``.
+    - Each worker uses its own number of threads. If a worker is lost, training fails: train again.
 
     References
     ----------
@@ -103,7 +103,7 @@ class LambdaMART(Ranker):
     methods = (
         Method(
             "lambdamart",
-            "boosted trees of LightGBM, as many as FS-ED's",
+            "boosted trees of LightGBM, with the settings of FS-ED",
             _FS_ED_TREES,
             draws=False,
             trial={"n_estimators": 5, "params": {"num_threads": 1}},
@@ -226,7 +226,7 @@ class LambdaMART(Ranker):
             raise DataError(f"LightGBM cannot read its trees: {error}") from None
         if self.booster_.num_feature() != self.n_features_in_:
             raise DataError(
-                f"the trees of LightGBM are about {self.booster_.num_feature()} features, not "
+                f"the trees of LightGBM have {self.booster_.num_feature()} features, not "
                 f"{self.n_features_in_}"
             )
         self.best_iteration_ = best

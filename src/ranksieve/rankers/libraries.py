@@ -1,4 +1,4 @@
-"""What differs between the rankers of LightGBM, XGBoost and CatBoost."""
+"""Differences between the rankers of LightGBM, XGBoost and CatBoost."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ranksieve.threads import openmp_thread_count
 
 
 class Library(ABC):
-    """What differs between the libraries."""
+    """Interface to one of the libraries."""
 
     name: ClassVar[str]  # of the class
     threads: ClassVar[str] = "n_jobs"  # parameter with their number
@@ -32,11 +32,11 @@ class Library(ABC):
     per_feature: ClassVar[Mapping[str, Cut]] = {}  # those that speak of single features
 
     def unfitted(self, estimator: Any) -> Any:
-        """Copy without what was learned."""
+        """Unfitted copy."""
         return clone(estimator)
 
     def silence(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Parameters that turn off the log, as far as those given do not say otherwise."""
+        """Parameters that turn off the log, unless the given ones set it."""
         if given.keys() & self.log_names:
             return {}
         return {name: value for name, value in self.log.items() if name not in given}
@@ -55,7 +55,7 @@ class Library(ABC):
 
     @abstractmethod
     def check_labels(self, given: dict[str, Any], data: RankingData) -> None:
-        """Raise a DataError that is clearer than what the library says of labels."""
+        """Raise a DataError for labels that is clearer than that of the library."""
 
     @abstractmethod
     def fit(
@@ -77,11 +77,11 @@ class Library(ABC):
 
     @abstractmethod
     def contributions(self, estimator: Any, X: Any) -> Any:
-        """SHAP values of each feature in each row, and last what all rows have."""
+        """SHAP values of each feature in each row, and last the common offset."""
 
     @abstractmethod
     def text_of(self, estimator: Any) -> str:
-        """The trees of a fitted estimator, as the library writes them."""
+        """The trees of a fitted estimator, in the format of the library."""
 
     @abstractmethod
     def restore(self, estimator: Any, text: str) -> None:
@@ -204,7 +204,7 @@ class _XGBoost(Library):
 
 
 def _xgboost_threads() -> AbstractContextManager[Any]:
-    """One thread where there may be only one: some of its steps do not look at ``n_jobs``."""
+    """Limit XGBoost to one thread if necessary: some of its steps ignore ``n_jobs``."""
     from xgboost import config_context, get_config
 
     if openmp_thread_count() == 1 and "nthread" in get_config():  # since XGBoost 3
@@ -275,9 +275,9 @@ class _CatBoost(Library):
 
 
 def _narrow(X: Any) -> Any:
-    """Rows as CatBoost takes them: indices of sparse ones have 32 bits.
+    """Rows in the form that CatBoost needs: indices of sparse rows have 32 bits.
 
-    It makes arrays read-only; a view saves the caller's from that.
+    CatBoost makes arrays read-only; a view protects those of the caller.
     """
     X = as_known(X)
     if not sparse.issparse(X):
@@ -294,7 +294,7 @@ _LIBRARIES = {library.name: library for library in (_LightGBM(), _XGBoost(), _Ca
 
 
 def class_named(name: Any) -> Any:
-    """A class of one of the libraries, and of no other module."""
+    """Return a class of one of the libraries, and of no other module."""
     if name not in _LIBRARIES:
         raise ValueError(f"unknown class {name!r:.40}; known are {', '.join(_LIBRARIES)}")
     home, kind = str(name).split(".")
@@ -305,7 +305,7 @@ def class_named(name: Any) -> Any:
 
 
 def library_of(estimator: Any) -> Library:
-    """The library of an estimator, known by its class, so that no library need be imported."""
+    """Return the library of an estimator by its class name, without importing any library."""
     mro = type(estimator).__mro__
     kinds = [f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in mro]
     found = [_LIBRARIES[kind] for kind in kinds if kind in _LIBRARIES]

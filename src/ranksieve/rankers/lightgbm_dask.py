@@ -34,14 +34,14 @@ _NETWORK = re.compile(r"^\[(machines|num_machines|local_listen_port): .*\]\n", r
 def train_on_workers(
     shards: Shards, parameters: dict[str, Any], n_trees: int, query_weights: np.ndarray | None
 ) -> Any:
-    """Train on shards of a Dask cluster, beside them.
+    """Train on the workers of a Dask cluster that hold the shards.
 
     Parameters
     ----------
     shards : Shards
-        Opened with a client.
+        Shards opened with a client.
     parameters : dict
-        Of LightGBM. Those about threads and the network are set here.
+        Parameters of LightGBM, except for threads and the network.
     n_trees : int
     query_weights : array or None
         A weight for each query.
@@ -52,8 +52,8 @@ def train_on_workers(
 
     Notes
     -----
-    Rows stay on their workers, which exchange histograms: for each split of a tree, numbers of
-    features x bins, whatever the number of rows. Calls on one cluster wait for each other.
+    Rows stay on their workers, which exchange histograms of features x bins numbers for each split
+    of a tree, whatever the number of rows. Calls on one cluster wait for each other.
     """
     import lightgbm
     from distributed import MultiLock
@@ -90,7 +90,7 @@ def train_on_workers(
 
 
 def _learner(parameters: dict[str, Any]) -> str:
-    """How machines share the work; a DataError for ways that need all rows on each of them."""
+    """How machines share the work; raises a DataError if each would need all rows."""
     given = [parameters[name] for name in sorted(_NAMES_OF_LEARNER & parameters.keys())]
     learner = given[0] if given else "data"
     if learner not in _LEARNERS:
@@ -102,7 +102,7 @@ def _learner(parameters: dict[str, Any]) -> str:
 
 
 class _Port:
-    """A free port of a worker, kept until LightGBM takes it."""
+    """A free port of a worker, reserved until LightGBM takes it."""
 
     def __init__(self) -> None:
         from distributed import get_worker
@@ -127,7 +127,7 @@ def _train_part(
     query_weights: np.ndarray | None,
     place: tuple[list[str], int, _Port],
 ) -> str | None:
-    """Train together with the other workers; the model as text, from the first of them."""
+    """Train together with the other workers; the first one returns the model as text."""
     import lightgbm
 
     machines, rank, port = place
@@ -146,7 +146,7 @@ def _train_part(
 
 
 def _gather(client: Any, workers: list[str], futures: list[Any]) -> list[Any]:
-    """Results of one future per worker; an error if one fails or its worker is lost."""
+    """Return the results of one future per worker; raise an error if one fails or is lost."""
     from distributed import wait
 
     waiting = dict(zip(workers, futures, strict=True))
@@ -198,11 +198,10 @@ class _Staged(Measured):
 def best_number_of_trees(
     booster: Any, validation: Source, cutoff: int, early_stopping_rounds: int
 ) -> int:
-    """Trees that early stopping would have kept.
+    """Number of trees that early stopping would have kept.
 
     That is the number with the best NDCG@cutoff on the validation data (LightGBM's convention; the
-    smallest of equals), of those before which ``early_stopping_rounds`` trees never passed without
-    a better one.
+    smallest of equals) before ``early_stopping_rounds`` trees pass without a better one.
     """
     parameters = booster.model_to_string(), cutoff
     with engine_of(validation).start(_Staged, *parameters) as workers:

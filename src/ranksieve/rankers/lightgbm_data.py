@@ -1,4 +1,4 @@
-"""Ranking data as LightGBM takes it."""
+"""Convert ranking data to the form that LightGBM takes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LARGEST_LABEL = 30  # LightGBM's table of gains ends there
 
 
 def as_known(X: Any) -> Any:
-    """Rows in a form that libraries of trees take: scipy's matrices, but not its sparse arrays."""
+    """Rows in a form that tree libraries take: SciPy's sparse matrices, not its sparse arrays."""
     return sparse.csr_matrix(X) if sparse.issparse(X) else np.ascontiguousarray(X)
 
 
@@ -30,7 +30,7 @@ def blocks_of(source: Source) -> list[Block]:
 def dataset_of(
     blocks: Iterable[Block], query_weights: np.ndarray | None, reference: Any = None
 ) -> Any:
-    """LightGBM's Dataset of neighboring blocks.
+    """Make a LightGBM Dataset from adjacent blocks.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def dataset_of(
     query_weights : array or None
         A weight for each query of the source, not only of these blocks.
     reference : lightgbm.Dataset, optional
-        Whose bins to use.
+        Dataset whose bins to use.
     """
     import lightgbm
 
@@ -61,7 +61,7 @@ def dataset_of(
 
 
 class _BlockLabels:
-    """Statistic: labels that are not whole numbers of a range."""
+    """Statistic: labels that are not whole numbers in a range."""
 
     title = "Labels"
 

@@ -1,4 +1,4 @@
-"""What rankers with one weight per feature share."""
+"""Base of rankers with one weight per feature."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class LinearRanker(Ranker):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """Absolute weights; they compare features only if these have like scales."""
+        """Absolute weights, which are comparable only if features have similar scales."""
         check_is_fitted(self)
         return np.abs(self.coef_)
 

@@ -1,4 +1,4 @@
-"""Rankers from files."""
+"""Load rankers from files."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from ranksieve.rankers.registry import RANKERS
 
 
 def load_model(path: str | os.PathLike[str]) -> Ranker:
-    """Read a ranker that ``save_model`` has written.
+    """Read a ranker that ``save_model`` wrote.
 
     Returns
     -------
     Ranker
-        Trained. If it was saved with a selection, that is its ``selection_``, and ``predict``
-        takes rows with all features, too.
+        The trained ranker. If it was saved with a selection, it has it as ``selection_``, and
+        ``predict`` also takes rows with all features.
 
     Raises
     ------
     DataError
-        ``file:line: what is wrong`` with a file that is damaged, or no model.
+        ``file:line: what is wrong`` if a file is damaged or not a model.
 
     Examples
     --------
@@ -63,14 +63,14 @@ def _restore(model: SavedModel) -> Ranker:
 
 
 def _make_untrained(model: SavedModel) -> Ranker:
-    """An untrained ranker of this class with these parameters."""
+    """Make an untrained ranker of this class with these parameters."""
     kind: Any = RANKERS.classes.get(model.ranker)
     if kind is None and model.ranker in rankers.__all__:
         kind = getattr(rankers, model.ranker)
     if not (inspect.isclass(kind) and issubclass(kind, Ranker)):
         raise DataError(
-            f"this version of ranksieve ({__version__}) knows no ranker {model.ranker!r:.40}; "
-            f"the file is of version {model.ranksieve:.20}"
+            f"this version of ranksieve ({__version__}) has no ranker {model.ranker!r:.40}; "
+            f"version {model.ranksieve:.20} wrote the file"
         )
     try:
         ranker: Ranker = kind._with_settings(model.parameters)

@@ -1,4 +1,4 @@
-"""Parameters of libraries that speak of single features, for a ranker of some of them."""
+"""Reduce parameters with values per feature to a subset of the features."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def groups(value: Any, features: Sequence[int], n_features: int) -> Any:
 
 
 def cannot(value: Any, features: Sequence[int], n_features: int) -> Any:
-    """What speaks of features in a way that cannot be cut."""
-    raise ValueError("it cannot be cut to some of the features")
+    """Refuse a parameter that cannot be reduced to some of the features."""
+    raise ValueError("it cannot be reduced to some of the features")
 
 
 def cut_to(
@@ -60,20 +60,20 @@ def cut_to(
     known: Mapping[str, Cut],
     library: str,
 ) -> dict[str, Any]:
-    """Parameters for some of the features, those that speak of no feature as they are.
+    """Reduce parameters with values per feature to some of the features; keep all others.
 
     Parameters
     ----------
     features : sequence of int
-        What is left, in the order of the new data.
+        Features to keep, in the order of the new data.
     n_features : int
-        What there was.
+        Number of all features.
     parameters : mapping
-        Of the library.
+        Parameters of the library.
     known : mapping
-        Parameter -> how to cut it.
+        Parameter -> function that reduces it.
     library : str
-        For errors.
+        Name of the library for errors.
     """
     cut = dict(parameters)
     for name in cut.keys() & known.keys():
@@ -83,8 +83,8 @@ def cut_to(
             cut[name] = known[name](cut[name], features, n_features)
         except (TypeError, ValueError, KeyError) as error:
             raise DataError(
-                f"{name} of {library}: {error}; it must be about the features by their place, as "
-                "the ranker is trained on some of them at a time"
+                f"{name} of {library}: {error}; it must refer to features by position, because the "
+                "ranker is trained on subsets of the features"
             ) from None
     return cut
 

@@ -27,7 +27,7 @@ _VANISHED = 1e-200  # share of the first weights below which they have hardly an
 
 
 class Round(NamedTuple):
-    """A round of RankBoost: a threshold, its weight, and the loss of the model with it.
+    """A round of RankBoost: a threshold, its weight, and the loss of the model so far.
 
     ``loss`` is the mean over pairs of exp(score of the worse - score of the better document).
     """
@@ -40,10 +40,11 @@ class Round(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class RankBoost(Ranker):
-    r"""RankBoost: in each round, the threshold that orders the pairs best which are wrong so far.
+    r"""RankBoost: each round adds the threshold that best orders the pairs misordered so far.
 
     The score of a document is :math:`f(x) = \sum_t \alpha_t 1[x_{f_t} > \theta_t]`. With weights
-    D of the pairs of documents i above j of a query, at first all equal, round t takes
+    D, equal at first, of the pairs of documents i and j of a query with :math:`y_i > y_j`, round t
+    takes
 
     .. math:: \arg\max_{f, \theta} |r|, \qquad
               r(f, \theta) = \sum_{i, j} D_t(i, j) (1[x_{if} > \theta] - 1[x_{jf} > \theta]),
@@ -54,22 +55,22 @@ class RankBoost(Ranker):
     Parameters
     ----------
     n_rounds : int
-        Most rounds.
+        Largest number of rounds.
     n_thresholds : int
-        Most thresholds of a feature, up to 255.
+        Largest number of thresholds of a feature, at most 255.
     binning : {"frequency", "width"}
-        Thresholds are quantiles, between which there are equally many documents, or all values if
-        there are few. Or they are at equal distances of 1 / ``n_thresholds`` of the range and
-        right below k such distances, k = 1, 2, ...: as in LETOR's runs, whose features range from
-        0 to 1 in each query.
+        Thresholds are quantiles with equally many documents in between, or all values if there are
+        few. Or they are equally spaced by 1 / ``n_thresholds`` of the range and right below k such
+        distances, k = 1, 2, ..., as in LETOR's runs, whose features range from 0 to 1 in each
+        query.
     directions : {"both", "descending"}
-        Whether small values may be better, too: such a threshold has a negative weight.
+        Whether small values may also be better: such a threshold has a negative weight.
     measure : str or Measure
-        Of the ``eval_set``, by which the number of rounds is chosen.
+        Measure of the ``eval_set`` by which the number of rounds is chosen.
     early_stopping_rounds : int or None
-        With an ``eval_set``, stop after so many rounds that do not improve it; None runs all.
+        With an ``eval_set``, stop after this many rounds without an improvement; None runs all.
     convention, ties
-        Of the measure; see :mod:`ranksieve.metrics`.
+        Convention of the measure; see :mod:`ranksieve.metrics`.
     {verbose}
 
     Attributes
@@ -78,7 +79,8 @@ class RankBoost(Ranker):
         ``feature``, ``threshold`` and ``alpha`` of each round, and the ``loss`` after it: the
         mean over pairs of exp(f(j) - f(i)), which never grows.
     best_round_ : int
-        Rounds in the model: those that rank the ``eval_set`` best, the fewest of equals; or all.
+        Number of rounds in the model: the number that ranks the ``eval_set`` best, the fewest of
+        equals; all rounds without one.
     thresholds_ : list of array
         Thresholds of each feature, ascending.
     validation_ : array
@@ -86,20 +88,18 @@ class RankBoost(Ranker):
     feature_importances_ : array of shape (features,)
         Sum of each feature's absolute alphas.
 
-    Notes
-    -----
-    No pair is ever written down. D(i, j) is a product of exp(-f(i)) and exp(f(j)), so that the
-    potential of a document, the weight of the pairs that it should win minus that of the pairs
-    that it should lose, takes two passes over the labels of its query. Then r(f, theta) is a sum
-    of potentials: O(m n) for m documents and n features in a round, with one byte per value, zeros
-    of sparse data included. Quantiles are exact and take 16 passes over the data, only once.
+    Notes ----- Pairs are never listed. D(i, j) is a product of exp(-f(i)) and exp(f(j)), so the
+    potential of a document (the weight of the pairs that it should win minus that of the pairs that
+    it should lose) takes two passes over the labels of its query. Then r(f, theta) is a sum of
+    potentials: a round takes O(m n) time for m documents and n features, with one byte per value,
+    including zeros of sparse data. Quantiles are exact and take 16 passes over the data, once.
 
-    Published: the algorithm; LETOR's runs had 255 thresholds, which are not described further, but
-    with ``binning="width"`` MQ2008's validation data chooses the same numbers of rounds, and four
-    of five results are the same to four digits. Ours: quantiles, which suit features of any
-    distribution, counted over documents of queries with different labels whatever their weights;
-    thresholds within 1e-11 of the best are equal and the first is taken; training ends when a
-    threshold orders all pairs or none is of use.
+    The algorithm is published. LETOR's runs had 255 thresholds, which are not described further,
+    but with ``binning="width"`` MQ2008's validation data chooses the same numbers of rounds, and
+    four of five results are the same to four digits. These choices are ours: quantiles, which suit
+    features of any distribution, counted over documents of queries with different labels regardless
+    of their weights; thresholds within 1e-11 of the best are equal and the first is taken; training
+    ends when a threshold orders all pairs or no threshold helps.
 
     References
     ----------
@@ -170,14 +170,14 @@ class RankBoost(Ranker):
         return found
 
     def _widths(self, workers: Workers, features: np.ndarray, n_rows: int) -> list[np.ndarray]:
-        """Thresholds at equal distances, the last of which only the largest value exceeds."""
+        """Equally spaced thresholds; only the largest value exceeds the last one."""
         low, high = order_statistics(workers, features, np.array([0, n_rows - 1])).T[..., None]
         shares = np.arange(1, self.n_thresholds) / self.n_thresholds
         values = np.hstack([low + (high - low) * shares, high])
         return [np.unique(row) for row in np.nextafter(values, -np.inf)]
 
     def _quantiles(self, workers: Workers, features: np.ndarray, n_rows: int) -> list[np.ndarray]:
-        """Thresholds between which there are equally many documents, but for equal values."""
+        """Thresholds with equally many documents in between, except for equal values."""
         n = self.n_thresholds
         ranks = np.maximum(0, -(-n_rows * np.arange(1, n + 1) // (n + 1)) - 1)
         values = order_statistics(workers, features, np.append(ranks, n_rows - 1))
@@ -232,5 +232,5 @@ class RankBoost(Ranker):
         )
         self.rounds_ = [Round(int(feature), *rest) for feature, *rest in steps.tolist()]
         if any(not 0 <= step.feature < self.n_features_in_ for step in self.rounds_):
-            raise DataError(f"a round is about none of the {self.n_features_in_} features")
+            raise DataError(f"the feature of a round is not one of {self.n_features_in_} features")
         self.best_round_ = len(self.rounds_)

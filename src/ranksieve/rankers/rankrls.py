@@ -47,7 +47,7 @@ class RankRLS(LinearRanker):
               (y_i - y_j - w^T x_i + w^T x_j)^2 + \lambda \|w\|^2
 
     with the solution :math:`(\hat X^T \hat X + \lambda I)^{-1} \hat X^T \hat y`, where hats denote
-    values less the mean of their query.
+    values minus the mean of their query.
 
     Parameters
     ----------
@@ -61,8 +61,8 @@ class RankRLS(LinearRanker):
 
     Notes
     -----
-    O(m n^2 + n^3) for m documents and n features, in one pass over the data. Documents of equal
-    labels are to get equal scores: their pairs count, too, as in the paper. See
+    Takes O(m n^2 + n^3) time for m documents and n features, in one pass over the data. Pairs of
+    documents with equal labels count, too, as in the paper: their scores should be equal. See
     :func:`leave_query_out` for models of many lambdas and their errors without retraining.
 
     References
@@ -108,24 +108,24 @@ class RankRLSCV(LinearRanker):
     lams : sequence of float
         Regularizations to choose from; by default 2^-10, ..., 2^10.
     measure : "squared", str or Measure
-        What is best: the smallest squared error, or the best value of a measure.
+        Choose by the smallest squared error, or by the best value of a measure.
     convention, ties
-        Of a measure; see :func:`ranksieve.metrics.evaluate`.
+        Those of a measure; see :func:`ranksieve.metrics.evaluate`.
     {verbose}
 
     Attributes
     ----------
     coef_ : array of shape (features,)
     lam_ : float
-        The regularization that was chosen; of equally good ones the nearest to 1 in ratio.
+        The chosen regularization; of equally good ones, the nearest to 1 in ratio.
     values_, deviations_ : arrays of shape (lams,)
-        Mean over queries of the error or measure, and its standard error: of ``eval_set`` if
-        ``fit`` has got one, else of each training query by a model without it.
+        Mean over queries of the error or measure, and its standard error: on the ``eval_set`` if
+        ``fit`` got one, else on each training query by a model trained without it.
 
     Notes
     -----
     All models come from one decomposition. Leaving out a query of q documents takes O(q^2 n + q^3)
-    for n features and each lambda, or O(q n^2 + n^3) if that is less. ``"squared"`` needs no
+    time for n features and each lambda, or O(q n^2 + n^3) if that is less. ``"squared"`` takes no
     ``eval_set``.
 
     Examples
@@ -137,7 +137,7 @@ class RankRLSCV(LinearRanker):
     True
     """
 
-    methods = (Method("rankrls-cv", "the same, lambda by validation or leaving queries out"),)
+    methods = (Method("rankrls-cv", "the same, lambda by validation or leave-query-out"),)
 
     lams: Lambdas = LAMS
     _: KW_ONLY
@@ -184,7 +184,7 @@ def leave_query_out(
     ties: Literal["average", "stable"] | None = None,
     query_weights: np.ndarray | None = None,
 ) -> LeftOut:
-    r"""Models of RankRLS for many lambdas, each judged on every query by a model without it.
+    r"""Train RankRLS for many lambdas, with the leave-query-out error of each.
 
     Parameters
     ----------
@@ -194,13 +194,12 @@ def leave_query_out(
         The squared error :math:`\sum_{i \in Q} (\hat y_i - w_{-Q}^T \hat x_i)^2`, or a measure of
         the predictions.
     convention, ties
-        Of a measure; see :func:`ranksieve.metrics.evaluate`.
+        Those of a measure; see :func:`ranksieve.metrics.evaluate`.
     query_weights : array of shape (queries,), optional
 
-    Notes
-    -----
-    Exact and without retraining: residuals of a query by the model without it follow from those by
-    the model with it. Queries of one document are left out of the mean.
+    Notes ----- The errors are exact, without retraining: the residuals of a query under the model
+    trained without it follow from those under the full model. Queries of one document do not count
+    in the mean.
     """
     lams = as_lams(lams)
     with engine_of(source).start(RidgeRows, query_weights) as workers:
@@ -212,14 +211,14 @@ def leave_query_out(
             how = parse_measure(measure), get_convention(convention, ties)
             n, sums, squares = workers.sum("measured", ridge, *how)
     if n < 2:
-        raise DataError("leaving a query out needs two queries with two documents or more")
+        raise DataError("leave-query-out needs two queries with two documents or more")
     mean = sums / n
     deviation = np.sqrt(np.maximum(0.0, squares / n - mean**2) / (n - 1))
     return LeftOut(lams, ridge.coefs, mean, deviation)
 
 
 def as_lams(lams: Any) -> np.ndarray:
-    """Regularization parameters as an array; a ValueError unless they are positive and distinct."""
+    """Return lambdas as an array; raise a ValueError unless they are positive and distinct."""
     try:
         values = np.atleast_1d(np.asarray(lams, dtype=np.float64))
     except (TypeError, ValueError):
@@ -232,7 +231,7 @@ def as_lams(lams: Any) -> np.ndarray:
 
 
 def nearest_to_one(values: np.ndarray, lams: np.ndarray) -> int:
-    """Place of the largest value, of equal ones the nearest to 1 in ratio, then the smaller."""
+    """Position of the largest value; of equals, the nearest to 1 in ratio, then the smaller."""
     tied = np.flatnonzero(equals_of_best(values, scale=abs(values.max())))
     distance = np.round(np.abs(np.log2(lams[tied])), 9)
     return int(tied[np.lexsort((lams[tied], distance))[0]])

@@ -1,4 +1,4 @@
-"""RankSVM: a large margin between the documents of a query that have different labels."""
+"""RankSVM: a large margin between documents of a query with different labels."""
 
 from __future__ import annotations
 
@@ -40,55 +40,53 @@ class RankSVM(LinearRanker):
     Parameters
     ----------
     C : float
-        Weight of the pairs against that of a small ``w``; ``scale`` says of what.
+        Weight of the loss against that of the norm of ``w``; see ``scale``.
     scale : {"pairs", "queries", "sum"}
         C_p is C divided by the number of pairs, as in Chapelle's code for LETOR; divided by the
         number of queries, as in SVM-rank; or C itself, for the plain sum over pairs.
     loss : {"squared_hinge", "hinge"}
-        The first or the second of the objectives above. The second is that of SVM-rank.
+        The first or the second objective above. The second is that of SVM-rank.
     tol : float
-        Stop as soon as the duality gap is at most so much of the objective.
+        Stop when the duality gap is at most this fraction of the objective.
     max_iter : int
-        Newton steps (squared hinge) or cutting planes (hinge) at most.
+        Largest number of Newton steps (squared hinge) or cutting planes (hinge).
     warm_start : bool
         Start from the weights of the last ``fit``, for instance along a grid of C; for a whole
         grid on the same data, see :func:`ranksvm_path`.
     verbose : bool
-        Show progress.
+        Whether to show progress on a terminal.
 
     Attributes
     ----------
     coef_ : array of shape (features,)
     n_iter_ : int
-        Newton steps or cutting planes.
+        Number of Newton steps or cutting planes.
     objective_ : float
         Value of the objective at ``coef_``.
     gap_ : float
-        Duality gap: the objective at ``coef_`` is not further above the least one.
+        Duality gap: the objective at ``coef_`` exceeds the minimum by at most this.
     C_per_pair_ : float
-        C_p.
+        The weight C_p of a pair.
     n_features_in_ : int
     feature_names_in_ : array of str
         Only if the features have names.
 
-    Notes
-    -----
-    Pairs are never listed. O(m f + m log n) for a gradient, a product with the Hessian or a
-    cutting plane, for m rows of f features in queries of n documents: documents are sorted by
-    score, and a tree over the labels of a query answers for all pairs that violate the margin;
-    labels may be real numbers. CSR matrices stay sparse.
+    Notes ----- Pairs are never listed. A gradient, a product with the Hessian or a cutting plane
+    takes O(m f + m log n) time for m rows of f features in queries of n documents: documents are
+    sorted by score, and a tree over the labels of a query sums over all pairs that violate the
+    margin. Labels may be real numbers. CSR matrices stay sparse.
 
     The squared hinge loss is minimized by a truncated Newton method [1]_: conjugate gradients for
-    the step, preconditioned by the diagonal, then an exact search along it. Its duality gap is
-    half of the gradient's square. The hinge loss is minimized by cutting planes with one slack for
-    all pairs [2]_, the next of which is put close to the best weights so far, found by a search
-    along a line [3]_; its gap is the objective minus that of the planes.
+    the step, preconditioned by the diagonal, then an exact line search. Its duality gap is half the
+    squared norm of the gradient. The hinge loss is minimized by cutting planes with one slack for
+    all pairs [2]_; each new plane is close to the best weights so far, found by a line search [3]_.
+    Its gap is the objective minus that of the planes.
 
-    A weight of a query multiplies its pairs, and counts in the number of pairs and of queries: a
+    The weight of a query multiplies its pairs, and counts in the numbers of pairs and of queries: a
     query of weight 2 is the same as the query twice. Queries with one document or equal labels
     contribute nothing, but count as queries, as in SVM-rank.
 
-    The weights depend on the scale of features; scale them first, by query or as a whole.
+    The weights depend on the scale of features; scale them first, within queries or as a whole.
 
     References
     ----------
@@ -113,12 +111,12 @@ class RankSVM(LinearRanker):
     methods = (
         Method(
             "ranksvm",
-            "squared hinge on pairs, C by the number of pairs",
+            "squared hinge loss on pairs, C / number of pairs",
             grid={"C": tuple(10.0**power for power in range(-2, 3))},
         ),
         Method(
             "ranksvm-struct",
-            "hinge on pairs, C by the number of queries, as svm_rank",
+            "hinge loss on pairs, C / number of queries, as in svm_rank",
             {"loss": "hinge", "scale": "queries"},
             {"C": _STRUCT_C},
         ),
@@ -141,7 +139,7 @@ class RankSVM(LinearRanker):
             start = self.coef_
             if len(start) != source.n_features:
                 raise DataError(
-                    f"warm_start: the last fit had {len(start)} features, now there are "
+                    f"warm_start: the last fit had {len(start)} features, but now there are "
                     f"{source.n_features}"
                 )
         with _solver(source, self.loss, self.scale, query_weights) as solver:
@@ -163,7 +161,7 @@ def ranksvm_path(
     max_iter: int = 1000,
     query_weights: np.ndarray | None = None,
 ) -> Iterator[Solution]:
-    """Train a :class:`RankSVM` for each C, each starting from what the one before has found.
+    """Train a :class:`RankSVM` for each C, each starting from the previous solution.
 
     Parameters
     ----------
@@ -171,7 +169,7 @@ def ranksvm_path(
     Cs : sequence of float
         Ascending values need the fewest iterations.
     scale, loss, tol, max_iter
-        As of :class:`RankSVM`.
+        As in :class:`RankSVM`.
     query_weights : array of shape (queries,), optional
 
     Yields
@@ -181,7 +179,7 @@ def ranksvm_path(
 
     Notes
     -----
-    Weights are carried over; cutting planes of the hinge loss too, which hold for every C.
+    Weights are carried over, and so are cutting planes of the hinge loss, which hold for every C.
 
     Examples
     --------

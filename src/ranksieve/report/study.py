@@ -169,10 +169,10 @@ def _describe_enough(result: StudyResult, ranker: str) -> str:
         if selector not in (BASE, RANDOM):
             k = enough_features(result, selector, ranker, measure)
             (others if k is None else shown).append(selector if k is None else f"{selector} {k}")
-    told = f"enough features, shown to lose less than {MARGIN:.0%} of {measure}: "
+    head = f"Enough features, shown to lose less than {MARGIN:.0%} of {measure}: "
     if others:
         shown.append(f"not shown for {', '.join(others)}")
-    return told + ("; ".join(shown) or "no selector to ask")
+    return head + ("; ".join(shown) or "no selector to test")
 
 
 def _sheets_of(result: StudyResult, ranker: str) -> Iterator[Sheet]:

@@ -1,6 +1,6 @@
-"""Feature selectors, in rooms by how they work.
+"""Feature selectors, grouped by how they work.
 
-Classes are found by the methods that they declare, and imported when the first is asked for.
+Classes are found by the methods that they declare, and imported on first use.
 """
 
 from __future__ import annotations

@@ -25,14 +25,12 @@ class TopImportance(ImportanceFilter):
     ----------
     {n_features_to_select}
     importance : str, Measure or Importance
-        Quality of a feature alone: a measure, ``"loss"`` or ``"one_minus_loss"``; or
-        :class:`Importance`, which has a convention, ties and directions, too.
+        Quality of a feature alone: a measure, ``"loss"`` or ``"one_minus_loss"``; or an
+        :class:`Importance`, which also sets the convention, ties and directions.
     {verbose}
 
-    Notes
-    -----
-    O(f m log n) for f features and m rows in queries of n documents. Similar features are all
-    taken: what :class:`GAS` and its family avoid.
+    Notes ----- Takes O(f m log n) time for f features and m rows in queries of n documents. Similar
+    features are all taken, which :class:`GAS` and its family avoid.
 
     Examples
     --------
@@ -60,13 +58,13 @@ class TopImportance(ImportanceFilter):
 
 @dataclass(eq=False, repr=False)
 class RandomSelector(RankSelector):
-    """Select features in a random order: the baseline that every method must beat.
+    """Select features in random order: the baseline that every method must beat.
 
     Parameters
     ----------
     {n_features_to_select}
     random_state : int, RandomState or None
-        Seed of the order, which does not depend on ``n_features_to_select``.
+        Random seed of the order, which does not depend on ``n_features_to_select``.
     verbose : bool
         Accepted for uniformity; there is nothing to show.
 
@@ -81,7 +79,7 @@ class RandomSelector(RankSelector):
     True
     """
 
-    methods = (Method("random", "a seeded random order: the one to beat"),)
+    methods = (Method("random", "a seeded random order: the baseline to beat"),)
 
     n_features_to_select: FeatureCount = 10
     _: KW_ONLY
@@ -98,7 +96,7 @@ class RandomSelector(RankSelector):
 
 @dataclass(eq=False, repr=False)
 class AllFeatures(RankSelector):
-    """Select all features, in the order of the data: what comparisons call no selection.
+    """Select all features, in the order of the data: no selection, for comparisons.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""From a fitted selector to a record of what it chose, for files and tables."""
+"""Record what a fitted selector chose, for files and tables."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def record_selection(
     Parameters
     ----------
     selector : RankSelector
-        Fitted on ``source``.
+        A selector fitted on ``source``.
     source : RankingData or opened shards
-        Brings the names of the features.
+        Data with the names of the features.
     method : str
-        Name to record.
+        Name of the method to record.
     data : sequence of str
-        Files to record.
+        Names of the files to record.
 
     Examples
     --------

@@ -22,8 +22,9 @@ def make_selector(name: str, k: float | str | None = None, **parameters: Any) ->
     name : str
         One of ``SELECTORS``.
     k : int, float or str, optional
-        ``n_features_to_select``: a number, a share below 1, or a word of a method that can choose
-        the number itself. By default that of the class. Methods that keep all features take none.
+        ``n_features_to_select``: a number, a fraction below 1, or a rule such as ``"silhouette"``
+        for methods that can choose the number. By default that of the class. Methods that keep all
+        features take no number.
     **parameters
         Further parameters of the class, and parts of those that are values, such as
         ``importance.ties``.
@@ -38,6 +39,6 @@ def make_selector(name: str, k: float | str | None = None, **parameters: Any) ->
     """
     if k is not None:
         if "n_features_to_select" not in SELECTORS[name].defaults:
-            raise ValueError(f"method {name!r} keeps all features: it takes no number of them")
+            raise ValueError(f"method {name!r} keeps all features, so it takes no number of them")
         parameters["n_features_to_select"] = k
     return SELECTORS.make(name, **parameters)

@@ -1,9 +1,9 @@
-"""Compare rankings honestly: tests, intervals and effect sizes over queries, stability of choices.
+"""Compare rankings: tests, intervals and effect sizes over queries, and stability of selections.
 
 The functions that compare two methods take one value per query for each of them, the same queries
 in the same order, such as ``evaluate(...).per_query["ndcg@10"]`` with the test queries of all folds
-joined. ``a`` is the method in question and ``b`` what it is compared with: a positive difference
-says that ``a`` is better. Only the pairing of the values matters, not the order of the queries.
+joined. ``a`` is the method in question and ``b`` the one it is compared with: a positive difference
+means that ``a`` is better. Only the pairing of the values matters, not the order of the queries.
 Differences of at most 1e-11 of the largest value are rounding errors and count as zero.
 """
 

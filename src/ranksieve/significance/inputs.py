@@ -1,4 +1,4 @@
-"""Values of two methods for the same queries, checked, and what tests of them share."""
+"""Check the values of two methods on the same queries; code that all tests share."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _VALUES_AT_ONCE = 2**20
 
 
 def finite_column(values: Any, name: str) -> np.ndarray:
-    """One finite number per query; a DataError says what is wrong."""
+    """Return one finite number per query; raise a DataError for anything else."""
     column = np.asarray(values, dtype=np.float64)
     if column.ndim != 1 or not len(column):
         raise DataError(f"{name} must be a list of numbers, but its shape is {column.shape}")
     bad = np.flatnonzero(~np.isfinite(column))
     if len(bad):
         raise DataError(
-            f"{name} holds {column[bad[0]]} at position {bad[0]} (0-based): "
-            "leave it out, or give it a number"
+            f"{name} has {column[bad[0]]} at position {bad[0]} (0-based): "
+            "leave it out, or replace it by a number"
         )
     return column
 
 
 def paired_values(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Values of both methods; a DataError unless they are of the same queries, two or more."""
+    """Return the values of both methods; raise a DataError unless two or more are paired."""
     first, second = finite_column(a, "a"), finite_column(b, "b")
     if len(first) != len(second):
         raise DataError(
@@ -38,7 +38,7 @@ def paired_values(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
             "each method, the same queries in the same order"
         )
     if len(first) < 2:
-        raise DataError("one query shows nothing about others: pass values of at least 2 queries")
+        raise DataError("a comparison needs the values of at least 2 queries")
     return first, second
 
 
@@ -60,14 +60,14 @@ def mean_and_error(differences: np.ndarray) -> tuple[float, float]:
 
 
 def ratio_of(mean: float, scale: float) -> float:
-    """A mean by its scale: infinite, or 0, if the scale is 0."""
+    """Divide a mean by its scale: infinite, or 0, if the scale is 0."""
     if scale == 0:
         return float(np.sign(mean) * np.inf) if mean else 0.0
     return float(mean / scale)
 
 
 def check_alternative(alternative: str) -> None:
-    """Raise a ValueError unless it is the name of an alternative."""
+    """Raise a ValueError unless this is the name of an alternative."""
     if alternative not in ("two-sided", "greater", "less"):
         raise ValueError(
             f"alternative must be 'two-sided', 'greater' or 'less', got {alternative!r}"
@@ -75,7 +75,7 @@ def check_alternative(alternative: str) -> None:
 
 
 def check_level(level: float) -> None:
-    """Raise a ValueError unless it is a level of confidence."""
+    """Raise a ValueError unless this is a level of confidence."""
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, got {level}")
 

@@ -38,7 +38,7 @@ class NonInferiority(NamedTuple):
     lower : float
         One-sided lower confidence bound of the change.
     p_value : float
-        Of the hypothesis that ``a`` is worse than ``b`` by the margin or more.
+        p-value of the hypothesis that ``a`` is worse than ``b`` by the margin or more.
     non_inferior : bool
         Whether that hypothesis is rejected; then ``lower`` lies above ``-margin``.
     """
@@ -57,19 +57,19 @@ def bootstrap_interval(
     method: Literal["bca", "percentile"] = "bca",
     random_state: Any = 0,
 ) -> Interval:
-    """Bootstrap confidence interval of the mean difference, queries drawn with replacement.
+    """Compute a bootstrap confidence interval of the mean difference, resampling queries.
 
     Parameters
     ----------
     a, b : arrays of shape (queries,)
         Values of the two methods.
     level : float
-        Confidence that the interval holds the mean difference over all queries there could be.
+        Confidence that the interval contains the true mean difference.
     n_resamples : int
-        Samples of queries to draw, at least 100.
+        Number of samples to draw, at least 100.
     method : {"bca", "percentile"}
-        Quantiles of the resampled means as they are, or corrected for bias and acceleration,
-        which is closer to ``level`` if differences are skewed.
+        ``"percentile"`` takes quantiles of the resampled means; ``"bca"`` corrects them for bias
+        and acceleration, which is closer to ``level`` if differences are skewed.
     random_state : int, numpy Generator or None
         Seed of the samples.
 
@@ -81,9 +81,9 @@ def bootstrap_interval(
     Notes
     -----
     BCa takes the quantiles ``Phi(z0 + (z0 + z) / (1 - g (z0 + z)))`` for the normal quantiles z
-    of both ends, where ``Phi(z0)`` is the share of resampled means below the observed one and
+    of both ends, where ``Phi(z0)`` is the fraction of resampled means below the observed one and
     ``g = sum(u^3) / (6 sum(u^2)^1.5)`` with ``u = d - mean(d)`` is the jackknife's acceleration
-    of a mean. O(n_resamples * n) for n queries.
+    of a mean. Takes O(n_resamples * n) time for n queries.
 
     References
     ----------
@@ -128,10 +128,10 @@ def non_inferiority(
     a, b : arrays of shape (queries,)
         Values of the two methods; the mean of ``b`` must be positive if ``relative``.
     margin : float
-        Loss that would matter, at least 0: a share of the mean of ``b`` (below 1), or a
-        difference in the values' own units.
+        Smallest loss that would matter, at least 0: a fraction of the mean of ``b`` (below 1) if
+        ``relative``, else a difference in the units of the values.
     relative : bool
-        Which of the two the margin is.
+        Whether the margin is relative to the mean of ``b``.
     level : float
         Confidence of the bound, between 0.5 and 1; the test has the level ``1 - level``.
 
@@ -146,7 +146,7 @@ def non_inferiority(
     ``mean(a) / mean(b) - 1``, which allows for the mean of ``b`` being an estimate too, or
     Student's interval of ``mean(a - b)``. A relative change has no bound (minus infinity) unless
     the mean of ``b`` is itself significantly above zero at this level; the p-value is therefore
-    the greater of the two tests', so that verdict, p-value and bound always agree.
+    the larger one of the two tests, so that verdict, p-value and bound always agree.
 
     References
     ----------
@@ -209,10 +209,10 @@ def _corrected_quantiles(
 
 
 def _fieller_bound(first: np.ndarray, second: np.ndarray, quantile: float) -> float:
-    """Lower bound of mean(first) / mean(second): the ratio at which the t-test turns.
+    """Lower bound of mean(first) / mean(second): the ratio at which the t-test changes its result.
 
     It solves ``mean(first - rho second)^2 = quantile^2 var(first - rho second) / n`` for rho
-    below the observed ratio; written for the distance from that ratio, no digits cancel.
+    below the observed ratio. Solving for the distance from that ratio avoids cancellation.
     """
     base = second.mean()
     ratio = first.mean() / base

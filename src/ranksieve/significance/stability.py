@@ -18,9 +18,10 @@ def nogueira(selections: Iterable[Iterable[int]], n_features: int, level: float 
     """Stability of selected features across folds, with its confidence interval.
 
     ``1 - mean over features of s_f^2 / ((k/d) (1 - k/d))``, where ``s_f^2`` is the unbiased
-    variance of whether feature f is selected, k the mean number of selected features and d that
-    of all. 1 if all folds select the same features; 0 is expected of random choices. Selections
-    may differ in size; if they do not, the value is that of :func:`kuncheva`.
+    variance of whether feature f is selected, k the mean number of selected features and d the
+    number of all features. It is 1 if all folds select the same features, and 0 is expected of
+    random choices. Selections may differ in size; if they do not, the value is that of
+    :func:`kuncheva`.
 
     Parameters
     ----------
@@ -37,8 +38,8 @@ def nogueira(selections: Iterable[Iterable[int]], n_features: int, level: float 
 
     Notes
     -----
-    The interval is normal and holds for many independent selections. Folds of one cross-validation
-    share most of their training data and are few: there it is a rough guide and rather too narrow.
+    The interval is asymptotic and assumes independent selections. Folds of one cross-validation are
+    few and share most of their training data: for them it is a rough guide and too narrow.
 
     References
     ----------
@@ -58,8 +59,8 @@ def nogueira(selections: Iterable[Iterable[int]], n_features: int, level: float 
     share = frequency.mean()
     if share in (0.0, 1.0):
         raise DataError(
-            "stability is not defined where always none or all of the features are selected: "
-            "leave such a method out"
+            "stability is not defined if all selections are empty or contain all features: "
+            "leave this method out"
         )
     n_sets = len(chosen)
     spread = share * (1 - share)
@@ -79,7 +80,7 @@ def jaccard(selections: Iterable[Iterable[Hashable]]) -> float:
     """Mean Jaccard index ``|A & B| / |A | B|`` over all pairs of selections.
 
     It grows with the number of selected features even if they are chosen at random; see
-    :func:`nogueira` for an index that does not. Two empty selections are equal: 1.
+    :func:`nogueira` for an index that does not. Two empty selections have the index 1.
 
     Parameters
     ----------
@@ -134,13 +135,13 @@ def kuncheva(selections: Iterable[Iterable[int]], n_features: int) -> float:
     if len(sizes) > 1:
         raise DataError(
             f"selections have {int(sizes[0])} to {int(sizes[-1])} features: "
-            "kuncheva needs one size, use nogueira"
+            "kuncheva needs selections of one size; use nogueira instead"
         )
     size = sizes[0]
     if size in (0, n_features):
         raise DataError(
-            "stability is not defined where always none or all of the features are selected: "
-            "leave such a method out"
+            "stability is not defined if all selections are empty or contain all features: "
+            "leave this method out"
         )
     common = (chosen @ chosen.T)[np.triu_indices(len(chosen), 1)]
     return float(np.mean((common * n_features - size**2) / (size * (n_features - size))))
@@ -166,7 +167,7 @@ def _selection_matrix(selections: Iterable[Iterable[int]], n_features: int) -> n
     for row, features in zip(matrix, sets, strict=True):
         if not all(0 <= feature < n_features for feature in features):
             raise DataError(
-                f"selections hold features {min(features)} to {max(features)}, but n_features "
+                f"selections have features {min(features)} to {max(features)}, but n_features "
                 f"is {n_features}: indices start at 0"
             )
         row[list(features)] = 1.0

@@ -1,4 +1,4 @@
-"""Numbers that sum up tables of results."""
+"""Numbers that summarize tables of results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def relative_improvement(a: Any, b: Any) -> float:
     Parameters
     ----------
     a, b : floats or arrays
-        Values of the two methods, or means that are already known. ``b`` is the base.
+        Values of the two methods, or their means. ``b`` is the base.
 
     Returns
     -------
@@ -34,7 +34,7 @@ def relative_improvement(a: Any, b: Any) -> float:
     first = float(finite_column(np.atleast_1d(a), "a").mean())
     base = float(finite_column(np.atleast_1d(b), "b").mean())
     if base <= 0:
-        raise DataError(f"the mean of b is {base:.4g}: only a positive one can be improved on")
+        raise DataError(f"the mean of b is {base:.4g}, but must be positive")
     return 100 * (first - base) / base
 
 
@@ -72,8 +72,8 @@ def unified_rank(values: Any) -> np.ndarray:
     if not np.isfinite(table).all():
         method, cell = np.argwhere(~np.isfinite(table))[0]
         raise DataError(
-            f"values holds {table[method, cell]} for method {method} in cell {cell} (0-based): "
-            "leave out cells that not all methods have"
+            f"values has {table[method, cell]} for method {method} in cell {cell} (0-based): "
+            "leave out cells that some methods do not have"
         )
     ranks = scipy.stats.rankdata(-table, method="min", axis=0)
     return (len(table) + 1 - ranks).sum(axis=1) / len(table)

@@ -1,4 +1,4 @@
-"""Whether one method ranks the same queries better than another."""
+"""Test whether one method ranks the same queries better than another."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Comparison(NamedTuple):
     p_value : float
         1 if all differences are zero.
     statistic : float
-        What the test is based on: t, the rank sum, or the mean difference itself.
+        The test statistic: t, the rank sum, or the mean difference itself.
     n_queries : int
         Number of queries compared.
     """
@@ -100,16 +100,16 @@ def randomization_test(
     """Fisher's randomization test of the mean difference over queries.
 
     If the methods do not differ, each difference could as well have had the other sign. The
-    p-value is the share of all assignments of signs whose mean is at least as extreme as the
-    observed one. It assumes nothing about the distribution of the values.
+    p-value is the fraction of all assignments of signs whose mean is at least as extreme as the
+    observed one. The test assumes nothing about the distribution of the values.
 
     Parameters
     ----------
     a, b : arrays of shape (queries,)
         Values of the two methods.
     n_permutations : int
-        Assignments to draw. If there are no more than that (``2^k`` for k differences that are
-        not zero), all are counted instead and the p-value is exact; otherwise it is
+        Number of assignments to draw. If there are no more than that (``2^k`` for k nonzero
+        differences), all are enumerated and the p-value is exact; otherwise it is
         ``(1 + extreme) / (1 + n_permutations)``, which keeps the level of the test.
     alternative : {"two-sided", "greater", "less"}
         Whether the means differ, ``a`` has the greater mean, or the lesser.
@@ -122,7 +122,7 @@ def randomization_test(
 
     Notes
     -----
-    O(n_permutations * k).
+    Takes O(n_permutations * k) time.
 
     References
     ----------
@@ -160,7 +160,7 @@ def randomization_test(
 
 
 def wilcoxon_test(a: Any, b: Any, alternative: Alternative = "two-sided") -> Comparison:
-    """Wilcoxon's signed-rank test of differences being symmetric about zero.
+    """Wilcoxon's signed-rank test of whether differences are symmetric about zero.
 
     Differences that are not zero are ranked by size; the statistic is the sum W+ of the ranks of
     the positive ones, or the smaller of W+ and W- if the test is two-sided.
@@ -178,9 +178,9 @@ def wilcoxon_test(a: Any, b: Any, alternative: Alternative = "two-sided") -> Com
 
     Notes
     -----
-    ``scipy.stats.wilcoxon`` without the zeros, which decides between the exact distribution (up to
-    50 differences without ties) and the normal one; up to 13, the distribution is exact with ties
-    too. Sizes that differ by rounding errors alone share their rank.
+    Uses ``scipy.stats.wilcoxon`` without the zeros, which takes the exact distribution for up to 50
+    differences without ties and else the normal one. For up to 13 differences, the distribution is
+    exact even with ties. Sizes that differ only by rounding errors share a rank.
 
     References
     ----------
@@ -209,13 +209,13 @@ def holm(p_values: Any) -> np.ndarray:
     """Adjust p-values for the number of tests by Holm's step-down method.
 
     The i-th smallest of m p-values becomes ``max over j <= i of min(1, (m - j + 1) p_(j))``.
-    Rejecting what is then at most alpha makes one or more false rejections with probability at
-    most alpha, however the tests depend on each other.
+    If all hypotheses with an adjusted p-value of at most alpha are rejected, the probability of any
+    false rejection is at most alpha, however the tests depend on each other.
 
     Parameters
     ----------
     p_values : array of shape (tests,)
-        As the tests gave them.
+        Unadjusted p-values.
 
     Returns
     -------
@@ -246,8 +246,8 @@ def holm(p_values: Any) -> np.ndarray:
 def effect_size(a: Any, b: Any) -> float:
     """Cohen's d of paired values: the mean difference in units of its standard deviation.
 
-    ``mean(a - b) / s(a - b)``, with n - 1 in the variance. 0 if all differences are zero, and
-    infinite if they are all equal to another number.
+    ``mean(a - b) / s(a - b)``, with n - 1 in the variance. It is 0 if all differences are zero, and
+    infinite if they all equal another number.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ def win_tie_loss(a: Any, b: Any, tie: float = ROUNDING) -> WinTieLoss:
     a, b : arrays of shape (queries,)
         Values of the two methods.
     tie : float
-        Values that differ by no more than this are equal.
+        Values that differ by no more than this count as equal.
 
     Returns
     -------

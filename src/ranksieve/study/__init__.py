@@ -1,4 +1,4 @@
-"""Studies: many selectors with many rankers over query-wise folds, compared honestly.
+"""Studies: compare many selectors with many rankers over folds of the queries.
 
 Examples
 --------

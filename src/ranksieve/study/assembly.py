@@ -1,4 +1,4 @@
-"""From the ledger to results: what validation queries choose, and how it tests."""
+"""Assemble results from the ledger: choose by validation queries, then take the test values."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Best = dict[tuple[str, str, str, int | None, int], Outcome]
 def assemble(
     layout: Layout, folds: Sequence[FoldSummary], results: Results
 ) -> dict[tuple[str, str], Run]:
-    """Every selector with every ranker.
+    """Assemble the results of every selector with every ranker.
 
     Parameters
     ----------
     layout : Layout
     folds : sequence of FoldSummary
     results : callable
-        Gives the results of all cells.
+        Returns the result of any cell.
     """
     best = _best(layout, folds, results)
     return {
@@ -49,7 +49,7 @@ def _run(
 
 
 def _best(layout: Layout, folds: Sequence[FoldSummary], results: Results) -> Best:
-    """For each number of features, the parameters of the best validation value; first of equals."""
+    """Best parameters by validation value for each number of features; the first of equals."""
     best: Best = {}
     for fold in folds:
         for attempt in layout.attempts():
@@ -77,14 +77,14 @@ def _outcome(layout: Layout, fold: str, attempt: Attempt, results: Results) -> O
 
 
 def chosen_size(by_size: Mapping[int, Outcome], rule: Rule) -> Outcome:
-    """The number of features that the validation queries choose: the fewest of equals.
+    """Choose the number of features by validation queries; the fewest of equals.
 
     Parameters
     ----------
     by_size : mapping of int to Outcome
         Ascending.
     rule : {"best", "one_se"}
-        The best validation value, or the fewest features within a standard error of it.
+        The best validation value, or the fewest features within one standard error of it.
     """
     best = max(by_size.values(), key=lambda outcome: outcome.validation)
     if rule == "best":

@@ -1,4 +1,4 @@
-"""The two kinds of work in a study: select features on a fold, and train a ranker on some."""
+"""The two kinds of work in a study: select features on a fold, and train a ranker on them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from ranksieve.text import quantity
 
 
 class Cell(Protocol):
-    """A piece of work on a fold whose result goes to the ledger."""
+    """A unit of work on a fold whose result goes into the ledger."""
 
     def key(self, fold: str) -> Record:
-        """What the result depends on beside the data, as JSON can hold it."""
+        """Everything except the data that the result depends on, as JSON values."""
 
     def run(self, fold: StudyFold) -> Record:
-        """The result, as JSON can hold it."""
+        """Compute the result, as JSON values."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class SelectionCell:
     ----------
     selector : str
     settings, parameters : dict
-        Parameters that are fixed, and those of the grid.
+        Fixed parameters, and those from the grid.
     seed : int or None
     k : int
         Number of features.
@@ -53,7 +53,7 @@ class SelectionCell:
     k: int
 
     def key(self, fold: str) -> Record:
-        """What the result depends on beside the data."""
+        """Everything except the data that the result depends on."""
         return {
             "fold": fold,
             "selector": self.selector,
@@ -63,7 +63,7 @@ class SelectionCell:
         }
 
     def run(self, fold: StudyFold) -> Record:
-        """Features in the order of choice, and the seconds that a selection alone would take."""
+        """Select features in order, and measure the seconds that the selection takes alone."""
         seed = {} if self.seed is None else {"random_state": self.seed}
         selector = make_study_selector(
             self.selector, self.k, self.settings | self.parameters | seed
@@ -88,16 +88,16 @@ class TrainingCell:
     ----------
     ranker : str
     settings : dict
-        Parameters that are fixed.
+        Fixed parameters.
     grid : sequence of dict
-        Parameters to choose from, by the validation queries.
+        Parameters from which the validation queries choose.
     seed : int or None
     features : tuple of int
         Ascending.
     tune, convention : str
-        How to choose.
+        Measure and convention by which to choose.
     measures : tuple of str
-        Of the test queries.
+        Measures of the test queries.
     """
 
     ranker: str
@@ -110,7 +110,7 @@ class TrainingCell:
     measures: tuple[str, ...]
 
     def key(self, fold: str) -> Record:
-        """What the result depends on beside the data and what the head of the ledger says."""
+        """What the result depends on, except for the data and the head of the ledger."""
         return {
             "fold": fold,
             "ranker": self.ranker,
@@ -121,7 +121,7 @@ class TrainingCell:
         }
 
     def run(self, fold: StudyFold) -> Record:
-        """Parameters with the best validation value, first of equals, and the test values."""
+        """Find the parameters with the best validation value, and compute the test values."""
         columns = list(self.features)
         train, vali = fold.train.take_features(columns), fold.vali.take_features(columns)
         best: tuple[float, float, dict[str, Any], float, Any] | None = None
@@ -163,7 +163,7 @@ class TrainingCell:
 
 
 def make_study_selector(name: str, k: int, parameters: dict[str, Any]) -> RankSelector:
-    """A selector; a ranker within it is given by name, as files can hold it."""
+    """Make a selector; a ranker inside it is given by name, as in files."""
     named = parameters.get("ranker")
     own = parameters | ({"ranker": make_ranker(named)} if isinstance(named, str) else {})
     return make_selector(name, k, **own)
@@ -171,7 +171,7 @@ def make_study_selector(name: str, k: int, parameters: dict[str, Any]) -> RankSe
 
 @contextmanager
 def _locate_errors(place: str) -> Iterator[None]:
-    """Say where in the study an error happened."""
+    """Add to an error where in the study it happened."""
     try:
         yield
     except DataError as error:

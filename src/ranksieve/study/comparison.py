@@ -1,4 +1,4 @@
-"""Who is better in a study, by how much, and whether the difference is real."""
+"""Compare the selectors of a study: which is better, by how much, and whether that is real."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _DIGITS = 12  # means that differ in later ones differ by rounding alone
 
 @dataclass(frozen=True)
 class Versus:
-    """A selector beside another, with the same ranker, over the same test queries.
+    """A selector compared with another, with the same ranker, on the same test queries.
 
     Attributes
     ----------
@@ -45,19 +45,19 @@ class Versus:
     interval : Interval
         Its bootstrap confidence interval.
     p_value : float
-        Of the paired two-sided t-test.
+        p-value of the paired two-sided t-test.
     adjusted : float
-        ``p_value`` by Holm's method, over all comparisons that were made together.
+        ``p_value`` after Holm's correction for all comparisons that were made together.
     randomization_p, wilcoxon_p : float
-        Of Fisher's and Wilcoxon's tests, not adjusted.
+        p-values of Fisher's and Wilcoxon's tests, not adjusted.
     effect : float
         Mean difference in units of its standard deviation.
     counts : WinTieLoss
         Queries won, tied and lost.
     improvement : float or None
-        Of the mean, in percent; None if the base has a mean of zero.
+        Improvement of the mean in percent; None if the base has a mean of zero.
     not_worse : NonInferiority or None
-        Whether the mean is not below that of the base by ``MARGIN`` of it or more.
+        Test of whether the mean is less than ``MARGIN`` (relative) below that of the base.
     """
 
     selector: str
@@ -89,7 +89,7 @@ def compare_with(
     base : str
         Selector to compare with.
     measures : sequence of str, optional
-        By default all of the study.
+        By default all measures of the study.
     """
     return list(_compare(result, base, tuple(result.measures if measures is None else measures)))
 
@@ -131,11 +131,11 @@ def _versus(run: Run, base: Run, measure: str) -> Versus:
 
 
 def enough_features(result: StudyResult, selector: str, ranker: str, measure: str) -> int | None:
-    """Fewest features that are shown to lose less than ``MARGIN`` against all features.
+    """Find the fewest features that are shown to lose less than ``MARGIN`` against all features.
 
     Numbers of features are tested from the largest down, each at the full level, until one is
-    not shown to be as good: as the order is fixed beforehand, the level holds for all of them
-    together. None if already the largest fails.
+    not shown to be as good. Since the order is fixed beforehand, the level holds for all of them
+    together. Returns None if the largest number fails.
     """
     b = result.run(BASE, ranker).chosen.per_query(measure)
     enough = None
@@ -154,7 +154,7 @@ class Stability:
     Attributes
     ----------
     nogueira : Interval or None
-        None where always all features are selected.
+        None if all features are always selected.
     jaccard : float
     """
 
@@ -176,7 +176,7 @@ def stability_of(tested: Outcomes, n_features: int) -> Stability | None:
 
 
 def unified_ranks(result: StudyResult, ranker: str) -> dict[str, float]:
-    """FS-SCPR's one number per selector, over the measures of the study."""
+    """Unified rank (FS-SCPR paper) of each selector over the measures of the study."""
     runs = result.of_ranker(ranker)
     table = [[run.chosen.mean(measure) for measure in result.measures] for run in runs]
     ranks = unified_rank(np.round(table, _DIGITS)).tolist()
@@ -184,7 +184,7 @@ def unified_ranks(result: StudyResult, ranker: str) -> dict[str, float]:
 
 
 def share_of_random_below(result: StudyResult, run: Run, measure: str) -> float | None:
-    """Share of the random orders with a worse mean; None if there are none in the study."""
+    """Fraction of the random orders with a worse mean; None if the study has none."""
     if run.selector == RANDOM or (RANDOM, run.ranker) not in result.runs:
         return None
     orders = result.run(RANDOM, run.ranker).chosen.values(measure).mean(axis=1)

@@ -1,4 +1,4 @@
-"""Which cells a plan has, for data with a number of features."""
+"""The cells of a plan, for data with a given number of features."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ C = TypeVar("C", bound=Cell)
 
 
 class Attempt(NamedTuple):
-    """A ranker on the ``k`` features of a selector with some parameters."""
+    """A ranker on the ``k`` features that a selector with some parameters chooses."""
 
     selector: str
     ranker: str
@@ -35,7 +35,7 @@ class Layout:
     ----------
     plan : Plan
     n_features : int
-        Of the data.
+        Number of features of the data.
     """
 
     def __init__(self, plan: Plan, n_features: int) -> None:
@@ -48,12 +48,12 @@ class Layout:
         }
 
     def sizes_of(self, selector: str) -> list[int]:
-        """Numbers of features of a selector, ascending; only all for one that takes no number."""
+        """Numbers of features to try with a selector, ascending."""
         takes_number = "n_features_to_select" in SELECTORS[selector].defaults
         return self._sizes if takes_number else [self.n_features]
 
     def attempts(self) -> Iterator[Attempt]:
-        """All that is trained on a fold, in a fixed order; many share a selection or a training."""
+        """All attempts on a fold, in a fixed order; many share a selection or a training."""
         for ranker in self.plan.rankers:
             for selector in self.plan.selectors:
                 for seed in self.plan.seeds_of(selector, ranker):
@@ -79,7 +79,7 @@ class Layout:
     def features(
         self, fold: str, attempt: Attempt, results: Results
     ) -> tuple[tuple[int, ...], float]:
-        """Features in the order of choice, and the seconds of their selection."""
+        """Features in the order of selection, and the seconds of the selection."""
         if attempt.k == self.n_features:  # nothing is left to choose
             return tuple(range(attempt.k)), 0.0
         record = results(self._selection(attempt.candidate, attempt.k).key(fold))
@@ -100,7 +100,7 @@ class Layout:
         )
 
     def _selection(self, candidate: Candidate, k: int) -> SelectionCell:
-        """The selection whose first ``k`` features are those wanted."""
+        """The selection whose first ``k`` features are the wanted ones."""
         known = key_of({"candidate": candidate, "k": k})
         if known not in self._selections:
             name, parameters, seed = candidate

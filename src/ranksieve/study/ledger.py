@@ -1,4 +1,4 @@
-"""What a study has computed so far."""
+"""The ledger: what a study has computed so far."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Ledger(RecordLog):
     Parameters
     ----------
     path : Path
-        A file that is there is read; it must have been begun with the same ``head``.
+        An existing file is read; it must have been started with the same ``head``.
     head : mapping, optional
-        What all results depend on, as JSON can hold it. Left out to read a study as it is.
+        What all results depend on, as JSON values. Leave it out to read a study as it is.
     """
 
     FORMAT = "ranksieve-study"
@@ -36,12 +36,12 @@ class Ledger(RecordLog):
         found = self.get(cell)
         if found is None:
             raise DataError(
-                f"{self.path}: the study is not finished: resume it with the command that began it"
+                f"{self.path}: the study is not finished; run the command that started it to resume"
             )
         return found
 
     def folds(self) -> dict[str, Record]:
-        """What was written down about each fold itself, by its name."""
+        """Record of each fold, by its name."""
         return {name: self[{"fold": name}] for name in self.head["folds"]}
 
     def _differs(self, name: str, found: Any, wanted: Any) -> str:

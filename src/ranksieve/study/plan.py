@@ -1,4 +1,4 @@
-"""What a study runs: selectors, rankers, numbers of features, and how all is tuned and judged."""
+"""The plan of a study: selectors, rankers, numbers of features, and how to tune and measure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Rule = Literal["best", "one_se"]
 
 
 class Candidate(NamedTuple):
-    """A selector with parameters of its grid; ``seed`` is None if it draws no random numbers."""
+    """A selector with one point of its grid; ``seed`` is None if it draws no random numbers."""
 
     selector: str
     parameters: Parameters
@@ -41,31 +41,31 @@ class Plan:
     rankers : sequence of str
         Names of rankers; see ``ranksieve train --rankers``.
     ks : sequence of int or "all"
-        Numbers of features. Those that the data does not have are left out.
+        Numbers of features. Numbers above that of the data are left out.
     measures : sequence of str
-        Of the test queries, such as ``"map"`` and ``"ndcg@10"``.
+        Measures of the test queries, such as ``"map"`` and ``"ndcg@10"``.
     tune : str
-        The measure of the validation queries by which everything is chosen.
+        Measure of the validation queries by which everything is chosen.
     convention : str
-        Of the measures; see :mod:`ranksieve.metrics`.
+        Convention of the measures; see :mod:`ranksieve.metrics`.
     scale : {"none", "min-max", "standard"}
-        What to do to features within each query beforehand: nothing, or as
-        :class:`~ranksieve.preprocessing.QueryMinMaxScaler` (the LETOR collections' way) or
-        :class:`~ranksieve.preprocessing.QueryStandardScaler` does. Trees hardly care, linear
-        rankers do.
+        Scale features within each query: not at all, by
+        :class:`~ranksieve.preprocessing.QueryMinMaxScaler` (as the LETOR collections do) or by
+        :class:`~ranksieve.preprocessing.QueryStandardScaler`. Scaling matters to linear rankers,
+        but hardly to trees.
     seeds : int
-        How often methods run that draw random numbers.
+        Number of runs of methods that draw random numbers.
     seed : int
-        The first of these seeds; also that of protocols which deal queries out at random.
+        Random seed of the first run, and of protocols that divide queries at random.
     choose : {"best", "one_se"}
-        Number of features: that of the best validation value, the fewest of equals; or the
+        Take the number of features with the best validation value (the fewest of equals), or the
         fewest within one standard error of it.
     baselines : bool
-        Whether all features and a random order are part of the study in any case.
+        Whether to add all features and random orders to the selectors.
     parameters : mapping of str to mapping
-        Method or ranker -> parameters that are not as by default.
+        Method or ranker -> parameters to set instead of their defaults.
     grids : mapping of str to mapping
-        Method or ranker -> parameter -> values to choose from, in place of the usual grid.
+        Method or ranker -> parameter -> values to choose from, instead of the usual grid.
     """
 
     selectors: Sequence[str] = ("greedy-rankrls", "gas-e", "fs-scpr", "fs-ed")
@@ -94,7 +94,7 @@ class Plan:
         get_convention(self.convention)
         for what in ("selectors", "rankers", "measures", "ks"):
             if not getattr(self, what):
-                raise ValueError(f"a study needs {what}: there are none")
+                raise ValueError(f"a study needs {what}, but there are none")
         for name, known in (("choose", get_args(Rule)), ("scale", SCALES)):
             if getattr(self, name) not in known:
                 raise ValueError(
@@ -121,11 +121,13 @@ class Plan:
                 raise ValueError(f"there are parameters for {name!r}, which is not in the study")
 
     def sizes(self, n_features: int) -> list[int]:
-        """Numbers of features for data that has so many, ascending."""
+        """Numbers of features to try on data with ``n_features``, ascending."""
         sizes = {n_features if k == "all" else int(k) for k in self.ks}
         kept = sorted(k for k in sizes if k <= n_features)
         if not kept:
-            raise DataError(f"only {quantity(n_features, 'feature')}: ask for fewer, or for all")
+            raise DataError(
+                f"there is only {quantity(n_features, 'feature')}; set ks to smaller numbers or all"
+            )
         return kept
 
     def seeds_of(self, selector: str, ranker: str) -> list[int | None]:
@@ -141,26 +143,26 @@ class Plan:
             yield Candidate(selector, point, own)
 
     def settings(self, name: str, registry: Registry) -> Parameters:
-        """Parameters of a method or ranker that are fixed."""
+        """Fixed parameters of a method or ranker."""
         return dict(registry[name].preset) | dict(self.parameters.get(name, {}))
 
     def grid(self, name: str, registry: Registry) -> list[Parameters]:
-        """Parameters of a method or ranker to choose from; one empty point if there are none."""
+        """Grid of a method or ranker, point by point; one empty point if there is no grid."""
         fixed = self.parameters.get(name, {})
         usual = {key: values for key, values in registry[name].grid.items() if key not in fixed}
         grid = self.grids.get(name, usual)
         return list(ParameterGrid({key: list(values) for key, values in grid.items()}))
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it, as TOML and JSON can hold it."""
+        """Return the plan as values that TOML and JSON can store."""
         listed = {name: list(v) for name, v in vars(self).items() if isinstance(v, tuple)}
         return vars(self) | listed
 
 
 def _check_value(registry: Registry, name: str, parameter: str, value: Any) -> None:
-    """Raise a ValueError for what estimators take for something else; the rest they check."""
+    """Raise a ValueError for values that estimators would misread; they check all others."""
     if parameter == "ranker" and not isinstance(value, str):
-        raise ValueError(f"{name}: ranker must be the name of one, got {value!r:.60}")
+        raise ValueError(f"{name}: ranker must be the name of a ranker, got {value!r:.60}")
     if isinstance(value, bool) and "." not in parameter:  # parts of values check themselves
         allowed = registry[name].kind._parameter_constraints[parameter]
         if not any(kind in allowed for kind in ("boolean", "verbose", "no_validation")):
@@ -171,5 +173,5 @@ def _measure(name: str) -> str:
     """Name of a measure as it is printed; a ValueError if it is unknown or an error."""
     measure = parse_measure(name)
     if not measure.greater_is_better:
-        raise ValueError(f"{measure} is an error: studies need measures that are better if larger")
+        raise ValueError(f"{measure} is an error; studies need measures where larger is better")
     return str(measure)

@@ -23,27 +23,27 @@ _MARK = "# checksum: "  # so that `report` knows whether this is the plan that w
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """Settings of a study from a TOML file; keys are those of :class:`Plan`, data and protocol.
+    """Read settings of a study from a TOML file: those of :class:`Plan`, data and protocol.
 
-    A DataError says which file, and what is wrong.
+    Raises a DataError that names the file and says what is wrong.
     """
     return _settings(_text_of(path), path)
 
 
 def write_plan(directory: Path, plan: Plan, others: Mapping[str, Any]) -> None:
-    """Write down what a study runs, and on what: data, title and protocol."""
+    """Write what a study runs, and on what: data, title and protocol."""
     text = _toml(dict(others) | plan.as_dict())
     write_text(text + _MARK + checksum(text.encode()) + "\n", directory / PLAN)
 
 
 def read_plan(directory: Path) -> tuple[Plan, str]:
-    """Plan and title of a study, as :func:`write_plan` has written them."""
+    """Read the plan and title of a study that :func:`write_plan` wrote."""
     path = directory / PLAN
     whole = _text_of(path)
     text, _, told = whole.rpartition(_MARK)
     if told != checksum(text.encode()) + "\n":
         raise DataError(
-            f"{path}: it is not as the study wrote it; run the study that it describes with: "
+            f"{path}: the file was changed after the study ran; to run the changed plan: "
             f"ranksieve compare --plan {path} --out {directory}"
         )
     settings = _settings(text, path)
@@ -58,7 +58,7 @@ def _text_of(path: Path) -> str:
     try:
         return path.read_bytes().decode()
     except UnicodeDecodeError:
-        raise DataError(f"{path}: not a text in UTF-8") from None
+        raise DataError(f"{path}: not UTF-8 text") from None
     except READ_ERRORS as error:
         raise DataError(f"{path}: {explain_os_error(error)}") from error
 
@@ -79,7 +79,7 @@ def _settings(text: str, path: Path) -> dict[str, Any]:
 
 
 def _toml(settings: Mapping[str, Any], prefix: str = "") -> str:
-    """Text of TOML: plain values first, then a table for each mapping that has values."""
+    """Format as TOML: plain values first, then a table for each nonempty mapping."""
     tables = {k: v for k, v in settings.items() if isinstance(v, Mapping) and v}
     plain = [f"{_key(k)} = {_value(v)}" for k, v in settings.items() if k not in tables]
     lines = [f"[{prefix}]", *plain] if prefix and plain else plain
@@ -106,7 +106,7 @@ def _value(value: Any) -> str:
 
 
 def _quote(text: str) -> str:
-    """A text in quotes, which TOML takes as JSON does but for two kinds of characters."""
+    """Quote a string, as JSON does except for two kinds of characters."""
     readable = text.encode("utf-8", "backslashreplace").decode(
         "utf-8"
     )  # names of files can be any bytes

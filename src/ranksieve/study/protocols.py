@@ -21,7 +21,7 @@ _VALIDATION_PARTS = 5  # one of so many parts validates where a collection has n
 
 @dataclass(frozen=True, eq=False)
 class StudyFold:
-    """Queries to train on, to tune by and to test on.
+    """Queries to train on, to tune on and to test on.
 
     Attributes
     ----------
@@ -38,14 +38,14 @@ class StudyFold:
     memo: Memo = field(default_factory=Memo)
 
     def scaled(self, scale: str) -> StudyFold:
-        """The fold with features scaled within each query, which no other query has a part in."""
+        """Return the fold with features scaled within each query."""
         train, vali, test = (
             scaled_within_queries(part, scale) for part in (self.train, self.vali, self.test)
         )
         return StudyFold(self.name, train, vali, test)
 
     def check(self) -> None:
-        """Raise a DataError if something cannot be learned, tuned or tested."""
+        """Raise a DataError if nothing can be learned, tuned or tested on this fold."""
         for role, part in (("train on", self.train), ("tune by", self.vali)):
             if not _can_rank(part):
                 raise DataError(
@@ -79,13 +79,13 @@ class Protocol:
     Parameters
     ----------
     name : {"letor", "kfold", "six-trials"}
-        The folds of a collection, as its files have them; parts of the queries in rotation, of
+        The folds of a collection, as its files define them; parts of the queries in rotation, of
         which one tests, one tunes and the others train; or all six ways to give three parts
-        these roles, as the GAS paper does.
+        these roles, as in the GAS paper.
     n_splits : int
-        Parts of ``"kfold"``, at least 3.
+        Number of parts of ``"kfold"``, at least 3.
     seed : int
-        Of the protocols that deal queries out at random.
+        Random seed of ``"kfold"`` and ``"six-trials"``.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class Protocol:
 
     @classmethod
     def parse(cls, text: str, seed: int = 0) -> Protocol:
-        """From a name, or ``kfold:N`` with a number of parts."""
+        """Make a protocol from its name, or from ``kfold:N`` with a number of parts."""
         name, colon, number = text.partition(":")
         if not colon:
             return cls(name, seed=seed)
@@ -119,7 +119,7 @@ class Protocol:
 
     @property
     def text(self) -> str:
-        """What :meth:`parse` takes."""
+        """Name that :meth:`parse` accepts."""
         return f"{self.name}:{self.n_splits}" if self.name == "kfold" else self.name
 
     def __str__(self) -> str:
@@ -136,20 +136,20 @@ class Protocol:
         )
 
     def describe(self, data: RankingData | Collection) -> str:
-        """In words, also what is done to data that has no queries to tune by."""
+        """Describe the protocol, including what is done if there are no validation queries."""
         tunes = self.name != "letor" or all(fold.vali for fold in _collection(data).folds)
         return str(self) + (
             "" if tunes else f"; one in five training queries tunes (seed {self.seed})"
         )
 
     def folds(self, data: RankingData | Collection, **read_options: Any) -> list[FoldSource]:
-        """Folds of the data, each loaded when it is needed.
+        """Divide data into folds, each of which is loaded when it is needed.
 
         Parameters
         ----------
         data : RankingData or Collection
         **read_options
-            For the files of a collection; see :func:`ranksieve.io.letor.read_letor`.
+            Options to read the files of a collection; see :func:`ranksieve.io.letor.read_letor`.
         """
         if self.name == "letor":
             collection = _collection(data)

@@ -1,4 +1,4 @@
-"""What the lines of a study's ledger must look like."""
+"""Checks of the lines of a study's ledger."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def check_record(cell: Any, result: Any, measures: list[str]) -> None:
     Parameters
     ----------
     cell, result : Any
-        As read.
+        Values read from a line.
     measures : list of str
-        Those of the study.
+        Measures of the study.
     """
     if not isinstance(cell, dict):
         raise ValueError("a cell should be an object")
@@ -69,7 +69,7 @@ def check_record(cell: Any, result: Any, measures: list[str]) -> None:
 
 
 def check_against_fold(cell: Record, result: Record, fold: Record) -> None:
-    """Raise a ValueError if a cell cannot be one of this fold; both have been checked alone."""
+    """Raise a ValueError if a cell cannot belong to this fold; each was checked on its own."""
     features = result["features"] if "selector" in cell else cell["features"]
     if max(features) >= len(fold["features"]):
         raise ValueError(f"feature {max(features)} of {len(fold['features'])}, counted from 0")
@@ -121,7 +121,7 @@ def _check_features(features: list[Any]) -> None:
     if not features or not all(type(feature) is int and feature >= 0 for feature in features):
         raise ValueError("'features' should be a list of whole numbers")
     if len(set(features)) != len(features):
-        raise ValueError("'features' has one twice")
+        raise ValueError("'features' has a feature twice")
 
 
 def _check_seed(seed: Any) -> None:

@@ -1,4 +1,4 @@
-"""What a study has found: per-query test values, selected features and times of every method."""
+"""Results of a study: test values per query, selected features and times of every method."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ BASE, RANDOM = "all", "random"
 
 @dataclass(frozen=True)
 class Outcome:
-    """A ranker on the features of a selector: tuned on validation queries, tested on others.
+    """Result of one ranker on the features of one selector, on one fold.
 
     Attributes
     ----------
     k : int
-        Number of features that was asked for.
+        Number of features asked for.
     features : tuple of int
-        Those selected, 0-based, in the order of choice; a method may find fewer than ``k``.
+        Selected features, 0-based, in the order of selection; a method may find fewer than ``k``.
     selector_parameters, ranker_parameters : mapping of str to value
-        What the validation queries chose of the grids.
+        Parameters that the validation queries chose from the grids.
     validation : float
-        Their mean of the measure to tune by; larger is better.
+        Mean of the tuning measure over the validation queries; larger is better.
     validation_error : float
         Its standard error over the validation queries.
     per_query : mapping of str to array of shape (test queries,)
         Measure -> test values.
     selection_seconds, training_seconds : float
-        Of one selection and one training with these parameters, on one thread, without the time
-        that numba takes to compile kernels.
+        Time of one selection and one training with these parameters, on one thread, without the
+        time to compile kernels.
     """
 
     k: int
@@ -59,12 +59,12 @@ class FoldSummary:
     name : str
         Such as ``"Fold1"``.
     n_train, n_vali : int
-        Queries to train on and to tune by.
+        Numbers of queries to train on and to tune on.
     query_ids : sequence
         Test queries, in the order of the values.
     file_order : mapping of str to array of shape (2, test queries)
-        Measure -> test values in the order of the data, and by chance; empty if equal scores do
-        not keep that order.
+        Measure -> test values of the order of the data, and those expected by chance; empty if
+        the convention does not break ties by that order.
     """
 
     name: str
@@ -102,7 +102,7 @@ class Outcomes:
         return self.values(measure).mean(axis=0)
 
     def mean(self, measure: str) -> float:
-        """Mean over folds and seeds: what papers print as the average."""
+        """Mean over folds and seeds, which papers report as the average."""
         return float(self.values(measure).mean())
 
     def spread(self, measure: str) -> float | None:
@@ -114,8 +114,8 @@ class Outcomes:
     def per_query(self, measure: str) -> np.ndarray:
         """Value of every test query of the study, averaged over seeds.
 
-        Queries in order of first appearance over the folds; one that is tested in several folds,
-        as in the six trials of GAS, has the mean of its values.
+        Queries are in order of first appearance over the folds. A query that is tested in several
+        folds, as in the six trials of GAS, has the mean of its values.
         """
         values = np.mean(
             [np.concatenate([o.per_query[measure] for o in seed]) for seed in self.outcomes], axis=0
@@ -155,15 +155,15 @@ def _by_query(folds: Sequence[FoldSummary], values: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Run:
-    """A selector with a ranker.
+    """Results of a selector with a ranker.
 
     Attributes
     ----------
     selector, ranker : str
     chosen : Outcomes
-        With the number of features that the validation queries of each fold chose.
+        Results with the number of features that the validation queries of each fold chose.
     by_k : mapping of int to Outcomes
-        With each number of features, ascending; all other parameters are tuned.
+        Results with each number of features, ascending; all other parameters are tuned.
     """
 
     selector: str
@@ -174,17 +174,17 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class StudyResult:
-    """A study that has ended.
+    """Results of a finished study.
 
     Attributes
     ----------
     title : str
-        What to call the data.
+        Name of the data in tables.
     protocol : str
-        Which queries train, tune and test, in words.
+        Description of which queries train, tune and test.
     convention : str
     tune : str
-        The measure by which all was chosen on validation queries.
+        Measure by which everything was chosen on validation queries.
     measures : sequence of str
         Names of the measures of the test queries; larger is better.
     folds : sequence of FoldSummary
@@ -219,12 +219,12 @@ class StudyResult:
 
     @property
     def n_queries(self) -> int:
-        """Test queries, each counted once."""
+        """Number of test queries, each counted once."""
         return len({query for fold in self.folds for query in fold.query_ids})
 
     @cached_property
     def leaks(self) -> dict[str, FileOrder]:
-        """Measures by which the order of the data ranks better than chance, if it breaks ties."""
+        """Measures by which the order of the data beats chance, if it breaks ties."""
         judgments = {}
         for measure in self.folds[0].file_order:
             values = np.concatenate([fold.file_order[measure] for fold in self.folds], axis=1)
@@ -232,7 +232,7 @@ class StudyResult:
         return {name: order for name, order in judgments.items() if order.better_than_chance}
 
     def run(self, selector: str, ranker: str) -> Run:
-        """A selector with a ranker; a DataError that lists the known ones if it is not there."""
+        """Return the results of a selector with a ranker; raise a DataError if there are none."""
         if (selector, ranker) not in self.runs:
             raise DataError(
                 f"{selector!r} with {ranker!r} is not in the study; it has the selectors "

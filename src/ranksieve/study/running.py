@@ -1,4 +1,4 @@
-"""Run the cells of a fold side by side: on threads, or on the workers of a Dask cluster."""
+"""Run the cells of a fold in parallel: on threads, or on the workers of a Dask cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of a plan by kind: what each may be, whether it comes from a file or from Python."""
+"""Check the types of the settings of a plan, whether they come from a file or from Python."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _LARGEST_SEED = 2**31 - 1 - _MOST_SEEDS  # LightGBM takes no larger ones
 
 
 def check_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings, each of its kind; a ValueError that names one that is not.
+    """Return the settings; raise a ValueError that names a setting of the wrong type.
 
-    Names of methods, measures and parameters are not looked up.
+    Names of methods, measures and parameters are not checked here.
     """
     return {name: _KINDS[name](name, value) for name, value in settings.items()}
 
 
 def _text(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{name} must be a text, got {value!r:.60}")
+        raise ValueError(f"{name} must be a string, got {value!r:.60}")
     return str(value)
 
 
@@ -103,11 +103,11 @@ def _grids(name: str, value: Any) -> dict[str, dict[str, list[Any]]]:
 
 
 def _plain(name: str, value: Any) -> Any:
-    """A value that JSON and TOML can hold."""
+    """Convert to a value that JSON and TOML can store."""
 
     def refuse(found: Any) -> NoReturn:
         raise ValueError(
-            f"{name} must be a finite number, a text, true or false, or a list of these, got "
+            f"{name} must be a finite number, a string, true or false, or a list of these, got "
             f"{found!r:.60}"
         )
 
@@ -115,7 +115,7 @@ def _plain(name: str, value: Any) -> Any:
 
 
 def _with_nulls(value: Any) -> Any:
-    """The same value with None in place of the text that stands for it."""
+    """Replace the string that stands for None by None."""
     if isinstance(value, list):
         return [_with_nulls(item) for item in value]
     if isinstance(value, dict):

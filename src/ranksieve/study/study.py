@@ -1,4 +1,4 @@
-"""A study: plan, data, protocol and ledger brought together."""
+"""Studies: run a plan on data, with a protocol and a ledger."""
 
 from __future__ import annotations
 
@@ -35,35 +35,35 @@ class Study:
     """Compare selectors with rankers over folds of the queries.
 
     On each fold, features are selected and rankers trained on the training queries; the number
-    of features and all parameters with a grid are chosen by the validation queries; the test
-    queries are ranked with what was chosen.
+    of features and all parameters with a grid are chosen on the validation queries; the test
+    queries are ranked with these choices.
 
     Parameters
     ----------
     data : RankingData, Collection, opened shards, path, or several paths
-        A path is that of a file, of a collection or of shards. By default the embedded demo.
+        The path of a file, a collection or shards. By default the embedded demo.
     out : path, optional
-        Directory for the ledger of finished cells. A study whose directory exists resumes. By
+        Directory for the ledger of finished cells. If it has a study, that study resumes. By
         default nothing is kept.
     protocol : str or Protocol
         ``"letor"``, ``"kfold"``, ``"kfold:N"`` or ``"six-trials"``; ``"auto"`` takes the folds of
-        a collection that has them, else five over queries. See :class:`Protocol`.
+        a collection if it has folds, else five folds over queries. See :class:`Protocol`.
     title : str, optional
-        What to call the data in tables; by default its path.
+        Name of the data in tables; by default its path.
     read_options : dict, optional
-        For files, as :func:`ranksieve.io.letor.read_letor` has them.
+        Options to read files; see :func:`ranksieve.io.letor.read_letor`.
     **settings
-        As of :class:`Plan`: ``selectors``, ``rankers``, ``ks``, ``measures``, ``tune``, ...
+        Those of :class:`Plan`: ``selectors``, ``rankers``, ``ks``, ``measures``, ``tune``, ...
 
     Notes
     -----
-    A cell is a selection, or the training of a ranker on a set of features. Each is run once and
-    written to the ledger, so that selectors which agree on a set share its training, a selector
+    A cell is a selection, or the training of a ranker on a set of features. Each cell runs once and
+    is written to the ledger, so selectors that choose the same set share its training, a selector
     whose choices are nested runs once for all numbers of features, and more selectors, rankers
-    or numbers of features can be added later. Cells run side by side, each on one thread. The
-    same plan and data give the same result, whatever the order in which cells are finished.
+    or numbers of features can be added later. Cells run in parallel, each on one thread. The same
+    plan and data give the same result, whatever the order in which cells finish.
 
-    Data is read into memory: one fold at a time if each has files of its own, else once.
+    Data is read into memory: one fold at a time if each has its own files, else once.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class Study:
         self.directory = Path(out)
 
     def run(self, client: Any = None) -> StudyResult:
-        """Run what is missing.
+        """Run all cells that are missing.
 
         Parameters
         ----------
@@ -128,7 +128,7 @@ class Study:
         return _result(self.plan, ledger, self.title)
 
     def _plan_facts(self) -> dict[str, Any]:
-        """What a plan file needs beside the plan."""
+        """What a plan file needs in addition to the plan."""
         named = {"data": [os.path.abspath(path) for path in self._paths]} if self._paths else {}
         return named | {"title": self.title, "protocol": self.protocol.text}
 
@@ -145,7 +145,7 @@ class Study:
         }
 
     def _select(self, run_on: Any, ledger: Ledger, in_turn: Any) -> list[Layout]:
-        """Run all selections; each fold is checked to be the one that is known."""
+        """Run all selections; check that each fold is the one in the ledger."""
         layouts = []
         advance = None
         for source in self.folds:
@@ -173,12 +173,12 @@ class Study:
 
 
 def load_study(directory: str | os.PathLike[str]) -> StudyResult:
-    """Results of a study that has ended, from its directory; the data is not needed.
+    """Load the results of a finished study from its directory; the data is not needed.
 
     Raises
     ------
     DataError
-        If there is no study, or cells of its plan are missing.
+        If there is no study, or if cells of its plan are missing.
     """
     directory = Path(directory)
     plan, title = read_plan(directory)
@@ -187,8 +187,8 @@ def load_study(directory: str | os.PathLike[str]) -> StudyResult:
         planned, found = plan.as_dict()[name], ledger.head[name]
         if planned != found:
             raise DataError(
-                f"{ledger.path}:1: results with {name} {found!r} cannot be those of the plan in "
-                f"{PLAN}, which has {planned!r}"
+                f"{ledger.path}:1: the results have {name} {found!r}, but the plan in {PLAN} has "
+                f"{planned!r}"
             )
     return _result(plan, ledger, title)
 
@@ -214,7 +214,7 @@ def _result(plan: Plan, ledger: Ledger, title: str) -> StudyResult:
 
 
 def _remember(fold: StudyFold, ledger: Ledger, plan: Plan) -> None:
-    """Write down what a fold is; a DataError if it is known to be another."""
+    """Record a fold; raise a DataError if the ledger has other data for it."""
     cell = {"fold": fold.name}
     told = {
         "fingerprint": fingerprint(fold.train, fold.vali, fold.test),
@@ -227,14 +227,14 @@ def _remember(fold: StudyFold, ledger: Ledger, plan: Plan) -> None:
     ledger.add(cell, told)
     if ledger[cell] != told:
         raise DataError(
-            f"{ledger.path}: {fold.name} of this study had other data; name another directory"
+            f"{ledger.path}: {fold.name} of this study has other data; use another directory"
         )
 
 
 def _file_order(data: RankingData, plan: Plan) -> dict[str, Any]:
     """Measure -> values of each query in the order of the data, and by chance.
 
-    Empty unless the convention has equal scores in that order.
+    Empty unless the convention breaks ties by that order.
     """
     if get_convention(plan.convention).ties != "stable":
         return {}
@@ -272,7 +272,7 @@ def _protocol_for(
     if isinstance(protocol, Protocol):
         return protocol
     if not isinstance(protocol, str):
-        raise ValueError(f"protocol must be a text or a Protocol, got {protocol!r:.60}")
+        raise ValueError(f"protocol must be a string or a Protocol, got {protocol!r:.60}")
     if protocol == "auto":
         protocol = "letor" if isinstance(source, Collection) else "kfold"
     return Protocol.parse(protocol, seed)

@@ -1,6 +1,6 @@
-"""Sums over queries that selectors share: how good features are, and how alike.
+"""Importance: how well each feature ranks alone, as a sum over queries.
 
-Each statistic is a small class for :mod:`ranksieve.engine`, beside a function that runs it.
+The statistic is a small class for :mod:`ranksieve.engine`, with functions that run it.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ _SMALLEST_LOSS = 1e-12
 
 @dataclass(frozen=True, repr=False)
 class Importance(ParameterValue):
-    r"""How good a feature is alone, as a parameter of selectors.
+    r"""How well a feature ranks alone, as a parameter of selectors.
 
     .. math:: w_f = \frac{1}{|Q|} \sum_{q \in Q} M_q(x_f)
 
-    is the mean over queries of a measure M of the ranking by feature f. Called with data, it gives
-    the :class:`Quality` of all features. Where a selector takes an importance, the name of a
-    measure stands for the selector's default with that measure.
+    is the mean over queries of a measure M of the ranking by feature f. Called with data, it
+    returns the :class:`Quality` of all features. Where a selector takes an importance, the name of
+    a measure stands for the selector's default with that measure.
 
     Parameters
     ----------
     measure : str or Measure
         A measure such as ``"map"`` or ``"ndcg@10"``; or ``"loss"``, the inverse of the mean
         pairwise error, :math:`1 / \max(loss, 10^{-12})`; or ``"one_minus_loss"``, which is bounded
-        and so easier to balance with similarity.
+        and therefore easier to balance with similarity.
     convention : str or Convention
         Convention of the measure; see :mod:`ranksieve.metrics`.
     ties : {"average", "stable"}
         Average over all orders of documents with equal values, or keep their order in the data,
-        which in some collections tells about the labels.
+        which reveals the labels in some collections.
     both_directions : bool
-        Whether features are ranked by ascending value, too, and count with the better of the two
-        directions; else large values are good.
+        Whether to rank by descending and by ascending values and take the better direction; else
+        large values are good.
 
     Examples
     --------
@@ -66,7 +66,9 @@ class Importance(ParameterValue):
 
     def __post_init__(self) -> None:
         if not isinstance(self.measure, (str, Measure)):
-            raise ValueError(f"importance: measure must be the name of one, got {self.measure!r}")
+            raise ValueError(
+                f"importance: measure must be the name of a measure, got {self.measure!r}"
+            )
         self._parsed()
         get_convention(self.convention)
         check_choice("importance: ties", self.ties, ("average", "stable"))
@@ -110,7 +112,7 @@ class Quality:
     values : array of shape (features,)
         Larger is better.
     variance : array of shape (features,)
-        Sample variance over queries of the measure behind the values.
+        Sample variance of the measure over queries.
     directions : int array of shape (features,)
         1 if large values of the feature are good, -1 if small ones are.
     varies : bool array of shape (features,)
@@ -141,7 +143,7 @@ class ImportanceStatistic:
         self.average_ties = get_convention(convention).averages_ties
 
     def sums(self) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
-        """Queries, sums over them of values and squared values, and queries that tell.
+        """Number of queries, sums of values and of squares, and numbers of queries that count.
 
         The arrays (2, features) have ranking by descending value in row 0, by ascending in row 1.
         The last one (features,) counts the queries in which a feature is not constant.
@@ -166,13 +168,13 @@ class ImportanceStatistic:
 def feature_importance(
     source: Source, importance: str | Measure | Importance = "ndcg@10"
 ) -> np.ndarray:
-    """How well each feature alone ranks the documents, in both directions.
+    """Compute how well each feature alone ranks the documents, in both directions.
 
     Parameters
     ----------
     source : RankingData or opened shards
     importance : str, Measure or Importance
-        A measure, or one with its convention and treatment of ties.
+        A measure, or an Importance with a convention and a treatment of ties.
 
     Returns
     -------
@@ -180,10 +182,8 @@ def feature_importance(
         Mean over queries of the measure, ranked by descending (row 0) and ascending (row 1)
         value.
 
-    Notes
-    -----
-    O(f m log n) for f features and m rows in queries of n documents; one sort serves both
-    directions.
+    Notes ----- Takes O(f m log n) time for f features and m rows in queries of n documents; one
+    sort serves both directions.
 
     Examples
     --------
@@ -226,7 +226,7 @@ def importance_sums(
     ties: Literal["stable", "average"] = "average",
     queries: np.ndarray | None = None,
 ) -> ImportanceSums:
-    """Sums behind :func:`feature_importance`, for those who need more than the mean.
+    """Compute the sums behind :func:`feature_importance`, for callers that need more than the mean.
 
     With ``queries``, a boolean mask over all queries, only those count.
     """

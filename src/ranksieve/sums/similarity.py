@@ -1,4 +1,4 @@
-"""How alike two features order the documents, over all pairs of features."""
+"""Similarity: how similarly two features order the documents, for all pairs of features."""
 
 from __future__ import annotations
 
@@ -44,26 +44,26 @@ _MOST_BY_BITS = 40
 
 @dataclass(frozen=True, repr=False)
 class Similarity(ParameterValue):
-    r"""How alike two features order the documents, as a parameter of selectors.
+    r"""How similarly two features order the documents, as a parameter of selectors.
 
     .. math:: e_{fg} = \frac{1}{|Q|} \sum_{q \in Q} e_q(d_f x_f, d_g x_g)
 
-    is the mean over queries of a similarity of the rankings by features f and g, turned around if
-    their directions d are -1. :func:`feature_similarity` has the formulas. Called with data, it
-    gives the similarity of all pairs. Where a selector takes a similarity, the name of a method
-    stands for the selector's default with that method.
+    is the mean over queries of a similarity of the rankings by features f and g, reversed if their
+    directions d are -1. :func:`feature_similarity` has the formulas. Called with data, it returns
+    the similarity of all pairs. Where a selector takes a similarity, the name of a method stands
+    for the selector's default with that method.
 
     Parameters
     ----------
     method : {"concordance", "tau_a", "tau_b", "spearman"} or callable
-        Share of document pairs that both features order strictly the same way, Kendall's tau-a or
-        tau-b, or Spearman's coefficient; or a function from the data to a matrix, which is taken as
-        it is.
+        Fraction of document pairs that both features order strictly the same way, Kendall's tau-a
+        or tau-b, or Spearman's coefficient; or a function from the data to a matrix, which is used
+        unchanged.
     absolute : bool
-        Average the absolute values, so that opposite features count as alike. Concordance stays
-        as it is.
+        Average the absolute values, so that opposite features count as similar. Concordance does
+        not change.
     align_directions : bool
-        Whether selectors turn features whose small values are good around before comparing them.
+        Whether selectors reverse features whose small values are good before comparing them.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def feature_similarity(
     *,
     directions: Any = None,
 ) -> np.ndarray:
-    r"""How alike each pair of features orders the documents, on average over queries.
+    r"""Compute how similarly each pair of features orders the documents, averaged over queries.
 
     In a query of n documents let C be the number of unordered document pairs of which features i
     and j strictly prefer the same document, D the number of those that they order differently,
@@ -182,12 +182,11 @@ def feature_similarity(
     array of shape (features, features)
         Symmetric.
 
-    Notes
-    -----
-    O(f n^2 + f^2 n^2 / 64) a query for f features and short lists of n documents: a document pair
-    is a bit, and 64 are counted at a time. O(f^2 n log n) for long lists, by Knight's algorithm,
-    with one sort a feature. Spearman's coefficient takes O(f n log n + f^2 n). Each query's counts
-    are whole numbers, so its similarity does not depend on the order of its documents.
+    Notes ----- A query takes O(f n^2 + f^2 n^2 / 64) time for f features and short lists of n
+    documents: a document pair is a bit, and 64 are counted at a time. Long lists take O(f^2 n log
+    n), by Knight's algorithm, with one sort per feature. Spearman's coefficient takes O(f n log n +
+    f^2 n). Each query's counts are whole numbers, so its similarity does not depend on the order of
+    its documents.
 
     References
     ----------
@@ -221,13 +220,13 @@ def feature_similarity(
 def _mean_similarity(
     source: Source, method: str, directions: np.ndarray, absolute: bool
 ) -> np.ndarray:
-    """Mean over queries; what is the same is asked for in the same words."""
+    """Mean over queries; equal requests have equal arguments, so that the memo recognizes them."""
     parameters = method, directions, absolute
     with engine_of(source).start(SimilarityStatistic, *parameters) as workers:
         n_queries, total = workers.sum("sums")
     if n_queries == 0:
         raise DataError(
-            "similarity of features needs a query with at least two documents; there is none"
+            "the similarity of features needs a query with at least two documents; there is none"
         )
     return total / n_queries
 
@@ -244,7 +243,9 @@ def _as_directions(directions: Any, n_features: int) -> np.ndarray:
         return np.ones(n_features)
     signs = np.asarray(directions, dtype=float)
     if signs.shape != (n_features,):
-        raise ValueError(f"directions has shape {signs.shape}, the data has {n_features} features")
+        raise ValueError(
+            f"directions has shape {signs.shape}, but the data has {n_features} features"
+        )
     wrong = np.flatnonzero(np.abs(signs) != 1.0)
     if len(wrong):
         raise ValueError(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _TRAITS = {
     "held-out": "uses validation queries to select (--eval)",
     "nested": "the best k features are the first k of the best k + 1",
-    "seeded": "random numbers decide",
+    "seeded": "draws random numbers",
     "in memory": "reads shards into memory",
 }
 _NOTES = [". ".join(f"{trait}: {meaning}" for trait, meaning in _TRAITS.items()) + "."]

@@ -169,24 +169,24 @@ def _mark(versus: Versus) -> str:
 def _comparison_notes(
     result: StudyResult, comparisons: Sequence[Versus], has_base: bool, with_spread: bool
 ) -> Iterator[str]:
-    yield "(1): rank among the selectors; ties share the better one. Bold: the best."
+    yield "(1): rank among the selectors; ties share the better rank. Bold: the best value."
     if has_base:
         yield (
-            f"+: significantly better than all features, -: significantly worse, by a paired "
-            f"t-test over queries at the level of {1 - LEVEL:.0%} after Holm's adjustment for "
-            f"{every(len(comparisons), 'comparison')} of the study."
+            f"+: significantly better than all features, -: significantly worse (paired t-test "
+            f"over queries at the {1 - LEVEL:.0%} level, with Holm's correction for "
+            f"{every(len(comparisons), 'comparison')} of the study)."
         )
         yield (
-            f"=: shown to lose less than {MARGIN:.0%} of the mean of all features, by a test of "
-            f"non-inferiority at the level of {1 - LEVEL:.0%}, each on its own."
+            f"=: shown to lose less than {MARGIN:.0%} of the mean of all features (non-inferiority "
+            f"test at the {1 - LEVEL:.0%} level, not corrected for the number of tests)."
         )
     else:
         yield f"Nothing is marked as better or worse: {BASE!r} is not in the study."
     if with_spread:
         yield "sd: standard deviation over seeds of the mean over folds; - if nothing is random."
     yield (
-        f"features: mean number. unified rank: of FS-SCPR, over "
-        f"{quantity(len(result.measures), 'measure')}, which is also the best possible value."
+        f"features: mean number of features. unified rank: that of the FS-SCPR paper, over "
+        f"{quantity(len(result.measures), 'measure')}; {len(result.measures)} is best."
     )
 
 

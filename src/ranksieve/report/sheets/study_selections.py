@@ -162,9 +162,9 @@ def _stability_row(result: StudyResult, run: Run, measure: str) -> Row:
 
 def _stability_notes(result: StudyResult, ranker: str, measure: str) -> Iterator[str]:
     yield (
-        "Nogueira: 1 if all folds select the same features, 0 as expected of chance; "
-        f"with its {LEVEL:.0%} interval, a rough guide that is too narrow as folds share queries. "
-        "Jaccard: mean of all pairs of selections."
+        "Nogueira: 1 if all folds select the same features, 0 if they agree only by chance; "
+        f"its {LEVEL:.0%} interval is too narrow, because folds share queries. "
+        "Jaccard: mean over all pairs of selections."
     )
     if (RANDOM, ranker) in result.runs:
         n_orders = result.run(RANDOM, ranker).chosen.n_seeds
@@ -174,7 +174,7 @@ def _stability_notes(result: StudyResult, ranker: str, measure: str) -> Iterator
     if (BASE, ranker) in result.runs:
         yield (
             f"enough features: fewest that are shown to lose less than {MARGIN:.0%} of the mean "
-            f"{measure} of all features, as are all larger numbers tried; - if not shown of any."
+            f"{measure} of all features, as are all larger numbers tried; - if none is."
         )
     else:
         yield f"enough features: unknown, as {BASE!r} is not in the study."

@@ -122,5 +122,6 @@ def _notes(base: str, n_comparisons: int) -> Iterator[str]:
     )
     yield (
         f"not worse: whether the selector is shown to lose less than {MARGIN:.0%}; bound: largest "
-        f"loss that is left, the lower {LEVEL:.0%} bound of the change; each on its own."
+        f"loss that remains possible, the lower {LEVEL:.0%} bound of the change; both are not "
+        "corrected for the number of tests."
     )

@@ -1,1 +1,1 @@
-"""What the families of selectors share: steps, held-out queries, searches, checkpoints."""
+"""Shared by the families of selectors: steps, held-out queries, searches, checkpoints."""

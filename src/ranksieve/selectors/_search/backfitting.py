@@ -1,4 +1,4 @@
-"""Back-fitting greedy RankRLS: for data with more features than can be looked at densely."""
+"""Back-fitting greedy RankRLS, for sparse data with very many features."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def backfit(
     kappa: int | None = None,
     random_state: int | np.random.RandomState | None = 0,
 ) -> list[Fit]:
-    r"""Greedy RankRLS that fits one weight for each candidate, and all weights of the chosen one.
+    r"""Greedy RankRLS that fits one weight per candidate, and all weights once it is chosen.
 
     .. math:: \min_w \sum_Q \frac{1}{2|Q|} \sum_{i, j \in Q}
               (y_i - y_j - w \cdot x_i + w \cdot x_j)^2 + \lambda \|w\|^2
 
     At each step a candidate's weight alone is fitted to the residual of the model so far
     (*back-fitting*, in contrast to *pre-fitting*, which fits all weights for each candidate); the
-    candidate with the smallest exact leave-query-out error enters the model, of which all weights
-    are then fitted. With an empty model both are the same.
+    candidate with the smallest exact leave-query-out error enters the model, and all weights are
+    fitted again. With an empty model both are the same.
 
     Parameters
     ----------
@@ -43,15 +43,15 @@ def backfit(
     lam : float
         Regularization, above 0.
     include : sequence of int
-        Features that are taken first, in this order; they count among the k.
+        Features to start with, in this order; they count toward k.
     exclude : sequence of int
-        Features that are never taken.
+        Features that must not be selected.
     kappa : int, optional
         Number of candidates at each step, drawn without replacement from the features that vary
         within some query and are not in the model; all by default. With 59, one of the best 5 % is
         among them with 95 % probability.
     random_state : int, RandomState or None
-        Seed of that draw.
+        Random seed of that draw.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Results of a long search, in a file from which it resumes after an interruption."""
+"""A file of results from which a long search resumes after an interruption."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Checkpoint:
     Parameters
     ----------
     path : path or None
-        A file that is there is read; one of another search is refused.
+        An existing file is read; the file of another search is refused.
     search : mapping of str to str
         What the results depend on.
     n_queries : sequence of int
-        Held-out queries of each fold.
+        Number of held-out queries of each fold.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Checkpoint:
         return len(self._results)
 
     def add(self, key: Key, arrays: Iterable[np.ndarray]) -> None:
-        """Remember a result, and write it down."""
+        """Keep a result, and write it to the file."""
         found = list(arrays)
         if self._log is not None:
             self._log.add(key, [array.tolist() for array in found])
@@ -101,7 +101,7 @@ def _is_array(values: Any) -> bool:
 
 
 def fingerprint(*sources: RankingData) -> str:
-    """Short text that tells data apart: features, labels and queries."""
+    """Short text that identifies data: features, labels and queries."""
     digest = hashlib.sha256()
     for data in sources:
         parts = [data.X.data, data.X.indices, data.X.indptr] if data.is_sparse else [data.X]

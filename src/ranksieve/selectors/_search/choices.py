@@ -1,4 +1,4 @@
-"""What a user may ask of a search: features that must be there, and features that must not."""
+"""Features that a search must include, must exclude, or must treat as groups."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ranksieve.data import DataError
 def feature_indices(
     what: str, items: Iterable[int | str] | int | str, names: np.ndarray
 ) -> list[int]:
-    """Indices of features that are named or numbered; ``what`` says whose they are in errors.
+    """Indices of features given by name or index; errors start with ``what``.
 
-    One feature is as good as a list of one.
+    A single feature counts as a list of one.
     """
     known = names.tolist()
     found = []
@@ -26,7 +26,7 @@ def feature_indices(
                 raise DataError(f"{what}: no feature is named {item!r}")
             item = known.index(item)
         if not 0 <= item < len(known):
-            raise DataError(f"{what}: {item}, but features are 0 to {len(known) - 1}")
+            raise DataError(f"{what}: no feature {item}; indices are 0 to {len(known) - 1}")
         found.append(int(item))
     if len(set(found)) != len(found):
         raise DataError(f"{what} lists a feature twice")
@@ -34,14 +34,14 @@ def feature_indices(
 
 
 def feature_groups(groups: Any, names: np.ndarray) -> list[tuple[int, ...]]:
-    """Features that come and go together, in the order of their first ones.
+    """Groups of features that are added and removed together, in the order of their first ones.
 
     Parameters
     ----------
     groups : list of lists of features, mapping of names to them, or sequence of labels
-        Features that are in no list are alone. There is one label for each feature.
+        Features in no list are groups of their own. There is one label for each feature.
     names : array
-        Of all features.
+        Names of all features.
     """
     listed = list(groups.values() if isinstance(groups, Mapping) else groups)
     several = (list, tuple, set, np.ndarray)
@@ -49,7 +49,7 @@ def feature_groups(groups: Any, names: np.ndarray) -> list[tuple[int, ...]]:
         found = [tuple(feature_indices("groups", group, names)) for group in listed]
         together = {feature for group in found for feature in group}
         if len(together) != sum(map(len, found)):
-            raise DataError("groups: a feature is in two of them")
+            raise DataError("groups: a feature is in two groups")
         found += [(feature,) for feature in range(len(names)) if feature not in together]
         return sorted((group for group in found if group), key=min)
     if len(listed) != len(names):

@@ -1,4 +1,4 @@
-"""What the filters share that cluster features and keep one of each cluster."""
+"""Base of the filters that cluster features and keep one of each cluster."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST_REASON = 40
 
 
 class Clustering(NamedTuple):
-    """Clusters of features, and what decides between features; one entry per feature each."""
+    """Clusters of features, and the order of their features; one entry per feature each."""
 
     labels: np.ndarray  # cluster of each feature
     merit: np.ndarray  # the feature with the largest merit represents its cluster
@@ -101,7 +101,7 @@ class ClusterFilter(SimilarityFilter):
 def levels(values: np.ndarray) -> np.ndarray:
     """Order numbers of values, smallest 0; values that are equal up to rounding share one.
 
-    Comparing these instead of the values keeps choices from hanging on the last bit.
+    Comparing these instead of the values keeps choices from depending on the last bit.
     """
     order = np.argsort(values, kind="stable")
     same = ROUNDING * np.abs(values).max(initial=0.0)
@@ -124,11 +124,11 @@ def representatives(found: Clustering) -> np.ndarray:
 
 
 def numbers_of_clusters(n: int, most: int | None = None) -> range:
-    """Numbers of clusters that are worth a look, for ``n`` features.
+    """Numbers of clusters to try, for ``n`` features.
 
-    From 2, as one cluster is no structure, to at most n - 1, as is n. By default to half the
-    features, so that clusters have two members on average (the silhouette of a cluster of one is
-    0), and no further than 30, as time grows with the square. Two features are two clusters.
+    From 2 to at most n - 1, because one cluster or n clusters show no structure. By default up to
+    half the features, so that clusters have two members on average (the silhouette of a cluster of
+    one is 0), and at most 30, because time grows with the square. Two features are two clusters.
     """
     if n <= 2:
         return range(n, n + 1)

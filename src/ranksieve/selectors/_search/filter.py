@@ -1,4 +1,4 @@
-"""What the filters on importance and similarity share."""
+"""Base of the filters that use importance and similarity."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SimilarityChoice = Annotated[str | Callable[[Any], Any], StrOptions(set(SIMILARI
 
 
 class ImportanceFilter(RankSelector):
-    """A filter that looks at each feature alone.
+    """A filter that scores each feature alone.
 
     After ``fit``, ``importance_`` has the quality of each feature and ``directions_`` 1 or -1, the
     direction in which it was found.
@@ -44,7 +44,7 @@ class ImportanceFilter(RankSelector):
 
 
 class SimilarityFilter(ImportanceFilter):
-    """A filter that weighs how good features are against how alike they are.
+    """A filter that weighs the importance of features against their similarity.
 
     After ``fit``, ``similarity_`` has the similarity of each pair of features.
     """
@@ -57,7 +57,7 @@ class SimilarityFilter(ImportanceFilter):
         return self._take(self._weigh(quality, self.similarity_, k))
 
     def reasons(self) -> list[str]:
-        """For each selected feature, which one chosen before it is most like."""
+        """For each selected feature, the most similar one that was selected before it."""
         check_is_fitted(self)
         told = [""] * min(1, len(self.selected_))
         for place in range(1, len(self.selected_)):
@@ -69,4 +69,4 @@ class SimilarityFilter(ImportanceFilter):
 
     @abstractmethod
     def _weigh(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
-        """Choose ``k`` features, given how good each is and how alike each pair."""
+        """Choose ``k`` features, given their importance and similarity."""

@@ -17,11 +17,11 @@ class Fit(NamedTuple):
     Attributes
     ----------
     features : tuple of int
-        In the order in which they came.
+        Features in the order in which they were added.
     coef : array
         Their weights.
     error : float
-        Leave-query-out error: the sum over queries of the criterion, smaller is better.
+        Leave-query-out error: the sum over queries of the criterion; smaller is better.
     deviation : float
         Standard error of that sum, from its spread over queries.
     """
@@ -36,8 +36,8 @@ def check_two_queries(n_queries: int) -> None:
     """Raise a DataError unless a query can be left out of those with two documents or more."""
     if n_queries < 2:
         raise DataError(
-            "leave-query-out needs two queries with two documents or more: without the only one "
-            "nothing is left to train on"
+            "leave-query-out needs two queries with two documents or more: if the only one is left "
+            "out, nothing remains to train on"
         )
 
 
@@ -50,7 +50,7 @@ def standard_error(total: float, squares: float, n_queries: int) -> float:
 
 
 def best_fit(path: Sequence[Fit], rule: str, least: int = 1, *, tol: float = 0.0) -> int:
-    """Place in a path of the model to take.
+    """Position on a path of the model to take.
 
     ``"best"``: the smallest error, the smaller model on ties. ``"one_se"``: the smallest model
     whose error is within one standard error of the best. ``"tolerance"``: within ``tol`` of it.

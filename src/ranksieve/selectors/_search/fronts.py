@@ -1,4 +1,4 @@
-"""The trade between the number of features and the value of a model, and ways to settle it."""
+"""The trade-off between the number of features and the value of a model, and rules to choose."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Rule = Literal["best", "one_se", "penalized", "knee", "pareto"]
 
 
 class FrontPoint(NamedTuple):
-    """A model such that no smaller one is as good.
+    """A model that is better than all smaller ones.
 
     Attributes
     ----------
@@ -23,7 +23,7 @@ class FrontPoint(NamedTuple):
     lam : float
         Regularization.
     value : float
-        What it is judged by.
+        Value of the error or measure.
     """
 
     k: int

@@ -1,4 +1,4 @@
-"""Rankers trained on some features and judged on queries that they have not seen."""
+"""Train rankers on some features and evaluate them on held-out queries."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ Subset = tuple[int, ...]
 
 
 class Fold(NamedTuple):
-    """Queries to train on, and others to judge by."""
+    """Queries to train on, and held-out queries to evaluate on."""
 
     train: RankingData
     test: RankingData
 
 
 def make_folds(data: RankingData, cv: Any, random_state: Any) -> list[Fold]:
-    """Folds over queries.
+    """Make folds over queries.
 
-    ``cv`` is a number of parts, each held out once; ``"leave-query-out"``; or splits, of which
-    the training and the test queries count, or pairs of both as 0-based positions.
+    ``cv`` is a number of parts, each held out once; ``"leave-query-out"``; splits, whose training
+    and test queries are used; or pairs of training and test queries as 0-based positions.
     """
     n_queries = data.n_queries
     if isinstance(cv, (str, Integral)):
         if n_queries < 2:
-            raise DataError("a query is to be held out, but there is only one: pass an eval_set")
+            raise DataError("there is only one query, and none to hold out: pass an eval_set")
         if cv == "leave-query-out":
             parts = query_parts(n_queries, n_queries, shuffle=False)
         else:
@@ -48,7 +48,7 @@ def make_folds(data: RankingData, cv: Any, random_state: Any) -> list[Fold]:
         raise DataError("cv has no folds")
     for train, test in pairs:
         if len(np.intersect1d(train, test)):
-            raise DataError("cv: a query is both trained on and held out")
+            raise DataError("cv: a query is in the training and in the held-out part of a fold")
     return [Fold(data.take_queries(train), data.take_queries(test)) for train, test in pairs]
 
 

@@ -1,4 +1,4 @@
-"""What selectors share that keep the features to which a linear ranker gives weights."""
+"""Base of the selectors that keep the features to which a linear ranker gives weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DIGITS = 9  # to which weights are compared: equal features get equal ones but 
 
 
 class EmbeddedSelector(Predictor, RankSelector):
-    """A selector that is a linear ranker, too: features are chosen by their weights.
+    """A selector that is also a linear ranker: features are chosen by their weights.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Queries to train on, and queries that are held out to judge by."""
+"""Divide queries into training and held-out queries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ranksieve.sums.density_sums import Part
 
 
 class HeldOutSelector(RankSelector):
-    """Base of selectors that judge by held-out queries, which ``_choose`` gets as ``eval_set``."""
+    """Base of selectors that use held-out queries, which ``_choose`` gets as ``eval_set``."""
 
     def fit(self, X: Any, y: Any = None, qid: Any = None, eval_set: Any = None) -> Any:
         """Select features.
@@ -24,7 +24,7 @@ class HeldOutSelector(RankSelector):
         X, y, qid
             As in :meth:`ranksieve.base.RankSelector.fit`.
         eval_set : tuple (X, y, qid), RankingData or opened shards, optional
-            Queries to judge by. Without it, queries of the data serve.
+            Held-out queries. Without it, some queries of the data are held out.
         """
         return self._fit(X, y, qid, eval_set=eval_set)
 
@@ -32,21 +32,21 @@ class HeldOutSelector(RankSelector):
 def hold_out(
     source: Source, eval_set: Any, fraction: float, random_state: Any
 ) -> tuple[Part, Part]:
-    """Training and held-out queries: all and ``eval_set``, or without it a seeded part of them.
+    """Return training and held-out queries: all and ``eval_set``, or a random division.
 
     Parameters
     ----------
     source : RankingData or opened shards
     eval_set : tuple (X, y, qid), RankingData, opened shards or None
     fraction : float
-        Share of the queries that is held out if there is no ``eval_set``; at least one query.
+        Fraction of the queries to hold out if there is no ``eval_set``; at least one query.
     random_state : int, RandomState or None
-        Seed of the choice of held-out queries.
+        Random seed for the choice of held-out queries.
     """
     if eval_set is not None:
         return Part(source), Part(as_source(eval_set, source))
     if source.n_queries < 2:
-        raise DataError("a query is to be held out, but there is only one: pass an eval_set")
+        raise DataError("there is only one query, and none to hold out: pass an eval_set")
     n_held_out = min(max(1, round(fraction * source.n_queries)), source.n_queries - 1)
     held_out = np.zeros(source.n_queries, dtype=bool)
     order = check_random_state(random_state).permutation(source.n_queries)

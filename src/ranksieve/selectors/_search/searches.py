@@ -1,4 +1,4 @@
-"""Ways to search for features by an error on queries that are left out."""
+"""Search strategies for features by an error on left-out queries."""
 
 from __future__ import annotations
 
@@ -31,28 +31,28 @@ class Searched(Protocol):
         """Weights of ``features``, if it has any."""
 
     def change(self, feature: int) -> None:
-        """Add a feature, or take it out if it is in the model."""
+        """Add a feature, or remove it if it is in the model."""
 
     def addition_errors(self, candidates: np.ndarray) -> np.ndarray:
         """Error after adding each of some features."""
 
     def removal_errors(self, candidates: Sequence[int]) -> np.ndarray:
-        """Error after taking out each of some features."""
+        """Error after removing each of some features."""
 
 
 class Bounds:
-    """What a search may do.
+    """Limits of a search.
 
     Parameters
     ----------
     n_queries : int
-        Queries that have an error.
+        Number of queries that have an error.
     varies : bool array of shape (features,)
         False for features that are constant within every query; they come last.
     include : sequence of int
-        Features to begin with, in this order, which stay.
+        Features to start with, in this order; they are never removed.
     exclude : sequence of int
-        Features not to take.
+        Features that must not be selected.
     """
 
     def __init__(
@@ -77,20 +77,20 @@ class Bounds:
         return np.empty(0, dtype=np.intp)
 
     def removable(self, features: Sequence[int]) -> list[int]:
-        """Features that may be taken out of a model: constant ones first."""
+        """Features that may be removed from a model: constant ones first."""
         able = [feature for feature in features if feature not in self.include]
         return [feature for feature in able if self.useless[feature]] or able
 
     def fit(self, model: Searched | SampledModel | BackfittedModel) -> Fit:
-        """The model as it is now."""
+        """The current model."""
         deviation = standard_error(model.error, model.square, self.n_queries)
         return Fit(tuple(model.features), model.coefficients, model.error, deviation)
 
 
 def forward(model: Searched, k: int, bounds: Bounds, patience: int | None = None) -> list[Fit]:
-    """Add the feature with the smallest error, again and again.
+    """Repeatedly add the feature with the smallest error.
 
-    With ``patience``, ends after so many additions that have not lowered the error.
+    With ``patience``, ends after this many additions that did not lower the error.
     """
     path = _begin(model, bounds)
     stopping = EarlyStopping(patience, rounding=0.0)
@@ -105,7 +105,7 @@ def forward(model: Searched, k: int, bounds: Bounds, patience: int | None = None
 
 
 def backward(model: Searched, k: int, bounds: Bounds) -> list[Fit]:
-    """Take out the feature that is missed least, again and again; begins with the model as it is.
+    """Repeatedly remove the feature that is missed least, starting with the given model.
 
     Models of the path are in order of size.
     """
@@ -119,7 +119,7 @@ def backward(model: Searched, k: int, bounds: Bounds) -> list[Fit]:
 def forward_sampled(
     model: SampledModel, k: int, bounds: Bounds, kappa: int, random: np.random.RandomState
 ) -> list[Fit]:
-    """Add the best of ``kappa`` random features, again and again."""
+    """Repeatedly add the best of ``kappa`` random features."""
     path: list[Fit] = []
     while len(path) < k:
         if len(path) < len(bounds.include):
@@ -134,10 +134,10 @@ def forward_sampled(
 
 
 def floating(model: Searched, k: int, bounds: Bounds, beyond: int = 2) -> list[Fit]:
-    """Sequential floating forward selection: after each addition, take out what is not missed.
+    """Sequential floating forward selection: after each addition, remove unnecessary features.
 
-    A feature is taken out if that makes the best model of its size so far. The search goes
-    ``beyond`` k features, and the best model of each size up to k counts; they need not be nested.
+    A feature is removed if that gives the best model of its size so far. The search goes ``beyond``
+    k features, and the best model of each size up to k counts; these need not be nested.
 
     References
     ----------
@@ -169,11 +169,11 @@ def floating(model: Searched, k: int, bounds: Bounds, beyond: int = 2) -> list[F
 def foba(
     model: Searched, k: int, bounds: Bounds, epsilon: float = 0.0, nu: float = 0.5
 ) -> list[Fit]:
-    """Forward-backward search (FoBa): take out a feature that costs far less than one brought.
+    """Forward-backward search (FoBa): remove features that have come to cost little.
 
-    Stops if the best addition but the first lowers the error by no more than ``epsilon``. After an
-    addition, features are taken out as long as that raises the error by at most ``nu`` times what
-    the addition to that size had brought.
+    Stops if the best addition, after the first, lowers the error by no more than ``epsilon``. After
+    an addition, features are removed as long as that raises the error by at most ``nu`` times the
+    gain of the addition that led to this size.
 
     References
     ----------
@@ -224,5 +224,5 @@ def _best_removal(model: Searched, bounds: Bounds) -> tuple[int, float]:
 
 
 def first_least(errors: np.ndarray) -> int:
-    """The first place whose error is the smallest, but for rounding."""
+    """Position of the first error that equals the smallest one up to rounding."""
     return first_of_best(-errors, scale=abs(errors.min()))

@@ -53,7 +53,7 @@ def bisecting_kmeans(
 ) -> np.ndarray:
     """Labels 0 .. k - 1 of the rows: split a cluster in two until there are ``k``.
 
-    There are always ``k`` clusters: of identical rows, the first parts from the others.
+    There are always ``k`` clusters: of identical rows, the first is split off from the others.
     """
     clusters = [np.arange(len(Y))]
     with limit_openmp_threads(1):  # a row is a feature: there are few

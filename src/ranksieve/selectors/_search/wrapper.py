@@ -1,4 +1,4 @@
-"""What selectors around a ranker share: folds, judgment, groups of features, the final ranker."""
+"""Base of the selectors around a ranker: folds, evaluation, groups, and the final ranker."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class WrapperSelector(Predictor, HeldOutSelector):
 
     @property
     def is_nested(self) -> bool:
-        """As of all selectors: without groups, and with a ranker that can be trained again."""
+        """True without groups, and with a ranker whose training can be repeated."""
         has_seed = getattr(self.ranker, "random_state", 0) is not None
         if not has_seed and isinstance(self.ranker, Ranker):  # other libraries take their own
             return False
@@ -123,9 +123,9 @@ class WrapperSelector(Predictor, HeldOutSelector):
 
     @abstractmethod
     def _search(self, data: RankingData, given: Fold | None, ranker: Ranker, k: int) -> list[int]:
-        """Features in the order of choice; ``k`` is a number of groups, or the most of them.
+        """Features in the order of selection; ``k`` is a number of groups, or the most of them.
 
-        ``given`` has the queries to judge by, if there is an ``eval_set``.
+        ``given`` has the held-out queries, if there is an ``eval_set``.
         """
 
     def _folds(self, data: RankingData, given: Fold | None) -> list[Fold]:
@@ -149,14 +149,14 @@ class WrapperSelector(Predictor, HeldOutSelector):
         return FoldValues(ranker, folds, measure, convention, known)
 
     def _told(self) -> dict[str, str]:
-        """What results depend on beside data, ranker and measure."""
+        """What results depend on, except for data, ranker and measure."""
         return {}
 
     def _number_to_select(self, n_features: int) -> int:
         return super()._number_to_select(len(self._groups(n_features)))
 
     def _groups(self, n_features: int) -> list[tuple[int, ...]]:
-        """Features that come and go together, in the order of their first ones."""
+        """Groups of features that are added and removed together."""
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             names = np.array([str(number + 1) for number in range(n_features)], dtype=object)
@@ -180,14 +180,14 @@ class WrapperSelector(Predictor, HeldOutSelector):
         return Candidates(groups, include, exclude, varies, k)
 
     def _listed(self, which: str, data: RankingData, groups: list[tuple[int, ...]]) -> list[int]:
-        """Places of the groups of the features that a parameter lists, in its order."""
+        """Positions of the groups of the features that a parameter lists, in its order."""
         features = feature_indices(which, getattr(self, which), data.feature_names)
         place_of = {feature: place for place, group in enumerate(groups) for feature in group}
         return list(dict.fromkeys(place_of[feature] for feature in features))
 
 
 def _varying(data: RankingData) -> np.ndarray:
-    """Whether each feature differs within any query; a missing value is a value of its own."""
+    """Whether each feature varies within any query; a missing value counts as a value."""
     found = np.zeros(data.n_features, dtype=bool)
     for chunk in chunks(Block(data.X, data.y, data.query_ptr), most=2**20):
         values = np.where(np.isnan(chunk.X), -np.inf, chunk.X)

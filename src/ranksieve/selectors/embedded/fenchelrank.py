@@ -1,4 +1,4 @@
-"""FenchelRank: weights in an L1 ball, which get one feature more in each step."""
+"""FenchelRank: weights in an L1 ball, with at most one more feature in each step."""
 
 from __future__ import annotations
 
@@ -25,57 +25,54 @@ class FenchelRank(EmbeddedSelector):
     .. math:: \min_w \frac1P \sum_{y_i > y_j} \max(0, 1 - w^T (x_i - x_j))^2
               \quad\text{subject to}\quad \|w\|_1 \le r
 
-    over the P pairs of documents of the same query with different labels. Each step goes from w
-    toward the model of a single feature, the one with the steepest slope, as far as the objective
-    falls, so that it adds one feature at most.
+    over the P pairs of documents of the same query with different labels. Each step moves from w
+    toward the model of a single feature, the one with the steepest slope, as long as the objective
+    falls. So it adds at most one feature.
 
     Parameters
     ----------
     n_features_to_select : int, float or None
-        Number of features, or the share of them if below 1: those with the largest absolute
-        weights. None selects all that have a weight.
+        Number of features, or a fraction of them if below 1: those with the largest absolute
+        weights. None selects all features with a nonzero weight.
     radius : float
-        r: the smaller it is, the fewer features have weights.
+        The radius r: the smaller it is, the fewer features have weights.
     away_steps : bool
-        Whether a step may go away from the model of a single feature that has too large a share in
-        w, where that promises more: far fewer steps are needed. Without, the method is as
-        published.
+        Whether a step may also move away from the model of a single feature with too large a
+        weight in w, which takes far fewer steps. False is the published method.
     tol : float
-        Stop as soon as the duality gap is at most so much; the objective is 1 where all weights
-        are 0.
+        Stop when the duality gap is at most this; the objective is 1 if all weights are 0.
     max_iter : int
-        Steps at most; ``gap_`` tells whether they were enough.
+        Largest number of steps; ``gap_`` shows whether it was enough.
     {verbose}
 
     Attributes
     ----------
     selected_ : int array
-        Features by decreasing absolute weight. If there are too few with weights, the others
-        follow, by their slope.
+        Features by decreasing absolute weight. If too few have weights, others follow by their
+        slope.
     coef_ : array of shape (features,)
         Weights; 0 for features that are not selected.
     scores_ : array of shape (features,)
         Absolute weights of the solution.
     objective_, gap_ : float
-        Value of the objective before features are left out, which is at most the gap above the
-        least one.
+        Value of the objective before features are left out; it exceeds the minimum by at most the
+        gap.
     n_iter_ : int
-        Steps.
+        Number of steps.
 
-    Notes
-    -----
-    This is the method of Frank and Wolfe with exact search along each step. O(m f + m log n) a
-    step for m rows of f features in queries of n documents; pairs are never listed. Without away
-    steps the gap falls like 1 / T with the number of steps T. It falls slowly, too, if the radius
-    is so large that the best weights are within the ball. The same solutions are on the path of
-    :class:`SparseRankSVM` (``penalty="l1"``, ``standardize=False``), which is faster by far.
+    Notes ----- This is the Frank-Wolfe method with exact line search. A step takes O(m f + m log n)
+    time for m rows of f features in queries of n documents; pairs are never listed. Without away
+    steps, the gap falls like 1 / T with the number of steps T. It also falls slowly if the radius
+    is so large that the best weights are inside the ball. The path of :class:`SparseRankSVM`
+    (``penalty="l1"``, ``standardize=False``) has the same solutions and is much faster.
 
-    Published: the problem, steps toward a feature, and the stop at a gap of 0.001 or after 1000
-    steps. Ours: away steps, sums over pairs without listing them, and the order of features.
+    The paper gives the problem, steps toward a feature, and the stop at a gap of 0.001 or after
+    1000 steps. Away steps, sums over pairs without listing them, and the order of features are
+    ours.
 
-    The weights depend on the scale of features; scale them first, by query or as a whole.
+    The weights depend on the scale of features; scale them first, within queries or as a whole.
 
-    When to use it: to compare with the paper, or to add features one at a time and stop early.
+    Use it to compare with the paper, or to add features one at a time and stop early.
 
     References
     ----------
@@ -139,9 +136,9 @@ class FenchelRank(EmbeddedSelector):
 
 
 class Mixture:
-    """A model as a mixture of models of one feature with the weight r or -r, and of none.
+    """A model as a mixture of models with one feature of weight r or -r, and of the zero model.
 
-    Place f is that of feature f with r, place n + f that with -r, the last one that of none.
+    Position f is feature f with weight r, position n + f with -r; the last is the zero model.
     """
 
     def __init__(self, n_features: int, radius: float) -> None:
@@ -161,38 +158,38 @@ class Mixture:
         return place % self.n, self.radius if place < self.n else -self.radius
 
     def steepest(self, slopes: np.ndarray) -> tuple[float, int]:
-        """Least product of slopes and weights of one feature, and its place; ties by feature."""
+        """Smallest product of slope and weight of a feature, and its position; ties by feature."""
         size = np.abs(slopes)
         feature = int(np.argmax(size >= (1 - _EQUAL) * size.max()))
         place = feature if slopes[feature] < 0 else self.n + feature
         return -self.radius * float(size[feature]), place
 
     def worst(self, slopes: np.ndarray) -> tuple[float, int]:
-        """Largest product of slopes and the weights of a model in the mixture, and its place."""
+        """Largest product of slopes and weights of a model in the mixture, and its position."""
         products = self.radius * np.concatenate([slopes, -slopes, [0.0]])
         place = int(np.argmax(np.where(self.shares > 0, products, -np.inf)))
         return float(products[place]), place
 
     def room(self, place: int) -> float:
-        """How far the mixture can go away from a model: until that has no share."""
+        """How far the mixture can move away from a model: until its share is 0."""
         return float(self.shares[place] / (1 - self.shares[place]))
 
     def approach(self, place: int, t: float) -> None:
-        """Go a share of the way to a model."""
+        """Move a fraction of the way to a model."""
         self.shares *= 1 - t
         self.shares[place] += t
 
     def leave(self, place: int, t: float) -> None:
-        """Go away from a model; at the end of its room it leaves the mixture."""
+        """Move away from a model; at the end of its room it leaves the mixture."""
         gone = t >= self.room(place)
         self.shares *= 1 + t
         self.shares[place] = 0.0 if gone else self.shares[place] - t
 
 
 def _length(loss: MeanLoss, slope: float, bend: float, most: float) -> float:
-    """Newton's method for the derivative along a step, which is 0 at its least, or at its end.
+    """Length of a step by Newton's method: where the derivative is 0, or the whole step.
 
-    Begins with both derivatives at the start.
+    Starts with both derivatives at the start of the step.
     """
     low, high, own, t = 0.0, most, slope, 0.0
     for _ in range(_LINE):

@@ -41,36 +41,36 @@ class FSMRank(EmbeddedSelector):
               + \frac{\lambda_1}{2} |w|^T A |w| + \lambda_2 b^T |w|
 
     over the P pairs of documents of the same query with different labels. A is the similarity of
-    features: using similar ones together costs more. b is large for features that are not important
-    alone.
+    features: using similar features together costs more. b is large for features that rank badly on
+    their own.
 
     Parameters
     ----------
     n_features_to_select : int, float or None
-        Number of features, or the share of them if below 1: those with the largest absolute
-        weights. None selects all that have a weight.
+        Number of features, or a fraction of them if below 1: those with the largest absolute
+        weights. None selects all features with a nonzero weight.
     lambda1 : float
-        How much similarity counts.
+        Weight of similarity.
     lambda2 : float
-        How much importance counts; only this makes weights 0 where similarity is 0.
+        Weight of importance; only this term makes weights 0 where similarity is 0.
     importance : str, Measure or Importance
         As in :class:`GAS`.
     cost : {"inverse", "complement"}
         b is 1 / importance, or 1 - importance (at least 0).
     similarity : str, callable or Similarity
-        As in :class:`GAS`, without negative numbers: by default absolute values are taken.
+        As in :class:`GAS`, but without negative numbers; by default absolute values are taken.
     tol : float
-        How much a condition of optimality may be violated, as a share of the largest slope of the
+        Largest allowed violation of an optimality condition, relative to the largest slope of the
         loss at 0.
     max_iter : int
-        Newton steps at most.
+        Largest number of Newton steps.
     {verbose}
 
     Attributes
     ----------
     selected_ : int array
-        Features by decreasing absolute weight. If there are too few with weights, the others
-        follow, by how near the slope of the loss is to what the penalties allow.
+        Features by decreasing absolute weight. If too few have weights, others follow by how close
+        the slope of the loss is to the limit that the penalties set.
     coef_ : array of shape (features,)
         Weights; 0 for features that are not selected.
     scores_ : array of shape (features,)
@@ -79,29 +79,27 @@ class FSMRank(EmbeddedSelector):
     similarity_ : array of shape (features, features)
         A.
     objective_, violation_ : float
-        Value of the objective, and largest violation of a condition of optimality.
+        Value of the objective, and largest violation of an optimality condition.
     n_iter_ : int
-        Newton steps.
+        Number of Newton steps.
 
-    Notes
-    -----
-    The paper, of which we know the abstract, has one joint convex problem of pairwise errors with
-    any measure of importance and any of similarity, solved by Nesterov's accelerated gradient
-    method. The objective above is our reconstruction of it: squared hinge loss, quadratic form of
-    similarity, weighted absolute values. So are 1 / importance, concordance as the default, and
-    that the smallest number is added to the diagonal of A that makes it positive semidefinite,
-    without which the problem would not be convex.
+    Notes ----- According to the paper's abstract, which is all we have, it solves one joint convex
+    problem of pairwise errors with any measures of importance and similarity by Nesterov's
+    accelerated gradient method. The objective above is our reconstruction: squared hinge loss,
+    quadratic form of similarity, weighted absolute values. So are 1 / importance and concordance as
+    the default. We add to the diagonal of A the smallest number that makes it positive
+    semidefinite; otherwise the problem would not be convex.
 
-    Ours, too, is the solver, which gives the same minimum as an accelerated gradient method in few
-    steps: Newton's method on the features that have weights or may get one, O(m k^2 + m log n) a
-    step for k of them and m rows in queries of n documents, and O(m f) to check all f features.
-    See :class:`ranksieve.solvers.ranksvm.sparse_newton.SparseNewton`. For many parameters on
-    the same data, see :func:`fsmrank_path`.
+    The solver is ours, too. It finds the same minimum as an accelerated gradient method in few
+    steps, by Newton's method on the features that have weights or may get one. A step takes
+    O(m k^2 + m log n) time for k of them and m rows in queries of n documents; checking all f
+    features takes O(m f). See :class:`ranksieve.solvers.ranksvm.sparse_newton.SparseNewton`. For
+    many parameters on the same data, see :func:`fsmrank_path`.
 
-    When to use it: for a linear model of few features that are important and unlike each other.
-    Both penalties need tuning on validation data.
+    Use it for a linear model of few features that are important and dissimilar. Tune both penalties
+    on validation data.
 
-    The weights depend on the scale of features; scale them first, by query or as a whole.
+    The weights depend on the scale of features; scale them first, within queries or as a whole.
 
     References
     ----------
@@ -123,7 +121,7 @@ class FSMRank(EmbeddedSelector):
     """
 
     methods = (
-        Method("fsmrank", "pairwise hinge, similarity, importance: one convex problem", grid=GRID),
+        Method("fsmrank", "hinge loss, similarity and importance in one problem", grid=GRID),
     )
 
     _is_nested = True
@@ -153,10 +151,10 @@ class FSMRank(EmbeddedSelector):
         return chosen
 
     def _finish(self, solver: SparseNewton, chosen: np.ndarray) -> None:
-        """What is left to do once features are chosen."""
+        """Complete the fit once features are chosen."""
 
     def _terms(self, source: Source) -> Terms:
-        """What the penalties are made of."""
+        """Importance and similarity, from which the penalties are computed."""
         quality = Importance.given_to(self)(source)
         if self.cost == "inverse":
             costs = 1.0 / np.maximum(quality.values, _LEAST)
@@ -209,7 +207,7 @@ def fsmrank_path(
     Yields
     ------
     FSMRankFit
-        For the first of ``lambda1s`` all of ``lambda2s``, and so on.
+        All of ``lambda2s`` for the first of ``lambda1s``, and so on.
 
     Notes
     -----

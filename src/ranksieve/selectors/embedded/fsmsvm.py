@@ -28,7 +28,7 @@ class FSMSVM(FSMRank):
     n_features_to_select : int, float or None
         As in :class:`FSMRank`.
     C : float
-        Weight of the pairs against that of a small w.
+        Weight of the loss against that of the norm of w.
     lambda1, lambda2, importance, cost, similarity, tol, max_iter, verbose
         As in :class:`FSMRank`.
 
@@ -41,15 +41,15 @@ class FSMSVM(FSMRank):
     scores_ : array of shape (features,)
         Absolute weights of FSMRank.
     importance_, similarity_, objective_, violation_, n_iter_
-        Of FSMRank.
+        Those of FSMRank.
 
     Notes
     -----
-    Published, as a baseline in the paper below: features by their weights in FSMRank, then RankSVM
-    in the primal. FSMRank itself is reconstructed, as its Notes say. The number of features is to
-    be tuned on validation data. Costs a solution of FSMRank and one of RankSVM.
+    A baseline in the paper below: features by their weights in FSMRank, then RankSVM in the primal.
+    FSMRank itself is reconstructed, as its Notes say. Tune the number of features on validation
+    data. The cost is that of one solution of FSMRank and one of RankSVM.
 
-    When to use it: if FSMRank's penalties shrink the weights of what it selects too much.
+    Use it if FSMRank's penalties shrink the weights of the selected features too much.
 
     References
     ----------

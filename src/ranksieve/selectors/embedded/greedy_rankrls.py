@@ -43,7 +43,7 @@ _BLOCK = 2**22  # bytes: asking a block costs as much as a pass over a tenth of 
 
 @dataclass(eq=False, repr=False)
 class GreedyRankRLS(Predictor, RankSelector):
-    r"""Greedy RankRLS: the feature whose model ranks left-out queries best, again and again.
+    r"""Greedy RankRLS: repeatedly add the feature whose model best ranks left-out queries.
 
     The model is least squares on pairs of documents of a query,
 
@@ -57,70 +57,69 @@ class GreedyRankRLS(Predictor, RankSelector):
     Parameters
     ----------
     n_features_to_select : int, float, "best" or "one_se"
-        Number of features, or the share of them if below 1; or that with the smallest
-        leave-query-out error; or the smallest within one standard error of that.
+        Number of features, or a fraction of them if below 1; or the number with the smallest
+        leave-query-out error; or the smallest number within one standard error of that.
     lam : float
         Regularization :math:`\lambda > 0`.
     criterion : "squared", str or Measure
         Leave-query-out squared loss, or a measure of the leave-query-out predictions, such as
         ``"map"`` or ``"ndcg@10"``. A measure needs sorting and takes several times as long.
     search : {"forward", "floating", "foba"}
-        Add features only; or take features out again if that makes the best model of its size; or
-        if they have come to cost little (FoBa, which may stop before the number of features is
-        reached). The latter two are for the squared criterion.
+        Only add features; or also remove features if that gives the best model of its size; or
+        remove features whose removal has come to cost little (FoBa, which may stop before the
+        number of features is reached). The latter two need the squared criterion.
     fitting : {"pre", "back"}
-        Fit all weights for each candidate; or fit that of the candidate alone to what the model
-        leaves, and all weights once it is chosen. The second is for sparse data of very many
-        features, which it never makes dense.
+        Fit all weights for each candidate; or fit only the weight of the candidate to the residuals
+        of the model, and all weights once it is chosen. The latter is for sparse data with very
+        many features, which it never makes dense.
     include : int, str, or sequence of them
-        Features to begin with, in this order: 0-based indices or names.
+        Features to start with, in this order: 0-based indices or names.
     exclude : int, str, or sequence of them
-        Features not to take.
+        Features that must not be selected.
     kappa : int, optional
-        Look at so many random features in each step instead of all: 59 hit one of the best 5 %
-        with a probability of 95 %.
+        Try this number of random features in each step instead of all: with 59, one of the best 5 %
+        is among them with a probability of 95 %.
     memory : {"auto", "full", "low"}
-        Keep residuals of all features, about twice the size of the data; or make them anew in each
-        step, in time that grows with the square of the number of features selected. ``"auto"``
-        keeps them if there is room.
+        Keep the residuals of all features, about twice the size of the data; or compute them again
+        in each step, in time that grows with the square of the number of selected features.
+        ``"auto"`` keeps them if there is room.
     storage : {"float64", "float32"}
-        How the residuals are kept; sums are float64.
+        Type of the stored residuals; sums are float64.
     rotate : bool
-        Whether queries of more documents than features are replaced by as many rows as there are
-        features and labels, which squared errors cannot tell from them.
+        Whether to replace queries with more documents than features by as many rows as there are
+        features and labels. Squared errors stay the same.
     max_features : int, optional
-        Where the path ends if the number of features is chosen by the error; by default with all.
+        Largest size on the path if the error chooses the number of features; by default all.
     epsilon, nu : float
-        Of FoBa: the least gain of an addition; and the share of it up to which a removal may cost.
+        For FoBa: the smallest gain of an addition, and the fraction of it that a removal may cost.
     convention, ties
-        Of a measure; see :mod:`ranksieve.metrics`.
+        Those of a measure as criterion; see :mod:`ranksieve.metrics`.
     random_state : int, RandomState or None
-        Seed of the random candidates.
+        Random seed of the candidates.
     {verbose}
 
     Attributes
     ----------
     selected_ : int array
-        Features in the order of choice.
+        Features in the order of selection.
     coef_ : array of shape (features,)
         Weights; 0 for features that are not selected.
     fits_ : list of Fit
         Models of 1, 2, ... features: ``features``, ``coef``, ``error`` and its standard error
-        ``deviation``. Any smaller number is free: see :meth:`at`.
+        ``deviation``. :meth:`at` gives any smaller selection.
     path_ : list of (feature, score)
         Each selected feature, and the leave-query-out error of the model of that size.
 
-    Notes
-    -----
-    O(k m n) for m documents, n features and k steps, and O(m n^2) once for products of features.
-    In memory of 8 m n bytes a step reads m n numbers once and writes them now and then: it runs at
-    the speed of memory. Low memory takes O(k^2 m n). Features constant within every query come
-    last. Leave-query-out needs two queries of two documents. With back-fitting a candidate is
-    judged as if all other weights stayed.
+    Notes ----- Takes O(k m n) time for m documents, n features and k steps, and O(m n^2) once for
+    products of features. A step reads m n numbers (8 m n bytes) once and sometimes writes them, so
+    memory bandwidth limits its speed. Low memory takes O(k^2 m n) time. Features constant within
+    every query come last. Leave-query-out needs two queries of two documents. With back-fitting, a
+    candidate is judged as if all other weights stayed the same.
 
-    Published: model, criterion and algorithm, whose printed form has errors that are corrected
-    here. Ours: all searches but forward, rules, rotation, and passing once over the data in a step:
-    the sums C.U, U.U, U.a and U.p of a query change by a few products when a feature is added.
+    The paper gives the model, the criterion and the algorithm, whose printed form has errors that
+    are corrected here. The other searches, the rules, rotation, and steps with a single pass over
+    the data are ours: the sums C.U, U.U, U.a and U.p of a query change by a few products when a
+    feature is added.
 
     References
     ----------
@@ -172,11 +171,11 @@ class GreedyRankRLS(Predictor, RankSelector):
 
     @property
     def is_nested(self) -> bool:
-        """As of all selectors: with the forward search, which takes nothing out."""
+        """True with the forward search, which removes nothing."""
         return self.search == "forward" and super().is_nested
 
     def at(self, k: int) -> GreedyRankRLS:
-        """The selector as if fitted for ``k`` features, from the path, without fitting again."""
+        """Return the selector for ``k`` features, from the path, without fitting again."""
         check_is_fitted(self)
         if not 1 <= k <= len(self.fits_):
             raise ValueError(f"k={k}, but the path has models of 1 to {len(self.fits_)} features")
@@ -191,7 +190,7 @@ class GreedyRankRLS(Predictor, RankSelector):
         return linear_scores(X, self.coef_)
 
     def reasons(self) -> list[str]:
-        """For each selected feature, how the error changed, and a bar of it."""
+        """For each selected feature, the change of the error, and a bar."""
         check_is_fitted(self)
         errors = [step.score for step in self.path_]
         steps = pairwise(errors)
@@ -206,13 +205,13 @@ class GreedyRankRLS(Predictor, RankSelector):
     def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
         (self.fits_,) = self.paths(source, k, [self.lam])
         if isinstance(self.n_features_to_select, str):
-            least = max(1, len(self._named(source, "include")))
+            least = max(1, len(self._indices_of(source, "include")))
             return self._settle(best_fit(self.fits_, self.n_features_to_select, least))
         return self._settle(len(self.fits_) - 1)
 
     def paths(self, source: Source, k: int, lams: Sequence[float]) -> list[list[Fit]]:
-        """Models of 1 to ``k`` features for each regularization, which share what they can."""
-        include, exclude = self._named(source, "include"), self._named(source, "exclude")
+        """Models of 1 to ``k`` features for each regularization; they share computations."""
+        include, exclude = self._indices_of(source, "include"), self._indices_of(source, "exclude")
         if isinstance(self.n_features_to_select, str):
             k = min(k, source.n_features - len(exclude))
         self._check(source, k, include, exclude)
@@ -255,7 +254,7 @@ class GreedyRankRLS(Predictor, RankSelector):
         ]
         return list(fit.features)
 
-    def _named(self, source: Source, which: str) -> list[int]:
+    def _indices_of(self, source: Source, which: str) -> list[int]:
         """Indices of the features that a parameter lists."""
         return feature_indices(which, getattr(self, which), source.feature_names)
 
@@ -263,9 +262,11 @@ class GreedyRankRLS(Predictor, RankSelector):
         check_choices(k, source.feature_names, include, exclude)
         special = self.search != "forward" or self.fitting == "back" or self.kappa is not None
         if special and self.criterion != "squared":
-            raise ValueError("a measure as criterion is for search='forward' over all features")
+            raise ValueError(
+                "a measure as criterion needs search='forward', fitting='pre' and no kappa"
+            )
         if self.search != "forward" and (self.fitting == "back" or self.kappa is not None):
-            raise ValueError("fitting='back' and kappa are for search='forward'")
+            raise ValueError("fitting='back' and kappa need search='forward'")
         if self.memory == "low" and self.criterion != "squared":
             raise ValueError("a measure as criterion needs memory='full'")
 

@@ -38,42 +38,42 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
     regularization :math:`\lambda`, and V the mean over held-out queries of a measure. One path
     has the models of all k, and the paths of all :math:`\lambda` share the data and their
     products. Without held-out data, V is the leave-query-out error of the training queries, which
-    comes with the paths; smaller is then better.
+    the paths include; smaller is then better.
 
     Parameters
     ----------
     n_features_to_select : int, float, "best", "one_se", "penalized", "knee" or "pareto"
-        Number of features, or the share of them if below 1: then only :math:`\lambda` is chosen.
+        Number of features, or a fraction of them if below 1: then only :math:`\lambda` is chosen.
         Or how to choose both from the front, the models that are better than all smaller ones:
 
         - ``"best"``: the best value.
         - ``"one_se"``: the fewest features whose value is within one standard error of the best.
-          That is the standard error of the best mean over queries; not of paired differences.
+          This is the standard error of the best mean over queries, not of paired differences.
         - ``"penalized"``: the largest :math:`V - \mu k / n` for n features of the data.
         - ``"knee"``: farthest above the chord from the first to the last point of the front, both
           axes scaled to 1; the best value if no point is above it.
-        - ``"pareto"``: as ``"best"``. For those who will choose from ``front_``, which is there
-          whatever the rule, and then call :meth:`at`.
+        - ``"pareto"``: the same as ``"best"``, for users who choose from ``front_`` (which every
+          rule provides) and then call :meth:`at`.
     lams : sequence of float
         Regularizations :math:`\lambda > 0` to try.
     measure : str or Measure
-        V on held-out data.
+        The measure V on held-out data.
     mu : float
-        Of ``"penalized"``: what all features together cost, in units of V.
+        For ``"penalized"``: the cost of all features together, in units of V.
     max_features : int, optional
-        Where the paths end if the number of features is chosen; by default with all.
+        Largest size on the paths if the number of features is chosen; by default all.
     criterion : "squared", str or Measure
-        By which the paths are made; also V if there is no held-out data.
+        Criterion of the paths; also V if there is no held-out data.
     convention, ties
-        Of all measures; see :func:`ranksieve.metrics.evaluate`.
+        Those of all measures; see :func:`ranksieve.metrics.evaluate`.
     search, fitting, include, exclude, kappa, memory, storage, rotate, epsilon, nu, random_state
-        As of :class:`GreedyRankRLS`.
+        As in :class:`GreedyRankRLS`.
     {verbose}
 
     Attributes
     ----------
     selected_ : int array
-        Features in the order of choice.
+        Features in the order of selection.
     lam_ : float
         The regularization.
     lams_ : list of float
@@ -83,13 +83,13 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
     validated_ : bool
         Whether there was held-out data.
     values_ : array of shape (regularizations, sizes)
-        V of models of 1, 2, ... features; NaN where a search stopped before.
+        V of models of 1, 2, ... features; NaN where a search stopped earlier.
     deviations_ : array of shape (regularizations, sizes)
         Standard errors of these means over queries.
     front_ : list of FrontPoint
         Each model that is better than all smaller ones: ``k``, ``lam`` and ``value``.
     fits_ : list of Fit
-        Path of the regularization that was chosen.
+        Path of the chosen regularization.
     paths_ : list of list of Fit
         Paths of all regularizations.
     path_ : list of (feature, score)
@@ -97,14 +97,14 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
 
     Notes
     -----
-    For l regularizations, l times the time of :class:`GreedyRankRLS` less its products of
+    Takes, for l regularizations, l times the time of :class:`GreedyRankRLS` without its products of
     features, and O(l k m' (k + log d)) for m' held-out rows in queries of d documents.
 
-    Equal values go to fewer features, then to the :math:`\lambda` nearest to 1 in ratio. That gives
-    the published choices: on two folds of MQ2008 the best ranking is that of one feature,
-    whatever :math:`\lambda`, and the paper says 1. Published: the grid and ``"best"``. Ours: the
-    other rules, and validation by leave-query-out. The latter judges models by the errors that
-    also chose their features, so that it favors large models.
+    Equal values go to fewer features, then to the :math:`\lambda` nearest to 1 in ratio. This gives
+    the published choices: on two folds of MQ2008 the best ranking is that of one feature for every
+    :math:`\lambda`, and the paper says 1. The grid and ``"best"`` are from the paper; the other
+    rules, and validation by leave-query-out, are ours. Leave-query-out judges models by the errors
+    that also chose their features, so it favors large models.
 
     References
     ----------
@@ -144,13 +144,13 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
 
     @property
     def is_nested(self) -> bool:
-        """As of all selectors: with one regularization, as several change with the number."""
+        """True with a single regularization; of several, the best depends on the number."""
         return np.size(self.lams) == 1 and super().is_nested
 
     def at(self, k: int) -> GreedyRankRLSCV:
-        """The selector as if fitted for ``k`` features, from the paths, without fitting again.
+        """Return the selector for ``k`` features, from the paths, without fitting again.
 
-        Its regularization is the best for that number.
+        Its regularization is the best one for that number.
         """
         check_is_fitted(self)
         most = self.values_.shape[1]
@@ -164,7 +164,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         return smaller
 
     def reasons(self) -> list[str]:
-        """For each selected feature, how the value of the model changed, and a bar of it."""
+        """For each selected feature, the change of the model's value, and a bar."""
         check_is_fitted(self)
         values = [step.score for step in self.path_]
         return with_bars([f"{now - old:+.4f}" for old, now in pairwise(values)], values)
@@ -174,7 +174,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         eval_set = held_out["eval_set"]
         validation = None if eval_set is None else _validation_source(eval_set, source)
         self.validated_ = validation is not None
-        # What a wrong name is told should not wait for the paths.
+        # The error for a wrong name should not wait for the paths.
         measure = self._judge(validation)
         self._sign = 1 if measure is not None and measure.greater_is_better else -1
         self.paths_ = self.paths(source, k, self.lams_)
@@ -183,7 +183,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         else:
             self._judge_by_validation(validation)
         # Smaller models lack features that must be there.
-        first = max(1, len(self._named(source, "include")))
+        first = max(1, len(self._indices_of(source, "include")))
         self.front_ = pareto_front(self.values_, self.lams_, self._sign, first)
         if isinstance(self.n_features_to_select, str):
             return self._take(self._by_rule(self.n_features_to_select))
@@ -232,7 +232,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         return settle(self.front_, rule, self._sign, deviation, self.mu / self.n_features_in_)
 
     def _best_of(self, k: int) -> FrontPoint:
-        """The best model of so many features."""
+        """The best model of this size."""
         row = best_lam(self.values_[:, k - 1], self.lams_, self._sign)
         assert row is not None  # the longest path has a model of each size
         return FrontPoint(k, self.lams_[row], float(self.values_[row, k - 1]))

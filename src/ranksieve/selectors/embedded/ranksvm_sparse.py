@@ -1,4 +1,4 @@
-"""RankSVM with penalties that give weights to few features."""
+"""RankSVM with penalties that leave few nonzero weights."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class SparseFit(NamedTuple):
     lam : float
         Penalty.
     features : int array
-        Those with weights, by index.
+        Features with nonzero weights, by index.
     coef : array
         Their weights.
     objective : float
     violation : float
-        Largest violation of a condition of optimality, as ``tol`` limits it.
+        Largest violation of an optimality condition, which ``tol`` limits.
     n_iter : int
-        Newton steps.
+        Number of Newton steps.
     """
 
     lam: float
@@ -61,43 +61,43 @@ class SparseRankSVM(EmbeddedSelector):
                       \gamma' \lambda^2 / 2 & t > \gamma' \lambda \end{cases}, \qquad
         \lambda \varepsilon' \log(1 + t / \varepsilon') .
 
-    All have the slope :math:`\lambda` at 0. The second (MCP) and third do not shrink large weights,
-    or less, so that they need fewer features for the same loss.
+    All have the slope :math:`\lambda` at 0. The second (MCP) does not shrink large weights and the
+    third (log) shrinks them less, so they need fewer features for the same loss.
 
     Parameters
     ----------
     n_features_to_select : int, float or None
-        Number of features, or the share of them if below 1: the first solution on the path with at
-        least as many weights is taken, and of those the largest. None takes the solution at the end
-        of the path, with all its features.
+        Number of features, or a fraction of them if below 1: those with the largest weights in the
+        first solution on the path that has enough weights. None takes all features of the solution
+        at the end of the path.
     penalty : {"l1", "mcp", "log"}
-        g, in this order.
+        The penalty g, in the order above.
     standardize : bool
         Whether s is the standard deviation of a feature within queries, so that its unit does not
         matter: of the documents around their query's mean, weighted by the number of their pairs.
-        Otherwise it is 1.
+        Otherwise s is 1.
     lam : float
-        End of the path, as a share of the smallest penalty for which all weights are 0.
+        Last penalty of the path, relative to the smallest one for which all weights are 0.
     n_lams : int
-        Penalties on the path, of which each is the same share of the one before.
+        Number of penalties on the path, which form a geometric sequence.
     gamma : float
-        Of MCP: :math:`\gamma' = \gamma / h`, where h is the second derivative of the loss at 0 by
+        For MCP: :math:`\gamma' = \gamma / h`, where h is the second derivative of the loss at 0 by
         :math:`s_f w_f` of the first feature of the path. Large values approach ``"l1"``.
     epsilon : float
-        Of the logarithm: :math:`\varepsilon' = \varepsilon u`, where u is what a Newton step from
-        0 would make of :math:`s_f w_f` of the first feature. Large values approach ``"l1"``.
+        For log: :math:`\varepsilon' = \varepsilon u`, where u is the value of :math:`s_f w_f` of
+        the first feature after a Newton step from 0. Large values approach ``"l1"``.
     tol : float
-        How much a condition of optimality may be violated, as a share of the largest slope of the
-        loss at 0, both by the standard deviations of their features.
+        Largest allowed violation of an optimality condition, relative to the largest slope of the
+        loss at 0, both divided by the standard deviations of their features.
     max_iter : int
-        Newton steps for one penalty at most.
+        Largest number of Newton steps for one penalty.
     {verbose}
 
     Attributes
     ----------
     selected_ : int array
-        Features by decreasing absolute weight. If the path ends with too few, those without a
-        weight follow, by how near their slope is to the penalty.
+        Features by decreasing absolute weight. If the path ends with too few, features without a
+        weight follow by how close their slope is to the penalty.
     coef_ : array of shape (features,)
         Weights; 0 for features that are not selected.
     scores_ : array of shape (features,)
@@ -107,26 +107,25 @@ class SparseRankSVM(EmbeddedSelector):
     largest_penalty_ : float
         The smallest penalty for which all weights are 0.
     n_iter_ : int
-        Newton steps for the whole path.
+        Number of Newton steps on the whole path.
     lam_ : float
-        Penalty of the solution that was taken.
+        Penalty of the chosen solution.
 
     Notes
     -----
-    O(m k^2 + m log n) for a Newton step, for m rows in queries of n documents and k features that
-    have weights or may get one, and O(m f) for a check of all f features: see
-    :class:`ranksieve.solvers.ranksvm.sparse_newton.SparseNewton`. Solutions start from the one
-    before; their number of Newton steps is small, mostly 1 to 3. Pairs are never listed. Copies of
-    the columns of the k features are kept in memory if there is room.
+    A Newton step takes O(m k^2 + m log n) time for m rows in queries of n documents and k features
+    that have weights or may get one; checking all f features takes O(m f). See
+    :class:`ranksieve.solvers.ranksvm.sparse_newton.SparseNewton`. Each solution starts from the
+    previous one and needs few Newton steps, mostly 1 to 3. Pairs are never listed. Copies of the
+    columns of the k features are kept in memory if there is room.
 
-    With ``"l1"`` a solution is the least of all. Otherwise it is a stationary point: each step
-    replaces g by its tangents, which is the re-weighted :math:`\ell_1` of the paper, at every
-    Newton step instead of after the last. Published: loss, penalties, and re-weighting. Ours: the
-    solver, the path, and the scales s, h and u.
+    With ``"l1"`` a solution is the global minimum. Otherwise it is a stationary point: each Newton
+    step replaces g by its tangents, which is the reweighted :math:`\ell_1` of the paper, where this
+    happens only after the last step. The loss, penalties and reweighting are from the paper; the
+    solver, the path, and the scales s, h and u are ours.
 
-    When to use it: for a linear model in the end, with hundreds of features to begin with. L1 is
-    the safe first look; MCP and log keep fewer features that only help others along, and are worth
-    it if the weights are to be used as they are.
+    Use it to get a linear model from hundreds of features. L1 is the safe first choice; MCP and log
+    keep fewer features that only support others, and are worth it if the weights are used directly.
 
     References
     ----------
@@ -149,16 +148,16 @@ class SparseRankSVM(EmbeddedSelector):
     """
 
     methods = (
-        Method("ranksvm-l1", "RankSVM whose absolute weights cost", {"penalty": "l1"}, _GRID),
+        Method("ranksvm-l1", "RankSVM with an L1 penalty", {"penalty": "l1"}, _GRID),
         Method(
             "ranksvm-mcp",
-            "the same, large weights at no extra cost (MCP)",
+            "RankSVM with MCP, which spares large weights",
             {"penalty": "mcp"},
             _GRID | {"gamma": (1.5, 3.0, 10.0)},
         ),
         Method(
             "ranksvm-log",
-            "the same, weights at logarithmic cost",
+            "RankSVM with a logarithmic penalty",
             {"penalty": "log"},
             _GRID | {"epsilon": (0.1, 1.0, 10.0)},
         ),

@@ -1,1 +1,1 @@
-"""Selectors that look at the data alone, before any ranker is trained."""
+"""Selectors that use only the data and train no ranker."""

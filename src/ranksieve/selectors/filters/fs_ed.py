@@ -26,7 +26,7 @@ _SMALLEST_DENSITY = 1e-12  # of the largest one, before logarithms
 
 @dataclass(eq=False, repr=False)
 class FSED(ImportanceFilter, HeldOutSelector):
-    r"""Expected divergence (FS-ED): features whose values tell the grades apart.
+    r"""Expected divergence (FS-ED): features whose values distinguish the grades.
 
     .. math:: \psi(f) = s(f) + d(f), \qquad
               d(f) = \sum_{a < b} (b - a)\, JS(\hat f^a, \hat f^b)
@@ -42,27 +42,28 @@ class FSED(ImportanceFilter, HeldOutSelector):
     ----------
     {n_features_to_select}
     importance : str, Measure or Importance
-        s; see :class:`GAS`. By default large values are good.
+        The importance s; see :class:`GAS`. By default large values are good.
     estimator : {"monte_carlo", "pooled", "integral"}
         - ``"monte_carlo"``: KL(p \| m) is the mean of log(p / m) over held-out documents of the
-          grade of p. Nearly unbiased. A grade without held-out documents is integrated over.
+          grade of p. Nearly unbiased. Numerical integration replaces it for a grade without
+          held-out documents.
         - ``"pooled"``: both densities are evaluated at all held-out documents and normalized to
           sum 1. Too low if one grade is much rarer than the other.
-        - ``"integral"``: numerically, without held-out documents.
+        - ``"integral"``: numerical integration, without held-out documents.
     bandwidth : {"silverman", "normal"}
         :math:`0.9 \min(s, IQR / 1.34) M^{-1/5}` or :math:`1.06\, s\, M^{-1/5}`, for M values of
         standard deviation s; see :func:`ranksieve.sums.densities.bandwidths_of`.
     evaluation : {"auto", "exact", "binned"}
-        Kernel sums as they stand, or on a grid, where a density is off by at most 0.00002 of a
-        kernel's peak; ``"auto"`` takes exact sums of few rows. See
+        Exact kernel sums, or sums on a grid, where a density is off by at most 0.00002 of a
+        kernel's peak; ``"auto"`` takes exact sums if there are few rows. See
         :func:`ranksieve.sums.densities.map_densities`.
     normalize_divergence : bool
-        Whether to divide d by the sum of all b - a, so that d, like s, is at most 1. Else d
+        Whether to divide d by the sum of all b - a, so that d, like s, is at most 1. Otherwise d
         outweighs s.
     validation_fraction : float
-        Share of the queries that is held out if ``fit`` gets no ``eval_set``.
+        Fraction of the queries to hold out if ``fit`` gets no ``eval_set``.
     random_state : int, RandomState or None
-        Seed of the choice of held-out queries.
+        Random seed for the choice of held-out queries.
     {verbose}
 
     Attributes
@@ -74,21 +75,24 @@ class FSED(ImportanceFilter, HeldOutSelector):
     importance_, divergence_ : arrays of shape (features,)
         s and d.
     bandwidths_ : array of shape (grades, features)
-        NaN where there is no density.
+        Bandwidths of the densities; NaN where there is no density.
     grades_ : array
         The labels, in ascending order.
     path_ : list of (feature, score)
 
     Notes
     -----
-    O(m n) for m rows and n features, beside grids and the sorting for s. Published: the score, the
-    divergence and Gaussian kernels with Silverman's bandwidth. Ours: that a density is divided by
-    the number of documents of its grade, not of all; the estimators; logarithms of base 2; what
-    happens where bandwidths vanish (see :func:`ranksieve.sums.densities.bandwidths_of`); densities
-    below 1e-12 of the largest are raised to that; a grade without training documents is left out;
-    a feature that is constant has d = 0. Scale features per query first if their ranges differ
-    between queries (:class:`ranksieve.preprocessing.QueryMinMaxScaler`). With a single query
-    nothing is held out, and densities are integrated over.
+    Takes O(m n) time for m rows and n features, plus grids and the sorting for s.
+
+    The paper gives the score, the divergence and Gaussian kernels with Silverman's bandwidth. These
+    choices are ours: a density is divided by the number of documents of its grade, not of all; the
+    estimators; logarithms of base 2; the treatment of zero bandwidths (see
+    :func:`ranksieve.sums.densities.bandwidths_of`); densities below 1e-12 of the largest are raised
+    to that; a grade without training documents is left out; a constant feature has d = 0.
+
+    Scale features within queries first if their ranges differ between queries
+    (:class:`ranksieve.preprocessing.QueryMinMaxScaler`). With a single query nothing is held out,
+    and divergences are integrated numerically.
 
     References
     ----------
@@ -143,7 +147,7 @@ class FSED(ImportanceFilter, HeldOutSelector):
         return self._take(choose_in_turn(k, quality.varies, lambda chosen: self.scores_))
 
     def _parts(self, source: Source, eval_set: Any) -> tuple[Part, Part | None]:
-        """Queries to train on and held-out ones, if there are any."""
+        """Training queries, and held-out queries if there are any."""
         if eval_set is None and source.n_queries == 1:
             return Part(source), None
         return hold_out(source, eval_set, self.validation_fraction, self.random_state)
@@ -156,7 +160,7 @@ class FSED(ImportanceFilter, HeldOutSelector):
 
 
 def expected_divergence(densities: Densities, estimator: str = "monte_carlo") -> float:
-    """Sum over pairs of grades of their distance in levels times their divergence in bits."""
+    """Sum, over pairs of grades, of their difference times their divergence in bits."""
     known = np.isfinite(densities.values[:, 0])
     density, held_out = densities.values[known], densities.held_out[known]
     density = np.maximum(density, _SMALLEST_DENSITY * density.max(initial=0.0))

@@ -48,7 +48,7 @@ class FSSCPR(ClusterFilter):
     2. The eigenvectors of the k smallest eigenvalues of :math:`L = I - A^{-1/2} W A^{-1/2}`,
        :math:`A = diag(\sum_j w_{ij})`, are the columns of a matrix whose rows, scaled to unit
        length, are Y. Bisecting k-means makes k clusters of its rows.
-    3. Relevance s is a PageRank with preferences p, the importance of features as shares of 1:
+    3. Relevance s is a PageRank with preferences p, the importances scaled to sum to 1:
 
        .. math:: s_i = (1 - \alpha)\, p_i + \alpha \sum_j \frac{w_{ji}}{\sum_l w_{jl}}\, s_j
 
@@ -60,47 +60,47 @@ class FSSCPR(ClusterFilter):
     Parameters
     ----------
     n_features_to_select : int, float, "eigengap" or "silhouette"
-        Number of clusters k, or the share of the features if below 1, or how to find it: the
+        Number of clusters k, or a fraction of the features if below 1, or how to choose it: by the
         largest gap between the eigenvalues k and k + 1, or the largest mean silhouette in Y.
     importance : str, Measure or Importance
-        Preference for a feature; not negative. By default large values are good.
+        Preference for a feature; must not be negative. By default large values are good.
     similarity : str, callable or Similarity
         As in :class:`GAS`.
     sigma : float
-        Similarity up to which features are not connected. Features without ties that have nothing
-        in common are concordant in half of all pairs: with concordance, 0.1 parts only features
+        Features with a similarity of at most sigma are not connected. Independent features without
+        ties are concordant in half of all pairs, so with concordance, 0.1 disconnects only features
         with many ties.
     alpha : float
-        Share of relevance that comes from similar features.
+        Fraction of relevance that comes from similar features.
     relevance_weight : float
         Weight :math:`\beta` of relevance in the choice of a representative.
     representative : {"relevance_and_similarity", "relevance", "importance"}
-        What represents a cluster: the formula above, or the largest s, or the largest p.
+        How to choose the representative: by the formula above, the largest s, or the largest p.
     member_similarity : {"cosine", "inverse_distance"}
         Similarity of rows of Y in that formula: their product, or 1 / (1 + distance).
     rescale : {"none", "minmax_in_cluster"}
-        Whether to scale both terms of that formula to [0, 1] within each cluster. As they are, s
-        is about 1 / n and similarity near 1.
+        Whether to scale both terms of that formula to [0, 1] within each cluster. Unscaled, s is
+        about 1 / n and similarity near 1.
     split : {"sse", "size"}
         Which cluster is bisected next: the one with the largest sum of squared distances from its
-        mean, or the one with most members.
+        mean, or the one with the most members.
     n_init : int
-        Starts of k-means for each bisection, of which the best counts.
+        Number of starts of k-means for each bisection; the best one is kept.
     max_clusters : int, optional
-        Most clusters that are chosen automatically; by default half the features that vary, but
-        not more than 30.
+        Largest number of clusters that is chosen automatically; by default half the number of
+        features that vary, but at most 30.
     random_state : int, RandomState or None
-        Seed of k-means.
+        Random seed of k-means.
     {verbose}
 
     Attributes
     ----------
     selected_ : int array
-        Features by decreasing relevance s; those constant within every query last. A number that
-        is chosen automatically leaves constant features out.
+        Features by decreasing relevance s; those constant within every query last. If the number is
+        chosen automatically, constant features are left out.
     path_ : list of (feature, score)
-        What each representative was chosen by; the formula has 0 for the similarity of a cluster
-        of one. 0 for constant features.
+        Score by which each representative was chosen; the similarity of a cluster of one is 0 in
+        the formula. 0 for constant features.
     relevance_ : array of shape (features,)
         PageRank s, 0 for constant features; the sum is 1.
     clusters_ : int array of shape (features,)
@@ -118,19 +118,20 @@ class FSSCPR(ClusterFilter):
 
     Notes
     -----
-    O(n^3) for n features, and O(n k^2) for each iteration of k-means, after importance and
-    similarity. Scaling features per query, the first step of the paper, changes neither.
+    Takes O(n^3) time for n features, and O(n k^2) for each iteration of k-means, after importance
+    and similarity. Scaling features within queries, the first step of the paper, changes neither.
 
-    Published: the steps above, :math:`\sigma = 0.1, \alpha = 0.85, \beta = 0.5`, concordance and
-    MAP. Ours: a feature without neighbors is a component of its own (:math:`L_{ii} = 0`) and hands
-    its relevance on by preference; rows of Y are compared by their product; the largest sum of
-    squares is bisected next; of identical rows the most important feature parts first; the order
-    of ``selected_``; ties go to the more important feature, then to the one more similar to all
-    others, then to the lowest index; both ways to find k, which the paper only suggests.
+    The paper gives the steps above, :math:`\sigma = 0.1, \alpha = 0.85, \beta = 0.5`, concordance
+    and MAP. These choices are ours: a feature without neighbors is a component of its own
+    (:math:`L_{ii} = 0`) and passes its relevance on by preference; rows of Y are compared by their
+    product; the cluster with the largest sum of squares is bisected next; of identical rows the
+    most important feature is split off first; the order of ``selected_``; ties go to the more
+    important feature, then to the one more similar to all others, then to the lowest index; both
+    ways to choose k, which the paper only suggests.
 
-    The clusters depend on the seed of k-means where features form no clear clusters: look at
-    several seeds before reading much into one selection. With concordance nearly all features are
-    connected, and the eigengap does not count those that stand alone; with tau-b it does.
+    If features form no clear clusters, the result depends on the seed of k-means: compare several
+    seeds before you interpret one selection. With concordance nearly all features are connected,
+    and the eigengap does not count isolated features; with tau-b it does.
 
     References
     ----------
@@ -152,7 +153,7 @@ class FSSCPR(ClusterFilter):
     [0, 1, 2]
     """
 
-    methods = (Method("fs-scpr", "spectral clusters, their best by biased PageRank"),)
+    methods = (Method("fs-scpr", "one feature per spectral cluster, by biased PageRank"),)
 
     n_features_to_select: FeatureCount | Literal["eigengap", "silhouette"] = 10
     _: KW_ONLY
@@ -209,7 +210,7 @@ class FSSCPR(ClusterFilter):
         return best_by_silhouette(numbers, cluster)
 
     def _merit(self, Y: np.ndarray, labels: np.ndarray, s: np.ndarray) -> np.ndarray:
-        """What a feature is chosen by to represent its cluster."""
+        """Score by which a feature is chosen to represent its cluster."""
         likeness = mean_similarity(Y, labels, self.member_similarity)
         if self.rescale == "minmax_in_cluster":
             s, likeness = minmax_in_cluster(s, labels), minmax_in_cluster(likeness, labels)
@@ -217,19 +218,19 @@ class FSSCPR(ClusterFilter):
 
 
 def preference(importance: np.ndarray) -> np.ndarray:
-    """Importance as shares of 1; equal shares if there is none."""
+    """Importance scaled to sum to 1; equal for all features if it is 0 everywhere."""
     if importance.min() < 0:
         raise DataError(
-            "FSSCPR needs an importance that is not negative; for an error, take 'one_minus_loss'"
+            "FSSCPR needs an importance that is not negative; for an error, use 'one_minus_loss'"
         )
     total = importance.sum()
     return importance / total if total > 0 else np.full(len(importance), 1 / len(importance))
 
 
 def biased_pagerank(graph: np.ndarray, p: np.ndarray, alpha: float) -> np.ndarray:
-    """Relevance by power iteration from ``p``; it sums to 1.
+    """Compute relevance by power iteration from ``p``; it sums to 1.
 
-    Isolated vertices hand their relevance on by ``p``. Without that, all values would be smaller by
+    Isolated vertices pass their relevance on by ``p``. Without that, all values would be smaller by
     the same factor.
     """
     degree = graph.sum(axis=1)
@@ -253,7 +254,7 @@ def mean_similarity(Y: np.ndarray, labels: np.ndarray, kind: str = "cosine") -> 
 
 
 def minmax_in_cluster(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Values scaled to [0, 1] within each cluster; 0 where they are equal up to rounding."""
+    """Scale values to [0, 1] within each cluster; 0 where they are equal up to rounding."""
     scaled = np.zeros_like(values)
     for label in np.unique(labels):
         members = np.flatnonzero(labels == label)

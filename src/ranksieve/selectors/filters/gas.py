@@ -1,4 +1,4 @@
-"""GAS: greedy search for features that are good and unlike each other."""
+"""GAS: greedy search for features that are important and dissimilar."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_FEATURES_EXACT = 60
 
 @dataclass(eq=False, repr=False)
 class GAS(SimilarityFilter):
-    r"""Greedy search algorithm: importance less similarity (Geng et al. 2007).
+    r"""Greedy search algorithm (GAS): importance minus similarity (Geng et al. 2007).
 
     .. math:: \max_x \sum_i w_i x_i - c \sum_i \sum_{j \ne i} e_{ij} x_i x_j, \qquad
               x \in \{0, 1\}^n, \quad \sum_i x_i = t
@@ -36,28 +36,27 @@ class GAS(SimilarityFilter):
     Parameters
     ----------
     n_features_to_select : int or float
-        Number of features t, or the share of them if below 1.
+        Number of features t, or a fraction of them if below 1.
     importance : str, Measure or Importance
         A measure such as ``"map"`` or ``"ndcg@10"`` (GAS-E), or ``"loss"`` (GAS-L), the inverse of
-        the mean pairwise error; or :class:`Importance`, which has a convention, ties and
-        directions, too.
+        the mean pairwise error; or an :class:`Importance`, which also sets the convention, ties and
+        directions.
     c : float
-        How much similarity counts; 0 selects by importance alone. Tune it on validation data; the
-        paper gives no values. A grid to begin with: 0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.
+        Weight of similarity; 0 selects by importance alone. Tune it on validation data; the paper
+        gives no values. A grid to start with: 0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.
     similarity : str, callable or Similarity
-        ``"concordance"`` (the share of document pairs that both features order strictly the same
+        ``"concordance"`` (the fraction of document pairs that both features order strictly the same
         way), ``"tau_a"``, ``"tau_b"``, ``"spearman"``, or a function from the data to a matrix; or
-        :class:`Similarity`, which may take absolute values and align directions.
+        a :class:`Similarity`, which may take absolute values and align directions.
     solver : {"greedy", "exact"}
-        ``"exact"`` solves the 0-1 problem by integer programming, for up to 60 features: to see how
-        far greedy is from the optimum. Its features are in no order of choice; they are listed by
-        importance.
+        ``"exact"`` solves the 0-1 problem by integer programming, for up to 60 features, to see how
+        far the greedy solution is from the optimum. Its features are listed by importance.
     {verbose}
 
     Attributes
     ----------
     selected_ : int array
-        Features in the order of choice.
+        Features in the order of selection.
     path_ : list of (feature, score)
         The weight of each feature when it was chosen.
     scores_, importance_ : arrays of shape (features,)
@@ -71,12 +70,14 @@ class GAS(SimilarityFilter):
 
     Notes
     -----
-    O(n t) after importance, O(n m log l) for m documents in queries of l, and similarity. Greedy
-    is optimal if the optimal sets are nested (Theorem 1 of the paper). Published: the objective,
-    the greedy algorithm, both kinds of importance and the use of Kendall's tau. Ours: that the
-    paper's tau is read as the share of concordant pairs, ties strict, that GAS-L's "inversely
-    proportional" is 1 / loss, that the direction of a feature is decided once, on the mean over
-    queries, that importance averages over ties, and MAP as the default measure.
+    Takes O(n t) time after importance, which takes O(n m log l) for m documents in queries of l,
+    and similarity. The greedy solution is optimal if the optimal sets are nested (Theorem 1 of the
+    paper).
+
+    The paper gives the objective, the greedy algorithm, both kinds of importance and the use of
+    Kendall's tau. These choices are ours: tau is the fraction of strictly concordant pairs; the
+    phrase "inversely proportional" in GAS-L is 1 / loss; the direction of a feature is decided
+    once, on the mean over queries; importance averages over ties; MAP is the default measure.
 
     References
     ----------
@@ -94,10 +95,10 @@ class GAS(SimilarityFilter):
 
     methods = (
         Method(
-            "gas-e", "importance by a measure (MAP), less similarity", {"importance": "map"}, _GRID
+            "gas-e", "importance by a measure (MAP) minus similarity", {"importance": "map"}, _GRID
         ),
         Method(
-            "gas-l", "importance by pairwise loss, less similarity", {"importance": "loss"}, _GRID
+            "gas-l", "importance by pairwise loss minus similarity", {"importance": "loss"}, _GRID
         ),
     )
 
@@ -111,7 +112,7 @@ class GAS(SimilarityFilter):
 
     @property
     def is_nested(self) -> bool:
-        """As of all selectors: with the greedy solver."""
+        """True with the greedy solver."""
         return self.solver == "greedy"
 
     def _weigh(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
@@ -135,7 +136,7 @@ class GAS(SimilarityFilter):
 
 
 def objective(w: np.ndarray, e: np.ndarray, c: float, chosen: list[int]) -> float:
-    """Importance of the chosen features less ``c`` times the similarity of all ordered pairs."""
+    """Importance of the selected features minus ``c`` times the similarity of all ordered pairs."""
     pairs = e[np.ix_(chosen, chosen)]
     return float(w[chosen].sum() - c * (pairs.sum() - np.trace(pairs)))
 
@@ -146,7 +147,7 @@ def _solve_exactly(w: np.ndarray, e: np.ndarray, c: float, k: int) -> list[Step]
 
     n = len(w)
     if n > _MOST_FEATURES_EXACT:
-        raise DataError(f"solver='exact' is for up to {_MOST_FEATURES_EXACT} features; got {n}")
+        raise DataError(f"solver='exact' takes up to {_MOST_FEATURES_EXACT} features, got {n}")
     first, second = np.triu_indices(n, k=1)
     n_pairs = len(first)
     cost = np.concatenate([-w, 2 * c * e[first, second]])

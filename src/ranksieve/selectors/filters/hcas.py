@@ -1,4 +1,4 @@
-"""HCAS and its forerunner: merge the most similar features, keep the best of each cluster."""
+"""HCAS and Hierarchical: cluster similar features and keep the best of each cluster."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ranksieve.sums.similarity import Similarity
 
 
 class _Agglomerative(ClusterFilter):
-    """Cluster bottom-up by 1 - similarity; the most important feature of each cluster stays."""
+    """Clusters bottom-up by 1 - similarity and keeps the most important feature of each cluster."""
 
     def _cluster(
         self, features: np.ndarray, importance: np.ndarray, similarity: np.ndarray, k: int | None
@@ -35,15 +35,16 @@ class _Agglomerative(ClusterFilter):
 
     @abstractmethod
     def _merge(self, apart: np.ndarray) -> np.ndarray:
-        """The tree, as of :func:`scipy.cluster.hierarchy.linkage`."""
+        """The tree, as :func:`scipy.cluster.hierarchy.linkage` returns it."""
 
 
 @dataclass(eq=False, repr=False)
 class HCAS(_Agglomerative):
-    r"""Hierarchical clustering, Ward's criterion: the most important feature of each cluster.
+    r"""Hierarchical clustering by Ward's criterion: the most important feature of each cluster.
 
-    Clusters begin as single features, :math:`d_{ij} = 1 - e_{ij}` apart with the similarity e. The
-    two nearest clusters u and v merge, n - k times; how far the new one is from another cluster w:
+    Clusters start as single features with distances :math:`d_{ij} = 1 - e_{ij}` for the similarity
+    e. The two nearest clusters u and v merge, n - k times. The distance of the merged cluster from
+    another cluster w is
 
     .. math:: d_{uv,w} = \frac{(|u| + |w|)\, d_{uw} + (|v| + |w|)\, d_{vw} - |w|\, d_{uv}}
                               {|u| + |v| + |w|}
@@ -51,7 +52,7 @@ class HCAS(_Agglomerative):
     Parameters
     ----------
     n_features_to_select : int or float
-        Number of clusters k, or the share of the features if below 1.
+        Number of clusters k, or a fraction of the features if below 1.
     importance, similarity, verbose
         As in :class:`GAS`.
 
@@ -69,14 +70,12 @@ class HCAS(_Agglomerative):
     path_, scores_, importance_, directions_, similarity_
         As in :class:`GAS`; the scores of the path are importances.
 
-    Notes
-    -----
-    O(n^2) for n features, after importance and similarity. The authors' program has the same
-    clustering (``ward.D`` of R, the update above on d as it is, not on its square). It takes
-    \|Spearman\| over a sample of all rows, and the NDCG of a LambdaMART trained on one feature;
-    here both are per query, and the feature ranks by itself. Ours, too: ties go to the feature that
-    is more similar to all others, then to the lowest index. Sets for smaller k are contained in
-    those for larger k.
+    Notes ----- Takes O(n^2) time for n features, after importance and similarity. The authors'
+    program clusters in the same way (``ward.D`` of R: the update above on d, not on its square). It
+    uses \|Spearman\| over a sample of all rows, and the NDCG of a LambdaMART trained on one
+    feature; here both are per query, and the feature itself is the ranking. Ties go to the feature
+    that is more similar to all others, then to the lowest index, which is our choice. Sets for
+    smaller k are contained in those for larger k.
 
     References
     ----------
@@ -97,7 +96,7 @@ class HCAS(_Agglomerative):
     [0, 1, 2]
     """
 
-    methods = (Method("hcas", "Ward's clusters, the most important feature of each"),)
+    methods = (Method("hcas", "the most important feature of each of Ward's clusters"),)
 
     n_features_to_select: FeatureCount = 10
     _: KW_ONLY
@@ -111,37 +110,38 @@ class HCAS(_Agglomerative):
 
 @dataclass(eq=False, repr=False)
 class Hierarchical(_Agglomerative):
-    r"""Hierarchical clustering: the best single feature is the delegate of its cluster.
+    r"""Hierarchical clustering: the best single feature represents its cluster.
 
-    Clusters begin as single features, :math:`1 - \tau_{ij}` apart with Kendall's tau. The two
-    nearest clusters merge until k are left, or as many as have the largest mean silhouette.
+    Clusters start as single features with distances :math:`1 - \tau_{ij}` for Kendall's tau. The
+    two nearest clusters merge until k are left, or the number with the largest mean silhouette.
 
     Parameters
     ----------
     n_features_to_select : int, float or "silhouette"
-        Number of clusters k, or the share of the features if below 1, or how to find it.
+        Number of clusters k, or a fraction of the features if below 1, or how to choose it.
     linkage : {"average", "complete", "single"}
-        Whether clusters are as far apart as their members on average, at most or at least.
+        Whether the distance of clusters is the mean, largest or smallest distance of their members.
     max_clusters : int, optional
-        Most clusters that ``"silhouette"`` may choose; by default half the features that vary, but
-        not more than 30.
+        Largest number of clusters that ``"silhouette"`` may choose; by default half the number of
+        features that vary, but at most 30.
     importance, similarity, verbose
         As in :class:`GAS`.
 
     Attributes
     ----------
     selected_, clusters_, n_clusters_, linkage_
-        As in :class:`HCAS`. A number found by silhouette leaves constant features out.
+        As in :class:`HCAS`. If the silhouette chooses the number, constant features are left out.
     path_, scores_, importance_, directions_, similarity_
         As in :class:`GAS`; the scores of the path are importances.
 
     Notes
     -----
-    O(n^2) for n features after importance and similarity, and as much for each number of clusters
-    that ``"silhouette"`` looks at. Published: Kendall's tau, one delegate per cluster, chosen by
-    MAP or NDCG, and a number of clusters chosen by their quality. Of the paper only a summary was
-    at hand; ours are tau-b, linkage by average and the silhouette. The paper's other delegate, the
-    feature with the largest weight in a linear ranker, is not available.
+    Takes O(n^2) time for n features after importance and similarity, and as much for each number of
+    clusters that ``"silhouette"`` tries. The paper uses Kendall's tau, one representative per
+    cluster, chosen by MAP or NDCG, and chooses the number of clusters by their quality. Only a
+    summary of the paper was available to us; tau-b, average linkage and the silhouette are our
+    choices. The paper's alternative, to represent a cluster by the feature with the largest weight
+    in a linear ranker, is not implemented.
 
     References
     ----------
@@ -159,7 +159,7 @@ class Hierarchical(_Agglomerative):
     [0, 1, 2]
     """
 
-    methods = (Method("hierarchical", "hierarchical clusters, a delegate of each"),)
+    methods = (Method("hierarchical", "the most important feature of each tau cluster"),)
 
     n_features_to_select: FeatureCount | Literal["silhouette"] = 10
     _: KW_ONLY
@@ -181,9 +181,9 @@ def dissimilarity(similarity: np.ndarray) -> np.ndarray:
 
 
 def ward_d(apart: np.ndarray) -> np.ndarray:
-    """The tree of R's ``hclust(d, "ward.D")``, as of :func:`scipy.cluster.hierarchy.linkage`.
+    """The tree of R's ``hclust(d, "ward.D")``, in the format of SciPy's ``linkage``.
 
-    Scipy updates squares, as in ``ward.D2``; given square roots, it updates what it was given.
+    SciPy updates squares, as in ``ward.D2``; given square roots, it updates the distances.
     """
     merges = _linkage(np.sqrt(apart), "ward")
     merges[:, 2] **= 2
@@ -193,7 +193,7 @@ def ward_d(apart: np.ndarray) -> np.ndarray:
 def cut(merges: np.ndarray, k: int) -> np.ndarray:
     """Labels 0 .. k - 1 after all but the last k - 1 merges.
 
-    Unlike scipy's ``fcluster``, exactly k, even if several merges are of the same height.
+    Unlike SciPy's ``fcluster``, it returns exactly k clusters even if merges have equal heights.
     """
     n = len(merges) + 1
     clusters = {leaf: [leaf] for leaf in range(n)}

@@ -1,4 +1,4 @@
-"""InformationGain and ChiSquare: how much a binned feature and the grades depend on each other."""
+"""InformationGain and ChiSquare: how much the grades depend on a binned feature."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _PARAMETERS = """
     ----------
     {n_features_to_select}
     n_bins : int
-        Bins of a feature; fewer where heavily tied values make edges fall together.
+        Number of bins of a feature; fewer if many equal values make edges coincide.
     binning : {"frequency", "width"}
-        Bins with equally many rows, or equally wide bins between the smallest and the largest
+        Bins with equal numbers of rows, or bins of equal width between the smallest and the largest
         value. Rows of equal value always share a bin.
     {verbose}
 
@@ -34,9 +34,9 @@ _PARAMETERS = """
     scores_ : array of shape (features,)
     path_ : list of (feature, score)
     edges_ : list of arrays
-        Inner edges of each feature's bins: bin b holds values in (edge b - 1, edge b].
+        Inner edges of each feature's bins: bin b has values in (edge b - 1, edge b].
     tables_ : int array of shape (features, bins, grades)
-        Rows by bin and grade.
+        Number of rows by bin and grade.
     grades_ : array
         The labels, in ascending order.
 """
@@ -69,7 +69,7 @@ class _Dependence(RankSelector):
 
 
 class InformationGain(_Dependence):
-    r"""Information gain (IG): the bits that a binned feature tells about the grade.
+    r"""Information gain (IG): the information in bits that a binned feature has about the grade.
 
     .. math:: IG(f) = H(Y) - \sum_b P(b)\, H(Y \mid b), \qquad H = -\sum_c p_c \log_2 p_c
 
@@ -77,12 +77,10 @@ class InformationGain(_Dependence):
 
     {parameters}
 
-    Notes
-    -----
-    O(m n log b) for m rows, n features and b bins, in ten passes over the data (three for bins of
-    equal width). Geng et al. use it as a baseline and do not say how they bin; bins of equal
-    frequency are our choice. Features constant within every query come last: they may tell which
-    query a row is from, but cannot rank.
+    Notes ----- Takes O(m n log b) time for m rows, n features and b bins, in ten passes over the
+    data (three for bins of equal width). Geng et al. use it as a baseline and do not say how they
+    bin; bins of equal frequency are our choice. Features constant within every query come last:
+    they may identify the query of a row, but cannot rank.
 
     References
     ----------
@@ -155,7 +153,7 @@ class Contingency(NamedTuple):
 
 @shared
 def contingency(source: Source, n_bins: int, binning: Literal["frequency", "width"]) -> Contingency:
-    """Count rows by bin of each feature and by grade."""
+    """Count rows by bin and grade, for each feature."""
     grades = grades_of(source)
     with engine_of(source).start(Classes, grades) as workers:
         found = totals(workers)

@@ -1,4 +1,4 @@
-"""Filters that trade importance against similarity in other ways than GAS."""
+"""Filters that trade off importance and similarity in other ways than GAS."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PARAMETERS = """
     importance : str, Measure or Importance
         Quality r of a feature alone; see :class:`GAS`.
     trade_off : float
-        From 0, importance alone, to 1, diversity alone.
+        From 0 (importance only) to 1 (diversity only).
     similarity, verbose
         As in :class:`GAS`.
 
@@ -49,7 +49,7 @@ class _Diverse(SimilarityFilter):
 
 
 class MMR(_Diverse):
-    r"""Maximal marginal relevance: take the feature that is good and unlike those taken.
+    r"""Maximal marginal relevance: take features that are important and unlike those already taken.
 
     .. math:: \arg\max_j\; (1 - \lambda) r_j + \frac{\lambda}{|S|} \sum_{i \in S} (1 - s_{ij})
 
@@ -57,10 +57,8 @@ class MMR(_Diverse):
 
     {parameters}
 
-    Notes
-    -----
-    O(n k) after importance and similarity. With one similarity and one trade-off it takes the same
-    features as :class:`MRMR`: the scores differ by a constant.
+    Notes ----- Takes O(n k) time after importance and similarity. With the same similarity and
+    trade-off it takes the same features as :class:`MRMR`: the scores differ by a constant.
 
     References
     ----------
@@ -93,8 +91,8 @@ class MRMR(_Diverse):
 
     Notes
     -----
-    O(n k) after importance and similarity. Of the method of Shirzad and Keyvanpour only the
-    abstract was at hand; this is our reading of it.
+    Takes O(n k) time after importance and similarity. Only the abstract of the paper by Shirzad and
+    Keyvanpour was available to us; this is our reading of it.
 
     References
     ----------
@@ -127,8 +125,8 @@ class MPT(_Diverse):
 
     Notes
     -----
-    O(n k) after importance and similarity. Variances are sample variances over queries of the
-    measure behind the importance.
+    Takes O(n k) time after importance and similarity. Variances are sample variances, over queries,
+    of the measure of importance.
 
     References
     ----------
@@ -136,7 +134,7 @@ class MPT(_Diverse):
     in learning to rank. ECIR 2014.
     """
 
-    methods = (Method("mpt", "modern portfolio theory: importance less risk", grid=_GRID),)
+    methods = (Method("mpt", "modern portfolio theory: importance minus risk", grid=_GRID),)
 
     _is_nested = True
 
@@ -153,7 +151,7 @@ class MPT(_Diverse):
 
 
 class MSD(_Diverse):
-    r"""Maximum sum dispersion: take pairs of features that are good and unlike each other.
+    r"""Maximum sum dispersion: take pairs of features that are important and unlike each other.
 
     .. math:: \arg\max_{i < j}\; (1 - \lambda)(r_i + r_j) + 2 \lambda (1 - s_{ij})
 
@@ -164,7 +162,8 @@ class MSD(_Diverse):
 
     Notes
     -----
-    O(n^2 k) after importance and similarity. Within a pair the more important feature comes first.
+    Takes O(n^2 k) time after importance and similarity. Within a pair, the more important feature
+    comes first.
 
     References
     ----------
@@ -172,7 +171,7 @@ class MSD(_Diverse):
     in learning to rank. ECIR 2014.
     """
 
-    methods = (Method("msd", "maximum sum dispersion: pairs unlike each other", grid=_GRID),)
+    methods = (Method("msd", "maximum sum dispersion: dissimilar pairs", grid=_GRID),)
 
     def _weigh(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
         r = quality.values

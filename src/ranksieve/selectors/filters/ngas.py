@@ -1,4 +1,4 @@
-"""NGAS and XGAS: walk from a feature to those least like it."""
+"""NGAS and XGAS: walk from each feature to one that is dissimilar."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ranksieve.sums.similarity import Similarity
 
 @dataclass(eq=False, repr=False)
 class NGAS(SimilarityFilter):
-    r"""Naive greedy search: from feature to feature, by contrast.
+    r"""Naive greedy search: walk from feature to feature by contrast.
 
-    Start with the most important feature. Then again and again: let a be the free feature least
-    like the last one taken, and b the free feature most like a; take the more important of the
-    two (a if they are equal).
+    Start with the most important feature. Then repeat: let a be the remaining feature least similar
+    to the last one taken, and b the remaining feature most similar to a; take the more important of
+    the two (a if they are equal).
 
     Parameters
     ----------
@@ -36,11 +36,10 @@ class NGAS(SimilarityFilter):
     selected_, path_, scores_, importance_, directions_, similarity_
         As in :class:`GAS`; the scores of the path are importances.
 
-    Notes
-    -----
-    O(n k) after importance and similarity. The authors' program takes \|Spearman\| over a sample of
-    all rows, and the NDCG of a LambdaMART trained on one feature; here both are per query, and the
-    feature ranks by itself. Features constant within every query are taken last.
+    Notes ----- Takes O(n k) time after importance and similarity. The authors' program uses
+    \|Spearman\| over a sample of all rows, and the NDCG of a LambdaMART trained on one feature;
+    here both are per query, and the feature itself is the ranking. Features constant within every
+    query are taken last.
 
     References
     ----------
@@ -63,7 +62,7 @@ class NGAS(SimilarityFilter):
         return [Step(feature, float(quality.values[feature])) for feature in walk[:k]]
 
     def _next(self, free: np.ndarray, last: int, quality: Quality, similarity: np.ndarray) -> int:
-        """The next of the ``free`` features, of which there is at least one."""
+        """The next of the ``free`` (remaining) features, of which there is at least one."""
         unlike = free[np.argmin(similarity[last, free])]
         others = free[free != unlike]
         if len(others) == 0:
@@ -76,15 +75,14 @@ class NGAS(SimilarityFilter):
 class XGAS(NGAS):
     r"""Extended greedy search: the most important of the features least like the last one.
 
-    Start with the most important feature. Then again and again: of the
-    :math:`\max(1, round(p \cdot free))` free features least like the last one taken, take the most
-    important.
+    Start with the most important feature. Then repeat: of the :math:`\max(1, round(p \cdot r))`
+    features least similar to the last one taken, of r remaining ones, take the most important.
 
     Parameters
     ----------
     {n_features_to_select}
     p : float
-        Share of the free features to look at.
+        Fraction of the remaining features to consider.
     importance, similarity, verbose
         As in :class:`NGAS`.
 
@@ -95,8 +93,8 @@ class XGAS(NGAS):
 
     Notes
     -----
-    O(n k log n) after importance and similarity; see :class:`NGAS` for what differs from the
-    authors' program.
+    Takes O(n k log n) time after importance and similarity. See :class:`NGAS` for the differences
+    from the authors' program.
 
     References
     ----------
@@ -104,7 +102,7 @@ class XGAS(NGAS):
     ICTIR 2016.
     """
 
-    methods = (Method("xgas", "extended greedy walk: the best of those least alike"),)
+    methods = (Method("xgas", "extended greedy walk: the best of the least similar"),)
 
     _: KW_ONLY
     p: Annotated[float, Interval(Real, 0, 1, closed="right")] = 0.05

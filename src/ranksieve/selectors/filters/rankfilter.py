@@ -27,10 +27,10 @@ _PARAMETERS = """
     ----------
     {n_features_to_select}
     max_documents : int or None
-        Documents of a query whose neighbors are looked for: so many random ones of a longer query,
-        all if None. Neighbors are looked for among all documents of the query.
+        Number of documents of a query whose neighbors are searched: a random sample of longer
+        queries, or all documents if None. Neighbors may be any documents of the query.
     random_state : int, RandomState or None
-        Seed of the choice of documents in longer queries.
+        Random seed of the sample in longer queries.
     {verbose}
 """
 
@@ -45,9 +45,9 @@ class ReliefSums:
         Whether signs of differences count, or their sizes; see :class:`RankWrapper` and
         :class:`RankFilter`.
     max_documents : int or None
-        Documents of a query whose neighbors are looked for.
+        Number of documents of a query whose neighbors are searched.
     seed : int
-        Of their choice, which depends on it and on the number of the query alone.
+        Random seed of their choice, which depends only on it and on the number of the query.
     """
 
     title = "Neighbors"
@@ -60,7 +60,7 @@ class ReliefSums:
         self.sampled = _sample(block, max_documents, seed)
 
     def sums(self) -> tuple[int, np.ndarray, np.ndarray]:
-        """Queries that count, the sum over them (features,), and whether features vary."""
+        """Count of queries used, the sum over them (features,), and whether features vary."""
         n_features = self.block.X.shape[1]
         n_queries, weights = 0, np.zeros(n_features)
         varying = np.zeros(n_features, dtype=np.int64)
@@ -82,7 +82,7 @@ class ReliefSums:
 
 
 def _sample(block: Block, most: int | None, seed: int) -> np.ndarray:
-    """Mask of rows: all of the queries of up to ``most`` documents, so many of the others."""
+    """Mask of rows: at most ``most`` documents of each query."""
     sampled = np.ones(len(block.y), dtype=bool)
     lengths = np.diff(block.query_ptr)
     for query in [] if most is None else np.flatnonzero(lengths > most).tolist():
@@ -94,7 +94,7 @@ def _sample(block: Block, most: int | None, seed: int) -> np.ndarray:
 
 @dataclass(eq=False, repr=False)
 class _Relief(RankSelector):
-    """Scores features by how they differ between near documents of a query."""
+    """Scores features by how they differ between close documents of a query."""
 
     _shared_docs: ClassVar[dict[str, str]] = {"parameters": _PARAMETERS}
 
@@ -115,7 +115,7 @@ class _Relief(RankSelector):
         if n_queries == 0:
             raise DataError(
                 "no document has both a neighbor of its own label and one of another label in its "
-                "query; use RankWrapper, which needs the latter alone, or round labels to grades"
+                "query; use RankWrapper, which needs only the latter, or round labels to grades"
             )
         self.scores_ = self._score(weights / n_queries)
         self.path_ = choose_in_turn(k, varying > 0, lambda chosen: self.scores_)
@@ -127,7 +127,7 @@ class _Relief(RankSelector):
 
 
 class RankFilter(_Relief):
-    r"""Relief with relevance levels: features that differ between levels, and not within them.
+    r"""Relief with relevance levels: features that differ between levels but not within them.
 
     .. math:: w_f = \frac{1}{N} \sum_Q \frac{1}{|Q|} \sum_{i \in Q}
               \big( |y_i - y_M|\, |x_{if} - x_{Mf}| - |x_{if} - x_{Hf}| \big)
@@ -146,16 +146,15 @@ class RankFilter(_Relief):
         w; below 0 if a feature differs more within levels than between them.
     path_ : list of (feature, score)
 
-    Notes
-    -----
-    O(n sum |Q| min(|Q|, d)) for n features, queries of |Q| documents and d = ``max_documents``.
-    This is our own variant: of the paper we know only that it extends Relief to relevance levels.
-    Ours are the update; that documents without an H or M are left out of |Q|, and queries of such
-    alone out of N; that several equally near neighbors share the update, so that the order of
-    documents does not matter; and that queries count alike, not documents. Labels are taken as
-    numbers: y and 2 y weigh M differently. Features constant within every query come last.
+    Notes ----- Takes O(n sum |Q| min(|Q|, d)) time for n features, queries of |Q| documents and d =
+    ``max_documents``. This is our own variant: of the paper we know only that it extends Relief to
+    relevance levels. These choices are ours: the update; documents without an H or M do not count
+    in \|Q\|, and queries with only such documents do not count in N; equally near neighbors share
+    the update, so that the order of documents does not matter; queries, not documents, have equal
+    weight. Labels are used as numbers: y and 2 y weigh M differently. Features constant within
+    every query come last.
 
-    When to use it: as a quick look at features that matter only between near documents. It sees no
+    Use it for a quick look at features that matter only between close documents. It ignores
     redundancy, and on LETOR's MQ2008 it is about as good as a random order.
 
     References
@@ -182,16 +181,16 @@ class RankFilter(_Relief):
 
 
 class RankWrapper(_Relief):
-    r"""Relief with relative orderings: features that order near documents as their labels do.
+    r"""Relief with relative orderings: features that order close documents as their labels do.
 
     .. math:: w_f = \Big| \frac{1}{N} \sum_Q \frac{1}{|Q|} \sum_{i \in Q}
               \mathrm{sign}(y_i - y_M)\, (x_{if} - x_{Mf}) \Big|
 
     For document i of query Q, M is the nearest document of another label in the query, by L1
-    distance over all features: the comparison that is hardest to get right. A feature gains what it
-    puts between the two if it orders them as the labels do, and loses it otherwise; so a feature
-    that has nothing to do with the labels has a w near 0. Features are scaled to [0, 1] within each
-    query. The features with the largest w are selected.
+    distance over all features: the pair that is hardest to order. The difference of a feature
+    between the two counts for it if it orders them as the labels do, and against it otherwise; so a
+    feature unrelated to the labels has a w near 0. Features are scaled to [0, 1] within each query.
+    The features with the largest w are selected.
 
     {parameters}
 
@@ -207,12 +206,12 @@ class RankWrapper(_Relief):
 
     Notes
     -----
-    Cost as of :class:`RankFilter`. This is our own variant: of the paper we know only that it
-    weighs features by relative orderings of documents. N counts the queries whose labels differ.
-    Several equally near neighbors share the update; queries count alike, not documents. How far
-    labels are apart does not matter. Features constant within every query come last.
+    The cost is that of :class:`RankFilter`. This is our own variant: of the paper we know only that
+    it weighs features by relative orderings of documents. N counts the queries whose labels differ.
+    Equally near neighbors share the update; queries, not documents, have equal weight. The size of
+    label differences does not matter. Features constant within every query come last.
 
-    When to use it: hardly; on LETOR's MQ2008 it is worse than a random order.
+    It is of little use: on LETOR's MQ2008 it is worse than a random order.
 
     References
     ----------

@@ -1,1 +1,1 @@
-"""Selectors by what boosted trees make of the features."""
+"""Selectors based on boosted trees."""

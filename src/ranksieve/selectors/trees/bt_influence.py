@@ -45,7 +45,7 @@ _REFERENCE = """
 
 @dataclass(eq=False, repr=False)
 class TreeSelector(RankSelector):
-    """Trains LambdaMART, and asks it for the influence of features."""
+    """Trains LambdaMART and reads the influence of features from it."""
 
     _shared_docs: ClassVar[dict[str, str]] = {"parameters": _PARAMETERS, "reference": _REFERENCE}
 
@@ -82,7 +82,7 @@ class TreeSelector(RankSelector):
             return ranker.fit(source, sample_weight=query_weights)
 
     def _influence(self, source: Source) -> np.ndarray:
-        """Influence of each feature as a share of the largest."""
+        """Influence of each feature, relative to the largest."""
         return shares(self._trained(source, self.random_state).feature_importances_)
 
     def reasons(self) -> list[str]:
@@ -109,20 +109,20 @@ class BoostedTrees(TreeSelector):
     selected_ : int array
         Features in descending order of their influence.
     scores_ : array of shape (features,)
-        Influence as a share of the largest; 0 for features in no tree.
+        Influence relative to the largest; 0 for features in no tree.
     path_ : list of (feature, score)
 
-    Notes
-    -----
-    One training. Published: to take the features of the largest relative influence. Ours:
-    LightGBM's trees and its total gain as influence, and the defaults. Trees take the first of two
-    equal features: a copy has no influence. Features constant within every query come last. On
-    a Dask cluster LightGBM makes bins from the rows of each worker, so that trees, and with them
-    features of near influence, may differ from those in memory. So they may with the order of the
-    documents of a query: LightGBM ranks those of equal score in that order.
+    Notes ----- Takes one training. The paper selects the features with the largest relative
+    influence; LightGBM's trees, its total gain as influence, and the defaults are our choices.
+    Trees use the first of two equal features, so a copy has no influence. Features constant within
+    every query come last.
 
-    When to use it: first, if trees are the ranker in the end; :class:`EliminationSelector` around
-    them is the next step.
+    On a Dask cluster LightGBM makes bins from the rows of each worker, so trees may differ from
+    those in memory, and features of similar influence may trade places. Trees may also change with
+    the order of the documents of a query, by which LightGBM ranks documents of equal score.
+
+    Try it first if your final ranker uses trees; :class:`EliminationSelector` around them is the
+    next step.
 
     References
     ----------
@@ -159,9 +159,9 @@ class BoostedTrees(TreeSelector):
 
 @dataclass(eq=False, repr=False)
 class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
-    r"""Features with a large influence in boosted trees that are unlike each other.
+    r"""Dissimilar features with a large influence in boosted trees.
 
-    The feature with the largest weight is taken, and lowers the weights of those like it:
+    Takes the feature with the largest weight, lowers the weights of similar features, and repeats:
 
     .. math:: w_f \leftarrow w_f - 2 c\, e_{fg} \quad \text{once } g \text{ is taken}, \qquad
               w_f = I_f / \max_j I_j \quad \text{at first}
@@ -173,18 +173,18 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
     ----------
     {n_features_to_select}
     c : float
-        How much similarity counts; 0 selects by influence alone.
+        Weight of similarity; 0 selects by influence alone.
     similarity : str, callable or Similarity
-        As of GAS. Trees do not mind the direction of a feature: it is the absolute value of
-        Kendall's tau-b by default, and aligning directions changes nothing.
+        As in GAS. By default the absolute value of Kendall's tau-b, because trees do not depend on
+        the direction of a feature; aligning directions changes nothing.
     {parameters}
 
     Attributes
     ----------
     selected_ : int array
-        Features in the order of choice.
+        Features in the order of selection.
     scores_, importance_ : arrays of shape (features,)
-        Influence as a share of the largest.
+        Influence relative to the largest.
     path_ : list of (feature, score)
         The weight of each feature when it was chosen.
     similarity_ : array of shape (features, features)
@@ -192,12 +192,10 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
     objective_ : float
         Value of the objective of GAS for the selected features.
 
-    Notes
-    -----
-    One training, and the similarity of all pairs. Published: to discount influence by similarity.
-    Ours: how, and what is said in :class:`BoostedTrees`.
+    Notes ----- Takes one training, and the similarity of all pairs. The paper discounts influence
+    by similarity; how is our choice, as are those in :class:`BoostedTrees`.
 
-    When to use it: if features come in families whose members share the gain.
+    Use it if features come in families whose members share the gain.
 
     References
     ----------
@@ -216,7 +214,7 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
     methods = (
         Method(
             "bt-discounted",
-            "the same, less similarity",
+            "influence in boosted trees minus similarity",
             grid=TREE_GRID | {"c": (0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1)},
             draws=False,
             trial={"n_estimators": 5},
@@ -243,14 +241,14 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
 
 
 def varying_features(source: Source) -> np.ndarray:
-    """Mask of the features that are not constant within every query; a DataError for NaN."""
+    """Mask of the features that vary within some query; raises a DataError for NaN."""
     all_rows = np.array([np.inf])  # one class
     with engine_of(source).start(Classes, all_rows) as workers:
         return totals(workers).varies
 
 
 def shares(influence: np.ndarray) -> np.ndarray:
-    """Influence as a share of the largest, if there is any."""
+    """Influence relative to the largest, if there is any."""
     return influence / (influence.max(initial=0.0) or 1.0)
 
 

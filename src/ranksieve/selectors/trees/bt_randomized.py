@@ -27,9 +27,9 @@ from ranksieve.sums.measured import Measured
 
 
 class Trial(NamedTuple):
-    """Features of trees, their influence there, and how well the trees rank held-out queries.
+    """Features of trees, their influence, and how well the trees rank held-out queries.
 
-    The value is the measure, or 1 minus it if smaller ones are better.
+    The value is the measure, or 1 minus the measure if smaller is better.
     """
 
     features: tuple[int, ...]
@@ -45,7 +45,7 @@ class MeasuredTrees(Measured):
         self.block.check_finite()
 
     def sums(self, text: str, features: np.ndarray) -> tuple[int, float]:
-        """Queries, and the sum over them of the measure, larger is better.
+        """Number of queries, and the sum over them of the measure; larger is better.
 
         ``text`` is a model of LightGBM on some ``features``.
         """
@@ -60,30 +60,30 @@ class MeasuredTrees(Measured):
 
 @dataclass(eq=False, repr=False)
 class RandomizedBoostedTrees(TreeSelector, HeldOutSelector):
-    r"""The best of several random subsets, each thinned out by influence in boosted trees.
+    r"""The best of several random subsets, each reduced by influence in boosted trees.
 
-    A random subset of the features is drawn, trees are trained on it, and the features of the
-    lowest influence are dropped, until as many are left as are wanted; then trees on these are
-    judged on held-out queries. Of ``n_subsets`` such runs the best one's features are selected.
+    Each run draws a random subset of the features, trains trees on it, drops the features with the
+    lowest influence, and repeats until the wanted number is left. Trees on these features are then
+    evaluated on held-out queries. The features of the best of ``n_subsets`` runs are selected.
 
     Parameters
     ----------
     {n_features_to_select}
     n_subsets : int
-        Random subsets to begin with.
+        Number of random subsets to start with.
     subset_size : float
-        Share of the features in each of them, but never fewer than are wanted.
+        Fraction of the features in each subset, but never fewer than the number to select.
     elimination : float
-        Share of a subset's features that is dropped before trees are trained again: at least one,
-        and never more than are to go.
+        Fraction of a subset's features to drop before trees are trained again: at least one
+        feature, but never more than necessary.
     measure : str or Measure
-        By which subsets are judged.
+        Measure by which subsets are compared.
     validation_fraction : float
-        Share of the queries that is held out if ``fit`` gets no ``eval_set``.
+        Fraction of the queries to hold out if ``fit`` gets no ``eval_set``.
     convention : str or Convention
-        Of the measure; see :mod:`ranksieve.metrics`.
+        Convention of the measure; see :mod:`ranksieve.metrics`.
     ties : {"average", "stable"}
-        What the measure does with documents of equal score.
+        How the measure treats documents of equal score.
     {parameters}
 
     Attributes
@@ -91,24 +91,22 @@ class RandomizedBoostedTrees(TreeSelector, HeldOutSelector):
     selected_ : int array
         Features of the best run in descending order of their influence in its last trees.
     scores_ : array of shape (features,)
-        That influence as a share of the largest; 0 for other features.
+        That influence relative to the largest; 0 for other features.
     trials_ : list of Trial
         The end of each run: its features, their influence, and the measure.
     best_trial_ : int
         The run whose features are selected; the first of equals.
 
-    Notes
-    -----
-    ``n_subsets`` times about log(f / k) / -log(1 - ``elimination``) + 1 trainings, for subsets of f
-    features of which k are selected. Published: random subsets, backward elimination by importance,
-    and choice by validation. Ours: the sizes, that several features are dropped at a time, and what
-    is said in :class:`BoostedTrees`. Held-out queries of the training data have weight 0 in
-    training: their rows count in the choice of bins, but not their labels. They are copied into
-    memory to be judged; an ``eval_set`` is not. Features constant within every query are taken
-    only when there are no others.
+    Notes ----- Takes ``n_subsets`` times about log(f / k) / -log(1 - ``elimination``) + 1
+    trainings, for subsets of f features of which k are selected. Random subsets, backward
+    elimination by importance, and choice by validation are from the paper. The sizes, dropping
+    several features at a time, and the choices in :class:`BoostedTrees` are ours. Held-out queries
+    of the training data have weight 0 in training: their rows influence the bins, but their labels
+    have no influence. They are copied into memory for evaluation; an ``eval_set`` is not. Features
+    constant within every query are taken only if there are no others.
 
-    When to use it: if the influence of a feature hangs much on which others are there, and tens of
-    trainings can be paid for.
+    Use it if the influence of a feature depends strongly on the other features, and you can afford
+    tens of trainings.
 
     References
     ----------
@@ -127,7 +125,7 @@ class RandomizedBoostedTrees(TreeSelector, HeldOutSelector):
     methods = (
         Method(
             "bt-randomized",
-            "random subsets, thinned out by influence",
+            "random subsets, reduced by influence in boosted trees",
             grid=TREE_GRID | {"subset_size": (0.3, 0.5, 0.8)},
             trial={"n_estimators": 5, "n_subsets": 2},
         ),
@@ -161,7 +159,7 @@ class RandomizedBoostedTrees(TreeSelector, HeldOutSelector):
     def _run(
         self, train: Part, validation: Part, subsets: list[np.ndarray], k: int, seed: int
     ) -> list[Trial]:
-        """Thin out each subset to ``k`` features."""
+        """Reduce each subset to ``k`` features."""
         weights = None if train.queries is None else train.queries.astype(np.float64)
         with self._judging(validation) as workers:
 
@@ -200,6 +198,6 @@ class RandomizedBoostedTrees(TreeSelector, HeldOutSelector):
 
 
 def _by_influence(trial: Trial) -> np.ndarray:
-    """Features of a trial in descending order of their influence, ties in their own."""
+    """Features of a trial by descending influence; ties by index."""
     order = np.argsort(-np.array(trial.influence), kind="stable")
     return np.array(trial.features, dtype=np.intp)[order]

@@ -32,12 +32,12 @@ Subset = tuple[int, ...]
 
 
 class Energies:
-    """Energies of subsets: minus a measure on held-out queries, by RankRLS on the subset.
+    """Energies of subsets: the negated measure of RankRLS with these features on held-out queries.
 
     Parameters
     ----------
     products : Products
-        Of all features on the training queries.
+        Products of all features on the training queries.
     lam : float
         Regularization.
     workers : Workers of :class:`ranksieve.sums.held_out.MeasuredModels`
@@ -47,7 +47,7 @@ class Energies:
     Attributes
     ----------
     known : dict of tuple to float
-        Energies so far: a subset is trained once.
+        Energies so far; each subset is trained once.
     """
 
     def __init__(self, products: Products, lam: float, workers: Workers, sign: int) -> None:
@@ -58,7 +58,7 @@ class Energies:
         self.known: dict[Subset, float] = {}
 
     def of(self, subsets: Sequence[Subset]) -> list[float]:
-        """Energy of each subset of features in ascending order; new ones in one round."""
+        """Energies of subsets of ascending features; new subsets are computed in one round."""
         new = [subset for subset in dict.fromkeys(subsets) if subset not in self.known]
         if new:
             features = np.unique(new).astype(np.intp)
@@ -73,7 +73,7 @@ class Energies:
 
 
 class Chance(NamedTuple):
-    """What is random in each step of a walk.
+    """Random numbers for each step of a walk.
 
     The energy may rise by as much as ``allowed``: at most so much with the probability that
     annealing asks for.
@@ -86,38 +86,38 @@ class Chance(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class SimulatedAnnealing(HeldOutSelector):
-    r"""Simulated annealing: a random walk over subsets that gets ever choosier.
+    r"""Simulated annealing: a random walk over subsets that accepts fewer bad steps over time.
 
     .. math:: \min_S E(S), \quad |S| = k, \qquad
               P(S \to S') = \min\left(1, e^{-(E(S') - E(S)) / T_t}\right), \qquad
               T_t = T_0 (T_1 / T_0)^{t / (s - 1)}
 
-    E is minus a measure on held-out queries of RankRLS trained on the features of S. Step t of s
-    proposes S' with one random feature of S exchanged for a random other one. The best subset that
-    was visited is selected.
+    E is the negated measure, on held-out queries, of RankRLS trained on the features of S. Step t
+    of s proposes S' by replacing a random feature of S with a random other feature. The best subset
+    visited is selected.
 
     Parameters
     ----------
     n_features_to_select : int or float
-        Number of features k, or the share of them if below 1.
+        Number of features k, or a fraction of them if below 1.
     lam : float
         Regularization of RankRLS. Scale features first if their ranges differ
         (:class:`ranksieve.preprocessing.QueryMinMaxScaler`).
     measure : str or Measure
-        By which subsets are judged.
+        Measure by which subsets are compared.
     n_steps : int
-        Proposals s.
+        Number of proposals s.
     start_temperature, end_temperature : float
-        T_0 and T_1: the loss in the measure that is accepted with probability 1/e, at first and in
-        the end.
+        T_0 and T_1: the loss in the measure that is accepted with probability 1/e, at the start and
+        at the end.
     validation_fraction : float
-        Share of the queries that is held out if ``fit`` gets no ``eval_set``.
+        Fraction of the queries to hold out if ``fit`` gets no ``eval_set``.
     convention : str or Convention
-        Of the measure; see :mod:`ranksieve.metrics`.
+        Convention of the measure; see :mod:`ranksieve.metrics`.
     ties : {"average", "stable"}
-        What the measure does with documents of equal score.
+        How the measure treats documents of equal score.
     random_state : int, RandomState or None
-        Seed of the walk, and of the choice of held-out queries.
+        Random seed of the walk and of the choice of held-out queries.
     {verbose}
 
     Attributes
@@ -132,25 +132,24 @@ class SimulatedAnnealing(HeldOutSelector):
     value_ : float
         Measure of the best subset on held-out queries.
     walk_ : array of shape (n_steps + 1,)
-        Measure of the subset at which the walk was after each step.
+        Measure of the current subset after each step.
     n_trained_ : int
-        Different subsets that were trained.
+        Number of different subsets that were trained.
 
-    Notes
-    -----
-    O(m n^2) once for the products of n features over m training rows, then O(k^3 + h (k + log l))
-    for each new subset and h held-out rows in queries of l documents; no subset is trained twice.
-    Neighbors of the current subset are measured up to 16 at a time, ahead of their turn, while
-    none is accepted; the walk is that of one at a time. This is our own variant. Published:
-    annealing over subsets by the validation measure of a ranker. Ours: swaps, so that the size of
-    subsets stays, geometric cooling between given temperatures, RankRLS, and all defaults.
-    The walk starts at a random subset. Features that are constant within every training query are
-    taken only when there are no others. Held-out queries of the training data are copied into
-    memory, an ``eval_set`` is not. The measure of the selected subset is the best of many on the
-    held-out queries, and so too good.
+    Notes ----- Takes O(m n^2) time once for the products of n features over m training rows, then
+    O(k^3 + h (k + log l)) for each new subset and h held-out rows in queries of l documents; no
+    subset is trained twice. Up to 16 neighbors of the current subset are measured ahead of time;
+    the walk is the same as with one at a time.
 
-    When to use it: if features help only together, so that greedy search is trapped, and there are
-    too many for :class:`SequentialSelector`. Otherwise :class:`GreedyRankRLS` is cheaper and no
+    This is our own variant. Annealing over subsets by the validation measure of a ranker is
+    published; swaps, which keep the size of subsets, geometric cooling between given temperatures,
+    RankRLS, and all defaults are ours. The walk starts at a random subset. Features that are
+    constant within every training query are taken only if there are no others. Held-out queries of
+    the training data are copied into memory; an ``eval_set`` is not. The measure of the selected
+    subset is the best of many on the held-out queries, and therefore optimistic.
+
+    Use it if features help only together, so that greedy search gets stuck, and there are too many
+    features for :class:`SequentialSelector`. Otherwise :class:`GreedyRankRLS` is cheaper and no
     worse.
 
     References
@@ -175,7 +174,7 @@ class SimulatedAnnealing(HeldOutSelector):
     methods = (
         Method(
             "annealing",
-            "annealing over subsets, by held-out RankRLS",
+            "simulated annealing over subsets, by held-out RankRLS",
             grid={"lam": (0.01, 0.1, 1.0, 10.0, 100.0)},
             trial={"n_steps": 20},
         ),
@@ -198,7 +197,7 @@ class SimulatedAnnealing(HeldOutSelector):
         if self.end_temperature > self.start_temperature:
             raise DataError(
                 f"end_temperature={self.end_temperature} is above "
-                f"start_temperature={self.start_temperature}, but the walk is to cool down"
+                f"start_temperature={self.start_temperature}; it must not be larger"
             )
         rng = check_random_state(self.random_state)
         train, validation = hold_out(source, held_out["eval_set"], self.validation_fraction, rng)
@@ -228,7 +227,7 @@ class SimulatedAnnealing(HeldOutSelector):
     def _anneal(
         self, energies: Energies, candidates: np.ndarray, k: int, rng: np.random.RandomState
     ) -> Subset:
-        """Walk over subsets of ``k`` candidates; the best one visited, the first of equals."""
+        """Walk over subsets of ``k`` candidates; return the best one, the first of equals."""
         order = rng.permutation(candidates)
         current = best = tuple(sorted(order[:k].tolist()))
         others = sorted(order[k:].tolist())
@@ -258,7 +257,7 @@ class SimulatedAnnealing(HeldOutSelector):
         return best
 
     def _draw(self, rng: np.random.RandomState) -> Chance:
-        """Draw for all steps, so that the walk does not depend on how many are looked at ahead."""
+        """Draw for all steps, so that the walk does not depend on how many are measured ahead."""
         leaving, coming, accepting = rng.random_sample((3, self.n_steps))
         ratio = self.end_temperature / self.start_temperature
         temperatures = self.start_temperature * ratio ** np.linspace(0, 1, self.n_steps)
@@ -283,7 +282,7 @@ def _products(part: Part) -> Products:
 
 
 def _swapped(subset: Subset, others: Sequence[int], leaving: float, coming: float) -> Subset:
-    """Subset with the feature at a place exchanged for one of others, in ascending order."""
+    """Subset with one feature replaced by one of the others, in ascending order."""
     place = int(leaving * len(subset))
     kept = subset[:place] + subset[place + 1 :]
     return tuple(sorted((*kept, others[int(coming * len(others))])))

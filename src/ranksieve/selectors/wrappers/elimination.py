@@ -25,7 +25,7 @@ _ROUNDING = 1e-6  # of the largest importance: a difference in which equal featu
 
 
 class Elimination(NamedTuple):
-    """What an elimination on one part of the queries has seen.
+    """Result of an elimination on one part of the queries.
 
     ``order`` has all groups: those that stay, the most important first, then the others, the last
     to go first.
@@ -37,61 +37,60 @@ class Elimination(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class EliminationSelector(WrapperSelector):
-    """Train a ranker, take out the features that it makes least of, and train again.
+    """Train a ranker, remove the features that it uses least, and train again.
 
-    If the number of features is to be chosen, each part of the queries is held out once: features
-    are eliminated by rankers that have not seen it, and it judges every number of features.
+    If the number of features is to be chosen, each part of the queries is held out once: rankers
+    that have not seen it eliminate features, and every number of features is evaluated on it.
 
     Parameters
     ----------
     ranker : Ranker, LGBMRanker, XGBRanker or CatBoostRanker, optional
-        What to train; :class:`ranksieve.rankers.RankRLS` by default.
+        Ranker to train; :class:`ranksieve.rankers.RankRLS` by default.
     n_features_to_select : int, float, "best", "one_se" or "tolerance"
-        As of :class:`SequentialSelector`.
+        As in :class:`SequentialSelector`.
     step : int or float
-        How many features to take out at a time, or which share of those that are left.
+        Number of features to remove at a time, or a fraction of the remaining ones.
     importance : {"auto", "coef", "gain", "permutation", "shap"}
-        What a ranker makes of a feature. ``"coef"``: absolute weight times the spread of the
-        feature within queries. ``"gain"``: its ``feature_importances_``. ``"permutation"``: what
-        the measure loses if the feature's values are shuffled within queries. ``"shap"``: mean
-        absolute SHAP value. By default weights if there are any, else gain. The latter two look at
-        the queries that judge, if the number of features is to be chosen or there is an
-        ``eval_set``; else at the training data.
+        How important a feature is to a ranker. ``"coef"``: absolute weight times the spread of the
+        feature within queries. ``"gain"``: its ``feature_importances_``. ``"permutation"``: loss in
+        the measure if the feature's values are shuffled within queries. ``"shap"``: mean absolute
+        SHAP value. ``"auto"``: weights if there are any, else gain. Permutation and SHAP use the
+        held-out queries if the number of features is to be chosen or there is an ``eval_set``, else
+        the training data.
     measure : str or Measure
-        What to judge by.
+        Measure by which numbers of features are compared.
     cv : int, "leave-query-out", or list of splits or of pairs (train, test)
-        As of :class:`SequentialSelector`.
+        As in :class:`SequentialSelector`.
     include, exclude, groups, tol, convention, ties, checkpoint, random_state, verbose
-        As of :class:`SequentialSelector`. A group is as important as its features together.
+        As in :class:`SequentialSelector`. A group is as important as its features together.
 
     Attributes
     ----------
     selected_ : int array
-        The features that stay, the last to go first.
+        Selected features, in the reverse order of further elimination: the most important first.
     path_ : list of (feature, score)
-        Each selected feature, and the mean value of so many features, where that was measured.
+        Each selected feature, and the mean value with this number of features, if it was measured.
     fits_ : list of Fit
-        Each number of features that was looked at: ``features`` of the elimination on all data;
-        ``error``, the sum over held-out queries of 1 less the value; ``deviation``, the standard
+        Each number of features that was tried: ``features`` of the elimination on all data;
+        ``error``, the sum over held-out queries of 1 minus the value; ``deviation``, the standard
         error of that. Empty unless the number of features is to be chosen.
     values_ : array of shape (sizes, queries)
         Value of each held-out query, fold by fold, for each of ``fits_``.
     ranking_ : int array of shape (features,)
-        1 for the features that stay, 2 for the last that went, and so on.
+        1 for the selected features, 2 for the last one removed, and so on.
     n_groups_ : int
-        Groups that were selected; only with ``groups``.
+        Number of selected groups; only with ``groups``.
     ranker_ : Ranker
-        Trained on the selected features of all data; see :meth:`predict`. Parameters of LightGBM,
-        XGBoost and CatBoost with a value for each feature, such as ``monotone_constraints``, are
-        cut along with the features.
+        Ranker trained on the selected features of all data; see :meth:`predict`. Parameters of
+        LightGBM, XGBoost and CatBoost with one value per feature, such as
+        ``monotone_constraints``, are reduced along with the features.
 
-    Notes
-    -----
-    O(n / step) trainings for n features, on all data and on each fold; a share takes O(log n).
-    To order the features that stay, elimination goes on to the last. Features constant within
-    every query go first. Shards are read into memory. Far cheaper than
-    :class:`SequentialSelector`, and blind to features that a ranker uses only if others are gone.
-    scikit-learn's RFECV cannot train LightGBM's ranker, which it tells nothing of a fold's queries.
+    Notes ----- Takes O(n / step) trainings for n features, on all data and on each fold; with a
+    fraction, O(log n). To order the selected features, elimination continues to the last feature.
+    Features constant within every query are removed first. Shards are read into memory. It is far
+    cheaper than :class:`SequentialSelector`, but misses features that a ranker uses only if others
+    are gone. scikit-learn's RFECV cannot train LightGBM's ranker, because it does not pass on the
+    queries.
 
     References
     ----------
@@ -110,7 +109,7 @@ class EliminationSelector(WrapperSelector):
     True
     """
 
-    methods = (Method("elimination", "train a ranker, take out what it makes least of, again"),)
+    methods = (Method("elimination", "repeatedly drop what a trained ranker uses least"),)
 
     _: KW_ONLY
     step: FeatureCount = 1
@@ -120,7 +119,7 @@ class EliminationSelector(WrapperSelector):
 
     @property
     def is_nested(self) -> bool:
-        """As of all selectors: with one feature at a time, without groups."""
+        """True with one feature at a time and without groups."""
         return self.step == 1 and super().is_nested
 
     def _told(self) -> dict[str, str]:
@@ -131,7 +130,7 @@ class EliminationSelector(WrapperSelector):
         k = candidates.k
         course = Course(candidates, self._sizes(candidates))
         folds = self._folds(data, given) if self._by_value else []
-        # Last comes the elimination on all data, judged by itself if there is nothing else.
+        # Last comes the elimination on all data, measured on itself if there is nothing else.
         whole = given or Fold(data, data)
         held_out = self._held_out(data, [*folds, whole], ranker)
         advance = track("Trainings", (len(folds) + 1) * len(course.sizes))
@@ -149,7 +148,7 @@ class EliminationSelector(WrapperSelector):
         return self._keep(final.order[:k], candidates.groups)
 
     def _sizes(self, candidates: Candidates) -> list[int]:
-        """Numbers of groups to train on, from all to the least; k is one of them."""
+        """Numbers of groups to train on, descending; k is one of them."""
         sizes, k, least = [len(candidates.allowed)], candidates.k, max(1, len(candidates.include))
         while sizes[-1] > least:
             size = sizes[-1]
@@ -206,7 +205,7 @@ class Course(NamedTuple):
         return Elimination((*stays, *reversed(gone)), values)
 
     def _least(self, left: list[int], worth: dict[int, float]) -> int:
-        """The group to go next: the last of those that are equal but for rounding."""
+        """The group to remove next: the last of those that are equal up to rounding."""
         able = [place for place in left if place not in self.candidates.include]
         able = [place for place in able if not self.candidates.varies[place]] or able
         margin = _ROUNDING * max(abs(worth[place]) for place in left)

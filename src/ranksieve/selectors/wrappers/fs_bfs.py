@@ -1,4 +1,4 @@
-"""FS-BFS: best-first search for subsets of features, each of which becomes one new feature."""
+"""FS-BFS: best-first search for subsets of features, each combined into one new feature."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ranksieve.sums.importance import importance_sums
 
 
 class Subset(NamedTuple):
-    """Features that became one: ``sum(weights * X[:, features])``, and the measure of that."""
+    """Features combined into one: ``sum(weights * X[:, features])``, and the measure of that."""
 
     features: tuple[int, ...]  # in the order in which they joined
     weights: tuple[float, ...]
@@ -38,94 +38,94 @@ class Subset(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class FSBFS(RankSelector):
-    r"""FS-BFS: subsets of features found by best-first search, each of them one new feature.
+    r"""FS-BFS: subsets of features found by best-first search, each combined into a new feature.
 
     .. math:: \max_{S, w} \frac1q \sum_Q E\Big(\sum_{f \in S} w_f x_{Q f},\; y_Q\Big)
 
     over subsets S of the features, for any measure E of ranking quality. Subsets are the nodes of
     a graph whose edges add one feature; the value of a node is the measure that coordinate ascent
-    reaches with its features. The search begins with the single features. It looks at the best
-    node not looked at yet, adds its neighbors, and ends when ``patience`` nodes in a row were not
-    better than the best. The best subset becomes one new feature, and the search begins anew with
-    the features that are left, until none is.
+    reaches with its features. The search starts with the single features. It visits the best node
+    not yet visited, adds its neighbors, and ends when ``patience`` nodes in a row were not better
+    than the best. The best subset becomes one new feature, and the search starts again with the
+    remaining features, until none is left.
 
     Parameters
     ----------
     n_features_to_select : int, float or None
-        Number of features that :meth:`transform` returns, or the share of all features if below
-        1. The search ends when there are enough. There may be fewer new features than asked for;
-        None is as many as there are, or all features that vary.
+        Number of features that :meth:`transform` returns, or a fraction of all features if below
+        1. The search ends when there are enough. There may be fewer new features than asked for.
+        None returns all of them, or all features that vary.
     output : {"members", "constructed"}
-        What :meth:`transform` returns: the members of the subsets, as any selector does, or the
-        new features.
+        What :meth:`transform` returns: the members of the subsets, like any selector, or the new
+        features.
     measure : str or Measure
-        E.
+        The measure E.
     patience : int
-        Nodes in a row without a better one that end a search.
+        A search ends after this many nodes in a row without a better one.
     max_size : int, optional
-        Most features of a subset.
+        Largest number of features in a subset.
     max_candidates : int, optional
-        Most features to try beside a node: those with the largest absolute partial correlation
-        with the label, given what the node tells already. None tries all that are left.
+        Largest number of features to try with a node: those with the largest absolute partial
+        correlation with the label, given the node. None tries all remaining features.
     n_steps : int
-        Trial weights in each direction: the sum of all weights, half of it, and so on.
+        Number of weights to try in each direction: the sum of all weights, half of it, and so on.
     tol : float
-        Gains below it do not count: neither of a feature that joins a subset, nor of a change of
-        weights. 0 takes every gain, as published.
+        Smallest gain that counts, for adding a feature to a subset and for changing a weight. 0
+        accepts every gain, as published.
     max_changes : int
-        Most changes of the weights of a node, after the line search for the one that joined.
+        Largest number of weight changes in a node, after the line search for the added feature.
     convention, ties
-        Of the measure; see :mod:`ranksieve.metrics`. ``ties="average"`` gives nothing for scores
-        that are equal, where the order of the rows might.
+        Convention of the measure; see :mod:`ranksieve.metrics`. ``ties="average"`` gives nothing
+        for equal scores, for which the order of the rows might gain something.
     {verbose}
 
     Attributes
     ----------
     subsets_ : list of Subset
-        Disjoint, in the order in which they were found: ``features`` in the order in which they
-        joined, their ``weights``, none of which is 0, and the ``score``, the measure of the new
+        Disjoint subsets, in the order in which they were found: ``features`` in the order in which
+        they were added, their nonzero ``weights``, and the ``score``, the measure of the new
         feature on the training data.
     selected_ : int array
-        Members of the subsets, in this order. With ``output="members"`` the last subset may have
-        more; features that are constant within every query follow if all others are taken.
+        Members of the subsets, in this order. With ``output="members"``, the last subset may have
+        more members; features constant within every query follow if all others are taken.
     path_ : list of (feature, score)
-        For each of ``selected_``, the measure of its subset when it joined.
+        For each of ``selected_``, the measure of its subset when it was added.
     scores_ : array of shape (features,)
         Measure of each feature alone, in its better direction.
     n_evaluations_ : int
-        Subsets that were measured, single features included; none of them twice.
+        Number of subsets that were measured, including single features; none is measured twice.
     n_rounds_ : int
-        Times that the search asked for sums over all of the data.
+        Number of passes over the data.
 
     Notes
     -----
-    To look at a node takes O((c + p t) s m log d) for c candidates, p features of the node, t
-    changes of its weights, s steps and m documents in queries of d. That is 1 + t rounds over the
-    data: all candidates are measured in one, and so are all changes of which the best is made.
+    Visiting a node takes O((c + p t) s m log d) time for c candidates, p features of the node, t
+    changes of its weights, s steps and m documents in queries of d. It takes 1 + t passes over the
+    data: one pass measures all candidates, and one pass all possible changes of weights.
 
-    When to use it: to see which features work together, or to give a ranker a few new features for
+    Use it to see which features work together, or to give a ranker a few new features instead of
     many old ones. It takes seconds for the 46 features of MQ2008, and about ten minutes for 699
     features of 34,000 documents.
 
-    Published: best-first search on the graph of subsets, coordinate ascent to value them, a search
-    that ends when it has not improved for a while, and disjoint subsets. Of the paper only
-    descriptions by others were at hand. After these: edges that add a feature, and a patience of
-    5. Ours is all that makes the search end in time:
+    Best-first search on the graph of subsets, coordinate ascent to evaluate them, a search that
+    ends when it has not improved for a while, and disjoint subsets are published. Only descriptions
+    of the paper by others were available to us; from these we take edges that add a feature and a
+    patience of 5. Everything that makes the search end in reasonable time is ours:
 
-    - A neighbor begins with the weights of the node that it was reached from first, and a line
-      search for the new one. It is a neighbor only if that is a gain, so that no path gets worse.
-      Its other weights are trained when it is the best that is left to look at.
+    - A neighbor starts with the weights of the node from which it was first reached, and a line
+      search for the new weight. It is a neighbor only if that is a gain, so that no path gets
+      worse. Its other weights are trained when it is visited.
     - Training makes the best change of any weight, as long as one is a gain. Steps are powers of
-      two beside the sum of all weights, in units of each feature's spread within queries.
+      two times the sum of all weights, in units of each feature's spread within queries.
     - ``max_candidates``, and ``tol`` above 0.
-    - Features that are multiples of each other, but for what is constant in a query, never meet in
-      a subset: together they rank as one of them.
+    - Features that are multiples of each other, up to constants within queries, are never in the
+      same subset: together they rank like one of them.
 
-    NDCG@10 is our choice, too. Nothing is drawn at random; ties go to smaller subsets, then to the
-    lowest features.
+    NDCG@10 as the default is our choice, too. Nothing is random; ties go to smaller subsets, then
+    to the lowest features.
 
-    The last subsets are made of what nobody needed, and the value of any is that of the training
-    data: tune the number on validation data.
+    The last subsets consist of leftovers, and all values are those of the training data: tune the
+    number on validation data.
 
     References
     ----------
@@ -151,7 +151,7 @@ class FSBFS(RankSelector):
     methods = (
         Method(
             "fs-bfs",
-            "best-first search for subsets, each one new feature",
+            "best-first search for subsets to combine into features",
             grid={"tol": (0.0003, 0.001, 0.003)},
         ),
     )
@@ -172,7 +172,7 @@ class FSBFS(RankSelector):
 
     @property
     def is_nested(self) -> bool:
-        """As of all selectors: with members of subsets, not subsets, as features."""
+        """True if members of subsets, not subsets, are the features."""
         return self.output == "members"
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
@@ -212,7 +212,7 @@ class FSBFS(RankSelector):
     def _remember(
         self, found: list[Node], alone: np.ndarray, units: np.ndarray, measure: Measure
     ) -> None:
-        """Tell what was found, with the measure itself where larger had to be better."""
+        """Set the attributes that describe the result, with the sign of the measure restored."""
 
         def shown(value: Any) -> Any:
             return value if measure.greater_is_better else 1 - value
@@ -226,7 +226,7 @@ class FSBFS(RankSelector):
         ]
 
     def _search(self, search: BestFirstSearch, k: int) -> list[Node]:
-        """As many subsets as it takes to return ``k`` features."""
+        """Find as many subsets as it takes to return ``k`` features."""
         advance = track("Features in subsets", len(search.measured))
         found: list[Node] = []
         n_found = 0
@@ -272,9 +272,9 @@ class FSBFS(RankSelector):
         return rows._replace(X=self.construct(rows), feature_names=self.get_feature_names_out())
 
     def inverse_transform(self, X: Any) -> Any:
-        """Put selected features back to where they were; new ones cannot be taken apart."""
+        """Return selected features to their original positions; not possible for new features."""
         if self.output == "constructed":
-            raise DataError("new features cannot be turned back into those that they are made of")
+            raise DataError("new features cannot be converted back to the original features")
         return super().inverse_transform(X)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -287,7 +287,7 @@ class FSBFS(RankSelector):
 
 
 def _singles(values: np.ndarray, units: np.ndarray, varies: np.ndarray) -> list[Node]:
-    """Features that vary, alone, in the better of the two directions of ``values``."""
+    """Each feature that varies as a subset of its own, in its better direction."""
     return [
         Node((f,), ((1.0 if up >= down else -1.0) / units[f],), (max(up, down),))
         for f, (up, down) in enumerate(values.T.tolist())

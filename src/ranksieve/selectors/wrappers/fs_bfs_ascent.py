@@ -1,4 +1,4 @@
-"""Coordinate ascent of subsets of features, and line searches for one feature more."""
+"""Coordinate ascent for subsets of features, and line searches for one more feature."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class CombinationTrials(Trials):
 
 
 class Node(NamedTuple):
-    """A subset of features with learnt weights, none of which is 0.
+    """A subset of features with nonzero learned weights.
 
     ``values`` has the measure of the first feature alone, then with the second, and so on; larger
     is better.
@@ -76,23 +76,23 @@ class WeightChange(NamedTuple):
 
 
 class Ascent:
-    """Learns weights of subsets, by rounds over all of the data.
+    """Learns weights of subsets, by passes over the data.
 
     Weights are powers of two and sums of them, in units of each feature: a power of two near its
-    spread. So the steps to try do not depend on its scale, and no rounding of a sum changes them.
+    spread. So the steps do not depend on the scale of a feature or on the rounding of a sum.
 
     Parameters
     ----------
     workers : Workers
-        Of :class:`CombinationTrials`.
+        Workers of :class:`CombinationTrials`.
     n_queries : int
     units : array of shape (features,)
     n_steps : int
-        Trial weights in each direction.
+        Number of weights to try in each direction.
     tol : float
-        Changes that gain less are not made.
+        Smallest gain of a change.
     max_changes : int
-        Most changes of an ascent.
+        Largest number of changes in an ascent.
 
     Attributes
     ----------
@@ -114,13 +114,13 @@ class Ascent:
         self.n_rounds = 0
 
     def is_gain(self, value: float, before: float) -> bool:
-        """Whether a value is better by the tolerance, or at all if that is 0."""
+        """Whether a value is better by at least the tolerance, or at all if that is 0."""
         return value - before > max(ROUNDING, self._tol - ROUNDING)
 
     def extend(self, node: Node, features: Sequence[int]) -> list[Node | None]:
-        """Add each of some features to a subset, with its best weight: one round.
+        """Add each of some features to a subset with its best weight, in one pass.
 
-        None stands for a feature that is no gain.
+        None stands for a feature without a gain.
         """
         _, changes = self._search(node, features)
         return [
@@ -135,12 +135,12 @@ class Ascent:
         ]
 
     def train(self, node: Node) -> Node | None:
-        """WeightChange the weights of a subset as long as that is a gain: a round for each change.
+        """Change the weights of a subset as long as that is a gain, with a pass for each change.
 
-        Each change is the best of any weight. Weights of which no change was a gain are not tried
-        again. What a line search promises is taken only if the scores, added up anew, keep the
-        promise, so that anybody finds the value reached by the weights alone. None stands for a
-        subset whose last feature does not keep it.
+        Each change is the best one of any weight. Weights without a gain are not tried again. The
+        result of a line search is accepted only if scores computed from the weights confirm it, so
+        that the value can be reproduced from the weights. Returns None if the last feature of the
+        subset is not confirmed.
         """
         reached: Node | None = None
         before, hopeful = node.values[-2], list(node.members)
@@ -160,7 +160,7 @@ class Ascent:
         return reached
 
     def _search(self, node: Node, features: Sequence[int]) -> tuple[float, list[WeightChange]]:
-        """Measure a subset, and search the best weight of each of some features beside it."""
+        """Measure a subset, and search for the best weight of each of some further features."""
         present = dict(zip(node.members, node.weights, strict=True))
         steps = self._steps(present)
         deltas = np.array([steps / self._units[feature] for feature in features])

@@ -1,4 +1,4 @@
-"""Best-first search for subsets of features, each the best that is left."""
+"""Best-first search for disjoint subsets of features."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _SAME = 1e-9  # how near to 1 a correlation is if one feature is a multiple of t
 
 
 class Promise:
-    """Which features to try beside a subset first, by correlations alone.
+    """Chooses which features to try first with a subset, by correlations alone.
 
     The promise of a feature is the absolute partial correlation of feature and label given the
-    subset's new feature, all centered within each query: high for features that go with the label,
-    low for those that tell what the subset tells already.
+    subset's new feature, all centered within each query: high for features that correlate with the
+    label, low for those that add little to the subset.
 
     Parameters
     ----------
@@ -39,9 +39,9 @@ class Promise:
         self._same = rank_alike & (np.abs(self._alike) > 1 - _SAME)
 
     def candidates(self, node: Node, remaining: np.ndarray, most: int | None) -> list[int]:
-        """At most so many features that could join a subset, ascending.
+        """A limited number of features to try with a subset, ascending.
 
-        A multiple of a member is none of them, nor is a multiple of another one before it.
+        Multiples of a member, or of an earlier candidate, are left out.
         """
         features = self.different(remaining[~self._same[remaining][:, node.members].any(axis=1)])
         if most is None or len(features) <= most:
@@ -50,7 +50,7 @@ class Promise:
         return np.sort(features[np.argsort(-promise, kind="stable")[:most]]).tolist()
 
     def different(self, features: np.ndarray) -> np.ndarray:
-        """Features, ascending, without those that are multiples of one before them."""
+        """Features, ascending, without those that are multiples of an earlier one."""
         same = self._same[np.ix_(features, features)]
         return features[~np.tril(same, -1).any(axis=1)]
 
@@ -74,18 +74,18 @@ class BestFirstSearch:
         The features that vary, alone.
     promise : Promise
     patience : int
-        A search ends after so many nodes in a row that are not better than the best.
+        A search ends after this many nodes in a row that are not better than the best.
     max_size : int or None
-        Most features of a subset.
+        Largest number of features in a subset.
     max_candidates : int or None
-        Most features to try beside a node.
+        Largest number of features to try with a node.
 
     Attributes
     ----------
     measured : dict of frozenset to Node or None
-        Every subset that was measured; None if its last feature is no gain.
+        Every subset that was measured; None if its last feature is not a gain.
     trained : set of frozenset
-        Those that were looked at, and so trained before.
+        Subsets that were visited and therefore trained.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class BestFirstSearch:
         self.trained = set(self.measured)  # a single feature needs no weight but 1 or -1
 
     def subsets(self) -> Iterator[Node]:
-        """Yield the best subset, then the best of the features that are left, and so on."""
+        """Yield the best subset, then the best one of the remaining features, and so on."""
         remaining = np.array(sorted(f for single in self.trained for f in single), dtype=int)
         while len(remaining):
             best = self._best(remaining)
@@ -145,7 +145,7 @@ class BestFirstSearch:
     def _neighbors(
         self, members: frozenset[int], node: Node, remaining: np.ndarray
     ) -> dict[frozenset[int], Node]:
-        """Subsets with one feature more that are a gain."""
+        """Subsets with one more feature that are a gain."""
         if self._max_size is not None and len(members) >= self._max_size:
             return {}
         candidates = self._promise.candidates(node, remaining, self._max_candidates)

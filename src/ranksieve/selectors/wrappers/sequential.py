@@ -21,74 +21,74 @@ from ranksieve.selectors._search.wrapper import Candidates, WrapperSelector
 
 @dataclass(eq=False, repr=False)
 class SequentialSelector(WrapperSelector):
-    """Add the feature that helps a ranker most, or take out the one that it misses least.
+    """Add the feature that helps a ranker most, or remove the one that it misses least.
 
-    Each candidate is judged by rankers trained without some queries, on these queries.
+    Candidates are evaluated on held-out queries, by rankers trained on the others.
 
     Parameters
     ----------
     ranker : Ranker, LGBMRanker, XGBRanker or CatBoostRanker, optional
-        What to train; :class:`ranksieve.rankers.RankRLS` by default.
+        Ranker to train; :class:`ranksieve.rankers.RankRLS` by default.
     n_features_to_select : int, float, "best", "one_se" or "tolerance"
-        Number of features, or the share of them if below 1. Or, of all that the search has seen:
-        that with the best value; the smallest within one standard error of it; the smallest
-        within ``tol`` of it. With ``groups``, the number of groups.
+        Number of features, or a fraction of them if below 1. Or, among all sizes that the search
+        tried: the one with the best value; the smallest within one standard error of it; the
+        smallest within ``tol`` of it. With ``groups``, the number of groups.
     direction : {"forward", "backward"}
-        Begin with nothing and add, or begin with everything and take out.
+        Start with no features and add, or start with all and remove.
     floating : bool
-        Whether to take features out again, after each addition, as long as that makes the best
-        subset of its size so far (SFFS). For ``direction="forward"``.
+        Whether to remove features after each addition, as long as that gives the best subset of its
+        size so far (SFFS). Only with ``direction="forward"``.
     measure : str or Measure
-        What to judge by.
+        Measure by which subsets are compared.
     cv : int, "leave-query-out", or list of splits or of pairs (train, test)
-        Into how many parts the queries are dealt out, each of which is held out once; or every
-        query once; or as given, by 0-based positions of queries. An ``eval_set`` outweighs it.
+        Number of parts of the queries, each of which is held out once; or hold out each query once;
+        or given splits of 0-based query positions. Ignored if there is an ``eval_set``.
     include, exclude : int, str, or sequences of them
-        Features that must, and that must not be selected: 0-based indices or names.
+        Features that must, or must not, be selected: 0-based indices or names.
     groups : list of lists, mapping of names to lists, or sequence of labels, optional
-        Features that come and go together: lists of indices or names, or a label for each feature.
-        Features in no list are alone.
+        Features to add and remove together: lists of indices or names, or a label for each feature.
+        Features in no list are groups of their own.
     patience : int, optional
-        If the number of features is chosen by the value, end a forward search after so many
+        If the number of features is chosen by the value, end a forward search after this many
         additions without a better one.
     tol : float
-        Of ``"tolerance"``: by how much the mean may be worse.
+        For ``"tolerance"``: how much worse the mean may be.
     convention, ties
-        Of the measure; see :mod:`ranksieve.metrics`.
+        Convention of the measure; see :mod:`ranksieve.metrics`.
     checkpoint : path, optional
-        File for the values of all subsets. A search that finds its own file there resumes,
-        to the same result, to the bit.
+        File for the values of all subsets. If it exists, the search resumes from it and gives the
+        same result, bit for bit.
     random_state : int, RandomState or None
-        Seed by which queries are dealt out.
+        Random seed of the division of queries.
     {verbose}
 
     Attributes
     ----------
     selected_ : int array
-        Features in the order in which they came; of a backward search, the one missed most first.
+        Features in the order of selection; after a backward search, the one missed most first.
     path_ : list of (feature, score)
         Each selected feature, and the mean value of the subset of that size, or of the smallest
-        that was looked at.
+        subset that was tried.
     fits_ : list of Fit
         The best subset of each size: ``features``; ``error``, the sum over held-out queries of 1
-        less the value; ``deviation``, the standard error of that.
+        minus the value; ``deviation``, the standard error of that.
     values_ : array of shape (sizes, queries)
         Value of each held-out query, fold by fold, for each of ``fits_``.
     n_trained_ : int
-        Subsets that were trained, once for each fold.
+        Number of subsets that were trained, each once per fold.
     n_groups_ : int
-        Groups that were selected; only with ``groups``.
+        Number of selected groups; only with ``groups``.
     ranker_ : Ranker
-        Trained on the selected features of all data; see :meth:`predict`. Parameters of LightGBM,
-        XGBoost and CatBoost with a value for each feature, such as ``monotone_constraints``, are
-        cut along with the features.
+        Ranker trained on the selected features of all data; see :meth:`predict`. Parameters of
+        LightGBM, XGBoost and CatBoost with one value per feature, such as
+        ``monotone_constraints``, are reduced along with the features.
 
     Notes
     -----
-    O(n k) subsets forward and O(n (n - k)) backward for n features, each trained on every fold. No
-    subset is trained twice. Trainings run side by side, each on one thread. Shards are read into
+    Trains O(n k) subsets forward and O(n (n - k)) backward for n features, each on every fold. No
+    subset is trained twice. Trainings run in parallel, each on one thread. Shards are read into
     memory. Ties go to the first feature; features constant within every query come last. Use it for
-    at most some hundred features and a ranker that trains in a second; else
+    at most a few hundred features and a ranker that trains in a second; otherwise use
     :class:`GreedyRankRLS`, which does the same for RankRLS in the time of a few trainings, or
     :class:`EliminationSelector`.
 
@@ -112,7 +112,7 @@ class SequentialSelector(WrapperSelector):
     methods = (
         Method(
             "sequential",
-            "what helps a ranker most, or is missed least, in turn",
+            "add what helps a ranker most, or drop what helps least",
             draws=False,
             trial={"cv": 2},
         ),
@@ -127,12 +127,12 @@ class SequentialSelector(WrapperSelector):
 
     @property
     def is_nested(self) -> bool:
-        """As of all selectors: with a forward search that takes nothing out, without groups."""
+        """True with a forward search that removes nothing, without groups."""
         return self.direction == "forward" and not self.floating and super().is_nested
 
     def _search(self, data: RankingData, given: Fold | None, ranker: Ranker, k: int) -> list[int]:
         if self.floating and self.direction == "backward":
-            raise ValueError("floating=True is for direction='forward'")
+            raise ValueError("floating=True needs direction='forward'")
         candidates = self._candidates(data, k)
         _, include, exclude, varies, k = candidates
         held_out = self._held_out(data, self._folds(data, given), ranker)
@@ -171,13 +171,13 @@ class SequentialSelector(WrapperSelector):
 
 
 def _in_order(chosen: Fit, fits: list[Fit]) -> list[int]:
-    """Groups of a subset: those of smaller subsets within it first."""
+    """Groups of a subset, those of smaller subsets first."""
     within = [fit for fit in fits if set(fit.features) <= set(chosen.features)]
     return list(dict.fromkeys(place for fit in within for place in fit.features))
 
 
 def _by_importance(fit: Fit, model: SubsetModel) -> Fit:
-    """The smallest subset of a backward search with the group that is missed most first."""
+    """The smallest subset of a backward search, the group that is missed most first."""
     if len(fit.features) == 1:
         return fit
     errors = model.removal_errors(list(fit.features))
@@ -191,7 +191,7 @@ class SubsetModel:
     Attributes
     ----------
     features : list of int
-        Places of its groups, in the order in which they came.
+        Positions of its groups, in the order in which they were added.
     """
 
     def __init__(self, held_out: FoldValues, candidates: Candidates) -> None:
@@ -206,7 +206,7 @@ class SubsetModel:
 
     @property
     def error(self) -> float:
-        """Sum over held-out queries of 1 less the value."""
+        """Sum over held-out queries of 1 minus the value."""
         return float(np.sum(1.0 - self.values(self.features)))
 
     @property
@@ -215,7 +215,7 @@ class SubsetModel:
         return float(np.sum((1.0 - self.values(self.features)) ** 2))
 
     def change(self, feature: int) -> None:
-        """Add a group, or take it out."""
+        """Add a group, or remove it."""
         if feature in self.features:
             self.features.remove(feature)
         else:
@@ -226,7 +226,7 @@ class SubsetModel:
         return self._errors([[*self.features, place] for place in candidates.tolist()])
 
     def removal_errors(self, candidates: Sequence[int]) -> np.ndarray:
-        """Error after taking out each of some groups."""
+        """Error after removing each of some groups."""
         return self._errors(
             [[other for other in self.features if other != place] for place in candidates]
         )
