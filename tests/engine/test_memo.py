@@ -275,7 +275,7 @@ class TestArguments:
 
     def test_the_function_keeps_its_name_and_errors(self):
         assert importance_sums.__name__ == "importance_sums"
-        assert "Sums behind" in importance_sums.__doc__
+        assert "sums behind" in importance_sums.__doc__
         with sharing(Memo()), pytest.raises(TypeError, match="measure"):
             importance_sums(Source())
 
