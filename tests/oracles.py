@@ -401,14 +401,50 @@ def loss_listnet(scores, labels) -> float:
     return float(-np.exp(by_labels) @ by_scores)
 
 
-def loss_listmle(scores, labels) -> float:
-    """Minus the log chance of drawing each document before all that are worse than it."""
+def loss_listmle(scores, labels, costs=None) -> float:
+    """Minus the log chance of drawing each document before all that are worse than it.
+
+    Each draw counts by its cost.
+    """
     total = 0.0
-    for score, label in zip(scores, labels, strict=True):
+    costs = np.ones(len(scores)) if costs is None else costs
+    for score, label, cost in zip(scores, labels, costs, strict=True):
         if label > min(labels):
             left = [s for s, other in zip(scores, labels, strict=True) if other <= label]
-            total += np.logaddexp.reduce(left) - score
+            total += cost * (np.logaddexp.reduce(left) - score)
     return float(total)
+
+
+def shares_of_ideal_dcg(labels) -> np.ndarray:
+    """Mean over all ideal orders of what each document gives to the ideal DCG, over that."""
+    ideal = sorted(labels, reverse=True)
+    discounts = [1 / math.log2(rank + 2) for rank in range(len(ideal))]
+    total = sum((2**label - 1) * discount for label, discount in zip(ideal, discounts, strict=True))
+    shares = []
+    for label in labels:
+        own = [d for d, other in zip(discounts, ideal, strict=True) if other == label]
+        shares.append((2**label - 1) * sum(own) / len(own) / (total or 1.0))
+    return np.array(shares)
+
+
+def forward_by_aic(X, y, qid, k) -> tuple[list[int], list[float]]:
+    """Features by what they lower the squares of least squares fits, and AIC from 0 features on."""
+    X, y = X.astype(float).copy(), y.astype(float).copy()
+    for query in set(qid.tolist()):
+        X[qid == query] -= X[qid == query].mean(axis=0)
+        y[qid == query] -= y[qid == query].mean()
+
+    def rss(features) -> float:
+        weights = np.linalg.lstsq(X[:, features], y)[0]
+        return float(((y - X[:, features] @ weights) ** 2).sum())
+
+    chosen: list[int] = []
+    aic = [len(y) * math.log((y @ y) / len(y))]
+    for _ in range(k):
+        free = [feature for feature in range(X.shape[1]) if feature not in chosen]
+        chosen.append(min(free, key=lambda feature: rss([*chosen, feature])))
+        aic.append(len(y) * math.log(rss(chosen) / len(y)) + 2 * len(chosen))
+    return chosen, aic
 
 
 def lambdarank_weights(scores, labels) -> dict[tuple[int, int], float]:
@@ -591,3 +627,25 @@ def coordinate_ascent(X, y, qid, value, orders, n_steps, tol, weights=None) -> l
                     return moves
         if now - before < tol:
             return moves
+
+
+# Risk
+
+
+def u_risk(a, b, alpha) -> float:
+    weighed = [x - y if x >= y else (1 + alpha) * (x - y) for x, y in zip(a, b, strict=True)]
+    return sum(weighed) / len(weighed)
+
+
+def geo_risk(table, method, alpha) -> float:
+    """Of one of the rows of a table of methods by queries."""
+    own, n = table[method], len(table[method])
+    z_risk = 0.0
+    for query in range(n):
+        of_query = sum(row[query] for row in table)
+        expected = sum(own) * of_query / (sum(map(sum, table)) or 1)
+        if expected:
+            z = (own[query] - expected) / math.sqrt(expected)
+            z_risk += z if z >= 0 else (1 + alpha) * z
+    below = math.erfc(-z_risk / n / math.sqrt(2)) / 2
+    return math.sqrt(sum(own) / n * below)

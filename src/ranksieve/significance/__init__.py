@@ -15,6 +15,7 @@ from ranksieve.significance.intervals import (
     bootstrap_interval,
     non_inferiority,
 )
+from ranksieve.significance.risk import geo_risk, t_risk, u_risk
 from ranksieve.significance.stability import jaccard, kuncheva, nogueira
 from ranksieve.significance.summaries import relative_improvement, unified_rank
 from ranksieve.significance.tests import (
@@ -41,6 +42,9 @@ __all__ = [
     "NonInferiority",
     "bootstrap_interval",
     "non_inferiority",
+    "u_risk",
+    "t_risk",
+    "geo_risk",
     "relative_improvement",
     "unified_rank",
     "nogueira",

@@ -29,6 +29,20 @@ def finite_column(values: Any, name: str) -> np.ndarray:
     return column
 
 
+def finite_table(values: Any, column: str, columns: str) -> np.ndarray:
+    """A table of finite numbers, methods by ``columns``; a DataError says what is wrong."""
+    table = np.asarray(values, dtype=np.float64)
+    if table.ndim != 2 or table.size == 0:
+        raise DataError(f"values must be a table of methods by {columns}, got shape {table.shape}")
+    if not np.isfinite(table).all():
+        method, place = np.argwhere(~np.isfinite(table))[0]
+        raise DataError(
+            f"values holds {table[method, place]} for method {method} in {column} {place} "
+            f"(0-based): leave out {columns} that not all methods have"
+        )
+    return table
+
+
 def paired_values(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the values of both methods; raise a DataError unless two or more are paired."""
     first, second = finite_column(a, "a"), finite_column(b, "b")

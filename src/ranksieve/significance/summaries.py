@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 
 from ranksieve.data import DataError
-from ranksieve.significance.inputs import finite_column
+from ranksieve.significance.inputs import finite_column, finite_table
 
 
 def relative_improvement(a: Any, b: Any) -> float:
@@ -66,14 +66,6 @@ def unified_rank(values: Any) -> np.ndarray:
     >>> unified_rank([[0.9, 0.5], [0.8, 0.5], [0.7, 0.4], [0.6, 0.6]]).tolist()
     [1.75, 1.5, 0.75, 1.25]
     """
-    table = np.asarray(values, dtype=np.float64)
-    if table.ndim != 2 or table.size == 0:
-        raise DataError(f"values must be a table of methods by cells, got shape {table.shape}")
-    if not np.isfinite(table).all():
-        method, cell = np.argwhere(~np.isfinite(table))[0]
-        raise DataError(
-            f"values has {table[method, cell]} for method {method} in cell {cell} (0-based): "
-            "leave out cells that some methods do not have"
-        )
+    table = finite_table(values, "cell", "cells")
     ranks = scipy.stats.rankdata(-table, method="min", axis=0)
     return (len(table) + 1 - ranks).sum(axis=1) / len(table)
