@@ -7,11 +7,16 @@ import pytest
 from ranksieve import DataError, RankingData, limit_threads, make_ranking
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import LambdaMART
-from ranksieve.selectors import BoostedTrees, DiscountedBoostedTrees, RandomizedBoostedTrees
+from ranksieve.selectors import (
+    BoostedTrees,
+    DiscountedBoostedTrees,
+    GeneticBoostedTrees,
+    RandomizedBoostedTrees,
+)
 from ranksieve.selectors.filters.gas import objective
 from ranksieve.sums.similarity import Similarity
 
-KINDS = (BoostedTrees, DiscountedBoostedTrees, RandomizedBoostedTrees)
+KINDS = (BoostedTrees, DiscountedBoostedTrees, RandomizedBoostedTrees, GeneticBoostedTrees)
 FEW = {"n_estimators": 15, "num_leaves": 6}
 
 
@@ -261,6 +266,58 @@ class TestRandomized:
             RandomizedBoostedTrees(2).fit(train, eval_set=test)
 
 
+class TestGenetic:
+    def test_children_descend_from_the_best_so_far(self, parts):
+        train, test = parts
+        selector = GeneticBoostedTrees(
+            4, population_size=3, n_generations=6, exchange=0.2, random_state=1, **FEW
+        ).fit(train, eval_set=test)
+        trials = selector.trials_
+        assert len(trials) == 18
+        for first in range(3, 18, 3):
+            best = max(trials[:first], key=lambda trial: trial.value)  # the first of equals
+            for child in trials[first : first + 3]:
+                assert len(child.features) == 4
+                assert child.features != best.features
+        shared = [
+            len(
+                {*trials[n].features} & {*max(trials[: n // 3 * 3], key=lambda t: t.value).features}
+            )
+            for n in range(3, 18)
+        ]
+        assert np.mean(shared) > 2.5  # a random subset would share 16 / 11
+
+    def test_the_best_trial_is_selected(self, parts):
+        train, test = parts
+        selector = GeneticBoostedTrees(3, population_size=3, n_generations=3, **FEW)
+        selector.fit(train, eval_set=test)
+        best = selector.trials_[selector.best_trial_]
+        assert best.value == max(trial.value for trial in selector.trials_)
+        assert set(selector.selected_) == set(best.features)
+        chosen = list(best.features)
+        ranker = trained(train.take_features(chosen))
+        result = evaluate(test.y, ranker.predict(test.X[:, chosen]), test.qid, ["ndcg@10"])
+        assert best.value == pytest.approx(result.mean["NDCG@10"])
+
+    def test_everything_is_exchanged_or_one_feature(self, parts):
+        train, test = parts
+        few = {"population_size": 4, "n_generations": 2, **FEW}
+        for exchange, n_shared in ((0.0, 2), (1.0, 0)):
+            selector = GeneticBoostedTrees(3, exchange=exchange, **few).fit(train, eval_set=test)
+            best = max(selector.trials_[:4], key=lambda trial: trial.value)
+            for child in selector.trials_[4:]:
+                assert len({*child.features} & {*best.features}) == n_shared
+
+    def test_all_features_and_constant_ones(self):
+        data, truth = make_ranking(40, n_informative=2, n_redundant=0, n_noise=1, n_constant=3)
+        constant = np.flatnonzero(truth.kind == "constant").tolist()
+        few = {"population_size": 2, "n_generations": 2, **FEW}
+        assert GeneticBoostedTrees(5, **few).fit(data).selected_[3:].tolist() == constant[:2]
+        nothing = GeneticBoostedTrees(2, **few)
+        nothing.fit(np.ones((data.n_rows, 3)), data.y, qid=data.qid)
+        assert nothing.selected_.tolist() == [0, 1]
+
+
 def spans(data):
     return zip(data.query_ptr[:-1], data.query_ptr[1:], strict=True)
 
@@ -271,6 +328,8 @@ def test_planted_features_are_found_everywhere(kind, everywhere):
         200, docs_per_query=12, n_informative=2, n_redundant=0, n_noise=4, noise=0.05, tied=0
     )
     few = {"n_subsets": 3, "subset_size": 0.8} if kind is RandomizedBoostedTrees else {}
+    if kind is GeneticBoostedTrees:
+        few = {"n_generations": 5}
     source = everywhere(data, shard_bytes=30_000)
     selected = kind(n_features_to_select=2, n_estimators=20, **few).fit(source).selected_
     assert sorted(selected) == truth.informative.tolist()

@@ -24,13 +24,20 @@ SELECTORS = [
     and issubclass(item, RankSelector)
     and item is not selectors.AllFeatures  # which selects nothing: it has tests of its own
 ]
+OF_ONE_SIZE = ("RandomizedBoostedTrees", "GeneticBoostedTrees", "SimulatedAnnealing", "RiskPareto")
+SEARCHING = (*OF_ONE_SIZE, "MOFSRank")  # at random, by queries that are held out
 SEEDED = [
     kind
     for kind in SELECTORS
-    if kind.__name__ in ("RandomSelector", "RandomizedBoostedTrees", "SimulatedAnnealing")
+    if kind.__name__ in ("RandomSelector", "SaliencySelector", *SEARCHING)
 ]
 DETERMINED = [kind for kind in SELECTORS if kind not in SEEDED]
-TREES = ("BoostedTrees", "DiscountedBoostedTrees", "RandomizedBoostedTrees")
+TREES = (
+    "BoostedTrees",
+    "DiscountedBoostedTrees",
+    "RandomizedBoostedTrees",
+    "GeneticBoostedTrees",
+)
 
 
 @cache  # pickle wants one class of a name
@@ -39,8 +46,7 @@ def with_one_query(kind):
 
     # Leaving a query out needs another one.
     leaves_out = ("GreedyRankRLS", "GreedyRankRLSCV", "SequentialSelector")
-    holds_out = ("RandomizedBoostedTrees", "SimulatedAnnealing")
-    n_queries = 2 if kind.__name__ in leaves_out + holds_out else 1
+    n_queries = 2 if kind.__name__ in leaves_out + SEARCHING else 1
 
     def fit(self, X, y=None, qid=None):
         if qid is None:
@@ -154,9 +160,9 @@ class TestEverySelector:
     def test_smaller_selections_begin_larger_ones(self, kind, planted):
         if kind.__name__ == "SparseRankSVM":
             pytest.skip("more features have weights at a smaller penalty, in another order")
-        if kind.__name__ in ("MSD", "FSSCPR", "HCAS", "Hierarchical"):
+        if kind.__name__ in ("MSD", "FSSCPR", "HCAS", "Hierarchical", "SaliencySelector"):
             pytest.skip("takes features in pairs or clusters: more of them change the order")
-        if kind.__name__ in ("RandomizedBoostedTrees", "SimulatedAnnealing"):
+        if kind.__name__ in OF_ONE_SIZE:
             pytest.skip("looks for the best subset of one size")
         data, _ = planted
         seven = kind(n_features_to_select=7).fit(data).selected_

@@ -15,6 +15,9 @@ NAIVE = {
     "ranknet": oracles.loss_ranknet,
     "listnet": oracles.loss_listnet,
     "listmle": oracles.loss_listmle,
+    "listmle-cost": lambda scores, labels: oracles.loss_listmle(
+        scores, labels, oracles.shares_of_ideal_dcg(labels)
+    ),
 }
 SCORES = st.one_of(st.floats(-5, 5), st.sampled_from([-1.0, 0.0, 0.5, 2.0]))
 

@@ -442,7 +442,9 @@ def test_a_feature_that_is_perfect_on_test_queries_only_is_not_preferred():
     harmless = RankingData(np.hstack([data.X, noise]), data.y, data.qid)
     plan = dict(selectors=LEAK_SELECTORS, rankers=["rankrls"], ks=[2, 4], seeds=2)
     plan |= {"grids": {"rankrls": {"lam": [0.1, 10.0]}, **small_grids()}}
-    plan |= {"parameters": {"bt-randomized": {"n_subsets": 2, "n_estimators": 10}}}
+    searching = ("bt-genetic", "mofsrank", "risk-pareto")
+    plan |= {"parameters": {name: dict(SELECTORS[name].trial) for name in searching}}
+    plan["parameters"]["bt-randomized"] = {"n_subsets": 2, "n_estimators": 10}
     with_leak, without = one_fold(leaky, **plan).run(), one_fold(harmless, **plan).run()
     planted = data.n_features
     n_taken = n_random = 0

@@ -228,3 +228,21 @@ def test_names_the_place_of_a_value_that_is_not_finite(everywhere, method, value
     place = "row 1, feature 'speed'" if isinstance(source, RankingData) else "row 3, column 1"
     with pytest.raises(NonFiniteError, match=place):
         feature_similarity(source, method)
+
+
+@pytest.mark.parametrize("directions", [None, [1, -1, 1, -1]])
+def test_ties_can_be_broken_by_the_order_of_the_rows(directions):
+    random = np.random.default_rng(0)
+    X = random.integers(0, 3, (40, 4)).astype(float)
+    qid = np.repeat(np.arange(5), 8)
+    data = RankingData(X, np.zeros(40), qid)
+    signs = np.ones(4) if directions is None else np.array(directions)
+    positions = np.empty_like(X)
+    for query in range(5):
+        rows = qid == query
+        order = np.argsort(-X[rows] * signs, axis=0, kind="stable")
+        positions[rows] = -np.argsort(order, axis=0)
+    expected = feature_similarity(RankingData(positions, np.zeros(40), qid), "tau_a")
+    for method in ("tau_a", "tau_b"):  # the same without ties
+        how = Similarity(method, ties="stable")
+        np.testing.assert_allclose(feature_similarity(data, how, directions=directions), expected)

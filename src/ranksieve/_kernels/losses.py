@@ -89,12 +89,12 @@ def listnet(scores, target, gradient):
 
 
 @part
-def listmle(scores, worse, gradient, keys):
+def listmle(scores, worse, target, gradient, keys):
     """Minus the log likelihood of the order of labels (Plackett-Luce): O(n).
 
     Each document is drawn from all that are not better than it, those with its own label
     included (Breslow's rule for ties); the lowest label is drawn from itself alone, which says
-    nothing, and is left out.
+    nothing, and is left out. A draw counts ``target`` times, which equal labels have in common.
     """
     n = scores.size
     # log of the sum of exponentials of the scores from each place on
@@ -110,16 +110,16 @@ def listmle(scores, worse, gradient, keys):
     drawn = -np.inf
     start = 0
     while start < n:
-        end = worse[start]
-        if end < n:
-            added = np.log(end - start) - behind[start]
+        end, times = worse[start], target[start]
+        if end < n and times > 0:
+            added = np.log((end - start) * times) - behind[start]
             high, low = max(drawn, added), min(drawn, added)
             drawn = high + np.log1p(np.exp(low - high))
         for place in range(start, end):
             gradient[place] = np.exp(scores[place] + drawn)
             if end < n:
-                gradient[place] -= 1.0
-                total += behind[start] - scores[place]
+                gradient[place] -= times
+                total += times * (behind[start] - scores[place])
         start = end
     return total
 
@@ -132,7 +132,7 @@ def query_loss(kind, scores, worse, target, gradient, order, spare, keys):
     if kind == LISTNET:
         return listnet(scores, target, gradient)
     if kind == LISTMLE:
-        return listmle(scores, worse, gradient, keys)
+        return listmle(scores, worse, target, gradient, keys)
     return lambdarank(scores, worse, target, gradient, order, spare, keys)
 
 

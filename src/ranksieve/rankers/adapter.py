@@ -84,10 +84,12 @@ class RankerAdapter(Ranker):
         Total gain of the splits on each feature (LightGBM, XGBoost), or how much the scores change
         with it, in percent of all features (CatBoost's PredictionValuesChange).
 
-    Notes ----- The estimator's parameters determine how an ``eval_set`` is used. LightGBM and
-    XGBoost stop early only if ``early_stopping_rounds`` is among them; in that case they report an
-    error if there is no ``eval_set``. CatBoost stops early by its ``early_stopping_rounds`` or
-    ``od_type``, and keeps the best number of trees unless ``use_best_model=False``.
+    Notes
+    -----
+    The estimator's parameters determine how an ``eval_set`` is used. LightGBM and XGBoost stop
+    early only if ``early_stopping_rounds`` is among them; in that case they report an error if
+    there is no ``eval_set``. CatBoost stops early by its ``early_stopping_rounds`` or ``od_type``,
+    and keeps the best number of trees unless ``use_best_model=False``.
 
     Missing values (NaN) are accepted; each library treats them in its own way. XGBoost also takes
     entries that a sparse matrix does not store as missing; LightGBM and CatBoost take them as 0.

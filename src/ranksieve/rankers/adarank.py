@@ -157,9 +157,11 @@ class AdaRank(LinearRanker):
     query_weights_ : array of shape (queries,)
         P after the last round: which queries are ranked badly.
 
-    Notes ----- The values of all features are computed once, in O(m n log d) time for m documents
-    in queries of d and n features, and kept: q n numbers for q queries. A round takes O(q n) for
-    the choice and O(m log d) to measure the model.
+    Notes
+    -----
+    The values of all features are computed once, in O(m n log d) time for m documents in queries of
+    d and n features, and kept: q n numbers for q queries. A round takes O(q n) for the choice and
+    O(m log d) to measure the model.
 
     The algorithm is published. These choices are ours: the best round without validation data;
     features within 1e-11 of the best are equal and the first is taken; a feature that ranks all

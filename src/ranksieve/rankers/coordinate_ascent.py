@@ -158,10 +158,12 @@ class CoordinateAscent(LinearRanker):
         The ascent that was kept, from 0: the best on the ``eval_set`` or, without one, on the
         training data.
 
-    Notes ----- Takes O(p n s m log d) time for p passes, n features, s steps and m documents in
-    queries of d. All weights to try for a feature are measured in one pass over the data, from
-    stored scores: the order and value of a query change little from one step to the next, and not
-    at all if the feature is constant or labels are equal.
+    Notes
+    -----
+    Takes O(p n s m log d) time for p passes, n features, s steps and m documents in queries of d.
+    All weights to try for a feature are measured in one pass over the data, from stored scores: the
+    order and value of a query change little from one step to the next, and not at all if the
+    feature is constant or labels are equal.
 
     The search along coordinates is published. As in RankLib, steps are those above, weights start
     equal and are rescaled after each change, and an ascent ends when all features but one have

@@ -29,6 +29,7 @@ from ranksieve.solvers.gradient.networks import (
     Standard,
     TrainingLoss,
     Weights,
+    first_weights,
     score_rows,
 )
 from ranksieve.threads import limit_threads
@@ -212,10 +213,7 @@ class GradientRanker(Ranker):
             raise DataError("sample_weight is 0 for all queries whose labels differ")
         if not self.standardize:
             return Standard(np.zeros(n_features), np.ones(n_features)), terms
-        mean = total / rows
-        deviation = np.sqrt(workers.sum("squares", mean) / rows)
-        varies = deviation > 1e-10 * np.abs(mean)  # more than rounding makes of a constant
-        return Standard(mean, np.where(varies, deviation, 1.0)), terms
+        return Standard.of(rows, total, workers), terms
 
     def _minimize(
         self, workers: Workers, standard: Standard, terms: float, course: _Course
@@ -254,7 +252,7 @@ class GradientRanker(Ranker):
     def _step(self, workers: Workers, standard: Standard, terms: float, course: _Course) -> None:
         """Follow the gradient, a batch of queries at a time."""
         random = check_random_state(self.random_state)
-        weights = self._first_weights(len(standard.mean), random)
+        weights = first_weights(len(standard.mean), self.hidden, random)
         queries = np.concatenate(workers.collect("telling"))
         size = min(self.batch_queries or len(queries), len(queries))
         steps = STEPS["sgd" if self.solver == "sgd" else "adam"](weights, self.learning_rate)
@@ -280,15 +278,6 @@ class GradientRanker(Ranker):
         """Weights, and the gradient of the penalty with respect to each."""
         alphas = [self.alpha] if len(weights) == 1 else [self.alpha, 0.0, self.alpha]
         return [(alpha * weight, weight) for alpha, weight in zip(alphas, weights, strict=True)]
-
-    def _first_weights(self, n_features: int, random: np.random.RandomState) -> Weights:
-        if self.hidden == 0:
-            return [np.zeros(n_features)]
-        # Uniform, with the variance that keeps sums over units at the scale of one (Glorot).
-        bounds = np.sqrt(6 / (n_features + self.hidden)), np.sqrt(6 / (self.hidden + 1))
-        inner = random.uniform(-bounds[0], bounds[0], (n_features, self.hidden))
-        outer = random.uniform(-bounds[1], bounds[1], self.hidden)
-        return [inner, np.zeros(self.hidden), outer]
 
     def _keep(self, standard: Standard, course: _Course) -> None:
         for stale in ("coef_", "weights_"):  # of an earlier fit

@@ -88,11 +88,13 @@ class RankBoost(Ranker):
     feature_importances_ : array of shape (features,)
         Sum of each feature's absolute alphas.
 
-    Notes ----- Pairs are never listed. D(i, j) is a product of exp(-f(i)) and exp(f(j)), so the
-    potential of a document (the weight of the pairs that it should win minus that of the pairs that
-    it should lose) takes two passes over the labels of its query. Then r(f, theta) is a sum of
-    potentials: a round takes O(m n) time for m documents and n features, with one byte per value,
-    including zeros of sparse data. Quantiles are exact and take 16 passes over the data, once.
+    Notes
+    -----
+    Pairs are never listed. D(i, j) is a product of exp(-f(i)) and exp(f(j)), so the potential of a
+    document (the weight of the pairs that it should win minus that of the pairs that it should
+    lose) takes two passes over the labels of its query. Then r(f, theta) is a sum of potentials: a
+    round takes O(m n) time for m documents and n features, with one byte per value, including zeros
+    of sparse data. Quantiles are exact and take 16 passes over the data, once.
 
     The algorithm is published. LETOR's runs had 255 thresholds, which are not described further,
     but with ``binning="width"`` MQ2008's validation data chooses the same numbers of rounds, and

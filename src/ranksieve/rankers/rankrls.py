@@ -197,9 +197,11 @@ def leave_query_out(
         Those of a measure; see :func:`ranksieve.metrics.evaluate`.
     query_weights : array of shape (queries,), optional
 
-    Notes ----- The errors are exact, without retraining: the residuals of a query under the model
-    trained without it follow from those under the full model. Queries of one document do not count
-    in the mean.
+    Notes
+    -----
+    The errors are exact, without retraining: the residuals of a query under the model trained
+    without it follow from those under the full model. Queries of one document do not count in the
+    mean.
     """
     lams = as_lams(lams)
     with engine_of(source).start(RidgeRows, query_weights) as workers:

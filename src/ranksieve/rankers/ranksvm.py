@@ -71,10 +71,12 @@ class RankSVM(LinearRanker):
     feature_names_in_ : array of str
         Only if the features have names.
 
-    Notes ----- Pairs are never listed. A gradient, a product with the Hessian or a cutting plane
-    takes O(m f + m log n) time for m rows of f features in queries of n documents: documents are
-    sorted by score, and a tree over the labels of a query sums over all pairs that violate the
-    margin. Labels may be real numbers. CSR matrices stay sparse.
+    Notes
+    -----
+    Pairs are never listed. A gradient, a product with the Hessian or a cutting plane takes O(m f +
+    m log n) time for m rows of f features in queries of n documents: documents are sorted by score,
+    and a tree over the labels of a query sums over all pairs that violate the margin. Labels may be
+    real numbers. CSR matrices stay sparse.
 
     The squared hinge loss is minimized by a truncated Newton method [1]_: conjugate gradients for
     the step, preconditioned by the diagonal, then an exact line search. Its duality gap is half the

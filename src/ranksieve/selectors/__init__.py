@@ -14,6 +14,7 @@ _OTHERS = {
     "make_selector": "ranksieve.selectors.registry",
     "Importance": "ranksieve.sums.importance",
     "Similarity": "ranksieve.sums.similarity",
+    "LifeRank": "ranksieve.selectors.embedded.liferank",
     "fsmrank_path": "ranksieve.selectors.embedded.fsmrank",
 }
 

@@ -29,8 +29,10 @@ class TopImportance(ImportanceFilter):
         :class:`Importance`, which also sets the convention, ties and directions.
     {verbose}
 
-    Notes ----- Takes O(f m log n) time for f features and m rows in queries of n documents. Similar
-    features are all taken, which :class:`GAS` and its family avoid.
+    Notes
+    -----
+    Takes O(f m log n) time for f features and m rows in queries of n documents. Similar features
+    are all taken, which :class:`GAS` and its family avoid.
 
     Examples
     --------

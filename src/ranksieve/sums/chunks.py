@@ -77,3 +77,12 @@ def chunks(block: Block, most: int | None = None) -> Iterator[Chunk]:
         query_ptr = block.query_ptr[first : last + 1] - rows.start
         yield Chunk(X, query_ptr, rows, slice(first, last))
         first = last
+
+
+def count_varying(block: Block, counted: np.ndarray) -> np.ndarray:
+    """Number of the ``counted`` queries (a mask) in which each feature is not constant."""
+    count = np.zeros(block.X.shape[1], dtype=np.int64)
+    for part in chunks(block):
+        differ = vary_within_queries(part.X, part.query_ptr)
+        count += differ[counted[part.queries]].sum(axis=0)
+    return count

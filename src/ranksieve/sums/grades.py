@@ -185,3 +185,10 @@ def values_of_ranks(
         prefixes = (prefixes << np.uint64(n_bits)) | digit.astype(np.uint64)
     sign = np.uint64(1) << np.uint64(63)
     return np.where(prefixes & sign, prefixes ^ sign, ~prefixes).view(np.float64)
+
+
+def varying_features(source: Source) -> np.ndarray:
+    """Mask of the features that vary within some query; raises a DataError for NaN."""
+    all_rows = np.array([np.inf])  # one class
+    with engine_of(source).start(Classes, all_rows) as workers:
+        return totals(workers).varies

@@ -49,6 +49,24 @@ class MeasuredModels(Measured):
             self.block.check_finite()
         return len(block.query_ptr) - 1, sums.values[0], sums.squares[0]
 
+    def losses(self, coefs: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
+        """Queries, and sums over them of each model's value and of its loss against the first.
+
+        ``coefs`` (features, models) are weights of all features. Values are turned so that larger
+        is better; the loss is 0 where a model is better than the first.
+        """
+        if self.is_empty:
+            return 0, np.zeros(coefs.shape[1]), np.zeros(coefs.shape[1])
+        scores = np.empty((len(self.block.y), coefs.shape[1]))
+        for chunk in chunks(self.block):
+            score_models(chunk.X, np.arange(len(coefs)), coefs, scores[chunk.rows])
+        if not np.isfinite(scores).all():
+            self.block.check_finite()
+        columns = np.ascontiguousarray(scores.T)
+        values = np.array([self.values(self.ranking(column)) for column in columns])
+        lost = np.maximum(values[0] - values, 0.0)
+        return values.shape[1], values.sum(axis=1), lost.sum(axis=1)
+
 
 class ModelValues(NamedTuple):
     """What some models reach on held-out queries."""

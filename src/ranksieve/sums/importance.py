@@ -182,8 +182,10 @@ def feature_importance(
         Mean over queries of the measure, ranked by descending (row 0) and ascending (row 1)
         value.
 
-    Notes ----- Takes O(f m log n) time for f features and m rows in queries of n documents; one
-    sort serves both directions.
+    Notes
+    -----
+    Takes O(f m log n) time for f features and m rows in queries of n documents; one sort serves
+    both directions.
 
     Examples
     --------

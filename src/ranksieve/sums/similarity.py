@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -64,6 +64,9 @@ class Similarity(ParameterValue):
         not change.
     align_directions : bool
         Whether selectors reverse features whose small values are good before comparing them.
+    ties : {"tied", "stable"}
+        Whether documents with equal values are tied, or ordered as in the data, as if a list had
+        been sorted. In sorted lists, features with many equal values look similar.
 
     Examples
     --------
@@ -77,12 +80,14 @@ class Similarity(ParameterValue):
     method: str | Callable[[Any], Any]
     absolute: bool = False
     align_directions: bool = False
+    ties: Literal["tied", "stable"] = "tied"
 
     def __post_init__(self) -> None:
         if not callable(self.method):
             check_choice("similarity: method", self.method, SIMILARITIES)
         check_boolean("similarity: absolute", self.absolute)
         check_boolean("similarity: align_directions", self.align_directions)
+        check_choice("similarity: ties", self.ties, ("tied", "stable"))
 
     def __call__(self, source: Source, directions: np.ndarray | None = None) -> np.ndarray:
         """Similarity of all pairs of features; their directions count if they are aligned."""
@@ -103,17 +108,25 @@ class SimilarityStatistic:
         1, or -1 for a feature whose small values are good.
     absolute : bool
         Whether to take the absolute value of each query's similarity.
+    ties : {"tied", "stable"}
+        Whether equal values are tied, or in the order of the rows.
     """
 
     title = "Similarity"
 
     def __init__(
-        self, block: Block, method: str, directions: np.ndarray, absolute: bool = False
+        self,
+        block: Block,
+        method: str,
+        directions: np.ndarray,
+        absolute: bool = False,
+        ties: str = "tied",
     ) -> None:
         self.block = block
         self.method = SIMILARITIES[method]
         self.directions = directions
         self.absolute = absolute
+        self.ties = ties
 
     def sums(self) -> tuple[int, np.ndarray]:
         """Queries with at least two documents, and the sum over them (features, features)."""
@@ -127,13 +140,17 @@ class SimilarityStatistic:
     def _add(self, chunk: Chunk, upper: np.ndarray) -> None:
         """Add the queries of a chunk in their order, each counted in the way that is faster."""
         way = BY_RANKS if self.method == SPEARMAN else BY_BITS
+        X, directions = chunk.X, self.directions
+        if self.ties == "stable":
+            X = _break_ties(X * directions, chunk.query_ptr)
+            directions = np.ones(len(directions))
         first = 0
         while first < len(chunk.query_ptr) - 1:
             first = add_similarity[way](
-                chunk.X,
+                X,
                 chunk.query_ptr,
                 first,
-                self.directions,
+                directions,
                 self.method,
                 self.absolute,
                 _MOST_BY_BITS,
@@ -142,6 +159,17 @@ class SimilarityStatistic:
             if first < 0:
                 self.block.check_finite()
             way = BY_SORTING if way == BY_BITS else BY_BITS
+
+
+def _break_ties(X: np.ndarray, query_ptr: np.ndarray) -> np.ndarray:
+    """Numbers that order the documents of each query as stable sorting does; NaN stays."""
+    broken = np.full(X.shape, np.nan)
+    queries = np.repeat(np.arange(len(query_ptr) - 1), np.diff(query_ptr))
+    for feature in range(X.shape[1]):
+        order = np.lexsort((-X[:, feature], queries))
+        broken[order, feature] = -np.arange(len(X), dtype=np.float64)
+    broken[~np.isfinite(X)] = np.nan
+    return broken
 
 
 def feature_similarity(
@@ -182,11 +210,13 @@ def feature_similarity(
     array of shape (features, features)
         Symmetric.
 
-    Notes ----- A query takes O(f n^2 + f^2 n^2 / 64) time for f features and short lists of n
-    documents: a document pair is a bit, and 64 are counted at a time. Long lists take O(f^2 n log
-    n), by Knight's algorithm, with one sort per feature. Spearman's coefficient takes O(f n log n +
-    f^2 n). Each query's counts are whole numbers, so its similarity does not depend on the order of
-    its documents.
+    Notes
+    -----
+    A query takes O(f n^2 + f^2 n^2 / 64) time for f features and short lists of n documents: a
+    document pair is a bit, and 64 are counted at a time. Long lists take O(f^2 n log n), by
+    Knight's algorithm, with one sort per feature. Spearman's coefficient takes O(f n log n + f^2
+    n). Each query's counts are whole numbers, so its similarity does not depend on the order of its
+    documents.
 
     References
     ----------
@@ -213,15 +243,15 @@ def feature_similarity(
         return _as_matrix(how.method(source), source.n_features)
     signs = _as_directions(directions, source.n_features)
     absolute = how.absolute and how.method != "concordance"  # which is never negative
-    return _mean_similarity(source, how.method, signs, absolute)
+    return _mean_similarity(source, how.method, signs, absolute, how.ties)
 
 
 @shared
 def _mean_similarity(
-    source: Source, method: str, directions: np.ndarray, absolute: bool
+    source: Source, method: str, directions: np.ndarray, absolute: bool, ties: str
 ) -> np.ndarray:
     """Mean over queries; equal requests have equal arguments, so that the memo recognizes them."""
-    parameters = method, directions, absolute
+    parameters = method, directions, absolute, ties
     with engine_of(source).start(SimilarityStatistic, *parameters) as workers:
         n_queries, total = workers.sum("sums")
     if n_queries == 0:

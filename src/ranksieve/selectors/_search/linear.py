@@ -46,13 +46,16 @@ class EmbeddedSelector(Predictor, RankSelector):
         Features without weights come after those with weights, by how near they are to one;
         those that are constant within every query come last.
         """
-        size = np.abs(coef)
-        largest = size.max() or 1.0
-        order = np.lexsort(
-            (-nearness.round(_DIGITS), -(size / largest).round(_DIGITS), coef == 0, ~varies)
-        )
-        n_weights = int(np.count_nonzero(coef))
-        chosen = order[: n_weights if self.n_features_to_select is None else k]
-        self.scores_ = size
+        self.scores_ = np.abs(coef)
+        chosen = self._order(self.scores_, nearness, varies, k)
         self.coef_ = np.where(np.isin(np.arange(len(coef)), chosen), coef, 0.0)
         return chosen
+
+    def _order(
+        self, sizes: np.ndarray, nearness: np.ndarray, varies: np.ndarray, k: int
+    ) -> np.ndarray:
+        """The same, by the sizes of what features have as weights."""
+        largest = sizes.max() or 1.0
+        keys = -nearness.round(_DIGITS), -(sizes / largest).round(_DIGITS), sizes == 0, ~varies
+        n_weights = max(1, int(np.count_nonzero(sizes)))
+        return np.lexsort(keys)[: n_weights if self.n_features_to_select is None else k]

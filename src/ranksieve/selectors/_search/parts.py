@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from ranksieve.base import RankSelector, as_source
 from ranksieve.data import DataError
-from ranksieve.engine import Source
+from ranksieve.engine import Source, Workers, engine_of
+from ranksieve.fitted import SCALE_FIRST
+from ranksieve.metrics import Measure, get_convention, parse_measure
+from ranksieve.parameters import ConventionChoice, FeatureCount, Seed, Share, Ties
+from ranksieve.solvers.rankrls.model import Products
+from ranksieve.solvers.rankrls.ridge import RidgeRows
 from ranksieve.sums.density_sums import Part
+from ranksieve.sums.measured import Measured
+
+_LARGE_BLOCKS = 2**22  # bytes: rounds are many and quick
+
+_VALIDATION = """
+    measure : str or Measure
+        Measure by which subsets are compared.
+    validation_fraction : float
+        Fraction of the queries to hold out if ``fit`` gets no ``eval_set``.
+    convention : str or Convention
+        Convention of the measure; see :mod:`ranksieve.metrics`.
+    ties : {"average", "stable"}
+        How the measure treats documents of equal score.
+"""
 
 
 class HeldOutSelector(RankSelector):
@@ -27,6 +47,29 @@ class HeldOutSelector(RankSelector):
             Held-out queries. Without it, some queries of the data are held out.
         """
         return self._fit(X, y, qid, eval_set=eval_set)
+
+
+@dataclass(eq=False, repr=False)
+class SubsetSelector(HeldOutSelector):
+    """Base of selectors that compare subsets of the features by a measure of held-out queries."""
+
+    _shared_docs: ClassVar[dict[str, str]] = {"validation": _VALIDATION}
+
+    n_features_to_select: FeatureCount = 10
+    _: KW_ONLY
+    measure: str | Measure = "ndcg@10"
+    validation_fraction: Share = 0.25
+    convention: ConventionChoice = "standard"
+    ties: Ties = "average"
+    random_state: Seed = 0
+    verbose: bool = False
+
+    def _measuring(self, statistic: type[Measured], held_out: Part) -> Workers:
+        """Workers that measure held-out queries."""
+        convention = get_convention(self.convention, self.ties)
+        parameters = parse_measure(self.measure), convention, held_out.queries
+        engine = engine_of(held_out.source, smallest=_LARGE_BLOCKS)
+        return engine.start(statistic, *parameters)
 
 
 def hold_out(
@@ -52,3 +95,13 @@ def hold_out(
     order = check_random_state(random_state).permutation(source.n_queries)
     held_out[order[:n_held_out]] = True
     return Part(source, ~held_out), Part(source, held_out)
+
+
+def training_products(part: Part) -> Products:
+    """Products of all features on some queries, from which RankRLS on any subset follows."""
+    weights = None if part.queries is None else part.queries.astype(np.float64)
+    with engine_of(part.source).start(RidgeRows, weights) as workers:
+        xx, xy = workers.sum("gram")
+    if not np.isfinite(xx).all():
+        raise DataError(f"some features are too large to multiply; {SCALE_FIRST}")
+    return Products(xx, xy, 0.0)  # no model of a subset needs the squared labels

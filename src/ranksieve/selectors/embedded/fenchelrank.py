@@ -60,11 +60,13 @@ class FenchelRank(EmbeddedSelector):
     n_iter_ : int
         Number of steps.
 
-    Notes ----- This is the Frank-Wolfe method with exact line search. A step takes O(m f + m log n)
-    time for m rows of f features in queries of n documents; pairs are never listed. Without away
-    steps, the gap falls like 1 / T with the number of steps T. It also falls slowly if the radius
-    is so large that the best weights are inside the ball. The path of :class:`SparseRankSVM`
-    (``penalty="l1"``, ``standardize=False``) has the same solutions and is much faster.
+    Notes
+    -----
+    This is the Frank-Wolfe method with exact line search. A step takes O(m f + m log n) time for m
+    rows of f features in queries of n documents; pairs are never listed. Without away steps, the
+    gap falls like 1 / T with the number of steps T. It also falls slowly if the radius is so large
+    that the best weights are inside the ball. The path of :class:`SparseRankSVM` (``penalty="l1"``,
+    ``standardize=False``) has the same solutions and is much faster.
 
     The paper gives the problem, steps toward a feature, and the stop at a gap of 0.001 or after
     1000 steps. Away steps, sums over pairs without listing them, and the order of features are

@@ -83,12 +83,14 @@ class FSMRank(EmbeddedSelector):
     n_iter_ : int
         Number of Newton steps.
 
-    Notes ----- According to the paper's abstract, which is all we have, it solves one joint convex
-    problem of pairwise errors with any measures of importance and similarity by Nesterov's
-    accelerated gradient method. The objective above is our reconstruction: squared hinge loss,
-    quadratic form of similarity, weighted absolute values. So are 1 / importance and concordance as
-    the default. We add to the diagonal of A the smallest number that makes it positive
-    semidefinite; otherwise the problem would not be convex.
+    Notes
+    -----
+    According to the paper's abstract, which is all we have, it solves one joint convex problem of
+    pairwise errors with any measures of importance and similarity by Nesterov's accelerated
+    gradient method. The objective above is our reconstruction: squared hinge loss, quadratic form
+    of similarity, weighted absolute values. So are 1 / importance and concordance as the default.
+    We add to the diagonal of A the smallest number that makes it positive semidefinite; otherwise
+    the problem would not be convex.
 
     The solver is ours, too. It finds the same minimum as an accelerated gradient method in few
     steps, by Newton's method on the features that have weights or may get one. A step takes

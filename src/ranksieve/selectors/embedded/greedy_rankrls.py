@@ -110,10 +110,12 @@ class GreedyRankRLS(Predictor, RankSelector):
     path_ : list of (feature, score)
         Each selected feature, and the leave-query-out error of the model of that size.
 
-    Notes ----- Takes O(k m n) time for m documents, n features and k steps, and O(m n^2) once for
-    products of features. A step reads m n numbers (8 m n bytes) once and sometimes writes them, so
-    memory bandwidth limits its speed. Low memory takes O(k^2 m n) time. Features constant within
-    every query come last. Leave-query-out needs two queries of two documents. With back-fitting, a
+    Notes
+    -----
+    Takes O(k m n) time for m documents, n features and k steps, and O(m n^2) once for products of
+    features. A step reads m n numbers (8 m n bytes) once and sometimes writes them, so memory
+    bandwidth limits its speed. Low memory takes O(k^2 m n) time. Features constant within every
+    query come last. Leave-query-out needs two queries of two documents. With back-fitting, a
     candidate is judged as if all other weights stayed the same.
 
     The paper gives the model, the criterion and the algorithm, whose printed form has errors that

@@ -70,12 +70,14 @@ class HCAS(_Agglomerative):
     path_, scores_, importance_, directions_, similarity_
         As in :class:`GAS`; the scores of the path are importances.
 
-    Notes ----- Takes O(n^2) time for n features, after importance and similarity. The authors'
-    program clusters in the same way (``ward.D`` of R: the update above on d, not on its square). It
-    uses \|Spearman\| over a sample of all rows, and the NDCG of a LambdaMART trained on one
-    feature; here both are per query, and the feature itself is the ranking. Ties go to the feature
-    that is more similar to all others, then to the lowest index, which is our choice. Sets for
-    smaller k are contained in those for larger k.
+    Notes
+    -----
+    Takes O(n^2) time for n features, after importance and similarity. The authors' program clusters
+    in the same way (``ward.D`` of R: the update above on d, not on its square). It uses
+    \|Spearman\| over a sample of all rows, and the NDCG of a LambdaMART trained on one feature;
+    here both are per query, and the feature itself is the ranking. Ties go to the feature that is
+    more similar to all others, then to the lowest index, which is our choice. Sets for smaller k
+    are contained in those for larger k.
 
     References
     ----------
@@ -170,7 +172,7 @@ class Hierarchical(_Agglomerative):
     verbose: bool = False
 
     def _merge(self, apart: np.ndarray) -> np.ndarray:
-        return _linkage(apart, self.linkage)
+        return link(apart, self.linkage)
 
 
 def dissimilarity(similarity: np.ndarray) -> np.ndarray:
@@ -185,7 +187,7 @@ def ward_d(apart: np.ndarray) -> np.ndarray:
 
     SciPy updates squares, as in ``ward.D2``; given square roots, it updates the distances.
     """
-    merges = _linkage(np.sqrt(apart), "ward")
+    merges = link(np.sqrt(apart), "ward")
     merges[:, 2] **= 2
     return merges
 
@@ -205,7 +207,8 @@ def cut(merges: np.ndarray, k: int) -> np.ndarray:
     return labels
 
 
-def _linkage(apart: np.ndarray, method: str) -> np.ndarray:
+def link(apart: np.ndarray, method: str) -> np.ndarray:
+    """The tree of merges of :func:`scipy.cluster.hierarchy.linkage`, from a matrix of distances."""
     if len(apart) == 1:
         return np.empty((0, 4))
     return linkage(squareform(apart, checks=False), method)

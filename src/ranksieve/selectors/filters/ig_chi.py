@@ -77,10 +77,12 @@ class InformationGain(_Dependence):
 
     {parameters}
 
-    Notes ----- Takes O(m n log b) time for m rows, n features and b bins, in ten passes over the
-    data (three for bins of equal width). Geng et al. use it as a baseline and do not say how they
-    bin; bins of equal frequency are our choice. Features constant within every query come last:
-    they may identify the query of a row, but cannot rank.
+    Notes
+    -----
+    Takes O(m n log b) time for m rows, n features and b bins, in ten passes over the data (three
+    for bins of equal width). Geng et al. use it as a baseline and do not say how they bin; bins of
+    equal frequency are our choice. Features constant within every query come last: they may
+    identify the query of a row, but cannot rank.
 
     References
     ----------

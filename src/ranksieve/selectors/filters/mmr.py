@@ -57,8 +57,10 @@ class MMR(_Diverse):
 
     {parameters}
 
-    Notes ----- Takes O(n k) time after importance and similarity. With the same similarity and
-    trade-off it takes the same features as :class:`MRMR`: the scores differ by a constant.
+    Notes
+    -----
+    Takes O(n k) time after importance and similarity. With the same similarity and trade-off it
+    takes the same features as :class:`MRMR`: the scores differ by a constant.
 
     References
     ----------

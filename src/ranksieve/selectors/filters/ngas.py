@@ -36,10 +36,12 @@ class NGAS(SimilarityFilter):
     selected_, path_, scores_, importance_, directions_, similarity_
         As in :class:`GAS`; the scores of the path are importances.
 
-    Notes ----- Takes O(n k) time after importance and similarity. The authors' program uses
-    \|Spearman\| over a sample of all rows, and the NDCG of a LambdaMART trained on one feature;
-    here both are per query, and the feature itself is the ranking. Features constant within every
-    query are taken last.
+    Notes
+    -----
+    Takes O(n k) time after importance and similarity. The authors' program uses \|Spearman\| over a
+    sample of all rows, and the NDCG of a LambdaMART trained on one feature; here both are per
+    query, and the feature itself is the ranking. Features constant within every query are taken
+    last.
 
     References
     ----------

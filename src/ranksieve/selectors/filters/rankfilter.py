@@ -146,7 +146,9 @@ class RankFilter(_Relief):
         w; below 0 if a feature differs more within levels than between them.
     path_ : list of (feature, score)
 
-    Notes ----- Takes O(n sum |Q| min(|Q|, d)) time for n features, queries of |Q| documents and d =
+    Notes
+    -----
+    Takes O(n sum |Q| min(|Q|, d)) time for n features, queries of |Q| documents and d =
     ``max_documents``. This is our own variant: of the paper we know only that it extends Relief to
     relevance levels. These choices are ours: the update; documents without an H or M do not count
     in \|Q\|, and queries with only such documents do not count in N; equally near neighbors share

@@ -11,14 +11,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import RankSelector
-from ranksieve.engine import Source, engine_of
+from ranksieve.engine import Source
 from ranksieve.parameters import AtLeastTwo, Count, FeatureCount, NotNegative, Positive, Seed
 from ranksieve.rankers import LambdaMART
 from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import SimilarityChoice, SimilarityFilter
 from ranksieve.selectors._search.greedy import Step, choose_in_turn
 from ranksieve.selectors.filters.gas import GAS
-from ranksieve.sums.grades import Classes, totals
+from ranksieve.sums.grades import varying_features
 from ranksieve.sums.importance import Quality
 from ranksieve.sums.similarity import Similarity
 from ranksieve.threads import limit_threads
@@ -112,10 +112,12 @@ class BoostedTrees(TreeSelector):
         Influence relative to the largest; 0 for features in no tree.
     path_ : list of (feature, score)
 
-    Notes ----- Takes one training. The paper selects the features with the largest relative
-    influence; LightGBM's trees, its total gain as influence, and the defaults are our choices.
-    Trees use the first of two equal features, so a copy has no influence. Features constant within
-    every query come last.
+    Notes
+    -----
+    Takes one training. The paper selects the features with the largest relative influence;
+    LightGBM's trees, its total gain as influence, and the defaults are our choices. Trees use the
+    first of two equal features, so a copy has no influence. Features constant within every query
+    come last.
 
     On a Dask cluster LightGBM makes bins from the rows of each worker, so trees may differ from
     those in memory, and features of similar influence may trade places. Trees may also change with
@@ -192,8 +194,10 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
     objective_ : float
         Value of the objective of GAS for the selected features.
 
-    Notes ----- Takes one training, and the similarity of all pairs. The paper discounts influence
-    by similarity; how is our choice, as are those in :class:`BoostedTrees`.
+    Notes
+    -----
+    Takes one training, and the similarity of all pairs. The paper discounts influence by
+    similarity; how is our choice, as are those in :class:`BoostedTrees`.
 
     Use it if features come in families whose members share the gain.
 
@@ -238,13 +242,6 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
         steps = gas._weigh(quality, similarity, k)
         self.objective_ = gas.objective_
         return steps
-
-
-def varying_features(source: Source) -> np.ndarray:
-    """Mask of the features that vary within some query; raises a DataError for NaN."""
-    all_rows = np.array([np.inf])  # one class
-    with engine_of(source).start(Classes, all_rows) as workers:
-        return totals(workers).varies
 
 
 def shares(influence: np.ndarray) -> np.ndarray:

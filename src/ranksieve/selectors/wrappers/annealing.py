@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
@@ -13,20 +12,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.choosing import ROUNDING
 from ranksieve.data import DataError
-from ranksieve.engine import Source, Workers, engine_of
-from ranksieve.fitted import SCALE_FIRST
-from ranksieve.metrics import Measure, get_convention, parse_measure
-from ranksieve.parameters import ConventionChoice, Count, FeatureCount, Positive, Seed, Share, Ties
+from ranksieve.engine import Source, Workers
+from ranksieve.metrics import parse_measure
+from ranksieve.parameters import Count, Positive
 from ranksieve.progress import track
 from ranksieve.registry import Method
-from ranksieve.selectors._search.parts import HeldOutSelector, hold_out
+from ranksieve.selectors._search.parts import SubsetSelector, hold_out, training_products
 from ranksieve.solvers.rankrls.model import Products, ridge
-from ranksieve.solvers.rankrls.ridge import RidgeRows
-from ranksieve.sums.density_sums import Part
 from ranksieve.sums.held_out import MeasuredModels
 
 _MOST_AT_ONCE = 16  # neighbors that are measured in one round
-_LARGE_BLOCKS = 2**22  # bytes: rounds are many and quick
 
 Subset = tuple[int, ...]
 
@@ -85,7 +80,7 @@ class Chance(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class SimulatedAnnealing(HeldOutSelector):
+class SimulatedAnnealing(SubsetSelector):
     r"""Simulated annealing: a random walk over subsets that accepts fewer bad steps over time.
 
     .. math:: \min_S E(S), \quad |S| = k, \qquad
@@ -103,19 +98,12 @@ class SimulatedAnnealing(HeldOutSelector):
     lam : float
         Regularization of RankRLS. Scale features first if their ranges differ
         (:class:`ranksieve.preprocessing.QueryMinMaxScaler`).
-    measure : str or Measure
-        Measure by which subsets are compared.
     n_steps : int
         Number of proposals s.
     start_temperature, end_temperature : float
         T_0 and T_1: the loss in the measure that is accepted with probability 1/e, at the start and
         at the end.
-    validation_fraction : float
-        Fraction of the queries to hold out if ``fit`` gets no ``eval_set``.
-    convention : str or Convention
-        Convention of the measure; see :mod:`ranksieve.metrics`.
-    ties : {"average", "stable"}
-        How the measure treats documents of equal score.
+    {validation}
     random_state : int, RandomState or None
         Random seed of the walk and of the choice of held-out queries.
     {verbose}
@@ -136,7 +124,9 @@ class SimulatedAnnealing(HeldOutSelector):
     n_trained_ : int
         Number of different subsets that were trained.
 
-    Notes ----- Takes O(m n^2) time once for the products of n features over m training rows, then
+    Notes
+    -----
+    Takes O(m n^2) time once for the products of n features over m training rows, then
     O(k^3 + h (k + log l)) for each new subset and h held-out rows in queries of l documents; no
     subset is trained twice. Up to 16 neighbors of the current subset are measured ahead of time;
     the walk is the same as with one at a time.
@@ -180,18 +170,11 @@ class SimulatedAnnealing(HeldOutSelector):
         ),
     )
 
-    n_features_to_select: FeatureCount = 10
     _: KW_ONLY
     lam: Positive = 1.0
-    measure: str | Measure = "ndcg@10"
     n_steps: Count = 1000
     start_temperature: Positive = 0.01
     end_temperature: Positive = 0.0001
-    validation_fraction: Share = 0.25
-    convention: ConventionChoice = "standard"
-    ties: Ties = "average"
-    random_state: Seed = 0
-    verbose: bool = False
 
     def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
         if self.end_temperature > self.start_temperature:
@@ -201,11 +184,13 @@ class SimulatedAnnealing(HeldOutSelector):
             )
         rng = check_random_state(self.random_state)
         train, validation = hold_out(source, held_out["eval_set"], self.validation_fraction, rng)
-        products = _products(train)
+        products = training_products(train)
         varies = np.diag(products.xx) > 0
         candidates = np.flatnonzero(varies)
         constant = np.flatnonzero(~varies)[: max(0, k - len(candidates))]
-        with self._energies(products, validation) as energies:
+        sign = 1 if parse_measure(self.measure).greater_is_better else -1
+        with self._measuring(MeasuredModels, validation) as workers:
+            energies = Energies(products, self.lam, workers, sign)
             best = self._anneal(energies, candidates, k - len(constant), rng)
             self.n_trained_ = len(energies.known)
             self.value_ = -energies.sign * energies.known[best]
@@ -215,14 +200,6 @@ class SimulatedAnnealing(HeldOutSelector):
         chosen = np.array(best, dtype=np.intp)
         order = np.argsort(-self.scores_[chosen], kind="stable")
         return np.concatenate([chosen[order], constant])
-
-    @contextmanager
-    def _energies(self, products: Products, validation: Part) -> Iterator[Energies]:
-        measure = parse_measure(self.measure)
-        engine = engine_of(validation.source, smallest=_LARGE_BLOCKS)
-        parameters = measure, get_convention(self.convention, self.ties), validation.queries
-        with engine.start(MeasuredModels, *parameters) as workers:
-            yield Energies(products, self.lam, workers, 1 if measure.greater_is_better else -1)
 
     def _anneal(
         self, energies: Energies, candidates: np.ndarray, k: int, rng: np.random.RandomState
@@ -269,16 +246,6 @@ class SimulatedAnnealing(HeldOutSelector):
         """Weight of each selected feature in the model of the best subset."""
         check_is_fitted(self)
         return [f"weight {weight:+.3g}" for weight in self.coef_[self.selected_].tolist()]
-
-
-def _products(part: Part) -> Products:
-    """Products of all features on some queries."""
-    weights = None if part.queries is None else part.queries.astype(np.float64)
-    with engine_of(part.source).start(RidgeRows, weights) as workers:
-        xx, xy = workers.sum("gram")
-    if not np.isfinite(xx).all():
-        raise DataError(f"some features are too large to multiply; {SCALE_FIRST}")
-    return Products(xx, xy, 0.0)  # no model of a subset needs the squared labels
 
 
 def _swapped(subset: Subset, others: Sequence[int], leaving: float, coming: float) -> Subset:

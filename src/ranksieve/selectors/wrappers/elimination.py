@@ -85,12 +85,13 @@ class EliminationSelector(WrapperSelector):
         LightGBM, XGBoost and CatBoost with one value per feature, such as
         ``monotone_constraints``, are reduced along with the features.
 
-    Notes ----- Takes O(n / step) trainings for n features, on all data and on each fold; with a
-    fraction, O(log n). To order the selected features, elimination continues to the last feature.
-    Features constant within every query are removed first. Shards are read into memory. It is far
-    cheaper than :class:`SequentialSelector`, but misses features that a ranker uses only if others
-    are gone. scikit-learn's RFECV cannot train LightGBM's ranker, because it does not pass on the
-    queries.
+    Notes
+    -----
+    Takes O(n / step) trainings for n features, on all data and on each fold; with a fraction, O(log
+    n). To order the selected features, elimination continues to the last feature. Features constant
+    within every query are removed first. Shards are read into memory. It is far cheaper than
+    :class:`SequentialSelector`, but misses features that a ranker uses only if others are gone.
+    scikit-learn's RFECV cannot train LightGBM's ranker, because it does not pass on the queries.
 
     References
     ----------

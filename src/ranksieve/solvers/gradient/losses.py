@@ -95,6 +95,23 @@ def _labels(y: np.ndarray, query_ptr: np.ndarray) -> np.ndarray:
     return y
 
 
+def _ones(y: np.ndarray, query_ptr: np.ndarray) -> np.ndarray:
+    return np.ones(len(y))
+
+
+def _shares_of_ideal(y: np.ndarray, query_ptr: np.ndarray) -> np.ndarray:
+    """What each document contributes to the ideal DCG of its query; equal labels share alike."""
+    by_label = Ranking.of(y, query_ptr, average_ties=True)
+    lengths = np.diff(query_ptr)
+    offsets = np.repeat(query_ptr[:-1], lengths)
+    ends = by_label.tie_end
+    starts = np.searchsorted(offsets + ends, offsets + ends) - offsets
+    sums = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(lengths.max()) + 2.0))])
+    discounts = np.empty(len(y))
+    discounts[by_label.order] = (sums[ends] - sums[starts]) / (ends - starts)
+    return _normalized_gains(y, query_ptr) * discounts
+
+
 def _softmax(y: np.ndarray, query_ptr: np.ndarray) -> np.ndarray:
     lengths = np.diff(query_ptr)
     powers = np.exp(y - np.repeat(np.maximum.reduceat(y, query_ptr[:-1]), lengths))
@@ -110,6 +127,7 @@ def _normalized_gains(y: np.ndarray, query_ptr: np.ndarray) -> np.ndarray:
 LOSSES: dict[str, Loss] = {
     "ranknet": Loss(kernel.RANKNET, _labels, counts_pairs=True, looks_at_pairs=True),
     "listnet": Loss(kernel.LISTNET, _softmax),
-    "listmle": Loss(kernel.LISTMLE, _labels),
+    "listmle": Loss(kernel.LISTMLE, _ones),
+    "listmle-cost": Loss(kernel.LISTMLE, _shares_of_ideal),
     "lambdarank": Loss(kernel.LAMBDARANK, _normalized_gains, is_smooth=False, looks_at_pairs=True),
 }

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ranksieve.data import Block
+from ranksieve.engine import Workers
 from ranksieve.metrics import Convention, Measure
 from ranksieve.solvers.gradient.losses import LOSSES
 from ranksieve.solvers.linear import linear_scores
-from ranksieve.sums.chunks import block_weights
+from ranksieve.sums.chunks import block_weights, count_varying
 from ranksieve.sums.measured import Measured
 
 Weights = list[np.ndarray]
@@ -31,7 +32,19 @@ def score_rows(X: Any, weights: Weights, activation: str) -> np.ndarray:
     if len(weights) == 1:
         return linear_scores(X, weights[0])
     inner, bias, outer = weights
-    return np.asarray(ACTIVATIONS[activation][0](X @ inner + bias) @ outer)
+    hidden = ACTIVATIONS[activation][0](linear_scores(X, inner) + bias)
+    return linear_scores(hidden, outer)
+
+
+def first_weights(n_features: int, hidden: int, random: np.random.RandomState) -> Weights:
+    """Weights to start a network from; of a linear model, zeros."""
+    if hidden == 0:
+        return [np.zeros(n_features)]
+    # Uniform, with the variance that keeps sums over units at the scale of one (Glorot).
+    bounds = np.sqrt(6 / (n_features + hidden)), np.sqrt(6 / (hidden + 1))
+    inner = random.uniform(-bounds[0], bounds[0], (n_features, hidden))
+    outer = random.uniform(-bounds[1], bounds[1], hidden)
+    return [inner, np.zeros(hidden), outer]
 
 
 class Standard(NamedTuple):
@@ -39,6 +52,14 @@ class Standard(NamedTuple):
 
     mean: np.ndarray
     scale: np.ndarray
+
+    @classmethod
+    def of(cls, rows: float, total: np.ndarray, workers: Workers) -> Standard:
+        """Moments of the features, from :meth:`TrainingLoss.totals`; constants are not scaled."""
+        mean = total / rows
+        deviation = np.sqrt(workers.sum("squares", mean) / rows)
+        varies = deviation > 1e-10 * np.abs(mean)  # more than rounding makes of a constant
+        return cls(mean, np.where(varies, deviation, 1.0))
 
     def applied(self, weights: Weights) -> Weights:
         """The same model for features as they are, which need not be copied then."""
@@ -103,6 +124,10 @@ class TrainingLoss:
         present = X.copy()
         present.data = np.ones(len(present.data))
         return np.asarray(stored.T @ rows + (rows.sum() - present.T @ rows) * mean**2)
+
+    def count_varying(self) -> np.ndarray:
+        """Number of queries that count in which each feature is not constant."""
+        return count_varying(self.block, self.loss.terms > 0)
 
     def telling(self) -> np.ndarray:
         """Places, among all queries, of those that count."""

@@ -13,7 +13,7 @@ from ranksieve._kernels.curvature import curve_columns
 from ranksieve._kernels.pairs import ActivePairs
 from ranksieve.data import Block
 from ranksieve.solvers.ranksvm.losses import SquaredHinge, float_parts
-from ranksieve.sums.chunks import chunks, vary_within_queries
+from ranksieve.sums.chunks import chunks, count_varying
 
 _CHUNK = 2**18  # numbers: 2 MB, which the caches near a core hold
 
@@ -46,11 +46,7 @@ class ActiveSet(SquaredHinge):
 
     def count_varying(self) -> np.ndarray:
         """Number of queries with pairs in which each feature is not constant."""
-        count = np.zeros(self.block.X.shape[1], dtype=np.int64)
-        for part in chunks(self.block):
-            differ = vary_within_queries(part.X, part.query_ptr)
-            count += differ[self.n_levels[part.queries] > 1].sum(axis=0)
-        return count
+        return count_varying(self.block, self.n_levels > 1)
 
     def loss_after(self, step: np.ndarray) -> float:
         """Choose a direction; loss at its end."""

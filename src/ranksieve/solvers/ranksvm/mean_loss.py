@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
@@ -86,6 +86,24 @@ class MeanLoss:
     def loss_and_gradient(self) -> tuple[float, np.ndarray]:
         """Loss and slopes by the active weights."""
         return self._scale(self.workers.sum("loss_and_gradient"))
+
+    def slope_by_all(self, scales: np.ndarray) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
+        """Give weights to all features that vary; the function of loss and slopes at weights.
+
+        Weights are those of features divided by their ``scales``. It takes and gives one number
+        for each feature, slopes of those that do not vary being 0.
+        """
+        columns = np.flatnonzero(self.varies)
+        self.set_active(columns, np.zeros(len(columns)))
+
+        def slope_at(weights: np.ndarray) -> tuple[float, np.ndarray]:
+            at = (weights / scales)[columns]
+            loss, own = self._scale(self.workers.sum("loss_and_gradient_at", at))
+            slopes = np.zeros(self.n_features)
+            slopes[columns] = own / scales[columns]
+            return loss, slopes
+
+        return slope_at
 
     def _scale(self, sums: tuple[float, np.ndarray]) -> tuple[float, np.ndarray]:
         return self.scale * sums[0], self.scale * sums[1]

@@ -1,0 +1,116 @@
+"""ListMLE with costs of documents and of absolute weights."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+
+from ranksieve.engine import Source
+from ranksieve.parameters import Count, FeatureCount, Positive, Share
+from ranksieve.registry import Method
+from ranksieve.selectors._search.gradient import standardized_loss
+from ranksieve.selectors._search.linear import EmbeddedSelector
+from ranksieve.solvers import proximal
+
+
+@dataclass(eq=False, repr=False)
+class SparseListMLE(EmbeddedSelector):
+    r"""Linear ListMLE whose documents count by what they give to NDCG and whose weights cost.
+
+    .. math:: \min_w \; - \frac{1}{\#Q} \sum_Q \sum_{i \in Q: y_i > \min y} c_i
+              \log \frac{e^{w^T x_i}}{\sum_{j \in Q: y_j \le y_i} e^{w^T x_j}} + \lambda \|w\|_1
+
+    over standardized features, by proximal gradient steps. The cost :math:`c_i` of a document is
+    its share in the ideal DCG of its query: its gain, times the mean discount of the ranks of its
+    label, over the ideal DCG.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None
+        Number of features, or a fraction of them if below 1: those with the largest absolute
+        weights of standardized features. None selects all features with a nonzero weight.
+    lam : float
+        :math:`\lambda`, as a fraction of the smallest one for which all weights are 0.
+    tol : float
+        Largest violation of a condition of optimality, as a fraction of the same.
+    max_iter : int
+        Largest number of steps.
+    {verbose}
+
+    Attributes
+    ----------
+    selected_ : int array
+        Features by decreasing absolute weight of standardized features. If there are too few with
+        weights, the others follow, by their slope.
+    coef_ : array of shape (features,)
+        Weights of the features as they are; 0 for those that are not selected.
+    scores_ : array of shape (features,)
+        Absolute weights of standardized features in the solution.
+    objective_, violation_ : float
+        Value of the objective before features are left out, and how far from optimal it is.
+    n_iter_ : int
+        Steps.
+
+    Notes
+    -----
+    A step takes O(m f) time for m rows of f features. Labels must not be negative.
+
+    This is a reconstruction. The literature gives ListMLE with costs, L1, and proximal gradient
+    steps that adapt to the curvature of the loss. The costs, the rule for equal labels (that of
+    :class:`ListMLE`), the acceleration and the standardized features are ours.
+
+    Use it if only the top of the list matters and a linear model is wanted.
+
+    References
+    ----------
+    - M. Lu, M. Xie, Y. Wang, J. Liu, Y. Huang. Cost-sensitive listwise ranking approach. PAKDD
+      2010. (Costs in ListMLE.)
+    - A. Beck, M. Teboulle. A fast iterative shrinkage-thresholding algorithm for linear inverse
+      problems. SIAM Journal on Imaging Sciences 2, 2009.
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.selectors import SparseListMLE
+    >>> data, truth = make_ranking(200, n_informative=3, n_redundant=0, noise=0.1)
+    >>> selector = SparseListMLE(n_features_to_select=3).fit(data)
+    >>> sorted(selector.selected_.tolist()) == truth.informative.tolist()
+    True
+    """
+
+    methods = (
+        Method(
+            "listmle-l1",
+            "ListMLE weighted by NDCG, whose absolute weights cost",
+            grid={"lam": (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)},
+        ),
+    )
+
+    _is_nested = True
+
+    n_features_to_select: FeatureCount | None = None
+    _: KW_ONLY
+    lam: Share = 0.01
+    tol: Positive = 1e-5
+    max_iter: Count = 10_000
+    verbose: bool = False
+
+    def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
+        with standardized_loss(source, "listmle-cost") as loss:
+
+            def slope_at(weights: np.ndarray) -> tuple[float, np.ndarray]:
+                value, (gradient,) = loss.slope([weights])
+                return value, gradient
+
+            start = np.zeros(source.n_features)
+            largest = float(np.abs(slope_at(start)[1]).max())
+            penalty = proximal.RowPenalty(np.full(len(start), self.lam * largest))
+            found = proximal.minimize(slope_at, start, penalty, self.tol * largest, self.max_iter)
+            self.objective_, self.violation_ = found.objective, found.violation / (largest or 1.0)
+            self.n_iter_ = found.n_iter
+            nearness = np.abs(found.gradient) / (largest or 1.0)
+            chosen = self._settle(found.weights, nearness, loss.varies, k)
+            self.coef_ /= loss.standard.scale
+            return chosen

@@ -1,0 +1,177 @@
+"""Features to which the scores of a network are most sensitive, one of each group of them."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ranksieve.base import RankSelector
+from ranksieve.data import Block
+from ranksieve.engine import Source, engine_of
+from ranksieve.parameters import Count, FeatureCount, Seed
+from ranksieve.rankers import ListMLE, ListNet, RankNet
+from ranksieve.registry import Method
+from ranksieve.selectors._search.clustering import (
+    Clustering,
+    canonical_order,
+    representatives,
+)
+from ranksieve.selectors.filters.hcas import cut, dissimilarity, link
+from ranksieve.solvers.gradient.networks import ACTIVATIONS, Weights
+from ranksieve.sums.chunks import CHUNK, chunks
+from ranksieve.sums.grades import varying_features
+
+_RANKERS = {"ranknet": RankNet, "listnet": ListNet, "listmle": ListMLE}
+
+
+@dataclass(eq=False, repr=False)
+class SaliencySelector(RankSelector):
+    r"""Train a network, see which features its scores depend on, and keep one of each group.
+
+    The saliency of feature f for a document is :math:`\sigma_f |\partial s(x) / \partial x_f|`,
+    with the standard deviation :math:`\sigma_f` of the feature. The ``group_size`` most salient
+    features of a document form a group. Features are alike that are often in the same groups,
+
+    .. math:: e_{fg} = \frac{\#(f \wedge g)}{\#(f \vee g)},
+
+    and are clustered by average linkage. The feature of the largest mean saliency represents each
+    of the k clusters.
+
+    Parameters
+    ----------
+    {n_features_to_select}
+    loss : {"ranknet", "listnet", "listmle"}
+        The loss of the ranker of this name.
+    hidden : int
+        Number of units in the hidden layer.
+    epochs : int
+        Number of passes over the data.
+    group_size : int
+        Number of features of a document that form a group. With 1, no two features share a group,
+        and the most salient features are selected.
+    random_state : int, RandomState or None
+        Random seed of the network.
+    {verbose}
+
+    Attributes
+    ----------
+    selected_ : int array
+        Features by decreasing saliency.
+    scores_ : array of shape (features,)
+        Mean saliency.
+    similarity_ : array of shape (features, features)
+        e.
+    clusters_ : int array of shape (features,)
+        Cluster of each feature, numbered as in ``selected_``; -1 for features that are constant
+        within every query.
+
+    Notes
+    -----
+    A pass takes O(m f h) time for m rows of f features with h hidden units, and the groups take
+    O(m f^2).
+
+    This is a reconstruction. The paper computes saliency maps of a neural ranker, groups the most
+    salient features of each document, clusters features by how often they share a group, and keeps
+    the most salient feature of each cluster. The network, the scale :math:`\sigma_f`, the size of
+    groups and the measure of similarity are ours. As published, features that are salient together
+    share a cluster even if they are not redundant, and all but one of them are lost.
+
+    Use it to compare with the paper; or, with ``group_size=1``, if the ranker will be a network.
+
+    References
+    ----------
+    A. Purpura, K. Buchner, G. Silvello, G. A. Susto. Neural feature selection for learning to rank.
+    ECIR 2021.
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.selectors import SaliencySelector
+    >>> data, truth = make_ranking(200, n_informative=3, n_redundant=0, noise=0.1)
+    >>> selector = SaliencySelector(n_features_to_select=3, group_size=1).fit(data)
+    >>> sorted(selector.selected_.tolist()) == truth.informative.tolist()
+    True
+    """
+
+    methods = (
+        Method(
+            "saliency",
+            "gradients of a network's scores, one feature of each group",
+            trial={"hidden": 2, "epochs": 3},
+        ),
+    )
+
+    n_features_to_select: FeatureCount = 10
+    _: KW_ONLY
+    loss: Literal["ranknet", "listnet", "listmle"] = "listnet"
+    hidden: Count = 10
+    epochs: Count = 20
+    group_size: Count = 5
+    random_state: Seed = 0
+    verbose: bool = False
+
+    def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
+        network = _RANKERS[self.loss](
+            self.hidden, epochs=self.epochs, random_state=self.random_state
+        ).fit(source)
+        varies = varying_features(source)
+        scale = np.where(varies, network.scale_, 0.0)
+        with engine_of(source).start(SaliencyMap) as workers:
+            sums, together = workers.sum("sums", network.weights_, scale, self.group_size)
+        self.scores_ = sums / source.n_rows
+        either = together.diagonal()[:, None] + together.diagonal() - together
+        self.similarity_ = together / np.maximum(either, 1)
+        return self._one_of_each(np.flatnonzero(varies), k)
+
+    def _one_of_each(self, varying: np.ndarray, k: int) -> np.ndarray:
+        alike = self.similarity_[np.ix_(varying, varying)]
+        order = canonical_order(self.scores_[varying], alike)
+        features, alike = varying[order], alike[np.ix_(order, order)]
+        self.clusters_ = np.full(len(self.scores_), -1)
+        chosen = features[:0]
+        if len(features):
+            # The least salient first: where nothing is alike, it is they that should merge.
+            apart = dissimilarity(alike)[::-1, ::-1]
+            labels = cut(link(apart, "average"), min(k, len(features)))[::-1]
+            merit = self.scores_[features]
+            best = representatives(Clustering(labels, merit, merit))
+            self.clusters_[features] = np.argsort(labels[best])[labels]
+            chosen = features[best]
+        constant = np.setdiff1d(np.arange(len(self.scores_)), varying)
+        return np.concatenate([chosen, constant])[:k]
+
+    def reasons(self) -> list[str]:
+        """Mean saliency of each selected feature."""
+        check_is_fitted(self)
+        return [f"saliency {value:.3g}" for value in self.scores_[self.selected_]]
+
+
+class SaliencyMap:
+    """Statistic: how much scores of documents depend on each feature, and on which together."""
+
+    title = "Saliency"
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+
+    def sums(
+        self, weights: Weights, scale: np.ndarray, group_size: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Sum of saliencies, and in how many documents pairs of features are in the group."""
+        n = len(scale)
+        inner, bias, outer = weights
+        activate, derivative = ACTIVATIONS["tanh"]
+        total, together = np.zeros(n), np.zeros((n, n), dtype=np.int64)
+        for part in chunks(self.block, most=CHUNK):
+            slopes = derivative(activate(part.X @ inner + bias)) * outer
+            saliency = np.abs(slopes @ inner.T) * scale
+            total += saliency.sum(axis=0)
+            # Stable, so that ties go to the lowest index.
+            salient = np.argsort(-saliency, axis=1, kind="stable")[:, :group_size]
+            groups = np.zeros(saliency.shape)
+            np.put_along_axis(groups, salient, 1.0, axis=1)
+            together += (groups.T @ groups).astype(np.int64)
+        return total, together

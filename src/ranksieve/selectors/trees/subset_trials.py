@@ -1,0 +1,130 @@
+"""Boosted trees on subsets of the features, judged on held-out queries."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ranksieve.choosing import first_of_best
+from ranksieve.data import Block
+from ranksieve.engine import Source
+from ranksieve.rankers.lightgbm_data import as_known
+from ranksieve.selectors._search.parts import SubsetSelector, hold_out
+from ranksieve.selectors.trees.bt_influence import TreeSelector, shares
+from ranksieve.sums.density_sums import Part
+from ranksieve.sums.grades import varying_features
+from ranksieve.sums.measured import Measured
+
+Features = tuple[int, ...]
+
+
+class Trial(NamedTuple):
+    """Features of trees, their influence, and how well the trees rank held-out queries.
+
+    The value is the measure, or 1 minus the measure if smaller is better.
+    """
+
+    features: Features
+    influence: tuple[float, ...]
+    value: float
+
+
+class MeasuredTrees(Measured):
+    """Statistic: how well trees rank some queries."""
+
+    def __init__(self, block: Block, *how: Any) -> None:
+        super().__init__(block, *how)
+        self.block.check_finite()
+
+    def sums(self, text: str, features: np.ndarray) -> tuple[int, float]:
+        """Number of queries, and the sum over them of the measure; larger is better.
+
+        ``text`` is a model of LightGBM on some ``features``.
+        """
+        import lightgbm
+
+        if self.is_empty:
+            return 0, 0.0
+        booster = lightgbm.Booster(model_str=text)
+        scores = booster.predict(as_known(self.block.X[:, features]), num_threads=1)
+        return self.total(np.asarray(scores, dtype=np.float64))
+
+
+@dataclass(eq=False, repr=False)
+class SubsetTrees(TreeSelector, SubsetSelector):
+    """Base of selectors that take the best of several subsets of one size."""
+
+    @abstractmethod
+    def _first_subsets(
+        self, candidates: np.ndarray, k: int, rng: np.random.RandomState
+    ) -> list[Features]:
+        """Subsets to start with, of ``k`` or more candidates in ascending order."""
+
+    @abstractmethod
+    def _search(
+        self,
+        trial: Callable[[Features], Trial],
+        subsets: list[Features],
+        candidates: np.ndarray,
+        k: int,
+        rng: np.random.RandomState,
+    ) -> list[Trial]:
+        """Return trials of subsets of ``k`` features; ``trial`` trains no subset twice.
+
+        The trial of a larger subset has no value.
+        """
+
+    def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
+        rng = check_random_state(self.random_state)
+        train, validation = hold_out(source, held_out["eval_set"], self.validation_fraction, rng)
+        varies = varying_features(source)
+        candidates = np.flatnonzero(varies)
+        constant = np.flatnonzero(~varies)[: max(0, k - len(candidates))]
+        k -= len(constant)
+        subsets = self._first_subsets(candidates, k, rng)
+        with self._trials(train, validation, k, rng.randint(2**31)) as trial:
+            self.trials_ = self._search(trial, subsets, candidates, k, rng)
+        self.best_trial_ = first_of_best(np.array([trial.value for trial in self.trials_]))
+        best = self.trials_[self.best_trial_]
+        self.scores_ = np.zeros(source.n_features)
+        self.scores_[list(best.features)] = best.influence
+        return np.concatenate([by_influence(best), constant])
+
+    @contextmanager
+    def _trials(
+        self, train: Part, validation: Part, k: int, seed: int
+    ) -> Iterator[Callable[[Features], Trial]]:
+        weights = None if train.queries is None else train.queries.astype(np.float64)
+        with self._measuring(MeasuredTrees, validation) as workers:
+
+            @cache
+            def trial(features: Features) -> Trial:
+                if not features:
+                    return Trial((), (), 0.0)
+                ranker = self._trained(train.source, seed, weights, features)
+                influence = tuple(shares(ranker.feature_importances_).tolist())
+                if len(features) > k:
+                    return Trial(features, influence, float("nan"))
+                text = ranker.booster_.model_to_string()
+                n_queries, value = workers.sum("sums", text, np.array(features))
+                return Trial(features, influence, value / n_queries)
+
+            yield trial
+
+
+def by_influence(trial: Trial) -> np.ndarray:
+    """Features of a trial by descending influence; ties by index."""
+    order = np.argsort(-np.array(trial.influence), kind="stable")
+    return np.array(trial.features, dtype=np.intp)[order]
+
+
+def random_subset(candidates: np.ndarray, size: int, rng: np.random.RandomState) -> Features:
+    """Random candidates in ascending order."""
+    return tuple(np.sort(rng.permutation(candidates)[:size]).tolist())
