@@ -61,7 +61,7 @@ def test_others_are_not_known(sizes):
 
 
 def test_what_is_published_is_about_known_collections():
-    names = {known.name for known in KNOWN}
+    names = {known.name for known in KNOWN} | {"Yahoo! set 2"}  # which has no folds
     for paper in PAPERS.values():
         tables = (paper.on_folds, paper.means, paper.choices, paper.settings, paper.statements)
         for published in (*tables, *paper.best_numbers.values(), paper.conventions):

@@ -82,7 +82,7 @@ def test_published_choices(reproduced):
 
 def test_on_folds_1_and_5_every_lambda_gives_the_same_ranking(reproduced):
     for fold in (0, 4):
-        values = reproduced.outcomes[GREEDY].models[fold].values_
+        values = reproduced.outcomes[GREEDY].models[fold].selector.values_
         assert np.ptp(values[:, 0]) < 1e-12
         assert values[0, 0] == pytest.approx(np.max(values))
 
@@ -203,48 +203,54 @@ class TestCommand:
         assert greedy["chosen"][3] == greedy["published_choices"][3] == expected
         assert greedy["same_features"] == [True] * 5
 
-    def test_the_figure(self, run, reproduced, monkeypatch, tmp_path, mq2008_dir):
+    def test_the_folder(self, run, reproduced, monkeypatch, tmp_path, mq2008_dir):
         monkeypatch.setattr(module, "reproduce", lambda *arguments, **options: reproduced)
-        path = tmp_path / "figure.svg"
-        command = ["reproduce", "greedy-rankrls", "--data", mq2008_dir]
-        assert run(*command, "--figure", path, "--fold", 3)[0] == 0
-        third = path.read_text()
-        assert "number of features" in third
-        run(*command, "--figure", path)
-        assert path.read_text() != third
+        command = ["reproduce", "greedy-rankrls", "--data", mq2008_dir, "--out", tmp_path]
+        assert run(*command)[0] == 0
+        page = (tmp_path / "report.md").read_text()
+        for measure in ("map", "meanndcg"):
+            for part in ("validation", "test"):
+                name = f"mean-{measure}-{part}.svg"
+                assert f"figures/{name}" in page
+                assert "number of features" in (tmp_path / "figures" / name).read_text()
+        assert {path.suffix for path in (tmp_path / "tables").iterdir()} == {".md", ".tex", ".csv"}
+        found = json.loads((tmp_path / "results.json").read_text())
+        assert (found["within"], found["asked"]) == (40, 40)
 
-    def test_errors(self, run, tmp_path, mq2008_dir):
+    def test_means_of_the_figures(self, reproduced):
+        models = reproduced.outcomes[GREEDY].models
+        for model, fold in zip(models, range(5), strict=True):
+            at = list(model.selector.lams_).index(model.selector.lam_)
+            size = len(model.selector.selected_) - 1
+            value = model.values["test", "MAP"][at, size]
+            assert value == pytest.approx(reproduced.on_folds(GREEDY, "MAP")[fold].ours, abs=1e-12)
+            np.testing.assert_allclose(model.values["validation", "MAP"], model.selector.values_)
+
+    def test_errors(self, run, tmp_path):
         command = ["reproduce", "greedy-rankrls", "--data", tmp_path]
         unknown = run("reproduce", "letor", "--data", tmp_path)[2]
         assert "nothing to reproduce for 'letor'; known are greedy-rankrls, fs-scpr, " in unknown
         assert "fs-ed, gas, rankers" in unknown
-        assert "must end in .pdf, .png, .svg" in run(*command, "--figure", "a.doc")[2]
-        there = tmp_path / "none" / "a.pdf"
-        assert "there is no directory" in run(*command, "--figure", there)[2]
         assert "no known layout" in run(*command)[2]
-        assert "--fold chooses the fold of the figure" in run(*command, "--fold", 2)[2]
-        command = ["reproduce", "greedy-rankrls", "--data", mq2008_dir, "--fold", 6]
-        figure = tmp_path / "a.pdf"
-        assert "--fold 6: the collection has only 5 folds" in run(*command, "--figure", figure)[2]
         for option, owners in (
             ("--method", "fs-scpr or fs-ed"),
-            ("--out", "fs-scpr or fs-ed or gas"),
-            ("--ranker", "fs-ed or rankers"),
+            ("--reading", "fs-scpr"),
+            ("--ranker", "fs-ed or gas or rankers"),
         ):
             errors = run("reproduce", "greedy-rankrls", "--data", tmp_path, option, "x")[2]
             assert f"{option} works only with reproduce {owners}" in errors
 
     def test_a_collection_that_is_not_known(self, run, tmp_path):
-        directory, figure = write_collection(tmp_path / "ours"), tmp_path / "paths.svg"
+        directory = write_collection(tmp_path / "ours")
         command = ["reproduce", "greedy-rankrls", "--data", directory]
-        status, output, errors = run(*command, "--figure", figure, "--fold", 5)
+        status, output, errors = run(*command, "--out", tmp_path / "kept")
         assert (status, errors) == (0, "")
         assert "Greedy RankRLS: paper and ours on the folds of ours" in output
         assert "convention letor4" in output
         assert "all 7" in output
         assert "Nothing is published about ours" in output
         assert "paper " not in output.replace("paper and", "")
-        assert figure.exists()
+        assert (tmp_path / "kept" / "figures" / "validation-fold-5.svg").exists()
         found = json.loads(run(*command, "--format", "json", "--convention", "standard")[1])
         assert (found["convention"], found["known_as"], found["asked"]) == ("standard", None, 0)
         greedy = found["methods"][GREEDY]

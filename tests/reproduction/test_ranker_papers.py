@@ -266,7 +266,7 @@ class TestCommand:
 
         monkeypatch.setattr(module, "reproduce", remember)
         status, output, _ = run("reproduce", "rankers", "--data", "anywhere")
-        assert (status, asked) == (0, [("rankers", "anywhere", {"convention": None})])
+        assert (status, asked) == (0, [("rankers", "anywhere", {"convention": None, "out": None})])
         assert "all those of 7 of 7 methods." in " ".join(output.split())
         found = json.loads(run("reproduce", "rankers", "--data", "anywhere", "--format", "json")[1])
         assert list(found["methods"]) == list(ROWS)
@@ -277,14 +277,11 @@ class TestCommand:
         command = ["reproduce", "rankers", "--data", tmp_path]
         errors = run(*command, "--ranker", "rankrls-cv")[2]
         assert "'rankrls-cv' is not in this paper; its rankers are rankrls, ranksvm, " in errors
-        assert (
-            "--figure works only with reproduce greedy-rankrls"
-            in run(*command, "--figure", "a.pdf")[2]
-        )
+        assert "--seeds works only with reproduce fs-scpr" in run(*command, "--seeds", 2)[2]
         assert "no known layout" in run(*command)[2]
         greedy = ["reproduce", "greedy-rankrls", "--data", tmp_path]
         assert (
-            "--ranker works only with reproduce fs-ed or rankers"
+            "--ranker works only with reproduce fs-ed or gas or rankers"
             in run(*greedy, "--ranker", "rankrls")[2]
         )
         with pytest.raises(ValueError, match="there is no ranker to compare"):

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ranksieve.cli.options import Format, option, show_result
-from ranksieve.text import quantity
 
 if TYPE_CHECKING:
-    from ranksieve.reproduction import Reproduction
     from ranksieve.reproduction.paper import Paper
 
 
@@ -36,7 +34,7 @@ _Ranker = Annotated[
     list[str] | None,
     option(
         "NAME",
-        "Run only this ranker (rankers and fs-ed only). May be repeated. Default: all rankers "
+        "Run only this ranker (rankers, fs-ed and gas only). May be repeated. Default: all rankers "
         "of the paper.",
     ),
 ]
@@ -45,7 +43,15 @@ _Method = Annotated[
     option(
         "NAME",
         "Run only this method (fs-scpr and fs-ed only). May be repeated. Default: all methods "
-        "of fs-scpr; for fs-ed, only fs-ed (fs-bfs, which is slow, and random are optional).",
+        "of fs-scpr; for fs-ed, fs-ed and random (fs-bfs, which is slow, is optional).",
+    ),
+]
+_Reading = Annotated[
+    str | None,
+    option(
+        "NAME",
+        "Run only one reading of the method: literal, with the formulas as they are printed, or "
+        "closest, which comes nearest to the printed numbers (fs-scpr only). Default: both.",
     ),
 ]
 _Seeds = Annotated[
@@ -61,24 +67,14 @@ _Out = Annotated[
     Path | None,
     option(
         "DIR",
-        "Keep finished work here; the same command resumes it (fs-scpr, fs-ed and gas only). "
-        "Default: keep nothing.",
+        "Write every table (Markdown, LaTeX, CSV, JSON) and figure (SVG, PNG) to this directory, "
+        "with a page, report.md, that sets paper and ours together. Finished work is kept there, "
+        "too, and the same command resumes it. Default: print tables only.",
     ),
 ]
 _Convention = Annotated[
     str | None,
     option("NAME", "Metric convention (see evaluate --help). Default: that of the paper."),
-]
-_Figure = Annotated[
-    Path | None,
-    option(
-        "FILE",
-        "Draw measures against the number of features to this .pdf, .png or .svg file "
-        "(greedy-rankrls, fs-ed and gas only). Default: no figure.",
-    ),
-]
-_Fold = Annotated[
-    int | None, option("N", "Fold to draw in --figure (greedy-rankrls only). Default: 1.", min=1)
 ]
 
 
@@ -87,11 +83,10 @@ def reproduce(
     data: _Data,
     ranker: _Ranker = None,
     method: _Method = None,
+    reading: _Reading = None,
     seeds: _Seeds = None,
     out: _Out = None,
     convention: _Convention = None,
-    figure: _Figure = None,
-    fold: _Fold = None,
     form: Format = "terminal",
 ) -> None:
     """Repeat published experiments, and print the results beside the published ones."""
@@ -109,24 +104,18 @@ def reproduce(
     options: dict[str, Any] = {
         "--ranker": ranker or None,
         "--method": method or None,
+        "--reading": reading,
         "--seeds": seeds,
-        "--out": out,
-        "--figure": figure,
-        "--fold": fold,
     }
     given = {name: value for name, value in options.items() if value is not None}
     _check_options(papers, what, given)
-    if figure is not None:
-        _check_figure(figure, data, fold)
-    chosen = {
-        _arguments_of(papers[what])[name]: value
-        for name, value in given.items()
-        if name not in ("--figure", "--fold")
-    }
+    chosen = {_arguments_of(papers[what])[name]: value for name, value in given.items()}
     with progress_bar():
-        result = reproduction.reproduce(what, data, convention=convention, **chosen)
-    if figure is not None:
-        _draw(result, figure, fold or 1)
+        result = reproduction.reproduce(what, data, convention=convention, out=out, **chosen)
+        if out is not None:
+            from ranksieve.report.reproduction import write_reproduction
+
+            write_reproduction(result, out)
     show_result(reproduction_sheets(result), form, json.dumps(result.as_dict(), indent=2))
 
 
@@ -134,15 +123,13 @@ def _arguments_of(paper: Paper) -> dict[str, str]:
     """Options that a paper takes, and the arguments of ``reproduce`` that they stand for."""
     arguments = {}
     if paper.study is not None:
-        arguments = {"--seeds": "n_seeds", "--out": "out"}
+        arguments = {"--seeds": "n_seeds"}
         if len(paper.rankers) > 1:
             arguments["--ranker"] = "rankers"
+    if paper.readings:
+        arguments["--reading"] = "reading"
     if paper.what:
         arguments[f"--{paper.what}"] = "methods"
-    if paper.figure is not None:
-        arguments["--figure"] = "figure"
-    if paper.figure == "paths":
-        arguments["--fold"] = "fold"
     return arguments
 
 
@@ -151,37 +138,3 @@ def _check_options(papers: dict[str, Paper], what: str, given: dict[str, Any]) -
         owners = [paper.name for paper in papers.values() if name in _arguments_of(paper)]
         if what not in owners:
             raise ValueError(f"{name} works only with reproduce {' or '.join(owners)}")
-    if "--fold" in given and "--figure" not in given:
-        raise ValueError("--fold chooses the fold of the figure, so it needs --figure FILE")
-
-
-def _check_figure(path: Path, data: Path, fold: int | None) -> None:
-    """Raise an error before the work if the figure cannot be drawn after it."""
-    from ranksieve.datasets import open_collection
-    from ranksieve.io.files import check_replaceable
-    from ranksieve.report.figures import check_format
-
-    check_format(path)
-    check_replaceable(path)
-    if fold is not None and fold > (n_folds := len(open_collection(data).folds)):
-        raise ValueError(f"--fold {fold}: the collection has only {quantity(n_folds, 'fold')}")
-
-
-def _draw(result: Reproduction, path: Path, fold: int) -> None:
-    """Draw validation curves of a fold, or the curves of a study, one below the other."""
-    from ranksieve.report.figures import plot_curves, plot_path_scores, write_figure
-    from ranksieve.report.figures.style import HEIGHT, new_figure
-    from ranksieve.reproduction.papers.greedy_rankrls import FIGURE_LAMS, GREEDY
-
-    study = result.study
-    if study is None:
-        selector = result.outcomes[GREEDY].models[fold - 1]
-        write_figure(plot_path_scores(selector, FIGURE_LAMS), path)
-        return
-    curves = [(ranker, measure) for ranker in study.rankers for measure in study.measures]
-    panels = new_figure(len(curves) * HEIGHT).subplots(len(curves), squeeze=False).ravel()
-    for ax, (ranker, measure) in zip(panels, curves, strict=True):
-        plot_curves(study, ranker, measure, ax=ax)
-        if len(study.rankers) > 1:
-            ax.set_ylabel(f"{measure} with {ranker}")
-    write_figure(panels[0], path)

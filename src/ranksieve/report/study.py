@@ -12,7 +12,6 @@ from matplotlib.axes import Axes
 
 from ranksieve.data import DataError
 from ranksieve.engine.memo import sharing
-from ranksieve.io.files import make_directory
 from ranksieve.io.records import write_text
 from ranksieve.metrics import get_convention
 from ranksieve.report.figures import (
@@ -23,11 +22,9 @@ from ranksieve.report.figures import (
     plot_quality_and_time,
     plot_selection_frequency,
     plot_similarity,
-    write_figure,
 )
-from ranksieve.report.formats.csv_text import to_csv
-from ranksieve.report.formats.latex import to_latex
-from ranksieve.report.formats.markdown import escape, to_markdown
+from ranksieve.report.folder import embed, write_drawing, write_table
+from ranksieve.report.formats.markdown import escape
 from ranksieve.report.formats.terminal import show, to_terminal
 from ranksieve.report.sheets.sheet import Sheet
 from ranksieve.report.sheets.study_quality import comparison_sheet, curves_sheet, folds_sheet
@@ -41,8 +38,6 @@ from ranksieve.study.cells import make_study_selector
 from ranksieve.study.comparison import MARGIN
 from ranksieve.study.results import BASE, RANDOM
 
-_FORMS = {".md": to_markdown, ".tex": to_latex, ".csv": to_csv}
-_FIGURE_SUFFIXES = (".svg", ".png")
 DATA_FIGURES: dict[str, tuple[type, ...]] = {
     "importance": (ImportanceFilter,),
     "similarity": (SimilarityFilter,),
@@ -67,20 +62,18 @@ def write_report(result: StudyResult, directory: Path, *, figures: bool = True) 
     for ranker in result.rankers:
         page.append(f"## {escape(ranker)}")
         if figures:
-            page += [
-                _write_drawing(ax, name, directory) for name, ax in _figures_of(result, ranker)
-            ]
-        page += [_write_table(sheet, directory) for sheet in _sheets_of(result, ranker)]
+            page += [write_drawing(ax, name, directory) for name, ax in _figures_of(result, ranker)]
+        page += [write_table(sheet, directory) for sheet in _sheets_of(result, ranker)]
     page.append("## All comparisons")
-    page += [_write_table(sheet, directory) for sheet in _statistics(result)]
+    page += [write_table(sheet, directory) for sheet in _statistics(result)]
     seen = _seen_by(result.selectors)
     of_data = [name for name in seen if (directory / "figures" / f"{name}.svg").exists()]
     if of_data:
-        page += ["## What the selectors saw on the first fold", *map(_embed, of_data)]
+        page += ["## What the selectors saw on the first fold", *map(embed, of_data)]
     write_text("\n\n".join(page) + "\n", directory / "report.md")
 
 
-def write_data_figures(study: Study, directory: Path) -> None:
+def write_data_figures(study: Study, directory: Path) -> list[str]:
     """Draw what the selectors saw: importance, similarity, densities, validation curves.
 
     Each figure is that of the first selector of the plan which looks at such a thing. What cannot
@@ -93,6 +86,11 @@ def write_data_figures(study: Study, directory: Path) -> None:
         curves; test queries are not looked at.
     directory : Path
         ``figures/`` is made in it, or its figures replaced.
+
+    Returns
+    -------
+    list of str
+        Names of the figures that were drawn.
     """
     fold = study.folds[0].load().scaled(study.plan.scale)
     train, names = fold.train, fold.train.feature_names.tolist()
@@ -115,9 +113,12 @@ def write_data_figures(study: Study, directory: Path) -> None:
         "densities": lambda selector: plot_class_densities(fit(selector), train).flat[0],
         "validation": lambda _: plot_path_scores(path.fit(train, eval_set=fold.vali)),
     }
+    drawn = []
     for name, selector in _seen_by(study.plan.selectors).items():
         with sharing(fold.memo), suppress(DataError):  # such as missing values
-            _write_drawing(drawings[name](selector), name, directory)
+            write_drawing(drawings[name](selector), name, directory)
+            drawn.append(name)
+    return drawn
 
 
 def _seen_by(selectors: Sequence[str]) -> dict[str, str]:
@@ -202,23 +203,3 @@ def _figures_of(result: StudyResult, ranker: str) -> Iterator[tuple[str, Axes]]:
     if selecting != {RANDOM}:
         yield f"frequency-{ranker}", plot_selection_frequency(result, ranker)
     yield f"quality-and-time-{ranker}", plot_quality_and_time(result, ranker)
-
-
-def _write_table(sheet: Sheet, directory: Path) -> str:
-    """Write a table in all forms, and return that of a page."""
-    tables = make_directory(directory / "tables")
-    for suffix, form in _FORMS.items():
-        write_text(form(sheet), tables / f"{sheet.name}{suffix}")
-    return to_markdown(sheet)
-
-
-def _write_drawing(ax: Axes, name: str, directory: Path) -> str:
-    """Write a figure in all formats, and return what shows it on a page."""
-    figures = make_directory(directory / "figures")
-    for suffix in _FIGURE_SUFFIXES:
-        write_figure(ax, figures / f"{name}{suffix}")
-    return _embed(name)
-
-
-def _embed(name: str) -> str:
-    return f"![{name}](figures/{name}.svg)"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
 
 from ranksieve.significance import relative_improvement
 from ranksieve.study import StudyResult
@@ -37,59 +40,109 @@ class Curves:
             if most is None or k <= most
         )
 
-    def gain(self, value: float, base: float | None = None) -> str:
-        """By how much a value is above another, which is that of all features by default."""
-        return f"{relative_improvement(value, self.all if base is None else base):+.1f} %"
+    def gain(self, value: float, base: float | None = None) -> float:
+        """By how many percent a value is above another, by default that of all features."""
+        return float(relative_improvement(value, self.all if base is None else base))
+
+    def gain_at(self, selector: str, k: int) -> float:
+        """Gain over all features with ``k`` features."""
+        return self.gain(self.of[selector][k])
 
 
-Find = Callable[[Curves], str]
+class Finding(NamedTuple):
+    """What curves say to a sentence of a paper, and whether it holds for them."""
+
+    text: str
+    holds: bool
 
 
-def values_at(k: int, selectors: Sequence[str]) -> Find:
-    """Values with ``k`` features."""
-    return lambda curves: ", ".join(f"{name} {curves.of[name][k]:.3f}" for name in selectors)
+Find = Callable[[Curves], Finding]
 
 
-def gains_at(k: int, selectors: Sequence[str]) -> Find:
-    """Gains over all features with ``k`` features."""
-    return lambda curves: ", ".join(
-        f"{name} {curves.gain(curves.of[name][k])}" for name in selectors
-    )
+def values_at(k: int, printed: Mapping[str, float], at_least: Sequence[str], near: float) -> Find:
+    """Values with ``k`` features: some selectors reach the printed ones, the others are near."""
+
+    def find(curves: Curves) -> Finding:
+        found = {name: curves.of[name][k] for name in printed}
+        holds = all(
+            found[name] >= value if name in at_least else abs(found[name] - value) <= near
+            for name, value in printed.items()
+        )
+        return Finding(", ".join(f"{name} {value:.3f}" for name, value in found.items()), holds)
+
+    return find
 
 
-def best_gains(most: int, selectors: Sequence[str]) -> Find:
+def gains_at(
+    k: int, selectors: Sequence[str], of: Sequence[str], least: float, most: float = np.inf
+) -> Find:
+    """Gains over all features with ``k`` features, which are within bounds for some selectors."""
+
+    def find(curves: Curves) -> Finding:
+        gains = {name: curves.gain_at(name, k) for name in selectors}
+        return Finding(_percent(gains), all(least <= gains[name] <= most for name in of))
+
+    return find
+
+
+def no_more_gain(after: int, selectors: Sequence[str], by: float) -> Find:
+    """Gain of the best number of features beyond ``after`` over it: at most ``by`` percent."""
+
+    def find(curves: Curves) -> Finding:
+        gains = {
+            name: curves.gain(
+                max(value for k, value in curves.of[name].items() if k > after),
+                curves.of[name][after],
+            )
+            for name in selectors
+        }
+        return Finding(_percent(gains), all(gain <= by for gain in gains.values()))
+
+    return find
+
+
+def best_gains(most: int, selectors: Sequence[str], least: float) -> Find:
     """Gains over all features of the best with at most so many features."""
-    return lambda curves: ", ".join(
-        f"{name} {curves.gain(curves.best([name], most))}" for name in selectors
-    )
+
+    def find(curves: Curves) -> Finding:
+        gains = {name: curves.gain(curves.best([name], most)) for name in selectors}
+        return Finding(_percent(gains), all(gain >= least for gain in gains.values()))
+
+    return find
 
 
-def gains_of_best(selectors: Sequence[str], other: str) -> Find:
+def gains_of_best(selectors: Sequence[str], other: str, least: float, most: float) -> Find:
     """Gains of the best of some selectors over the best of another, and over all features."""
 
-    def find(curves: Curves) -> str:
+    def find(curves: Curves) -> Finding:
         best = curves.best(selectors)
-        return f"{curves.gain(best, curves.best([other]))}, {curves.gain(best)}"
+        gains = {other: curves.gain(best, curves.best([other])), "all": curves.gain(best)}
+        return Finding(_percent(gains), all(least <= gain <= most for gain in gains.values()))
 
     return find
 
 
 def reaches(selector: str, other: str) -> Find:
-    """With how many numbers of features a selector is at least as good as another."""
+    """Whether a selector is at least as good as another with most numbers of features."""
 
-    def find(curves: Curves) -> str:
+    def find(curves: Curves) -> Finding:
         own, theirs = curves.of[selector], curves.of[other]
         n_reached = sum(own[k] >= value for k, value in theirs.items())
-        return f"with {n_reached} of {len(theirs)} numbers of features"
+        text = f"with {n_reached} of {len(theirs)} numbers of features"
+        return Finding(text, n_reached > len(theirs) / 2)
 
     return find
 
 
 def below_all(selector: str, fewer_than: int) -> Find:
-    """With how many numbers of features, of the small ones, a selector is below all features."""
+    """Whether a selector is below all features with every small number of features."""
 
-    def find(curves: Curves) -> str:
+    def find(curves: Curves) -> Finding:
         few = [value < curves.all for k, value in curves.of[selector].items() if k < fewer_than]
-        return f"below with {sum(few)} of {len(few)} numbers of features"
+        return Finding(f"below with {sum(few)} of {len(few)} numbers of features", all(few))
 
     return find
+
+
+def _percent(gains: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {gain:+.1f} %" for name, gain in gains.items())

@@ -12,7 +12,7 @@ from ranksieve.reproduction.collections import CollectionFacts
 if TYPE_CHECKING:
     import numpy as np
 
-    from ranksieve.reproduction.curves import Curves
+    from ranksieve.reproduction.curves import Curves, Finding
     from ranksieve.study import StudyFold
 
 FOUR_DIGITS = 0.00005  # nearer than this is the same number of four digits
@@ -82,6 +82,10 @@ class PaperMethod:
     asked : Asked or None
     label : str
         What tables call it; by default its name. ``{n}`` is the number of features.
+    reading : str
+        The reading of the paper that it belongs to; empty if it does not depend on that.
+    stands_for : str
+        The candidate of which it is another reading: what is published about it, and the selector.
     """
 
     note: str = ""
@@ -91,13 +95,15 @@ class PaperMethod:
     chosen: str = ""
     asked: Asked | None = None
     label: str = ""
+    reading: str = ""
+    stands_for: str = ""
 
 
 class Statement(NamedTuple):
     """A sentence of a paper about a collection, and how to find what it says in curves of ours."""
 
     paper: str
-    find: Callable[[Curves], str]
+    find: Callable[[Curves], Finding]
 
 
 @dataclass(frozen=True)
@@ -120,6 +126,9 @@ class Paper:
     study : mapping or None
         Arguments of :class:`ranksieve.study.Study` for candidates that are selectors; ``ks`` may
         depend on the number of features.
+    readings : mapping
+        Where a paper can be read in several ways, name -> arguments of the study that differ; the
+        first has none.
     convention : str or None
         Of the measures; None for that of the collection.
     conventions : mapping of str to str
@@ -137,7 +146,9 @@ class Paper:
     unified_ranks : mapping
         Table -> candidate -> unified rank over all collections.
     asked_on : sequence of str
-        Collections on which ours are asked to be near.
+        Collections on which ours are asked to be as near as each method says.
+    asked_elsewhere : Asked or None
+        The same on other collections, for methods of which something is asked.
     fold_measures, mean_measures : sequence of str
         Measures of the tables of folds, and of means.
     groups : mapping of str to sequence of str
@@ -146,7 +157,10 @@ class Paper:
         Collection, or empty for all -> which tables of the paper the numbers are from.
     notes : sequence of str
         For readers of the tables.
-    figure : {"curves", "paths"} or None
+    shows_curves : bool
+        Whether tables of measures by the number of features belong to it.
+    figure_lams : tuple of float
+        Regularizations in its figures.
     """
 
     name: str
@@ -157,6 +171,7 @@ class Paper:
     usual: Sequence[str] = ()
     always: Sequence[str] = ()
     study: Mapping[str, Any] | None = None
+    readings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     convention: str | None = None
     conventions: Mapping[str, str] = field(default_factory=dict)
     on_folds: OnFolds = field(default_factory=dict)
@@ -167,23 +182,44 @@ class Paper:
     statements: Mapping[str, Sequence[Statement]] = field(default_factory=dict)
     unified_ranks: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     asked_on: Sequence[str] = ("MQ2008",)
+    asked_elsewhere: Asked | None = None
     fold_measures: Sequence[str] = ()
     mean_measures: Sequence[str] = ()
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
-    figure: Literal["curves", "paths"] | None = None
+    shows_curves: bool = False
+    figure_lams: tuple[float, ...] = ()
 
     @property
     def rankers(self) -> Sequence[str]:
         """Rankers of the study."""
         return () if self.study is None else self.study["rankers"]
 
-    def choose(self, wanted: Iterable[str] | None) -> list[str]:
-        """The candidates to run, in the order of the paper."""
+    def choose(self, wanted: Iterable[str] | None, reading: str | None = None) -> list[str]:
+        """The candidates to run, in the order of the paper; of one reading, or of all."""
         names = list(wanted if wanted is not None else self.usual or self.candidates)
         check_known(self.what, self.candidates, names)
-        return [name for name in self.candidates if name in names or name in self.always]
+        if reading is not None:
+            check_known("reading", self.readings, [reading])
+        return [
+            name
+            for name, candidate in self.candidates.items()
+            if (name in names or name in self.always or candidate.stands_for in names)
+            and (reading is None or candidate.reading in ("", reading))
+        ]
+
+    def study_of(self, name: str) -> str:
+        """The reading in whose study a candidate is run; empty for the first."""
+        reading = self.candidates[name].reading
+        return reading if reading in list(self.readings)[1:] else ""
+
+    def asked_of(self, name: str, collection: str | None) -> Asked | None:
+        """How near a method is asked to be to what is published about a collection."""
+        asked = self.candidates[name].asked
+        if collection in self.asked_on or asked is None:
+            return asked if collection in self.asked_on else None
+        return self.asked_elsewhere
 
 
 def check_known(what: str, known: Iterable[str], names: Sequence[str]) -> None:

@@ -11,11 +11,11 @@ import numpy as np
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.reproduction.bests import Best, find_bests, validation_mean
 from ranksieve.reproduction.collections import CollectionFacts
-from ranksieve.reproduction.curves import Curves
+from ranksieve.reproduction.curves import Curves, Finding
 from ranksieve.reproduction.paper import Asked, Paper
 from ranksieve.reproduction.training import ranker_settings
 from ranksieve.significance import relative_improvement, unified_rank
-from ranksieve.study import StudyResult
+from ranksieve.study import Study, StudyResult
 from ranksieve.study.results import BASE, RANDOM
 
 
@@ -81,12 +81,15 @@ class Reproduction:
     outcomes : mapping of str to MethodOutcome
         By names of the paper's candidates; empty if a study has several rankers.
     study : StudyResult or None
+    planned : Study or None
+        What it is the result of, for figures of its data.
     """
 
     paper: Paper
     facts: CollectionFacts
     outcomes: Mapping[str, MethodOutcome]
     study: StudyResult | None = None
+    planned: Study | None = None
 
     @property
     def is_published(self) -> bool:
@@ -113,8 +116,7 @@ class Reproduction:
 
     def asked(self, name: str) -> Asked | None:
         """How near a method is asked to be to what is published."""
-        is_asked = self.facts.known_as in self.paper.asked_on
-        return self.paper.candidates[name].asked if is_asked else None
+        return self.paper.asked_of(name, self.facts.known_as)
 
     def note(self, name: str) -> str:
         """How a method was run, for readers."""
@@ -145,7 +147,8 @@ class Reproduction:
         return Number(ours, published, self._tolerance(name, measure, "mean"))
 
     def _published(self, table: Mapping[str, Any], name: str, measure: str) -> Any:
-        return table.get(self.facts.known_as or "", {}).get(name, {}).get(measure)
+        printed = self.paper.candidates[name].stands_for or name
+        return table.get(self.facts.known_as or "", {}).get(printed, {}).get(measure)
 
     def _tolerance(self, name: str, measure: str, what: str) -> float | None:
         asked = self.asked(name)
@@ -202,10 +205,21 @@ class Reproduction:
         return Number(ours, relative_improvement(own.published, base.published))
 
     def random_below(self, name: str) -> float | None:
-        """Share of the random orders with a smaller MAP; None without these."""
-        if RANDOM not in self.outcomes or name == RANDOM:
+        """Share of the random orders with a smaller MAP; None without these.
+
+        A reading of the paper has random orders of its own, tuned as it is.
+        """
+        paper = self.paper
+        rivals = [
+            other
+            for other in self.outcomes
+            if RANDOM in (other, paper.candidates[other].stands_for)
+            and paper.study_of(other) == paper.study_of(name)
+        ]
+        if not rivals or name in rivals:
             return None
-        return float(np.mean(np.array(self.of_seeds(RANDOM, "MAP")) < self.mean(name, "MAP").ours))
+        values = np.array(self.of_seeds(rivals[0], "MAP"))
+        return float(np.mean(values < self.mean(name, "MAP").ours))
 
     def unified_ranks(self, table: str) -> dict[str, Number] | None:
         """Unified ranks of the methods of a table over this collection: ours and the paper's.
@@ -231,7 +245,7 @@ class Reproduction:
             return []
         return find_bests(self.study, self.paper.best_numbers, self.facts.known_as or "")
 
-    def findings(self) -> list[tuple[str, str]]:
+    def findings(self) -> list[tuple[str, Finding]]:
         """What the paper says about this collection, and what is found."""
         statements = self.paper.statements.get(self.facts.known_as or "", ())
         if self.study is None or not statements:
@@ -252,7 +266,10 @@ class Reproduction:
                 table: self._ranks_as_dict(table) for table in self.paper.unified_ranks
             },
             "best": [vars(best) for best in self.bests()],
-            "findings": [{"paper": theirs, "ours": ours} for theirs, ours in self.findings()],
+            "findings": [
+                {"paper": theirs, "ours": ours.text, "holds": ours.holds}
+                for theirs, ours in self.findings()
+            ],
             "study": None if self.study is None else _study_as_dict(self.study),
         }
 

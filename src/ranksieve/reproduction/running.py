@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ def reproduce(
     *,
     methods: Iterable[str] | None = None,
     rankers: Iterable[str] | None = None,
+    reading: str | None = None,
     n_seeds: int | None = None,
     out: PathLike | None = None,
     convention: str | None = None,
@@ -43,10 +45,12 @@ def reproduce(
         Some of the paper's candidates; by default its usual ones.
     rankers : iterable of str, optional
         Some of the rankers of the paper's study; by default all.
+    reading : str, optional
+        Where the paper can be read in several ways, one of them; by default all.
     n_seeds : int, optional
         Number of runs of methods that draw random numbers; by default that of the paper.
     out : path, optional
-        Directory of the study, which resumes what is there.
+        Directory of studies, in ``study/`` and ``study-<reading>/``, which resume what is there.
     convention : str, optional
         Metric convention; by default that of the paper or else of the collection, see
         :func:`ranksieve.reproduction.collections.open_at_hand`.
@@ -60,7 +64,7 @@ def reproduce(
     The modules of :mod:`ranksieve.reproduction.papers` say how each paper is read.
     """
     paper = PAPERS[name]
-    names = paper.choose(methods)
+    names = paper.choose(methods, reading)
     trained = list(paper.rankers if rankers is None else dict.fromkeys(rankers))
     if rankers is not None:
         check_known("ranker", paper.rankers, trained)
@@ -70,27 +74,41 @@ def reproduce(
     if convention is None and usual is not None:
         at_hand = replace(at_hand, facts=replace(facts, convention=usual))
     outcomes: dict[str, MethodOutcome] = {}
-    study = None
+    study = planned = None
     selectors = [name for name in names if paper.candidates[name].train is None]
-    if paper.study is not None and selectors:
-        study = _run_study(paper, at_hand, selectors, trained, n_seeds, out)
+    together: dict[str, list[str]] = {}
+    for name in selectors if paper.study is not None else []:
+        together.setdefault(paper.study_of(name), []).append(name)
+    for other, own in together.items():
+        place = None if out is None else Path(out, f"study-{other}" if other else "study")
+        plan = _plan_study(paper, at_hand, other, own, trained, n_seeds, place)
+        found = plan.run()
+        study, planned = (found, plan) if study is None else (study, planned)
         if len(trained) == 1:
-            outcomes |= {name: _of_study(study, name, paper.measures) for name in selectors}
+            outcomes |= {
+                name: _of_study(found, _selector(paper, name), paper.measures) for name in own
+            }
     outcomes |= _run_on_folds(paper, at_hand, [name for name in names if name not in selectors])
-    found = {name: outcomes[name] for name in names if name in outcomes}
-    return Reproduction(paper, at_hand.facts, found, study)
+    ordered = {name: outcomes[name] for name in names if name in outcomes}
+    return Reproduction(paper, at_hand.facts, ordered, study, planned)
 
 
-def _run_study(
+def _selector(paper: Paper, name: str) -> str:
+    return paper.candidates[name].stands_for or name
+
+
+def _plan_study(
     paper: Paper,
     at_hand: AtHand,
-    selectors: Sequence[str],
+    reading: str,
+    names: Sequence[str],
     rankers: Sequence[str],
     n_seeds: int | None,
     out: PathLike | None,
-) -> StudyResult:
+) -> Study:
     facts = at_hand.facts
-    plan = dict(paper.study or {}) | {"rankers": rankers}
+    selectors = [_selector(paper, name) for name in names]
+    plan = dict(paper.study or {}) | dict(paper.readings.get(reading, {})) | {"rankers": rankers}
     if callable(plan["ks"]):
         plan["ks"] = plan["ks"](facts.n_features)
     if n_seeds is not None:
@@ -98,7 +116,7 @@ def _run_study(
     kept = {*selectors, *rankers}
     plan["parameters"] = _with_convention(plan.get("parameters", {}), kept, facts)
     plan["grids"] = {name: grid for name, grid in plan.get("grids", {}).items() if name in kept}
-    study = Study(
+    return Study(
         at_hand.collection,
         out=out,
         title=facts.title,
@@ -107,7 +125,6 @@ def _run_study(
         convention=facts.convention,
         **plan,
     )
-    return study.run()
 
 
 def _with_convention(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.model_selection import ParameterGrid
@@ -12,11 +12,15 @@ from ranksieve.data import RankingData
 from ranksieve.metrics import evaluate
 from ranksieve.rankers.registry import RANKERS, make_ranker
 from ranksieve.reproduction.paper import FoldAtHand, PaperMethod, TrainedMethod
+from ranksieve.selectors._search.fits import Fit
 from ranksieve.selectors.embedded.fsmrank import fsmrank_path
 from ranksieve.selectors.embedded.greedy_rankrls_cv import GreedyRankRLSCV
 from ranksieve.selectors.registry import SELECTORS
 from ranksieve.solvers.linear import linear_scores
 from ranksieve.study import StudyFold
+from ranksieve.sums.held_out import measure_models
+
+PATH_MEASURES = ("MAP", "MeanNDCG")  # of the figures of greedy RankRLS
 
 
 def ranker_settings(name: str, settings: Mapping[str, Any], convention: str) -> dict[str, Any]:
@@ -65,12 +69,44 @@ def best_weights(fold: StudyFold, convention: str) -> np.ndarray:
     return fits[_best_on_validation(fold, scores, convention)]
 
 
+class FoldPaths(NamedTuple):
+    """All models of greedy RankRLS on a fold.
+
+    Attributes
+    ----------
+    selector : GreedyRankRLSCV
+    values : mapping
+        Part of the fold and measure -> array (regularizations, sizes), means over queries.
+    """
+
+    selector: GreedyRankRLSCV
+    values: Mapping[tuple[str, str], np.ndarray]
+
+
 def train_greedy_rankrls(name: str, candidate: PaperMethod, at: FoldAtHand) -> TrainedMethod:
     """Train greedy RankRLS with the number of features that the validation queries choose."""
     selector = _greedy_rankrls(at)
     features = tuple(feature + 1 for feature in selector.selected_.tolist())
     chosen = {"lam": selector.lam_, "n_features": len(features), "features": features}
-    return TrainedMethod(selector.predict(at.data.test), len(features), chosen, selector)
+    values = {
+        (part, measure): np.array([own.mean for own in measured])
+        for part, data in (("validation", at.data.vali), ("test", at.data.test))
+        for measure in PATH_MEASURES
+        for measured in [
+            measure_models(data, map(_all_sizes, selector.paths_), measure, at.facts.convention)
+        ]
+    }
+    model = FoldPaths(selector, values)
+    return TrainedMethod(selector.predict(at.data.test), len(features), chosen, model)
+
+
+def _all_sizes(path: Sequence[Fit]) -> tuple[np.ndarray, np.ndarray]:
+    """Features of a path in their order, and the weights of its models (features, models)."""
+    features = np.array(path[-1].features)
+    coefs = np.zeros((len(features), len(path)))
+    for place, fit in enumerate(path):
+        coefs[: len(fit.features), place] = fit.coef
+    return features, coefs
 
 
 def train_full_rankrls(name: str, candidate: PaperMethod, at: FoldAtHand) -> TrainedMethod:

@@ -12,7 +12,7 @@ from ranksieve.report.figures.densities import plot_class_densities
 from ranksieve.report.figures.files import FIGURE_FORMATS, check_format, write_figure
 from ranksieve.report.figures.frequency import plot_selection_frequency
 from ranksieve.report.figures.importance import plot_importance
-from ranksieve.report.figures.paths import plot_path_scores
+from ranksieve.report.figures.paths import plot_mean_paths, plot_path_scores
 from ranksieve.report.figures.similarity import plot_similarity
 from ranksieve.report.figures.times import plot_quality_and_time
 
@@ -20,6 +20,7 @@ __all__ = [
     "plot_curves",
     "plot_quality_and_time",
     "plot_selection_frequency",
+    "plot_mean_paths",
     "plot_path_scores",
     "plot_importance",
     "plot_similarity",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import log2
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from ranksieve.metrics import parse_measure
+from ranksieve.report.figures.studies import ALL_FEATURES
 from ranksieve.report.figures.style import finish, legend_above, line_style, new_axes
 
 if TYPE_CHECKING:
@@ -79,6 +80,54 @@ def plot_path_scores(
     finish(ax, "number of features", _what(selector))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     legend_above(ax, ncols=3)  # formulas are shorter than how they are written
+    return ax
+
+
+def plot_mean_paths(
+    curves: Mapping[float, np.ndarray],
+    label: str,
+    *,
+    base: float | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    r"""Draw means over folds against the number of features, a line for each regularization.
+
+    Parameters
+    ----------
+    curves : mapping of float to array
+        Regularization -> means for 1, 2, ... features.
+    label : str
+        What the numbers are.
+    base : float, optional
+        That of all features, tuned by itself: a horizontal line.
+    ax : Axes, optional
+        Where to draw; by default on a new figure of one column's width.
+
+    Returns
+    -------
+    Axes
+
+    References
+    ----------
+    As of :func:`plot_path_scores`.
+
+    Examples
+    --------
+    >>> from ranksieve.report.figures import plot_mean_paths
+    >>> ax = plot_mean_paths({4.0: [0.2, 0.3], 64.0: [0.25, 0.31]}, "MAP", base=0.3)
+    >>> [line.get_label() for line in ax.lines]
+    ['all features', '$\\lambda = 2^{2}$', '$\\lambda = 2^{6}$']
+    """
+    if ax is None:
+        ax = new_axes()
+    if base is not None:
+        ax.axhline(base, zorder=1.5, **ALL_FEATURES)
+    for place, (lam, values) in enumerate(curves.items()):
+        style = line_style(place) | {"marker": None}
+        ax.plot(np.arange(1, len(values) + 1), values, linewidth=1.2, label=_label(lam), **style)
+    finish(ax, "number of features", label)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    legend_above(ax, ncols=3)
     return ax
 
 

@@ -8,13 +8,18 @@ from dataclasses import replace
 from typing import Any
 
 from ranksieve.metrics import get_convention
-from ranksieve.report.sheets.reproduction_study import best_numbers_sheet, statements_sheet
+from ranksieve.report.sheets.reproduction_study import (
+    best_numbers_sheet,
+    printed_numbers_sheet,
+    statements_sheet,
+)
 from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
 from ranksieve.report.sheets.study_quality import curves_sheet
+from ranksieve.report.sheets.study_statistics import statistics_sheet
 from ranksieve.reproduction import Reproduction
 from ranksieve.reproduction.paper import FOUR_DIGITS
 from ranksieve.reproduction.results import Number, recompute_ranks
-from ranksieve.study.results import BASE
+from ranksieve.study.results import BASE, RANDOM
 
 TIES = {
     "stable": "equal scores in the order of the files",
@@ -62,11 +67,28 @@ def _sheets(result: Reproduction) -> Iterator[Sheet]:
     for table in paper.unified_ranks:
         yield _ranks(result, table)
     yield best_numbers_sheet(result)
-    if study is not None and paper.figure == "curves":
+    yield printed_numbers_sheet(result)
+    if study is not None and paper.shows_curves:
         for ranker in study.rankers:
-            for measure in study.measures:
-                yield curves_sheet(study, ranker, measure)
+            yield curves_sheet(study, ranker, study.measures[0])
     yield statements_sheet(result)
+
+
+def further_sheets(result: Reproduction) -> Iterator[Sheet]:
+    """Tables that are too long for a terminal: curves of other measures, and tests of selectors.
+
+    Each selector is compared with all features and with every other one.
+    """
+    study = result.study
+    if study is None or not result.paper.shows_curves:
+        return
+    for ranker in study.rankers:
+        for measure in study.measures[1:]:
+            yield curves_sheet(study, ranker, measure)
+    if len(study.selectors) > 1:
+        for base in study.selectors:
+            if base != RANDOM:
+                yield statistics_sheet(study, base)
 
 
 def _setting(result: Reproduction) -> str:

@@ -46,6 +46,40 @@ def best_numbers_sheet(result: Reproduction) -> Sheet:
     )
 
 
+def printed_numbers_sheet(result: Reproduction) -> Sheet:
+    """The paper's table of the same numbers for all its collections, with ours beside them."""
+    printed = result.paper.best_numbers
+    collections = list(dict.fromkeys(name for own in printed.values() for name in own))
+    ours = {(best.selector, best.ranker): best for best in result.bests()}
+    rows: list[Row] = []
+    for (selector, ranker), numbers in printed.items():
+        best = ours.get((selector, ranker))
+        rows.append(
+            [
+                Entry(selector),
+                Entry(ranker),
+                *(Entry(numbers.get(collection)) for collection in collections),
+                Entry(None if best is None else best.by_validation),
+                Entry(None if best is None else best.by_test),
+            ]
+        )
+    return Sheet(
+        f"{result.paper.name}-printed-numbers",
+        f"Number of features at the best result: all that the {result.paper.title} paper prints",
+        f"Ours are for {result.facts.title}, by the largest mean over folds on validation or on "
+        "test queries: the paper does not say which it took.",
+        [
+            Column("selector", align="left", is_name=True),
+            Column("ranker", align="left", is_name=True),
+            *(Column(name, group="paper") for name in collections),
+            Column("validation", group="ours"),
+            Column("test", group="ours"),
+        ],
+        [rows] if ours else [],
+        [],
+    )
+
+
 def _row(best: Best) -> Row:
     difference = None if best.published is None else best.by_validation - best.published
     return [
@@ -73,7 +107,18 @@ def statements_sheet(result: Reproduction) -> Sheet:
         f"{result.paper.name}-statements",
         f"What the {result.paper.title} paper says of {result.facts.title}, and what is found",
         setting,
-        [Column("paper", align="left", wraps=True), Column("ours", align="left", wraps=True)],
-        [[[Entry(theirs), Entry(ours)] for theirs, ours in found]] if found else [],
+        [
+            Column("paper", align="left", wraps=True),
+            Column("ours", align="left", wraps=True),
+            Column("holds"),
+        ],
+        [
+            [
+                [Entry(theirs), Entry(ours.text), Entry("yes" if ours.holds else "no")]
+                for theirs, ours in found
+            ]
+        ]
+        if found
+        else [],
         result.paper.notes,
     )

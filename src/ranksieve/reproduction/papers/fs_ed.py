@@ -32,14 +32,15 @@ _RANKERS = {
     },
     "lambdamart": {},
 }
-_COLLECTIONS = ("OHSUMED", "MQ2007", "MQ2008")
+_COLLECTIONS = ("OHSUMED", "MQ2007", "MQ2008", "Yahoo! set 2")
 _TABLE_1 = {
-    ("fs-ed", "ranksvm-struct"): (15, 3, 3),
-    ("fs-ed", "rankboost"): (4, 15, 15),
-    ("fs-ed", "lambdamart"): (20, 10, 20),
-    ("fs-bfs", "ranksvm-struct"): (6, 9, 12),
+    ("fs-ed", "ranksvm-struct"): (15, 3, 3, 50),
+    ("fs-ed", "rankboost"): (4, 15, 15, 75),
+    ("fs-ed", "lambdamart"): (20, 10, 20, 75),
+    ("fs-bfs", "ranksvm-struct"): (6, 9, 12),  # took too long on Yahoo!
     ("fs-bfs", "rankboost"): (12, 7, 7),
     ("fs-bfs", "lambdamart"): (14, 10, 7),
+    **{(BASE, ranker): (45, 46, 46, 699) for ranker in _RANKERS},
 }
 
 PAPER = Paper(
@@ -48,7 +49,7 @@ PAPER = Paper(
     [MEASURE],
     {name: PaperMethod() for name in ("fs-ed", "fs-bfs", RANDOM, BASE)},
     what="method",
-    usual=["fs-ed"],
+    usual=["fs-ed", RANDOM],
     always=[BASE],
     study={
         "protocol": "letor",
@@ -62,9 +63,9 @@ PAPER = Paper(
     },
     convention=CONVENTION,
     best_numbers={
-        pair: dict(zip(_COLLECTIONS, numbers, strict=True)) for pair, numbers in _TABLE_1.items()
+        pair: dict(zip(_COLLECTIONS, numbers, strict=False)) for pair, numbers in _TABLE_1.items()
     },
     sources={"": "Table 1, which does not say how the numbers were chosen"},
     notes=("The paper counts new features of fs-bfs, ours are members of these.",),
-    figure="curves",
+    shows_curves=True,
 )

@@ -76,5 +76,5 @@ PAPER = Paper(
     asked_on=("MQ2007", "MQ2008"),
     fold_measures=MEASURES,
     sources={"": "Tables 7 to 10; choices: Tables 1 (MQ2007) and 2 (MQ2008)"},
-    figure="paths",
+    figure_lams=FIGURE_LAMS,
 )
