@@ -57,5 +57,5 @@ class EmbeddedSelector(Predictor, RankSelector):
         """The same, by the sizes of what features have as weights."""
         largest = sizes.max() or 1.0
         keys = -nearness.round(_DIGITS), -(sizes / largest).round(_DIGITS), sizes == 0, ~varies
-        n_weights = max(1, int(np.count_nonzero(sizes)))
+        n_weights = int(np.count_nonzero(sizes))
         return np.lexsort(keys)[: n_weights if self.n_features_to_select is None else k]
