@@ -311,3 +311,38 @@ def test_check_finite_names_the_input_row(as_csr):
 
 def test_repr():
     assert repr(RankingData(X, Y, QID)) == "RankingData(6 rows, 3 queries, 2 features)"
+
+
+class TestWeights:
+    X, y, qid = np.arange(10.0).reshape(5, 2), [1, 0, 0, 2, 1], ["b", "a", "b", "c", "a"]
+
+    def test_per_query_or_per_row(self):
+        per_query = RankingData(self.X, self.y, self.qid, sample_weight=[2, 0.5, 1])
+        per_row = RankingData(self.X, self.y, self.qid, sample_weight=[2, 0.5, 2, 1, 0.5])
+        assert per_query.query_weights.tolist() == per_row.query_weights.tolist() == [2, 0.5, 1]
+        assert RankingData(self.X, self.y, self.qid).query_weights is None
+
+    def test_they_follow_the_queries(self):
+        data = RankingData(self.X, self.y, self.qid, sample_weight=[2, 0.5, 1])
+        assert data.take_queries([2, 0]).query_weights.tolist() == [1, 2]
+        assert data.take_features([1]).query_weights.tolist() == [2, 0.5, 1]
+        other = RankingData(self.X[:1], [1], ["z"])
+        assert concatenate([data, other]).query_weights.tolist() == [2, 0.5, 1, 1]
+        part = data.take_queries([1, 2]).with_weights([3, 4])
+        assert part.query_weights.tolist() == [3, 4]
+        assert part.with_weights(None).query_weights is None
+
+    @pytest.mark.parametrize(
+        ("weights", "message"),
+        [
+            ([1, 2], r"shape \(2,\), but there are 3 queries and 5 rows"),
+            ([1, 1, 2, 1, 1], "the same for all rows of a query"),
+            ([1, -1, 1], "not negative"),
+            ([0, 0, 0], "not 0 for all"),
+            ([1, np.nan, 1], "finite"),
+            (["many", "few", "none"], "must be numbers"),
+        ],
+    )
+    def test_wrong_ones_are_refused(self, weights, message):
+        with pytest.raises(DataError, match=message):
+            RankingData(self.X, self.y, self.qid, sample_weight=weights)

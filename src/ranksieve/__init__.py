@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from ranksieve._version import __version__
 
 if TYPE_CHECKING:
-    from ranksieve.data import DataError, RankingData, concatenate
+    from ranksieve.data import DataError, RankingData
     from ranksieve.datasets import load_demo, make_ranking, open_collection
     from ranksieve.io.letor import read_letor, write_letor
     from ranksieve.io.parquet import read_parquet, write_parquet
     from ranksieve.io.shards import convert_to_shards, open_shards, write_shards
+    from ranksieve.joining import concatenate
     from ranksieve.rankers.loading import load_model
     from ranksieve.study import Study
     from ranksieve.threads import limit_threads
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 _HOME = {
     "DataError": "ranksieve.data",
     "RankingData": "ranksieve.data",
-    "concatenate": "ranksieve.data",
+    "concatenate": "ranksieve.joining",
     "read_letor": "ranksieve.io.letor",
     "write_letor": "ranksieve.io.letor",
     "read_parquet": "ranksieve.io.parquet",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,20 +10,20 @@ import numpy as np
 from scipy import sparse
 
 from ranksieve.errors import DataError, NonFiniteError
-from ranksieve.feature_names import are_numbers, as_names, default_names, numbers, same_names
+from ranksieve.feature_names import are_numbers, as_names, default_names, numbers
 from ranksieve.inputs import (
     as_column,
     as_labels,
     as_matrix,
     as_positions,
     as_query_ids,
+    as_query_weights,
     check_finite,
     group_rows,
-    join_ids,
     take_columns,
 )
 
-__all__ = ["Block", "DataError", "NonFiniteError", "RankingData", "concatenate"]
+__all__ = ["Block", "DataError", "NonFiniteError", "RankingData"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,8 @@ class Block:
         Number of rows in the blocks before this one.
     first_query : int
         Number of queries in the blocks before this one.
+    query_weights : (queries,) float64 array or None
+        How often each query counts; None if each counts once.
     """
 
     X: Any
@@ -49,6 +51,7 @@ class Block:
     query_ptr: np.ndarray
     first_row: int = 0
     first_query: int = 0
+    query_weights: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if callable(self.X):
@@ -91,6 +94,9 @@ class RankingData:
         numbers that LETOR files use.
     doc_ids : array of shape (rows,), optional
         Document of each row.
+    sample_weight : array of shape (rows,) or (queries,), optional
+        How often a query counts: a weight for each row, the same for all rows of a query, or for
+        each query in order of first appearance.
 
     Attributes
     ----------
@@ -100,6 +106,8 @@ class RankingData:
         Rows of query ``q`` are ``query_ptr[q]:query_ptr[q + 1]``.
     row_order : int64 array of shape (rows,)
         ``row_order[i]`` is the input row that became row ``i``.
+    query_weights : float64 array of shape (queries,) or None
+        Weight of each query; None if each counts once.
     feature_names : object array of shape (features,)
         If they are numbers, they are created on first use.
 
@@ -120,6 +128,7 @@ class RankingData:
     query_ptr: np.ndarray
     row_order: np.ndarray
     doc_ids: np.ndarray | None
+    query_weights: np.ndarray | None
     _names: np.ndarray | None  # None if they are the features' numbers, of which there may be many
 
     def __init__(
@@ -130,6 +139,7 @@ class RankingData:
         *,
         feature_names: Sequence[str] | np.ndarray | None = None,
         doc_ids: Any = None,
+        sample_weight: Any = None,
     ) -> None:
         matrix, columns = as_matrix(X)
         n_rows, n_features = matrix.shape
@@ -147,6 +157,7 @@ class RankingData:
             matrix, labels, ids = matrix[order], labels[order], ids[order]
             documents = None if documents is None else documents[order]
         self.X, self.y, self.qid, self.doc_ids = matrix, labels, ids, documents
+        self.query_weights = as_query_weights(sample_weight, self.query_ptr, self.row_order)
 
     @classmethod
     def from_group_counts(cls, X: Any, y: Any, counts: Any, **options: Any) -> RankingData:
@@ -228,6 +239,11 @@ class RankingData:
         restored[self.row_order] = values
         return restored
 
+    def with_weights(self, sample_weight: Any) -> RankingData:
+        """Return the same data with other weights of queries, given per query or per input row."""
+        weights = as_query_weights(sample_weight, self.query_ptr, self.row_order)
+        return self._replace(query_weights=weights)
+
     def take_features(self, features: Any) -> RankingData:
         """Keep some features: 0-based indices (in the given order), names, or a boolean mask."""
         features = as_positions(features)
@@ -265,6 +281,7 @@ class RankingData:
             doc_ids=None if self.doc_ids is None else self.doc_ids[rows],
             row_order=self.row_order[rows],
             query_ptr=query_ptr,
+            query_weights=None if self.query_weights is None else self.query_weights[queries],
         )
 
     def check_finite(self) -> None:
@@ -292,55 +309,3 @@ class RankingData:
         copy = object.__new__(RankingData)
         copy.__dict__.update(self.__dict__ | changes | {"_names": names})
         return copy
-
-
-def concatenate(parts: Iterable[RankingData], *, merge: bool = False) -> RankingData:
-    """Join data sets with the same features, such as the parts of a fold.
-
-    A query id that occurs in several parts is an error unless ``merge`` is true: different
-    queries with equal ids would silently become one.
-    """
-    parts = list(parts)
-    if not parts:
-        raise DataError("there is nothing to concatenate")
-    first = parts[0]
-    for number, part in enumerate(parts[1:], start=2):
-        check_same_features(part, first, "part", number)
-    if not merge:
-        _check_distinct_queries(parts)
-    matrices = [part.X for part in parts]
-    any_sparse = any(part.is_sparse for part in parts)
-    documents = None
-    if any(part.doc_ids is not None for part in parts):
-        documents = join_ids(
-            [np.full(p.n_rows, "", dtype=object) if p.doc_ids is None else p.doc_ids for p in parts]
-        )
-    return RankingData(
-        sparse.vstack(matrices, format="csr") if any_sparse else np.concatenate(matrices),
-        np.concatenate([part.y for part in parts]),
-        join_ids([part.qid for part in parts]),
-        feature_names=first._names,
-        doc_ids=documents,
-    )
-
-
-def check_same_features(data: RankingData, first: RankingData, word: str, number: int) -> None:
-    """Raise a DataError that names the data, such as "part 2", if it differs from the first."""
-    if data.n_features != first.n_features:
-        raise DataError(
-            f"{word} 1 has {first.n_features} features but {word} {number} has {data.n_features}"
-        )
-    if not same_names(data._names, first._names):
-        raise DataError(f"{word} 1 and {word} {number} have different feature names")
-
-
-def _check_distinct_queries(parts: list[RankingData]) -> None:
-    part_of: dict[Any, int] = {}
-    for number, part in enumerate(parts, start=1):
-        for query in part.query_ids.tolist():
-            if query in part_of:
-                raise DataError(
-                    f"query {query!r} occurs in parts {part_of[query]} and {number}; "
-                    "pass merge=True if they are one query"
-                )
-            part_of[query] = number

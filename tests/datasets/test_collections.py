@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow
 import pytest
 
-from ranksieve.data import DataError, concatenate
+from ranksieve import DataError, concatenate
 from ranksieve.datasets import fold_files, open_collection
 from ranksieve.io.letor import read_letor
 from ranksieve.progress import listen

@@ -6,8 +6,8 @@ from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
-from ranksieve import DataError, RankingData, make_ranking
-from ranksieve.data import Block, concatenate
+from ranksieve import DataError, RankingData, concatenate, make_ranking
+from ranksieve.data import Block
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import LambdaRank, ListMLE, ListNet, RankNet
 from ranksieve.solvers.gradient.networks import ACTIVATIONS, Standard, TrainingLoss, score_rows

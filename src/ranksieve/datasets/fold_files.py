@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ranksieve.data import DataError, RankingData, concatenate
+from ranksieve.data import DataError, RankingData
 from ranksieve.io.files import total_size
 from ranksieve.io.letor import read_letor
+from ranksieve.joining import concatenate
 from ranksieve.progress import listen, track
 from ranksieve.splits import adjacent_parts, rotate_parts
 

@@ -61,4 +61,5 @@ def block_runs(data: RankingData, smallest: int = _SMALLEST) -> list[tuple[int, 
 def _view(data: RankingData, first: int, last: int) -> Block:
     rows = slice(data.query_ptr[first], data.query_ptr[last])
     pointer = data.query_ptr[first : last + 1] - data.query_ptr[first]
-    return Block(data.X[rows], data.y[rows], pointer, int(rows.start), first)
+    weights = None if data.query_weights is None else data.query_weights[first:last]
+    return Block(data.X[rows], data.y[rows], pointer, int(rows.start), first, weights)

@@ -30,9 +30,9 @@ def read_data(paths: Sequence[Path], **how: Any) -> RankingData:
 
     ``how`` goes to :func:`read_letor`; Parquet files know their features and types themselves.
     """
-    from ranksieve.data import concatenate
     from ranksieve.io.letor import read_letor
     from ranksieve.io.parquet import read_parquet
+    from ranksieve.joining import concatenate
 
     if not are_parquet(paths):
         return read_letor(paths, **how)

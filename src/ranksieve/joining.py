@@ -1,0 +1,75 @@
+"""Join data sets with the same features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ranksieve.data import DataError, RankingData
+from ranksieve.feature_names import same_names
+from ranksieve.inputs import join_ids
+
+
+def concatenate(parts: Iterable[RankingData], *, merge: bool = False) -> RankingData:
+    """Join data sets with the same features, such as the parts of a fold.
+
+    A query id that occurs in several parts is an error unless ``merge`` is true: different
+    queries with equal ids would silently become one.
+    """
+    parts = list(parts)
+    if not parts:
+        raise DataError("there is nothing to concatenate")
+    first = parts[0]
+    for number, part in enumerate(parts[1:], start=2):
+        check_same_features(part, first, "part", number)
+    if not merge:
+        _check_distinct_queries(parts)
+    matrices = [part.X for part in parts]
+    any_sparse = any(part.is_sparse for part in parts)
+    documents = None
+    if any(part.doc_ids is not None for part in parts):
+        documents = join_ids(
+            [np.full(p.n_rows, "", dtype=object) if p.doc_ids is None else p.doc_ids for p in parts]
+        )
+    return RankingData(
+        sparse.vstack(matrices, format="csr") if any_sparse else np.concatenate(matrices),
+        np.concatenate([part.y for part in parts]),
+        join_ids([part.qid for part in parts]),
+        feature_names=first._names,
+        doc_ids=documents,
+        sample_weight=_joined_weights(parts),
+    )
+
+
+def _joined_weights(parts: list[RankingData]) -> np.ndarray | None:
+    """Weight of each row; a part without weights counts once."""
+    if all(part.query_weights is None for part in parts):
+        return None
+    weights = [np.ones(p.n_queries) if p.query_weights is None else p.query_weights for p in parts]
+    counts = [part.group_counts for part in parts]
+    return np.repeat(np.concatenate(weights), np.concatenate(counts))
+
+
+def check_same_features(data: RankingData, first: RankingData, word: str, number: int) -> None:
+    """Raise a DataError that names the data, such as "part 2", if it differs from the first."""
+    if data.n_features != first.n_features:
+        raise DataError(
+            f"{word} 1 has {first.n_features} features but {word} {number} has {data.n_features}"
+        )
+    if not same_names(data._names, first._names):
+        raise DataError(f"{word} 1 and {word} {number} have different feature names")
+
+
+def _check_distinct_queries(parts: list[RankingData]) -> None:
+    part_of: dict[Any, int] = {}
+    for number, part in enumerate(parts, start=1):
+        for query in part.query_ids.tolist():
+            if query in part_of:
+                raise DataError(
+                    f"query {query!r} occurs in parts {part_of[query]} and {number}; "
+                    "pass merge=True if they are one query"
+                )
+            part_of[query] = number
