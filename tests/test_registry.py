@@ -90,8 +90,24 @@ def test_published_grids_of_rankers():
     assert list(RANKERS["ranksvm"].grid["C"]) == [0.01, 0.1, 1, 10, 100]
     struct = RANKERS["ranksvm-struct"].grid["C"]
     assert (len(struct), min(struct), max(struct)) == (19, 1e-5, 10)
-    trees = make_ranker("lambdamart")
-    assert (trees.n_estimators, trees.learning_rate, trees.num_leaves) == (1000, 0.1, 10)
+
+
+@pytest.mark.parametrize("name", [*SELECTORS, *RANKERS])
+def test_a_name_means_the_same_everywhere(name):
+    """A preset tells which variant of its class a name is; it tunes nothing."""
+    registry = SELECTORS if name in SELECTORS else RANKERS
+    method = registry[name]
+    assert all(isinstance(value, str) for value in method.preset.values())
+    same = [other for other in registry.values() if other.kind is method.kind]
+    if len(same) == 1:
+        assert method.preset == {}
+    else:  # the class as it is has one of the names
+        usual = method.kind()
+        assert sum(make_by_name(other.name).get_params() == usual.get_params() for other in same)
+
+
+def make_by_name(name):
+    return make_selector(name) if name in SELECTORS else make_ranker(name)
 
 
 def test_every_selector_has_a_name():
