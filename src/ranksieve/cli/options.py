@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -77,6 +78,16 @@ Settings = Annotated[
         "method or ranker.",
         "--param",
         "--set",
+    ),
+]
+RankerParameters = Annotated[
+    Path | None,
+    option(
+        "FILE",
+        "Parameters of the ranker: JSON as LightGBM, XGBoost or CatBoost use it, or a trained "
+        "model (LightGBM's text, XGBoost's save_config, CatBoost's cbm, or one of train) whose "
+        "parameters are taken. Options take precedence. Default: none.",
+        "--ranker-params",
     ),
 ]
 Seed = Annotated[
