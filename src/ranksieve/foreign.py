@@ -26,7 +26,8 @@ def parameters_of(estimator: Any) -> dict[str, Any]:
     kind = type(estimator)
     try:
         if hasattr(estimator, "get_params"):
-            return dict(estimator.get_params(deep=False))
+            takes = inspect.signature(estimator.get_params).parameters
+            return dict(estimator.get_params(**({"deep": False} if "deep" in takes else {})))
         return {name: getattr(estimator, name) for name in _constructor_parameters(kind)}
     except (AttributeError, RuntimeError) as error:
         raise ValueError(

@@ -107,21 +107,16 @@ def _package_version(home: str) -> str | None:
         return None
 
 
-# What Python itself adds to a class, and what changes nothing of what it does.
-_NOT_CODE = {
-    "__module__",
-    "__doc__",
-    "__dict__",
-    "__weakref__",
-    "__firstlineno__",
-    "__annotations__",
-}
-
-
 def _digest(kind: type[Any]) -> str:
-    own = {name: value for name, value in vars(kind).items() if name not in _NOT_CODE}
+    own = {name: value for name, value in vars(kind).items() if not _is_added(name, value)}
     text = repr([(name, list(_describe(own[name], set()))) for name in sorted(own)])
     return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
+
+
+def _is_added(name: str, value: Any) -> bool:
+    """Whether Python keeps this with a class, such as its module; some come when it is copied."""
+    is_code = isinstance(value, (FunctionType, property, staticmethod, classmethod))
+    return name.startswith("__") and name.endswith("__") and not is_code
 
 
 def _describe(value: Any, seen: set[int]) -> Iterator[Any]:
