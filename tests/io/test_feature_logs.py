@@ -223,6 +223,9 @@ SAVED = {
     "indented": [json.dumps(BOTH[0], indent=2), "", json.dumps(BOTH[1], indent="\t")],
     "an indented list": [json.dumps(BOTH, indent=1)],
     "a multi-search": [{"qid": ["rambo", "rocky"], "took": 1, "responses": [ONE, TWO]}],
+    "a multi-search inside": [
+        {"qid": ["rambo", "rocky"], "docs": 3 * [1], "response": {"responses": [ONE, TWO]}}
+    ],
     "a multi-search with ids inside": [
         {"responses": [{"qid": "rambo", **ONE}, {"qid": "rocky", **TWO}]}
     ],
@@ -325,8 +328,8 @@ def test_documents_without_judgments(save, tmp_path):
     assert data.feature_names.tolist() == ["x", "y", "z"]
     assert rows_of(data) == [(1, "a", 2, [1, 2, None]), (1, "b", 1, [3, None, 4])]
     assert str(summary).splitlines() == [
-        "Log of Elasticsearch or OpenSearch: query id 'qid', document id '_id'; judgments: "
-        "TREC qrels",
+        "Log of Elasticsearch or OpenSearch: query id 'qid', document id '_id'",
+        "Judgments: TREC qrels",
         "Dropped: 1 query without any judgment",
         "Dropped: 2 documents without a judgment",
         "Not in the log: 2 judged documents",

@@ -67,8 +67,8 @@ class LogSummary:
 
     def __str__(self) -> str:
         lines = [
-            f"Log of {self.engine}: query id {self.qid!r}, document id {self.doc_id!r}; "
-            f"judgments: {self.judgments}"
+            f"Log of {self.engine}: query id {self.qid!r}, document id {self.doc_id!r}",
+            f"Judgments: {self.judgments}",
         ]
         if self.n_unjudged_queries:
             queries = quantity(self.n_unjudged_queries, "query", "queries")
@@ -166,7 +166,8 @@ def read_feature_log(
     >>> data.X.tolist(), data.y.tolist(), data.feature_names.tolist(), data.doc_ids.tolist()
     ([[9.5], [nan]], [4.0, 3.0], ['title'], ['7555', '1370'])
     >>> print(summary)
-    Log of Elasticsearch or OpenSearch: query id 'qid', document id '_id'; judgments: as passed
+    Log of Elasticsearch or OpenSearch: query id 'qid', document id '_id'
+    Judgments: as passed
     Not in the log: 1 judged document
     Missing: 1 feature value
     """

@@ -69,31 +69,24 @@ class ResponseReader:
         engine = _engine_of_document(value, self._log)
         if engine is not None:
             yield self._document(value, around, engine, place)
+        elif isinstance(value.get("response"), (dict, list)):
+            yield from self._walk(value["response"], (*around, value), place)
         elif isinstance(value.get("responses"), list):
-            yield from self._walk_several(value, around, place)
+            yield from self._walk_several(value["responses"], (*around, value), place)
         elif isinstance(value.get("docs"), list):
             yield from self._documents(value["docs"], (*around, value), SOLR, place)
         elif "hits" in value:
             yield from self._hits(value["hits"], (*around, value), place)
-        elif isinstance(value.get("response"), (dict, list)):
-            yield from self._walk(value["response"], (*around, value), place)
         else:
             raise DataError(f"{place}: {_explain(value)}")
 
     def _walk_several(
-        self, value: dict[str, Any], around: tuple[Any, ...], place: str
+        self, responses: list[Any], around: tuple[Any, ...], place: str
     ) -> Iterator[LoggedDocument]:
-        """Documents of a multi-search; a list beside it with as many entries has one for each."""
-        responses = value["responses"]
-        beside = {key: part for key, part in value.items() if key != "responses"}
+        """Documents of a multi-search; a list around it with as many entries has one for each."""
         for number, response in enumerate(responses):
-            own = {
-                key: part[number]
-                if isinstance(part, list) and len(part) == len(responses)
-                else part
-                for key, part in beside.items()
-            }
-            yield from self._walk(response, (*around, own), f"{place}: response {number + 1}")
+            own = tuple(_take_entries(scope, number, len(responses)) for scope in around)
+            yield from self._walk(response, own, f"{place}: response {number + 1}")
 
     def _hits(self, hits: Any, around: tuple[Any, ...], place: str) -> Iterator[LoggedDocument]:
         found = hits.get("hits") if isinstance(hits, dict) else hits
@@ -150,6 +143,13 @@ class ResponseReader:
                 f"{place}: there is no {self.doc_id!r}, which should have the document id"
             )
         return _as_id(found, f"document id {self.doc_id!r}", place)
+
+
+def _take_entries(scope: dict[str, Any], number: int, count: int) -> dict[str, Any]:
+    return {
+        key: value[number] if isinstance(value, list) and len(value) == count else value
+        for key, value in scope.items()
+    }
 
 
 def _engine_of_document(value: dict[str, Any], log: str | None) -> Engine | None:
