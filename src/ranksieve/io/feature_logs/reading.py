@@ -95,6 +95,7 @@ def read_feature_log(
     log: str | None = None,
     unlisted: Unlisted = "auto",
     dtype: str = "float64",
+    sparse: bool = False,
 ) -> tuple[RankingData, LogSummary]:
     r"""Read the features that a search engine has logged, and join them with judgments.
 
@@ -131,6 +132,8 @@ def read_feature_log(
         list different features, else missing.
     dtype : {"float64", "float32"}
         Type of the feature values. Engines compute with float32.
+    sparse : bool
+        Whether to build a CSR matrix (without its zeros) instead of an array.
 
     Returns
     -------
@@ -190,7 +193,7 @@ def read_feature_log(
     if unlisted == "auto":
         unlisted = "zero" if reader.engine is SOLR and reader.is_sparse else "missing"
     try:
-        data = table.to_data(np.nan if unlisted == "missing" else 0.0, kind)
+        data = table.to_data(np.nan if unlisted == "missing" else 0.0, kind, sparse)
     except DataError as error:
         raise DataError(f"{files[0]}: {error}") from None
     summary = LogSummary(
@@ -203,7 +206,7 @@ def read_feature_log(
         n_unjudged_queries=table.n_unjudged_queries,
         unjudged=unjudged,
         n_unlogged=table.n_unlogged,
-        n_missing=int(np.isnan(data.X).sum()),
+        n_missing=int(np.isnan(data.X.data if sparse else data.X).sum()),
         unlisted=unlisted,
     )
     return data, summary

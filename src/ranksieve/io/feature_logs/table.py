@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.io.feature_logs.responses import LoggedDocument, check_text
@@ -125,7 +126,7 @@ class LogTable:
             for document in documents
         )
 
-    def to_data(self, unlisted: float, dtype: np.dtype[Any]) -> RankingData:
+    def to_data(self, unlisted: float, dtype: np.dtype[Any], sparse: bool) -> RankingData:
         """Ranking data with this value for features that a document does not list."""
         if not self._values:
             raise DataError(f"no logged document is judged: {self._compare_ids()}")
@@ -139,7 +140,7 @@ class LogTable:
         if np.isinf(X).any():
             raise DataError(f"a value is too large for {dtype}")
         return RankingData(
-            X,
+            csr_matrix(X) if sparse else X,
             self._grades,
             self._query_ids(),
             feature_names=list(self._columns),
