@@ -39,7 +39,7 @@ def write_demo_log(
     --------
     >>> import tempfile
     >>> from ranksieve.datasets import write_demo_log
-    >>> from ranksieve.io.feature_logs import read_feature_log
+    >>> from ranksieve import read_feature_log
     >>> log, judgments = write_demo_log(tempfile.mkdtemp(), "solr")
     >>> data, _ = read_feature_log(log, judgments)
     >>> data

@@ -68,25 +68,6 @@ def line_chunks(path: Path, advance: Callable[[int], None]) -> Iterator[bytes]:
             yield b"".join([*rest, b"\n"])
 
 
-def numbered_lines(
-    path: Path, advance: Callable[[int], None] = lambda n_bytes: None
-) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of :func:`line_chunks` without their ends, numbered from 1.
-
-    What is wrong with the file is a DataError with the line.
-    """
-    number = 0
-    try:
-        for chunk in line_chunks(path, advance):
-            for line in chunk.split(b"\n")[:-1]:
-                number += 1
-                yield number, line
-    except LongLineError as error:
-        raise DataError(f"{path}:{number + 1}: {error}") from None
-    except READ_ERRORS as error:
-        raise DataError(f"{place_of(path, number)}: {explain_os_error(error)}") from error
-
-
 def _decompress(file: IO[bytes], path: Path) -> Any:
     if path.suffix == ".gz":
         return gzip.GzipFile(fileobj=file)
@@ -118,6 +99,25 @@ def explain_os_error(error: Exception) -> str:
 
 
 READ_ERRORS = (OSError, EOFError, zlib.error, LongLineError)
+
+
+def numbered_lines(
+    path: Path, advance: Callable[[int], None] = lambda n_bytes: None
+) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of :func:`line_chunks` without their ends, numbered from 1.
+
+    What is wrong with the file is a DataError with the line.
+    """
+    number = 0
+    try:
+        for chunk in line_chunks(path, advance):
+            for line in chunk.split(b"\n")[:-1]:
+                number += 1
+                yield number, line
+    except LongLineError as error:
+        raise DataError(f"{path}:{number + 1}: {error}") from None
+    except READ_ERRORS as error:
+        raise DataError(f"{place_of(path, number)}: {explain_os_error(error)}") from error
 
 
 def total_size(paths: list[Path]) -> int:

@@ -158,7 +158,7 @@ def read_feature_log(
     Examples
     --------
     >>> import json, tempfile, pathlib
-    >>> from ranksieve.io.feature_logs import read_feature_log
+    >>> from ranksieve import read_feature_log
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "responses.jsonl"
     >>> hits = [
     ...     {"_id": "7555", "fields": {"_ltrlog": [{"log": [{"name": "title", "value": 9.5}]}]}},
