@@ -35,6 +35,10 @@ def as_source(eval_set: Any, training: Source) -> Source:
             f"{training.n_features}"
         )
     check_names(training.feature_names if training.has_feature_names else None, source)
+    if isinstance(source, RankingData) and source.has_feature_names != training.has_feature_names:
+        # Else parts of both, whose features are named by their numbers, would not match.
+        named = training.feature_names if training.has_feature_names else None
+        source = source._replace(feature_names=named)
     return source
 
 

@@ -3,27 +3,46 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
-from typing import Any, ClassVar
+from textwrap import fill
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.feature_selection._base import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ranksieve.base.choices import Choices, PerFeature, in_data, make_choices
 from ranksieve.base.estimator import RankEstimator
+from ranksieve.base.fit_inputs import as_source
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source
 from ranksieve.fitted import check_features
 from ranksieve.io.shards import Shards
-from ranksieve.parameters import FeatureCount
+from ranksieve.parameters import FeatureCount, Features
 from ranksieve.progress import progress_bar
 from ranksieve.sums.labels import check_labels_differ
 from ranksieve.sums.magnitudes import sound_numbers
 
-# Entry of docstrings, in which {n_features_to_select} stands for it.
+# Entries of docstrings, in which {n_features_to_select} and {choices} stand for them.
 _NUMBER = """
     n_features_to_select : int or float
         Number of features, or the share of them if below 1.
+"""
+_CHOICES = """
+    include : str, int, or list of these
+        Features to start with, by name or 0-based index. They come first in ``selected_``, in this
+        order, and count toward ``n_features_to_select``.
+        {given}
+    exclude : str, int, or list of these
+        Features that must not be selected. All others are chosen as if these were not in the data.
+    groups : list of lists of features, mapping of names to these, or list of labels, optional
+        Features that come and go together. A feature in no list is a group of its own; there is a
+        label for each feature.
+        {grouped}
+    count : {"features", "groups"}
+        What ``n_features_to_select`` counts. If features, then the first groups are selected that
+        have no more of them together.
 """
 
 
@@ -62,7 +81,18 @@ class _ArraySelector(SelectorMixin):
         return super().transform(X)
 
 
-class RankSelector(_WholeDataMixin, _ArraySelector, RankEstimator):
+@dataclass(eq=False, repr=False)
+class ChoiceParameters:
+    """Parameters of every selector: what to start with, to leave out, and to treat as groups."""
+
+    _: KW_ONLY
+    include: Features = ()
+    exclude: Features = ()
+    groups: Annotated[Any, "array-like", dict, None] = None
+    count: Literal["features", "groups"] = "features"
+
+
+class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstimator):
     """Base of all selectors: scikit-learn transformers whose ``fit`` needs query ids.
 
     A subclass declares its parameters and implements :meth:`_choose`.
@@ -73,17 +103,45 @@ class RankSelector(_WholeDataMixin, _ArraySelector, RankEstimator):
         0-based indices of the selected features, in the order of selection.
     support_ : bool array of shape (features,)
         Whether each feature is selected.
+    n_groups_ : int
+        Number of groups selected; only if there are ``groups``.
     n_features_in_ : int
     feature_names_in_ : array of str
         Only if the features have names.
+
+    Notes
+    -----
+    Other attributes with a value for each feature have NaN, or 0 if it is a weight, for features
+    that are excluded.
     """
 
-    _shared_docs: ClassVar[dict[str, str]] = {"n_features_to_select": _NUMBER}
+    _shared_docs: ClassVar[dict[str, str]] = {"n_features_to_select": _NUMBER, "choices": _CHOICES}
 
     n_features_to_select: FeatureCount
     works_on_shards: ClassVar[bool] = True
+    # Sentences for documentation, tables and errors.
+    given: ClassVar[str] = "The others follow by their scores."  # how, given what is included
+    grouped: ClassVar[str] = "A group has the score of its best feature."  # how groups are chosen
+    no_include: ClassVar[str] = ""  # why it cannot start with features, if it cannot
+    no_groups: ClassVar[str] = ""  # why it cannot select groups, if it cannot
     _uses_labels: ClassVar[bool] = True
     _is_nested: ClassVar[bool] = False
+    _per_feature: ClassVar[dict[str, PerFeature]] = {
+        "scores_": PerFeature(),
+        "importance_": PerFeature(),
+        "directions_": PerFeature(fill=0),
+        "similarity_": PerFeature((0, 1)),
+        "coef_": PerFeature(fill=0.0),
+    }
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name, why, how in (
+            ("given", cls.no_include, cls.given),
+            ("grouped", cls.no_groups, cls.grouped),
+        ):
+            told = fill(f"Not supported: {why}" if why else how, 92).replace("\n", "\n" + 8 * " ")
+            cls.__doc__ = cls.__doc__ and cls.__doc__.replace(f"{{{name}}}", told)
 
     @property
     def is_nested(self) -> bool:
@@ -93,11 +151,22 @@ class RankSelector(_WholeDataMixin, _ArraySelector, RankEstimator):
         so one ``fit`` gives the selections of all sizes. False if this is not known to hold, or if
         there is a ``random_state`` that is not an integer.
         """
-        return self._is_nested and isinstance(getattr(self, "random_state", 0), Integral)
+        has_order = self._is_nested and self.groups is None
+        return has_order and isinstance(getattr(self, "random_state", 0), Integral)
 
     @abstractmethod
-    def _choose(self, source: Source, k: int, **held_out: Any) -> Any:
-        """Return ``k`` features in the order of selection; may set further attributes."""
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> Any:
+        """Return features in the order of selection; may set further attributes.
+
+        Parameters
+        ----------
+        source : RankingData or opened shards
+            Without the features that are excluded.
+        choices : Choices
+            How many of its features to choose, and which to start with.
+        **held_out
+            What ``fit`` takes beside the training data; an ``eval_set`` is a source, too.
+        """
 
     def reasons(self) -> list[str]:
         """Return a few words about why each of ``selected_`` was chosen; may be empty."""
@@ -122,29 +191,53 @@ class RankSelector(_WholeDataMixin, _ArraySelector, RankEstimator):
         """Select features; further arguments of a method are passed on to :meth:`_choose`."""
         self._validate_params()
         source = self._source(X, y, qid)
-        k = self._number_to_select(source.n_features)
-        with progress_bar(bool(self.verbose)), sound_numbers(source, self):
+        self._check_choices()
+        choices = make_choices(self, source)
+        if held_out.get("eval_set") is not None:
+            held_out["eval_set"] = choices.cut(as_source(held_out["eval_set"], source))
+        before = dict(vars(self))
+        inside = choices.cut(source)
+        with progress_bar(bool(self.verbose)), sound_numbers(inside, self):
             if self._uses_labels:
                 check_labels_differ(source)
-            chosen = np.asarray(self._choose(source, k, **held_out), dtype=np.intp)
-        self.selected_ = chosen
-        self.support_ = np.isin(np.arange(source.n_features), chosen)
+            chosen = np.asarray(self._choose(inside, choices, **held_out), dtype=np.intp)
+        if chosen[: len(choices.include)].tolist() != choices.include:
+            raise DataError(f"{type(self).__name__} does not start with the included features")
+        self._note_selection(chosen, choices)
+        if choices.n_features < choices.n_features_in:
+            new = {name for name, value in vars(self).items() if value is not before.get(name)}
+            self._widen(choices, new)
         return self
 
-    def _number_to_select(self, n_features: int) -> int:
-        """How many features are wanted; all are the most where the method chooses the number."""
+    def _check_choices(self) -> None:
+        """Raise a DataError that says why if a parameter asks for what the method cannot do."""
+        for name, why in (("include", self.no_include), ("groups", self.no_groups)):
+            given = getattr(self, name)
+            if why and given is not None and np.size(given):
+                raise DataError(f"{type(self).__name__} takes no {name}: {why}")
+
+    def _note_selection(self, chosen: np.ndarray, choices: Choices) -> None:
+        self.selected_ = choices.columns[chosen]
+        self.support_ = np.isin(np.arange(choices.n_features_in), self.selected_)
+        self.__dict__.pop("n_groups_", None)  # of an earlier fit
+        if choices.groups is not None:
+            self.n_groups_ = len(choices.places_of(chosen.tolist()))
+
+    def _widen(self, choices: Choices, names: set[str]) -> None:
+        """Give excluded features their places in attributes that ``_choose`` has set."""
+        for name in names - {"selected_", "support_"}:
+            value = getattr(self, name)
+            if name in self._per_feature:
+                setattr(self, name, self._per_feature[name].widen(value, choices))
+            elif name.endswith("_"):
+                setattr(self, name, in_data(value, choices.columns))
+
+    def _number_to_select(self, n: int) -> int:
+        """How many of ``n`` features or groups are wanted; all if the method finds the number."""
         wanted = self.n_features_to_select
         if wanted is None or isinstance(wanted, str):
-            return n_features
-        if isinstance(wanted, Integral):
-            k = int(wanted)
-        else:
-            k = max(1, round(float(wanted) * n_features))
-        if k > n_features:
-            raise DataError(
-                f"n_features_to_select={wanted}, but there are only {n_features} features"
-            )
-        return k
+            return n
+        return int(wanted) if isinstance(wanted, Integral) else max(1, round(float(wanted) * n))
 
     def _kept_of_data(self, data: Any) -> Any:
         """Transform a RankingData or shards."""
