@@ -422,7 +422,7 @@ class Fixed(RankSelector):
 
     no_include = "it has one order."
 
-    def __init__(self, n_features_to_select=2, *, include=(), verbose=False):
+    def __init__(self, n_features_to_select=2, *, include=None, verbose=False):
         self.n_features_to_select, self.include = n_features_to_select, include
         self.verbose = verbose
 

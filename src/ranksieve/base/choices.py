@@ -187,8 +187,7 @@ def make_choices(selector: Any, source: Source) -> Choices:
 
 def _listed(selector: Any, source: Source) -> tuple[list[Group] | None, list[int], list[int]]:
     """Groups, and features to include and to exclude."""
-    lists = [np.size(part) > 0 for part in (selector.include, selector.exclude)]
-    if selector.groups is None and not any(lists):
+    if all(part is None for part in (selector.groups, selector.include, selector.exclude)):
         return None, [], []  # names, of which there may be very many, are not needed
     names = source.feature_names
     groups = None if selector.groups is None else feature_groups(selector.groups, names)
@@ -236,8 +235,11 @@ def _too_many_included(choices: Choices) -> str:
 def feature_indices(what: str, items: Any, names: Sequence[str] | np.ndarray) -> list[int]:
     """Indices of features given by name or index; errors start with ``what``.
 
-    A single feature counts as a list of one. The order of a set is that of the data.
+    A single feature counts as a list of one, None as an empty one. The order of a set is that of
+    the data.
     """
+    if items is None:
+        return []
     listed = [items] if isinstance(items, (str, Integral)) else list(items)
     known: dict[str, int] = {}
     if any(isinstance(item, str) for item in listed):

@@ -30,11 +30,11 @@ _NUMBER = """
         Number of features, or the share of them if below 1.
 """
 _CHOICES = """
-    include : str, int, or list of these
+    include : str, int, or list of these, optional
         Features to start with, by name or 0-based index. They come first in ``selected_``, in this
         order, and count toward ``n_features_to_select``.
         {given}
-    exclude : str, int, or list of these
+    exclude : str, int, or list of these, optional
         Features that must not be selected. All others are chosen as if these were not in the data.
     groups : list of lists of features, mapping of names to these, or list of labels, optional
         Features that come and go together. A feature in no list is a group of its own; there is a
@@ -86,8 +86,8 @@ class ChoiceParameters:
     """Parameters of every selector: what to start with, to leave out, and to treat as groups."""
 
     _: KW_ONLY
-    include: Features = ()
-    exclude: Features = ()
+    include: Features | None = None
+    exclude: Features | None = None
     groups: Annotated[Any, "array-like", dict, None] = None
     count: Literal["features", "groups"] = "features"
 
@@ -213,7 +213,7 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
         """Raise a DataError that says why if a parameter asks for what the method cannot do."""
         for name, why in (("include", self.no_include), ("groups", self.no_groups)):
             given = getattr(self, name)
-            if why and given is not None and np.size(given):
+            if why and given is not None:
                 raise DataError(f"{type(self).__name__} takes no {name}: {why}")
 
     def _note_selection(self, chosen: np.ndarray, choices: Choices) -> None:

@@ -183,7 +183,7 @@ class FSBFS(RankSelector):
 
     def _check_choices(self) -> None:
         super()._check_choices()
-        if self.output == "constructed" and np.size(self.include):
+        if self.output == "constructed" and self.include is not None:
             raise DataError("FSBFS takes include only with output='members'")
 
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
