@@ -58,12 +58,12 @@ def class_path(kind: Any) -> str:
     >>> LGBMRanker.__module__, class_path(LGBMRanker)
     ('lightgbm.sklearn', 'lightgbm:LGBMRanker')
     """
-    parts = kind.__module__.split(".")
+    name, parts = kind.__qualname__, kind.__module__.split(".")
     homes = [".".join(parts[:length]) for length in range(1, len(parts) + 1)]
     for home in homes:
-        if getattr(sys.modules.get(home), kind.__qualname__, None) is kind:
-            return f"{home}:{kind.__qualname__}"
-    return f"{kind.__module__}:{kind.__qualname__}"
+        if getattr(sys.modules.get(home), name, None) is kind:
+            return f"{home}:{name}"
+    return f"{kind.__module__}:{name}"
 
 
 def version_of(kind: type[Any]) -> str:

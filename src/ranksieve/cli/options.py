@@ -80,6 +80,29 @@ Settings = Annotated[
         "--set",
     ),
 ]
+Include = Annotated[
+    list[str] | None,
+    option(
+        "NAMES",
+        "Features to start with, in this order, separated by commas: names, or numbers from 1 if "
+        "features have no names. They count toward -k. May be repeated. Default: none.",
+    ),
+]
+Exclude = Annotated[
+    list[str] | None,
+    option(
+        "NAMES",
+        "Features to leave out, as if they were not in the data. May be repeated. Default: none.",
+    ),
+]
+Groups = Annotated[
+    Path | None,
+    option(
+        "FILE",
+        "Groups of features that come and go together: CSV with the columns feature and group, or "
+        "JSON with lists of features. Default: none.",
+    ),
+]
 RankerParameters = Annotated[
     Path | None,
     option(

@@ -34,6 +34,27 @@ def parameters_of(
     return parameters
 
 
+def chosen_features(
+    include: list[str] | None,
+    exclude: list[str] | None,
+    groups: Path | None = None,
+    count: str | None = None,
+) -> dict[str, Any]:
+    """Parameters by which every selector is told what to choose from; only those that are given.
+
+    Features are separated by commas.
+    """
+    from ranksieve.io.groups import read_groups
+
+    given: dict[str, Any] = {"include": _names(include), "exclude": _names(exclude)}
+    given |= {"groups": None if groups is None else read_groups(groups), "count": count}
+    return {name: value for name, value in given.items() if value}
+
+
+def _names(lists: list[str] | None) -> list[str]:
+    return [name.strip() for names in lists or [] for name in names.split(",") if name.strip()]
+
+
 def allow_own_code(*texts: str | None) -> None:
     """Let ``module:object`` name modules of the current directory, after those installed."""
     if any(":" in text for text in texts if text) and os.getcwd() not in sys.path:

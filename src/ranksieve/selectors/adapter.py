@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ranksieve.base import RankSelector, as_source
+from ranksieve.base import RankSelector
+from ranksieve.base.choices import Choices
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source, in_memory
 from ranksieve.foreign import (
@@ -95,6 +96,7 @@ class SelectorAdapter(RankSelector):
         Number of features, or the share of them if below 1: the estimator's parameter
         ``n_features_to_select``, ``k`` or ``max_features``, the first of these that it has. None
         leaves it as it is.
+    {choices}
     {verbose}
 
     Attributes
@@ -122,6 +124,8 @@ class SelectorAdapter(RankSelector):
     """
 
     works_on_shards = False
+    no_include = "the estimator itself decides what comes first."
+    no_groups = "the estimator knows only single features."
     _uses_labels = False  # what the estimator makes of them is its own affair
 
     estimator: Any
@@ -165,13 +169,13 @@ class SelectorAdapter(RankSelector):
         """
         return self._fit(X, y, qid, eval_set=eval_set)
 
-    def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> np.ndarray:
         data, validation = in_memory(source), None
         if held_out["eval_set"] is not None:
-            validation = in_memory(as_source(held_out["eval_set"], source))
+            validation = in_memory(held_out["eval_set"])
         if not takes_missing(self.estimator):
             data.check_finite()
-        made = copy_of(self.estimator, **self._number(k))
+        made = copy_of(self.estimator, **self._number(choices.k))
         weights = data.query_weights if "y" in fit_parameters(made) else None
         fit_foreign(made, data, weights, validation)
         self.estimator_ = made
