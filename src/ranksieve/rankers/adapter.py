@@ -167,6 +167,11 @@ class RankerAdapter(Ranker):
         """No parameter of a ranker is a number of features to select."""
 
     @staticmethod
+    def outer_parameters(estimator: Any) -> dict[str, Any]:
+        """Parameters of the adapter itself that can be set by name: none."""
+        return {}
+
+    @staticmethod
     def library_of(estimator: Any) -> Library | None:
         """Library of an estimator; None for rankers of this one."""
         return None if isinstance(estimator, Ranker) else library_of(estimator)
