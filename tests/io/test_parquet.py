@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from ranksieve import DataError, RankingData, read_parquet, write_parquet
+from ranksieve import Columns, DataError, RankingData, read_parquet, write_parquet
 from ranksieve.io import parquet as module
 from tests.io.test_letor import assert_identical, ranking_data
 
@@ -43,16 +43,16 @@ def test_a_file_of_somebody_else(tmp_path):
         }
     )
     frame.to_parquet(path)
-    data = read_parquet(path, label="grade", qid="session", doc_id="url")
+    data = read_parquet(path, Columns(qid="session", doc_id="url"))
     assert data.feature_names.tolist() == ["bm25", "n"]
     assert data.doc_ids.tolist() == ["u1", "u2"]
     np.testing.assert_array_equal(data.X, [[1.5, 1], [np.nan, 2]])
-    only = read_parquet(path, label="grade", qid="session", features=["n"], sparse=True)
+    only = read_parquet(path, Columns(qid="session", features=["n"]), sparse=True)
     assert only.X.toarray().tolist() == [[1], [2]]
-    with pytest.raises(DataError, match=r"clicks.parquet: column 'url' holds .*features="):
-        read_parquet(path, label="grade", qid="session")
+    with pytest.raises(DataError, match=r"clicks.parquet: column 'url' holds text.*--drop url"):
+        read_parquet(path, Columns(qid="session"))
     with pytest.raises(DataError, match=r"there is no column 'label'; columns are session, url"):
-        read_parquet(path)
+        read_parquet(path, Columns(label="label"))
 
 
 def test_errors(tmp_path):

@@ -474,10 +474,10 @@ def test_errors_of_parquet_files(tmp_path):
         convert_to_shards([scattered, again], tmp_path / "e", shard_bytes=60)
 
     bad_label = table("label.parquet", [1, 2], label=[0.0, np.nan], f=[1.0, 2])
-    with pytest.raises(DataError, match="label.parquet: in the rows from 1 on: the label of row 0"):
+    with pytest.raises(DataError, match="label.parquet: row 1: column 'label' has no value"):
         convert_to_shards(bad_label, tmp_path / "e", shard_bytes=1)
     other = table("other.parquet", [3], g=[1.0])
-    with pytest.raises(DataError, match="other.parquet: its features are not those"):
+    with pytest.raises(DataError, match="other.parquet: its columns .*scattered.*: it lacks 'f'"):
         convert_to_shards([scattered, other], tmp_path / "e")
     with pytest.raises(DataError, match="there are 1 features, but n_features=2"):
         convert_to_shards(scattered, tmp_path / "e", n_features=2)
@@ -705,7 +705,7 @@ def test_a_manifest_that_is_none(stored, content, message):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        (dict(version=3), "newer version of ranksieve: format 3, this one reads 2"),
+        (dict(version=4), "newer version of ranksieve: format 4, this one reads 3"),
         (dict(version=0), "'version' is 0"),
         (dict(manifest_checksum="sha256:0"), "its checksum is not that of its content"),
         (dict(version=2, manifest_checksum=KeyError), "'manifest_checksum' is missing"),

@@ -1,4 +1,4 @@
-"""Files: LETOR / SVMlight text, Parquet, and lists of scores."""
+"""Files: LETOR / SVMlight text, Parquet, CSV, and lists of scores."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ranksieve.columns import Columns
     from ranksieve.data import RankingData
+    from ranksieve.io.tables import TableFile
+
+_PACKED = (".gz", ".zst")
 
 
 def is_parquet(path: Path) -> bool:
@@ -15,34 +19,64 @@ def is_parquet(path: Path) -> bool:
     return path.suffix in (".parquet", ".pq")
 
 
-def are_parquet(paths: Sequence[Path]) -> bool:
-    """Whether all files are Parquet; a DataError if only some are."""
+def is_delimited(path: Path) -> bool:
+    """Whether a file's name says that it is CSV or TSV, maybe compressed."""
+    suffix = Path(path.stem).suffix if path.suffix in _PACKED else path.suffix
+    return suffix in (".csv", ".tsv")
+
+
+def are_tables(paths: Sequence[Path]) -> bool:
+    """Whether all files are Parquet or CSV; a DataError if only some are."""
     from ranksieve.errors import DataError
 
-    parquet = [path for path in paths if is_parquet(path)]
-    if parquet and len(parquet) < len(paths):
-        raise DataError(f"{parquet[0]}: Parquet files and text files cannot be joined")
-    return bool(parquet)
+    tables = [path for path in paths if is_parquet(path) or is_delimited(path)]
+    if tables and len(tables) < len(paths):
+        other = next(path for path in paths if path not in tables)
+        raise DataError(f"{other}: LETOR text cannot be joined with {tables[0]}, which has columns")
+    return bool(tables)
 
 
-def read_data(paths: Sequence[Path], **how: Any) -> RankingData:
-    """Read files of one format, told by their names: ``.parquet`` or ``.pq``, else LETOR text.
+def open_table(path: Path) -> TableFile:
+    """Open a Parquet or CSV file; only its columns are read yet."""
+    from ranksieve.io.delimited import DelimitedTable
+    from ranksieve.io.parquet import ParquetTable
 
-    ``how`` goes to :func:`read_letor`; Parquet files know their features and types themselves.
+    return DelimitedTable(path) if is_delimited(path) else ParquetTable(path)
+
+
+def read_data(paths: Sequence[Path], columns: Columns | None = None, **how: Any) -> RankingData:
+    """Read files of one format, told by their names: Parquet, CSV or TSV, else LETOR text.
+
+    ``columns`` is for Parquet and CSV; ``how`` goes to :func:`read_letor`, and ``sparse`` and
+    ``dtype`` of it to files of tables, which know the number of their features.
     """
     from ranksieve.io.letor import read_letor
-    from ranksieve.io.parquet import read_parquet
-    from ranksieve.joining import concatenate
+    from ranksieve.io.tables import Tables
 
-    if not are_parquet(paths):
+    if not are_tables(paths):
+        check_no_columns(columns, paths[0], "LETOR text")
         return read_letor(paths, **how)
-    parts = [read_parquet(path) for path in paths]
-    return parts[0] if len(parts) == 1 else concatenate(parts)
+    kept = {name: how[name] for name in ("sparse", "dtype") if name in how}
+    return Tables([open_table(path) for path in paths], columns).read(**kept)
+
+
+def check_no_columns(columns: Columns | None, place: Any, what: str) -> None:
+    """Raise a DataError if columns are named for data that has none."""
+    from ranksieve.errors import DataError
+
+    if columns:
+        given = ", ".join(f"--{name.replace('_', '-')}" for name in columns.as_dict())
+        raise DataError(
+            f"{place}: leave out {given}: only Parquet, CSV and frames have columns, not {what}"
+        )
 
 
 def write_data(data: RankingData, path: Path) -> None:
     """Write a file whose name tells the format: ``.parquet`` or ``.pq``, else LETOR text."""
+    from ranksieve.errors import DataError
     from ranksieve.io.letor import write_letor
     from ranksieve.io.parquet import write_parquet
 
+    if is_delimited(path):
+        raise DataError(f"{path}: CSV is only read; write Parquet (.parquet) instead")
     (write_parquet if is_parquet(path) else write_letor)(data, path)
