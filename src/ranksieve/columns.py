@@ -256,36 +256,47 @@ class _Resolution:
             chosen = [name for name in self.table if not _is_pandas_index(name)]
         others = special.union(self.dropped, self.aside)
         features = tuple(name for name in chosen if name not in others)
-        for name in features:
-            self._check_feature(name)
-        if not features:
-            self._fail(f"no column is left to be a feature; columns are {_listed([*self.table])}")
+        self._check_features(features)
         return features
 
-    def _check_feature(self, name: str) -> None:
-        leave_out = (
-            f"leave it out with {_option('drop', name)}, or if it names documents, say so with "
-            f"{_option('doc_id', name)}"
+    def _check_features(self, features: tuple[str, ...]) -> None:
+        """Raise a DataError that names all columns that cannot be features, if there are any."""
+        if not features:
+            self._fail(f"no column is left to be a feature; columns are {_listed([*self.table])}")
+        is_open = not self.columns.features and self.known is None
+        found: dict[str, str] = {}
+        for name in features:
+            if self.table[name]:
+                found[name] = f"column {name!r} holds {self.table[name]}, not numbers"
+            elif is_open and (name.lower() == "id" or name.lower().endswith("_id")):
+                found[name] = f"column {name!r} looks like an id, not like a feature"
+        if not found:
+            return
+        problems = "; ".join(list(found.values())[:_SHOWN])
+        numbers = [name for name in found if not self.table[name]]
+        keep = (
+            f"; if {numbers[0]!r} is a feature, use {_option('features', '*')}" if numbers else ""
         )
-        if self.table[name]:
-            self._advise(f"column {name!r} holds {self.table[name]}, not numbers: {leave_out}")
-        is_id = name.lower() == "id" or name.lower().endswith("_id")
-        if is_id and not self.columns.features and self.known is None:
-            self._advise(
-                f"column {name!r} looks like an id, not like a feature: {leave_out}; if it is a "
-                f"feature, list all of them with {_option('features', '*')} or the like"
-            )
+        self._advise(
+            f"{problems}: leave {'it' if len(found) == 1 else 'them'} out with "
+            f"{_option('drop', ','.join(found))}, or say which names documents, such as "
+            f"{_option('doc_id', next(iter(found)))}{keep}"
+        )
 
     def _matching(self, what: str) -> list[str]:
         """Names of the columns that match one of the patterns, each of which must match."""
         patterns = getattr(self.columns, what)
         for pattern in patterns:
-            if not any(_matches(name, pattern) for name in self.table):
+            if not any(self._matches(name, pattern) for name in self.table):
                 self._fail(
                     f"no column matches {pattern!r} of {what}; columns are "
                     f"{_listed(list(self.table))}"
                 )
-        return [name for name in self.table if any(_matches(name, p) for p in patterns)]
+        return [name for name in self.table if any(self._matches(name, p) for p in patterns)]
+
+    def _matches(self, name: str, pattern: str) -> bool:
+        # What is the name of a column stands for it alone, whatever it looks like.
+        return name == pattern if pattern in self.table else fnmatchcase(name, pattern)
 
     def _check_exists(self, name: str) -> None:
         if name not in self.table:
@@ -296,10 +307,6 @@ class _Resolution:
 
     def _fail(self, message: str) -> NoReturn:
         raise DataError(f"{self.place}: {message}")
-
-
-def _matches(name: str, pattern: str) -> bool:
-    return name == pattern or fnmatchcase(name, pattern)
 
 
 def _is_pandas_index(name: str) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ranksieve.cli.option_groups import Reading
 from ranksieve.cli.options import (
     DATA,
     ConventionName,
@@ -14,9 +15,7 @@ from ranksieve.cli.options import (
     DaskWorkers,
     Demo,
     Format,
-    NFeatures,
     Verify,
-    ZeroBased,
     option,
     show_result,
 )
@@ -36,8 +35,7 @@ def inspect(
         str, option("M", "Measure of how well a feature ranks on its own.")
     ] = "ndcg@10",
     convention: ConventionName = "standard",
-    n_features: NFeatures = None,
-    zero_based: ZeroBased = False,
+    reading: Reading = Reading(),
     dask: DaskAddress = None,
     workers: DaskWorkers = None,
     verify: Verify = None,
@@ -52,8 +50,10 @@ def inspect(
     from ranksieve.report.sheets.inspection import inspection_sheets
     from ranksieve.sums.inspection import inspect as inspect_source
 
-    how = {"n_features": n_features, "zero_based": zero_based}
-    with progress_bar(), open_training_data(data, demo, dask, workers, verify, **how) as source:
+    with (
+        progress_bar(),
+        open_training_data(data, demo, dask, workers, verify, **reading.how) as source,
+    ):
         found = inspect_source(source, measure, convention)
     sheets = inspection_sheets(title_of(data), found, top)
     show_result(sheets, form, json.dumps(dataclasses.asdict(found), indent=2))
@@ -68,12 +68,13 @@ def convert(
             "ends in .shards or has no suffix; else LETOR text (also .gz, .zst)."
         ),
     ],
-    features: Annotated[
+    selected: Annotated[
         Path | None,
         option(
             "FILE",
             "Keep only the features that select --out wrote to this file, in the order of "
             "the data. Default: all features.",
+            "--selection",
         ),
     ] = None,
     scale: Annotated[
@@ -83,8 +84,7 @@ def convert(
             "Scale features within each query: none, min-max or standard. Text and Parquet only.",
         ),
     ] = "none",
-    n_features: NFeatures = None,
-    zero_based: ZeroBased = False,
+    reading: Reading = Reading(),
     sparse: Annotated[
         bool,
         typer.Option(
@@ -95,8 +95,8 @@ def convert(
         str | None,
         option(
             "TYPE",
-            "Type of the values: float64 or float32. Default: float64, or that of the shards "
-            "that are converted.",
+            "Type of the values: float64 or float32. Default: that of the shards or Parquet files "
+            "that are converted, and float64 for text.",
         ),
     ] = None,
     overwrite: Annotated[
@@ -104,18 +104,19 @@ def convert(
         typer.Option("--overwrite", help="Replace existing shards. Default: refuse to."),
     ] = False,
 ) -> None:
-    """Convert ranking data between LETOR text, Parquet and shards.
+    """Convert ranking data between LETOR text, Parquet and shards; CSV can be read.
 
     Shards are for data larger than memory and for Dask clusters. Data of any size can be converted
     to shards: it is read piece by piece.
     """
-    from ranksieve.datasets.opening import are_shards, files_of
+    from ranksieve.datasets.opening import are_shards, files_of, paths_of
     from ranksieve.io.selection import read_selection
     from ranksieve.progress import progress_bar
 
-    kept = None if features is None else read_selection(features)
-    text: dict[str, Any] = {"n_features": n_features, "zero_based": zero_based}
-    stored: dict[str, Any] = {"sparse": sparse, "dtype": dtype or "float64"}
+    sources = paths_of(sources)
+    kept = None if selected is None else read_selection(selected)
+    text: dict[str, Any] = reading.how
+    stored: dict[str, Any] = {"sparse": sparse, "dtype": dtype}
     written: Source
     with progress_bar():
         if destination.suffix not in ("", ".shards"):
@@ -125,9 +126,11 @@ def convert(
                 "--scale writes only text or Parquet: scale first, then convert that to shards"
             )
         else:
+            from ranksieve.io import check_no_columns
             from ranksieve.io.shards import convert_to_shards, open_shards
 
             if are_shards(sources):
+                check_no_columns(reading.columns, sources[0], "shards")
                 # Shards stay as they are where nothing else is asked for.
                 stored = {"sparse": sparse or None, "dtype": dtype}
                 _rewrite_shards(sources[0], destination, kept, overwrite=overwrite, **stored)
@@ -148,7 +151,7 @@ def _write_file(
     from ranksieve.datasets.opening import read_whole
     from ranksieve.io import write_data
 
-    data = read_whole(sources, **how)
+    data = read_whole(sources, **{n: v for n, v in how.items() if (n, v) != ("dtype", None)})
     if scale != "none":  # scikit-learn, which scalers are made of, takes seconds to import
         from ranksieve.preprocessing import scaled_within_queries
 
@@ -187,7 +190,7 @@ def evaluate(
             "--per-query", help="Also print the values of each query. Default: only the means."
         ),
     ] = False,
-    zero_based: ZeroBased = False,
+    reading: Reading = Reading(),
     form: Format = "terminal",
 ) -> None:
     """Measure how well scores rank the documents."""
@@ -201,7 +204,7 @@ def evaluate(
     from ranksieve.report.sheets.evaluation import evaluation_sheet
 
     with progress_bar():
-        loaded = read_whole([data], zero_based=zero_based)
+        loaded = read_whole([data], **reading.how)
     values = read_scores(scores)
     if len(values) != loaded.n_rows:
         raise DataError(

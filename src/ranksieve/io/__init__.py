@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ranksieve.columns import Columns
     from ranksieve.data import RankingData
-    from ranksieve.io.tables import TableFile
+    from ranksieve.io.tables import Tables
 
 _PACKED = (".gz", ".zst")
 
@@ -36,12 +36,16 @@ def are_tables(paths: Sequence[Path]) -> bool:
     return bool(tables)
 
 
-def open_table(path: Path) -> TableFile:
-    """Open a Parquet or CSV file; only its columns are read yet."""
+def open_tables(
+    paths: Sequence[Path], columns: Columns | None = None, aside: Sequence[str] = ()
+) -> Tables:
+    """Open Parquet or CSV files with the same columns; their rows are not read yet."""
     from ranksieve.io.delimited import DelimitedTable
     from ranksieve.io.parquet import ParquetTable
+    from ranksieve.io.tables import Tables
 
-    return DelimitedTable(path) if is_delimited(path) else ParquetTable(path)
+    files = [DelimitedTable(p) if is_delimited(p) else ParquetTable(p) for p in paths]
+    return Tables(files, columns, aside)
 
 
 def read_data(paths: Sequence[Path], columns: Columns | None = None, **how: Any) -> RankingData:
@@ -51,13 +55,16 @@ def read_data(paths: Sequence[Path], columns: Columns | None = None, **how: Any)
     ``dtype`` of it to files of tables, which know the number of their features.
     """
     from ranksieve.io.letor import read_letor
-    from ranksieve.io.tables import Tables
 
     if not are_tables(paths):
         check_no_columns(columns, paths[0], "LETOR text")
         return read_letor(paths, **how)
-    kept = {name: how[name] for name in ("sparse", "dtype") if name in how}
-    return Tables([open_table(path) for path in paths], columns).read(**kept)
+    return open_tables(paths, columns).read(**table_options(how))
+
+
+def table_options(how: dict[str, Any]) -> dict[str, Any]:
+    """Options of :func:`read_letor` that files of tables know, too."""
+    return {name: how[name] for name in ("sparse", "dtype") if how.get(name)}
 
 
 def check_no_columns(columns: Columns | None, place: Any, what: str) -> None:

@@ -82,7 +82,7 @@ class DelimitedTable:
     text, whatever comes later.
     """
 
-    known = None
+    known: dict[str, str] | None = None
     is_sparse = False
     ids_are_text = True
     first_row = 2  # the header is the first

@@ -146,7 +146,7 @@ class ParquetTable:
         self.schema = dict(zip(schema.names, schema.types, strict=True))
         self.held = {name: kind_of(kind) for name, kind in self.schema.items()}
         self.is_sparse: bool = note.get("sparse", False)
-        self.known = None
+        self.known: dict[str, str] | None = None
         if "schema" in note:
             own = ("label", "qid", "doc_id", *(("weight",) if note.get("weights") else ()))
             self.known = {role: role for role in own if role in self.schema}

@@ -24,7 +24,7 @@ from ranksieve.io.collecting import group_by_query, rows_for
 from ranksieve.io.letor_blocks import are_integers
 from ranksieve.progress import track
 
-_ROWS = 65_536  # of a batch
+_ROWS, _BATCH_BYTES = 65_536, 2**25  # the most of a batch
 _log = logging.getLogger("ranksieve")
 
 
@@ -112,7 +112,7 @@ class Tables:
             _check_agreement(file, roles, files[0], self.roles)
         kinds = [file.schema[name] for file in files for name in self.roles.features]
         self.dtype = float_type(kinds)
-        if any(file.known is None for file in files):
+        if columns or any(file.known is None for file in files):
             _log.info("%s", self.roles)
 
     @property
@@ -146,37 +146,30 @@ class Tables:
             X = batch.X.astype(dtype or self.dtype, copy=False)
             matrix.append(csr_matrix(X) if as_csr else X, batch.amount)
             kept.append(batch._replace(X=None))  # type: ignore[arg-type]
-        special = {
-            name: None if values is None else np.concatenate([b.special[name] for b in kept])
-            for name, values in kept[0].special.items()
-            if name not in ("qid", "doc_ids")
-        }
-        documents = [
-            batch.special["doc_ids"] for batch in kept if batch.special["doc_ids"] is not None
-        ]
+        documents, weights = (
+            [b.special[name] for b in kept] for name in ("doc_ids", "sample_weight")
+        )
         with explaining_weights(kept[0].file.path, self.roles.weight):
             data = group_by_query(
                 matrix,
                 len(self.roles.features),
-                special["y"],
+                np.concatenate([batch.special["y"] for batch in kept]),
                 _join_query_ids(kept),
-                doc_ids=join_ids(documents) if documents else None,
-                sample_weight=special["sample_weight"],
+                doc_ids=None if self.roles.doc_id is None else join_ids(documents),
+                sample_weight=None if self.roles.weight is None else np.concatenate(weights),
                 feature_names=self.roles.features,
             )
         return data, {n: join_ids([b.aside[n] for b in kept]) for n in self.aside}
 
     def batches(
-        self, files: Sequence[TableFile] | None = None, batch_bytes: int | None = None
+        self, files: Sequence[TableFile] | None = None, batch_bytes: int = _BATCH_BYTES
     ) -> Iterator[TableBatch]:
         """Yield the rows of all files, or of some, a batch at a time.
 
         ``batch_bytes`` bounds the feature values of a batch.
         """
         chosen = self.files if files is None else files
-        rows = _ROWS
-        if batch_bytes is not None:
-            rows = min(rows, max(1, batch_bytes // (8 * len(self.roles.features) + 8)))
+        rows = max(1, min(_ROWS, batch_bytes // (8 * len(self.roles.features) + 8)))
         advance = track("Reading", sum(file.size for file in chosen))
         for file in chosen:
             row = file.first_row

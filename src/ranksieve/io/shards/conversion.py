@@ -13,7 +13,7 @@ from ranksieve.columns import Columns
 from ranksieve.data import DataError, RankingData
 from ranksieve.frames import explaining_weights
 from ranksieve.inputs import weights_by_query
-from ranksieve.io import are_tables, check_no_columns, open_table
+from ranksieve.io import are_tables, check_no_columns, open_tables
 from ranksieve.io.letor_blocks import Grammar, are_integers, decode, header_names, read_blocks
 from ranksieve.io.selection import Selection
 from ranksieve.io.shards.filler import Piece, ReturningQueryError, ShardFiller
@@ -99,7 +99,7 @@ def convert_to_shards(
     grammar = Grammar.make(n_features, dtype or "float64", sparse, zero_based)
     tables = None
     if are_tables(files):
-        tables = Tables([open_table(file) for file in files], columns)
+        tables = open_tables(files, columns)
     else:
         check_no_columns(columns, files[0], "LETOR text")
     if features is not None and n_features is not None:

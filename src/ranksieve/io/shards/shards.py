@@ -131,7 +131,7 @@ class Shards:
         """Weight of each query, in the order of the shards; None if each counts once."""
         if not self._opened.weights:
             return None
-        return np.concatenate([files.query_weights for files in self._all_files()])  # type: ignore
+        return np.concatenate([files.query_weights for files in self._all_files()])
 
     def take_features(self, features: Any) -> Shards:
         """Keep some features: 0-based indices (in the given order) or a boolean mask.
