@@ -152,7 +152,7 @@ class DelimitedTable:
         try:
             with self.path.open("rb") as file:
                 reader = pc.open_csv(
-                    pa.PythonFile(_EndingInNewline(decompressed(file, self.path)), mode="r"),
+                    pa.PythonFile(_WholeBlocks(decompressed(file, self.path)), mode="r"),
                     # Only a single thread knows the numbers of rows; it is as fast.
                     pc.ReadOptions(block_size=_BLOCK, use_threads=False),
                     pc.ParseOptions(
@@ -204,19 +204,24 @@ def _example(values: list[str | None], first_row: int) -> str:
     return "text"
 
 
-class _EndingInNewline:
-    """A stream for Arrow, whose last line ends."""
+class _WholeBlocks:
+    """A stream for Arrow: all blocks but the last are full, and the last line ends."""
 
     def __init__(self, stream: Any) -> None:
-        self._stream, self._last, self.closed = stream, b"\n", False
+        self._stream, self._rest, self._last, self.closed = stream, b"", b"\n", False
 
-    def read(self, size: int = -1) -> bytes:
-        content = self._stream.read(size)
-        if content:
-            self._last = content[-1:]
-            return content
-        rest, self._last = (b"" if self._last == b"\n" else b"\n"), b"\n"
-        return rest
+    def read(self, size: int) -> bytes:
+        parts = [self._rest]
+        missing = size - len(self._rest)
+        while missing > 0 and (piece := self._stream.read(missing)):
+            parts.append(piece)
+            missing -= len(piece)
+        block = b"".join(parts)
+        self._last = block[-1:] or self._last
+        if missing > 0 and self._last != b"\n":
+            block, self._last = block + b"\n", b"\n"
+        self._rest = block[size:]
+        return block[:size]
 
     def close(self) -> None:
         self.closed = True
