@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,9 +54,9 @@ class SplitByColumn:
         DataError
             If a query has several values, or the values are of neither kind.
         """
-        marks = [_plain(v) for v in _value_of_query(data, values, self.column)]
-        if all(isinstance(mark, str) and mark.lower() in _ROLE_OF for mark in marks):
-            roles = np.array([_ROLE_OF[str(mark).lower()] for mark in marks])
+        marks = _mark_of_query(data, values, self.column)
+        if all(mark in _ROLES for mark in marks):
+            roles = np.array(marks)
             parts = {role: np.flatnonzero(roles == role) for role in _ROLES}
             for role in ("train", "test"):
                 if not len(parts[role]):
@@ -121,9 +122,9 @@ class SplitByTime:
         )
         for query in np.flatnonzero(some & ~every)[:1]:
             raise DataError(
-                f"query {data.query_ids[query]!r} has rows before and after {self.after} in column "
-                f"{self.column!r}: it would be in training and test; choose another time, or give "
-                "a query of another day another id"
+                f"query {data.query_ids.tolist()[query]!r} has rows before and after {self.after} "
+                f"in column {self.column!r}: it would be in training and test; choose another "
+                "time, or give what is asked again later another id"
             )
         for side, queries in (("after", every), ("up to", ~every)):
             if not queries.any():
@@ -166,22 +167,25 @@ class SplitByTime:
 SplitRule = SplitByColumn | SplitByTime
 
 
-def _value_of_query(data: RankingData, values: np.ndarray, column: str) -> list[Any]:
-    """The one value of each query."""
-    first = values[data.query_ptr[:-1]].tolist()
-    rows = values.tolist()
-    for query, (start, end) in enumerate(zip(data.query_ptr[:-1], data.query_ptr[1:], strict=True)):
-        for value in rows[start:end]:
-            if value is None or value != value:
+def _mark_of_query(data: RankingData, values: np.ndarray, column: str) -> list[Any]:
+    """The one value of each query: a role, a whole number, or what else there is."""
+    marks = [_mark(value) for value in values.tolist()]
+    ids = data.query_ids.tolist()
+    for query, (start, end) in enumerate(pairwise(data.query_ptr.tolist())):
+        for mark in marks[start:end]:
+            if mark is None or mark != mark:
+                raise DataError(f"query {ids[query]!r} has no value in column {column!r}")
+            if mark != marks[start]:
                 raise DataError(
-                    f"query {data.query_ids[query]!r} has no value in column {column!r}"
+                    f"query {ids[query]!r} has {marks[start]!r} and {mark!r} in column {column!r}: "
+                    "it would be on both sides of the split"
                 )
-            if value != first[query]:
-                raise DataError(
-                    f"query {data.query_ids[query]!r} has {first[query]!r} and {value!r} in column "
-                    f"{column!r}: it would be on both sides of the split"
-                )
-    return first
+    return [marks[start] for start in data.query_ptr[:-1]]
+
+
+def _mark(value: Any) -> Any:
+    plain = _plain(value)
+    return _ROLE_OF.get(plain.lower(), plain) if isinstance(plain, str) else plain
 
 
 def _plain(value: Any) -> Any:
