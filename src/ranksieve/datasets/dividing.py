@@ -14,7 +14,7 @@ from ranksieve.datasets.fold_files import Fold, FoldFiles, fold_reader
 from ranksieve.datasets.opening import are_table_files, open_in_memory, paths_of
 from ranksieve.datasets.split_rules import SplitRule
 from ranksieve.frames import is_frame, read_frame
-from ranksieve.io import open_tables, table_options
+from ranksieve.io import open_tables, stored_options
 from ranksieve.joining import with_features_of
 from ranksieve.splits import Split
 from ranksieve.text import quantity
@@ -148,7 +148,7 @@ def _read_with_column(
     if not are_table_files(paths):
         raise DataError(f"to split by column {column!r}, data must be Parquet, CSV or a frame")
     tables = open_tables(paths, columns, [column])
-    data, aside = tables.read_with_aside(**table_options(read_options))
+    data, aside = tables.read_with_aside(**stored_options(read_options))
     return data, aside[column]
 
 

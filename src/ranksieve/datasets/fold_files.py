@@ -13,7 +13,7 @@ from scipy import sparse
 
 from ranksieve.columns import Columns
 from ranksieve.data import DataError, RankingData
-from ranksieve.io import are_tables, check_no_columns, open_tables, table_options
+from ranksieve.io import are_tables, check_no_columns, open_tables, stored_options
 from ranksieve.io.files import total_size
 from ranksieve.io.letor import read_letor
 from ranksieve.io.tables import Tables
@@ -48,7 +48,7 @@ def fold_reader(
     """Function that reads a fold; columns of Parquet and CSV files are checked at once."""
     if are_tables(fold.files):
         tables = open_tables(fold.files, columns)
-        return partial(_read_tables, tables, fold, table_options(read_options))
+        return partial(_read_tables, tables, fold, stored_options(read_options))
     check_no_columns(columns, fold.files[0], "LETOR text")
     return partial(_read_texts, fold, read_options)
 
@@ -72,7 +72,7 @@ def read_parts(
     """Read files, each on its own, with the same features in all of them."""
     if are_tables(paths):
         tables = open_tables(paths, columns)
-        return [tables.read([file], **table_options(read_options)) for file in tables.files]
+        return [tables.read([file], **stored_options(read_options)) for file in tables.files]
     check_no_columns(columns, paths[0], "LETOR text")
     return _read_aligned(paths, read_options)
 

@@ -1,4 +1,4 @@
-"""Files: LETOR / SVMlight text, Parquet, CSV, and lists of scores."""
+"""Files: LETOR / SVMlight text, Parquet, CSV, feature logs of engines, and lists of scores."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from ranksieve.data import RankingData
     from ranksieve.io.tables import Tables
 
-_PACKED = (".gz", ".zst")
-
 
 def is_parquet(path: Path) -> bool:
     """Whether a file's name says that it is Parquet."""
@@ -21,8 +19,16 @@ def is_parquet(path: Path) -> bool:
 
 def is_delimited(path: Path) -> bool:
     """Whether a file's name says that it is CSV or TSV, maybe compressed."""
-    suffix = Path(path.stem).suffix if path.suffix in _PACKED else path.suffix
-    return suffix in (".csv", ".tsv")
+    return _unpacked_suffix(path) in (".csv", ".tsv")
+
+
+def is_feature_log(path: Path) -> bool:
+    """Whether a file's name says that it is JSON, maybe compressed: responses of an engine."""
+    return _unpacked_suffix(path) in (".json", ".jsonl", ".ndjson")
+
+
+def _unpacked_suffix(path: Path) -> str:
+    return Path(path.stem).suffix if path.suffix in (".gz", ".zst") else path.suffix
 
 
 def are_tables(paths: Sequence[Path]) -> bool:
@@ -48,22 +54,39 @@ def open_tables(
     return Tables(files, columns, aside)
 
 
-def read_data(paths: Sequence[Path], columns: Columns | None = None, **how: Any) -> RankingData:
+def read_data(
+    paths: Sequence[Path],
+    columns: Columns | None = None,
+    *,
+    judgments: Any = None,
+    **how: Any,
+) -> RankingData:
     """Read files of one format, told by their names: Parquet, CSV or TSV, else LETOR text.
 
-    ``columns`` is for Parquet and CSV; ``how`` goes to :func:`read_letor`, and ``sparse`` and
-    ``dtype`` of it to files of tables, which know the number of their features.
+    With ``judgments`` they are feature logs. ``columns`` is for Parquet and CSV; ``how`` goes to
+    :func:`read_letor`, and ``sparse`` and ``dtype`` of it to other files, which know the number of
+    their features.
     """
+    from ranksieve.errors import DataError
+    from ranksieve.io.feature_logs import read_feature_log
     from ranksieve.io.letor import read_letor
 
+    if judgments is not None:
+        check_no_columns(columns, paths[0], "feature logs")
+        return read_feature_log(paths, judgments, **stored_options(how))[0]
+    for path in filter(is_feature_log, paths):
+        raise DataError(
+            f"{path}: a feature log needs judgments: ranksieve convert {path} data.parquet "
+            "--judgments FILE"
+        )
     if not are_tables(paths):
         check_no_columns(columns, paths[0], "LETOR text")
         return read_letor(paths, **how)
-    return open_tables(paths, columns).read(**table_options(how))
+    return open_tables(paths, columns).read(**stored_options(how))
 
 
-def table_options(how: dict[str, Any]) -> dict[str, Any]:
-    """Options of :func:`read_letor` that files of tables know, too."""
+def stored_options(how: dict[str, Any]) -> dict[str, Any]:
+    """Options of :func:`read_letor` for other files: how values are stored."""
     return {name: how[name] for name in ("sparse", "dtype") if how.get(name)}
 
 

@@ -26,7 +26,7 @@ from ranksieve.study.assembly import assemble
 from ranksieve.study.cells import Cell
 from ranksieve.study.layout import Layout
 from ranksieve.study.ledger import Ledger
-from ranksieve.study.plan import Plan
+from ranksieve.study.plan import Plan, import_again
 from ranksieve.study.plan_files import LEDGER, PLAN, data_facts, read_plan, write_plan
 from ranksieve.study.protocols import Protocol, StudyFold
 from ranksieve.study.results import FoldSummary, StudyResult
@@ -110,7 +110,7 @@ class Study:
         read_options: dict[str, Any] | None = None,
         **settings: Any,
     ) -> None:
-        self.plan = Plan(**settings)
+        self.plan = Plan(**import_again(settings))
         how = {"columns": columns, **(read_options or {})}
         source = open_for_study(data, split=split, pool=pool, **how)
         self.title = _title(data) if title is None else title
