@@ -305,8 +305,8 @@ def test_errors_say_what_is_wrong(scaler_class):
 
 @each_scaler
 @pytest.mark.parametrize("as_container", [np.asarray, sparse.csr_matrix])
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_missing_values_are_named_by_their_place_in_the_input(scaler_class, as_container, bad):
+@pytest.mark.parametrize("bad", [np.inf, -np.inf])
+def test_infinite_values_are_named_by_their_place_in_the_input(scaler_class, as_container, bad):
     X, qid = example()
     scaler = scaler_class().fit(X)
     X[7, 2] = bad

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ranksieve.io.parquet import read_parquet, write_parquet
     from ranksieve.io.shards import convert_to_shards, open_shards, write_shards
     from ranksieve.joining import concatenate
+    from ranksieve.missing import Missing
     from ranksieve.rankers.loading import load_model
     from ranksieve.study import Study
     from ranksieve.threads import limit_threads
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _HOME = {
     "DataError": "ranksieve.data",
     "RankingData": "ranksieve.data",
+    "Missing": "ranksieve.missing",
     "concatenate": "ranksieve.joining",
     "read_letor": "ranksieve.io.letor",
     "write_letor": "ranksieve.io.letor",
@@ -43,6 +45,7 @@ _HOME = {
 __all__ = [
     "__version__",
     "RankingData",
+    "Missing",
     "DataError",
     "concatenate",
     "read_letor",

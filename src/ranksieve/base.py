@@ -13,9 +13,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source, in_memory
-from ranksieve.fitted import check_features, check_names, checked_rows, checked_scores
+from ranksieve.fitted import (
+    as_in_training,
+    check_features,
+    check_names,
+    checked_rows,
+    checked_scores,
+    refusals,
+)
 from ranksieve.io.shards import Shards
 from ranksieve.metrics import evaluate
+from ranksieve.missing import Missing
 from ranksieve.parameters import Constraints, FeatureCount
 from ranksieve.progress import progress_bar
 from ranksieve.sums.labels import check_labels_differ
@@ -44,7 +52,8 @@ class RankEstimator(BaseEstimator):
     # Routes qid to fit once metadata routing is enabled; without it, pass it by name.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"qid": True}
 
-    _allows_missing: ClassVar[bool] = False  # NaN in X
+    takes_missing: ClassVar[bool] = False  # missing values, if the data declares to keep them
+    _allows_missing: ClassVar[bool] = False  # NaN in X, whatever the data declares
 
     verbose: bool
 
@@ -59,7 +68,8 @@ class RankEstimator(BaseEstimator):
             if y is not None or qid is not None:
                 raise DataError("the data has its own labels and query ids: leave out y and qid")
             self._remember_features(X)
-            return X
+            return X if self.takes_missing else X.refusing_missing()
+        self._remember_missing(None)
         if y is None:
             name = type(self).__name__
             raise DataError(f"{name} requires y to be passed, but the target y is None")
@@ -77,11 +87,18 @@ class RankEstimator(BaseEstimator):
         return RankingData(X, y, qid, feature_names=names)
 
     def _remember_features(self, source: Source) -> None:
+        self._remember_missing(source.missing)
         self.n_features_in_ = source.n_features
         if source.has_feature_names:
             self.feature_names_in_ = source.feature_names
         elif hasattr(self, "feature_names_in_"):  # of an earlier fit
             del self.feature_names_in_
+
+    def _remember_missing(self, missing: Missing | None) -> None:
+        """What was done with missing values, which is done with those of later data."""
+        self.__dict__.pop("missing_", None)  # of an earlier fit
+        if missing is not None:
+            self.missing_ = missing
 
     def _name_of(self, feature: int) -> str:
         """Name of a feature to show: its own, or its 1-based number."""
@@ -92,7 +109,10 @@ class RankEstimator(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         # A wrapper of a ranker has a property instead: that depends on the ranker, once trained.
-        tags.input_tags.allow_nan = type(self)._allows_missing is True
+        kept = getattr(self, "missing_", None)
+        tags.input_tags.allow_nan = type(self)._allows_missing is True or (
+            kept is not None and kept.keeps
+        )
         tags.target_tags.required = True
         return tags
 
@@ -112,6 +132,7 @@ class _WholeDataMixin:
         if not isinstance(X, (RankingData, Shards)):
             return super().transform(X)  # type: ignore[misc]
         check_is_fitted(self)
+        X = as_in_training(self, X)
         check_features(self, X)
         return self._kept_of_data(X)  # type: ignore[attr-defined]
 
@@ -146,6 +167,8 @@ class RankSelector(_WholeDataMixin, _ArraySelector, RankEstimator):
     n_features_in_ : int
     feature_names_in_ : array of str
         Only if the features have names.
+    missing_ : Missing
+        What the data declares to be done with missing values, if it does.
     """
 
     _shared_docs: ClassVar[dict[str, str]] = {"n_features_to_select": _NUMBER}
@@ -193,7 +216,7 @@ class RankSelector(_WholeDataMixin, _ArraySelector, RankEstimator):
         self._validate_params()
         source = self._source(X, y, qid)
         k = self._number_to_select(source.n_features)
-        with progress_bar(bool(self.verbose)), sound_numbers(source, self):
+        with progress_bar(bool(self.verbose)), sound_numbers(source, self), refusals(self, X):
             if self._uses_labels:
                 check_labels_differ(source)
             chosen = np.asarray(self._choose(source, k, **held_out), dtype=np.intp)
@@ -252,6 +275,7 @@ class Predictor(RankEstimator):
         """
         check_is_fitted(self)
         if isinstance(X, Shards):
+            X = as_in_training(self, X)
             return np.concatenate([self.predict(X.read_shard(i)) for i in range(X.n_shards)])
         return checked_scores(self._scores(self._rows(X)))
 
@@ -285,6 +309,8 @@ def with_queries(X: Any, y: Any, qid: Any) -> RankingData:
 def as_source(eval_set: Any, training: Source) -> Source:
     """Held-out data as a source; a DataError unless it has the features of the training data.
 
+    Its missing values are treated as those of the training data, unless it declares otherwise.
+
     Parameters
     ----------
     eval_set : tuple (X, y, qid), RankingData or opened shards
@@ -299,6 +325,10 @@ def as_source(eval_set: Any, training: Source) -> Source:
             "eval_set must be a tuple (X, y, qid), a RankingData or opened shards; got "
             f"{type(eval_set).__name__}"
         )
+    if source.missing is None and training.missing is not None:
+        source = source.with_missing(training.missing)
+    if not training.keeps_missing:
+        source = source.refusing_missing()
     if source.n_features != training.n_features:
         raise DataError(
             f"eval_set has {source.n_features} features, but the training data has "

@@ -15,6 +15,7 @@ from ranksieve.cli.options import (
     DaskWorkers,
     Demo,
     Format,
+    MissingPolicy,
     NFeatures,
     Seed,
     Settings,
@@ -23,7 +24,7 @@ from ranksieve.cli.options import (
     option,
 )
 from ranksieve.cli.settings import parameters_of
-from ranksieve.cli.sources import open_training_data, open_validation_data
+from ranksieve.cli.sources import missing_policy, open_training_data, open_validation_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,6 +66,7 @@ def train(
     convention: ConventionName = "standard",
     n_features: NFeatures = None,
     zero_based: ZeroBased = False,
+    missing: MissingPolicy = None,
     dask: DaskAddress = None,
     workers: DaskWorkers = None,
     verify: Verify = None,
@@ -95,8 +97,12 @@ def train(
         check_replaceable(out)
     selection = None if features is None else read_selection(features)
     if selection is not None and n_features is None:
-        n_features = selection.n_features_in
-    how = {"n_features": n_features, "zero_based": zero_based}
+        n_features = selection.n_features_given
+    how: dict[str, Any] = {
+        "n_features": n_features,
+        "zero_based": zero_based,
+        "missing": missing_policy(missing, selection),
+    }
     with progress_bar(), ExitStack() as stack:
         source = stack.enter_context(open_training_data(data, demo, dask, workers, verify, **how))
         parts = {title_of(data): source}
@@ -125,10 +131,12 @@ def predict(
         option("FILE", "Write the scores to this file (also .gz, .zst). Default: print them."),
     ] = None,
     zero_based: ZeroBased = False,
+    missing: MissingPolicy = None,
 ) -> None:
     """Score documents with a trained ranker.
 
-    Writes one score per line, in the order of the data's rows, as evaluate expects them.
+    Writes one score per line, in the order of the data's rows, as evaluate expects them. Without
+    --missing, missing values are treated as those of the training data were.
     """
     from ranksieve.io.files import check_replaceable
     from ranksieve.io.scores import write_scores
@@ -141,8 +149,13 @@ def predict(
     n_features = ranker.n_features_in_
     if hasattr(ranker, "selection_"):
         n_features = ranker.selection_.n_features_in
+    trained = getattr(ranker, "missing_", None)
+    how: dict[str, Any] = {
+        "n_features": n_features - len(trained.indicated if trained else ()),
+        "zero_based": zero_based,
+    }
     with progress_bar():
-        scores = _scores(ranker, data, n_features=n_features, zero_based=zero_based)
+        scores = _scores(ranker, data, missing, **how)
     if out is not None:
         write_scores(scores, out)
     else:
@@ -150,12 +163,14 @@ def predict(
             typer.echo(repr(score))
 
 
-def _scores(ranker: Ranker, paths: list[Path], **how: Any) -> np.ndarray:
+def _scores(ranker: Ranker, paths: list[Path], missing: str | None, **how: Any) -> np.ndarray:
     """Scores of all rows in the order of the files; shards are read one at a time."""
     from ranksieve.data import RankingData
     from ranksieve.datasets.opening import open_source
 
     with open_source(paths, **how) as data:
+        if missing is not None:
+            data = data.with_missing(missing)
         scores = ranker.predict(data)
         return data.to_input_order(scores) if isinstance(data, RankingData) else scores
 

@@ -49,6 +49,18 @@ ZeroBased = Annotated[
         "--zero-based", help="Feature indices in text files start at 0. Default: they start at 1."
     ),
 ]
+MissingPolicy = Annotated[
+    str | None,
+    option(
+        "POLICY",
+        "What is done with missing values, query by query: query-min, query-median or zero fills "
+        "them in; keep passes them on to methods that take them, where filters rank a document "
+        "without a value last. With +indicators, such as zero+indicators, a 0/1 feature tells "
+        "where values of a feature were missing. Default: methods that cannot use them refuse "
+        "them.",
+        "--missing",
+    ),
+]
 DaskAddress = Annotated[
     str | None,
     option(

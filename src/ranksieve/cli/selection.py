@@ -14,6 +14,7 @@ from ranksieve.cli.options import (
     DaskWorkers,
     Demo,
     Format,
+    MissingPolicy,
     NFeatures,
     Seed,
     Settings,
@@ -88,6 +89,7 @@ def select(
     out: _Out = None,
     n_features: NFeatures = None,
     zero_based: ZeroBased = False,
+    missing: MissingPolicy = None,
     dask: DaskAddress = None,
     workers: DaskWorkers = None,
     verify: Verify = None,
@@ -128,7 +130,7 @@ def select(
         )
     if out is not None:
         check_replaceable(out)
-    how = {"n_features": n_features, "zero_based": zero_based}
+    how: dict[str, Any] = {"n_features": n_features, "zero_based": zero_based, "missing": missing}
     with progress_bar(), ExitStack() as stack:
         source = stack.enter_context(open_training_data(data, demo, dask, workers, verify, **how))
         beside: dict[str, Any] = {}

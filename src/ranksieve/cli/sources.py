@@ -11,7 +11,9 @@ import typer
 
 if TYPE_CHECKING:
     from ranksieve.engine import Source
+    from ranksieve.io.selection import Selection
     from ranksieve.io.shards import Verify
+    from ranksieve.missing import Missing
 
 
 @contextmanager
@@ -21,6 +23,7 @@ def open_training_data(
     dask: str | None,
     workers: int | None,
     verify: bool | None,
+    missing: str | Missing | None = None,
     **read_options: Any,
 ) -> Iterator[Source]:
     """Open shards in place, on a cluster if one is named; other data, or the demo, in memory."""
@@ -35,8 +38,9 @@ def open_training_data(
             from ranksieve.engine.dask import connect
 
             client = stack.enter_context(connect(dask, workers))
-        source = open_source(paths or None, client=client, verify=_when(verify), **read_options)
-        yield stack.enter_context(source)
+        opened = open_source(paths or None, client=client, verify=_when(verify), **read_options)
+        source = stack.enter_context(opened)
+        yield source if missing is None else source.with_missing(missing)
 
 
 def _check_shards(paths: list[Path] | None) -> None:
@@ -61,14 +65,20 @@ def _when(verify: bool | None) -> Verify:
 def open_validation_data(
     path: Path, train: Source, verify: bool | None, **read_options: Any
 ) -> Iterator[Source]:
-    """Open data with the features of the training data, on the same cluster if there is one."""
+    """Open data with the features of the training data, on the same cluster if there is one.
+
+    Its missing values are treated as those of the training data.
+    """
     from ranksieve.data import DataError
     from ranksieve.datasets.opening import open_source
     from ranksieve.io.shards import Shards
 
     client = train.client if isinstance(train, Shards) else None
-    read_options["n_features"] = train.n_features
+    indicated = train.missing.indicated if train.missing else ()
+    read_options["n_features"] = train.n_features - len(indicated)
     with open_source([path], client=client, verify=_when(verify), **read_options) as source:
+        if train.missing is not None:
+            source = source.with_missing(train.missing)
         if source.n_features != train.n_features:
             raise DataError(
                 f"{path}: it has {source.n_features} features, but the training data has "
@@ -78,3 +88,17 @@ def open_validation_data(
         if both_named and (source.feature_names != train.feature_names).any():
             raise DataError(f"{path}: the names of its features differ from the training data")
         yield source
+
+
+def missing_policy(given: str | None, selection: Selection | None) -> Missing | None:
+    """What is done with missing values: as given, or as in the data that features were chosen on.
+
+    If both are the same, indicators are of the features that had them when features were chosen.
+    """
+    from ranksieve.missing import Missing
+
+    declared = Missing.of(given)
+    recorded = None if selection is None else selection.missing
+    if recorded is not None and (declared is None or declared.name == recorded.name):
+        return recorded
+    return declared

@@ -74,6 +74,16 @@ _Scale = Annotated[
         "min-max for the demo.",
     ),
 ]
+_Missing = Annotated[
+    str | None,
+    option(
+        "POLICY",
+        "What is done with missing values, query by query: query-min, query-median or zero fills "
+        "them in; keep passes them on to methods that take them; each also with +indicators (see "
+        "select --help). Default: methods that cannot use them refuse them.",
+        "--missing",
+    ),
+]
 _Choose = Annotated[
     str | None,
     option(
@@ -138,6 +148,7 @@ def compare(
     convention: _Convention = None,
     protocol: _Protocol = None,
     scale: _Scale = None,
+    missing: _Missing = None,
     choose: _Choose = None,
     seeds: _Seeds = None,
     seed: _Seed = None,
@@ -167,6 +178,7 @@ def compare(
         "convention": convention,
         "protocol": protocol,
         "scale": scale,
+        "missing": missing,
         "choose": choose,
         "seeds": seeds,
         "seed": seed,

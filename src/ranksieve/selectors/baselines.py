@@ -88,7 +88,8 @@ class RandomSelector(RankSelector):
     random_state: Seed = 0
     verbose: bool = False
 
-    _allows_missing = True  # it does not look at values
+    takes_missing = True  # it does not look at values
+    _allows_missing = True
     _uses_labels = False
     _is_nested = True
 
@@ -119,7 +120,8 @@ class AllFeatures(RankSelector):
     _: KW_ONLY
     verbose: bool = False
 
-    _allows_missing = True  # it does not look at values
+    takes_missing = True  # it does not look at values
+    _allows_missing = True
     _uses_labels = False
     _is_nested = True
 

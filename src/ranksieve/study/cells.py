@@ -14,9 +14,11 @@ from ranksieve.data import DataError, RankingData
 from ranksieve.engine.clock import work_seconds
 from ranksieve.engine.memo import sharing
 from ranksieve.metrics import evaluate
-from ranksieve.rankers.registry import make_ranker
+from ranksieve.missing import has_missing
+from ranksieve.rankers.registry import RANKERS, make_ranker
 from ranksieve.registry import describe
 from ranksieve.selectors.registry import SELECTORS, make_selector
+from ranksieve.study.plan import Plan
 from ranksieve.study.protocols import StudyFold
 from ranksieve.study.records import Record
 from ranksieve.text import quantity
@@ -162,11 +164,31 @@ class TrainingCell:
         ).per_query
 
 
-def make_study_selector(name: str, k: int, parameters: dict[str, Any]) -> RankSelector:
+def make_study_selector(name: str, k: int | None, parameters: dict[str, Any]) -> RankSelector:
     """Make a selector; a ranker inside it is given by name, as in files."""
     named = parameters.get("ranker")
     own = parameters | ({"ranker": make_ranker(named)} if isinstance(named, str) else {})
     return make_selector(name, k, **own)
+
+
+def check_takes_missing(fold: StudyFold, plan: Plan) -> None:
+    """Raise a DataError that names the methods which cannot use the missing values of a fold."""
+    if not fold.train.keeps_missing or not any(has_missing(part.X) for part in fold.parts):
+        return
+    unable = [
+        *(name for name in plan.selectors if not _selector_of(plan, name).takes_missing),
+        *(name for name in plan.rankers if not RANKERS[name].takes_missing),
+    ]
+    if unable:
+        raise DataError(
+            f"{fold.name}: there are missing values, which cannot be kept for "
+            f"{', '.join(unable)}: fill them in with missing query-min, query-median or zero, or "
+            "leave these methods out"
+        )
+
+
+def _selector_of(plan: Plan, name: str) -> RankSelector:
+    return make_study_selector(name, None, plan.settings(name, SELECTORS))
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ranksieve._kernels.centering import center_queries
+from ranksieve._kernels.centering import center_present, center_queries
 from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
 from ranksieve.sums.chunks import CHUNK, chunks
@@ -78,3 +78,37 @@ def centered_gram(source: Source) -> GramSums:
     """
     with engine_of(source).start(CenteredGram) as workers:
         return GramSums(*workers.sum("sums"))
+
+
+class PresentGram:
+    """Statistic: products of features over the documents that have a value of both."""
+
+    title = "Correlations"
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+
+    def sums(self) -> tuple[np.ndarray, np.ndarray]:
+        """Products of features i and j, and squares of i where j has a value, both centered."""
+        n_features = self.block.X.shape[1]
+        products, squares = np.zeros((2, n_features, n_features))
+        for part in chunks(self.block, most=max(CHUNK, 4 * n_features**2)):
+            x, present = np.empty((2, *part.X.shape))
+            center_present(part.X, part.query_ptr, x, present)
+            products += x.T @ x
+            squares += (x * x).T @ present
+        return products, squares
+
+
+def present_correlation(source: Source) -> np.ndarray:
+    r"""Correlation of features within queries, over the documents that have a value of both.
+
+    .. math:: r_{ij} = \frac{\sum \hat x_i \hat x_j}{\sqrt{\sum \hat x_i^2 \sum \hat x_j^2}}
+
+    Each feature is centered by the mean of its own values in a query. 0 where a feature does not
+    vary. O(m f^2) for m rows and f features.
+    """
+    with engine_of(source).start(PresentGram) as workers:
+        products, squares = workers.sum("sums")
+    scale = np.sqrt(squares * squares.T)
+    return np.divide(products, scale, where=scale > 0, out=np.zeros_like(products))

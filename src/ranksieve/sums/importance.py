@@ -159,6 +159,7 @@ class ImportanceStatistic:
                 first_query=chunk.queries.start,
                 first_row=chunk.rows.start,
                 wanted=self.wanted[chunk.queries],
+                keeps_missing=self.block.keeps_missing,
             )
         if not all_finite:
             self.block.check_finite()

@@ -16,6 +16,7 @@ _TRAITS = {
     "nested": "the best k features are the first k of the best k + 1",
     "seeded": "draws random numbers",
     "in memory": "reads shards into memory",
+    "missing": "takes missing values (--missing keep); methods around a ranker do if it does",
 }
 _NOTES = [". ".join(f"{trait}: {meaning}" for trait, meaning in _TRAITS.items()) + "."]
 
@@ -55,6 +56,7 @@ def _traits(method: Method) -> list[Entry]:
         method.is_nested,
         method.is_seeded,
         not method.works_on_shards,
+        method.takes_missing,
     )
     traits = ", ".join(trait for trait, is_there in zip(_TRAITS, has, strict=True) if is_there)
     settings = prod(map(len, method.grid.values()))

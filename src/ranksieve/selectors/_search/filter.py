@@ -29,6 +29,7 @@ class ImportanceFilter(RankSelector):
     """
 
     importance: ImportanceChoice
+    takes_missing = True
 
     def _quality(self, source: Source, queries: np.ndarray | None = None) -> Quality:
         """Quality of each feature, over all queries or those where ``queries`` is true."""

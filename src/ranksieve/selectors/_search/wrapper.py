@@ -24,7 +24,7 @@ from ranksieve.selectors._search.checkpoint import Checkpoint, fingerprint
 from ranksieve.selectors._search.choices import check_choices, feature_groups, feature_indices
 from ranksieve.selectors._search.held_out import Fold, FoldValues, make_folds
 from ranksieve.selectors._search.parts import HeldOutSelector
-from ranksieve.sums.chunks import chunks, vary_within_queries
+from ranksieve.sums.chunks import comparable_chunks, vary_within_queries
 
 
 class Candidates(NamedTuple):
@@ -84,6 +84,11 @@ class WrapperSelector(Predictor, HeldOutSelector):
         return self.groups is None and super().is_nested
 
     @property
+    def takes_missing(self) -> bool:  # type: ignore[override]
+        """Whether the ranker takes missing values."""
+        return self._ranker().takes_missing
+
+    @property
     def _allows_missing(self) -> bool:  # type: ignore[override]
         return self.ranker_._allows_missing
 
@@ -103,7 +108,7 @@ class WrapperSelector(Predictor, HeldOutSelector):
     def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
         ranker = self._ranker()
         data = in_memory(source)
-        if not ranker._allows_missing:
+        if not ranker.takes_missing:
             data.check_finite()
         given = None
         if held_out.get("eval_set") is not None:
@@ -189,7 +194,7 @@ class WrapperSelector(Predictor, HeldOutSelector):
 def _varying(data: RankingData) -> np.ndarray:
     """Whether each feature varies within any query; a missing value counts as a value."""
     found = np.zeros(data.n_features, dtype=bool)
-    for chunk in chunks(Block(data.X, data.y, data.query_ptr), most=2**20):
-        values = np.where(np.isnan(chunk.X), -np.inf, chunk.X)
-        found |= vary_within_queries(values, chunk.query_ptr).any(axis=0)
+    block = Block(data.X, data.y, data.query_ptr, keeps_missing=True)
+    for chunk in comparable_chunks(block):
+        found |= vary_within_queries(chunk.X, chunk.query_ptr).any(axis=0)
     return found

@@ -114,6 +114,7 @@ class FSED(ImportanceFilter, HeldOutSelector):
     )
 
     _is_nested = True
+    takes_missing = False  # they have no density
 
     n_features_to_select: FeatureCount = 10
     _: KW_ONLY

@@ -49,6 +49,7 @@ class _Dependence(RankSelector):
     _shared_docs: ClassVar[dict[str, str]] = {"parameters": _PARAMETERS}
 
     _is_nested = True
+    takes_missing = True
 
     n_features_to_select: FeatureCount = 10
     _: KW_ONLY
@@ -159,7 +160,12 @@ def contingency(source: Source, n_bins: int, binning: Literal["frequency", "widt
     grades = grades_of(source)
     with engine_of(source).start(Classes, grades) as workers:
         found = totals(workers)
-        edges = tuple(np.unique(row) for row in _edges(workers, found, n_bins, binning))
+        edges = tuple(
+            np.unique(row) if n_missing == 0 else np.unique([-np.inf, *row])
+            for row, n_missing in zip(
+                _edges(workers, found, n_bins, binning), found.missing, strict=True
+            )
+        )
         n_edges = np.array([len(inner) for inner in edges])
         padded = np.full((source.n_features, n_edges.max()), np.inf)
         for row, inner in zip(padded, edges, strict=True):
@@ -174,9 +180,10 @@ def _edges(workers: Workers, found: Totals, n_bins: int, binning: str) -> np.nda
     if binning == "width":
         span = found.high - found.low
         return found.low[:, None] + span[:, None] * (inner / n_bins)
-    n_rows = int(found.counts.sum())
-    ranks = -(-n_rows * inner // n_bins) - 1  # of the last row of each bin
-    ranks = np.unique(np.maximum(ranks, 0))
+    missing = found.missing[:, None]  # they come first
+    n_rows = int(found.counts.sum()) - missing
+    ranks = missing + np.maximum(-(-n_rows * inner // n_bins) - 1, 0)  # of the last row of each bin
+    ranks = np.minimum(ranks, missing + np.maximum(n_rows - 1, 0))
     return order_statistics(workers, ranks[None], len(found.low))[0]
 
 

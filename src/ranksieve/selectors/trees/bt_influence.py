@@ -49,6 +49,8 @@ class TreeSelector(RankSelector):
 
     _shared_docs: ClassVar[dict[str, str]] = {"parameters": _PARAMETERS, "reference": _REFERENCE}
 
+    takes_missing = True
+
     n_features_to_select: FeatureCount = 10
     _: KW_ONLY
     n_estimators: Count = 50
