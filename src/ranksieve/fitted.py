@@ -63,14 +63,14 @@ def as_in_training(estimator: Any, data: Any) -> Any:
 def refusals(estimator: Any, data: Any) -> Iterator[None]:
     """Say in the errors of a ``with`` block that a method takes no missing values.
 
-    Otherwise one would ask what else to declare who has declared to keep them.
+    Whoever has declared to keep them would not understand that they are to be declared.
     """
     try:
         yield
     except NonFiniteError as error:
         if estimator.takes_missing or not getattr(data, "keeps_missing", False):
             raise
-        name = type(estimator).__name__
+        name = getattr(estimator, "_name_in_errors", type(estimator).__name__)
         raise NonFiniteError(f"{name} cannot use missing values: {error}") from error
 
 

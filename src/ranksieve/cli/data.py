@@ -14,13 +14,14 @@ from ranksieve.cli.options import (
     DaskWorkers,
     Demo,
     Format,
+    MissingPolicy,
     NFeatures,
     Verify,
     ZeroBased,
     option,
     show_result,
 )
-from ranksieve.cli.sources import open_training_data
+from ranksieve.cli.sources import missing_policy, open_training_data
 from ranksieve.text import on_one_line, printable, quantity
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def inspect(
     convention: ConventionName = "standard",
     n_features: NFeatures = None,
     zero_based: ZeroBased = False,
+    missing: MissingPolicy = None,
     dask: DaskAddress = None,
     workers: DaskWorkers = None,
     verify: Verify = None,
@@ -53,7 +55,7 @@ def inspect(
     from ranksieve.report.sheets.inspection import inspection_sheets
     from ranksieve.sums.inspection import inspect as inspect_source
 
-    how = {"n_features": n_features, "zero_based": zero_based}
+    how: dict[str, Any] = {"n_features": n_features, "zero_based": zero_based, "missing": missing}
     with progress_bar(), open_training_data(data, demo, dask, workers, verify, **how) as source:
         found = inspect_source(source, measure, convention)
     sheets = inspection_sheets(title_of(data), found, top)
@@ -84,6 +86,7 @@ def convert(
             "Scale features within each query: none, min-max or standard. Text and Parquet only.",
         ),
     ] = "none",
+    missing: MissingPolicy = None,
     n_features: NFeatures = None,
     zero_based: ZeroBased = False,
     sparse: Annotated[
@@ -146,6 +149,7 @@ def convert(
     from ranksieve.progress import progress_bar
 
     kept = None if features is None else read_selection(features)
+    policy = missing_policy(missing, kept)
     text: dict[str, Any] = {"n_features": n_features, "zero_based": zero_based}
     stored: dict[str, Any] = {"sparse": sparse, "dtype": dtype or "float64"}
     written: Source
@@ -154,30 +158,36 @@ def convert(
         if judgments is not None:
             where = {"unjudged": unjudged, "qid": qid, "doc_id": doc_id}
             log = _read_log(sources, judgments, **where, **stored)
+            log = log if policy is None else log.with_missing(policy)
         elif unjudged != "drop" or qid or doc_id:
             raise typer.BadParameter(
                 "--unjudged, --qid and --doc-id are for feature logs: name the --judgments, too"
             )
         if destination.suffix not in ("", ".shards"):
-            data = read_whole(sources, **text, **stored) if log is None else log
+            data = log
+            if data is None:
+                data = read_whole(sources, **text, **stored)
+                data = data if policy is None else data.with_missing(policy)
             written = _write_file(data, sources, destination, kept, scale)
         elif scale != "none":
             raise typer.BadParameter(
                 "--scale writes only text or Parquet: scale first, then convert that to shards"
             )
         else:
-            from ranksieve.io.shards import convert_to_shards, open_shards, write_shards
+            from ranksieve.io import shards
 
             if log is not None:
-                write_shards(_keep(log, kept, sources), destination, overwrite=overwrite)
+                shards.write_shards(_keep(log, kept, sources), destination, overwrite=overwrite)
             elif are_shards(sources):
                 # Shards stay as they are where nothing else is asked for.
                 stored = {"sparse": sparse or None, "dtype": dtype}
-                _rewrite_shards(sources[0], destination, kept, overwrite=overwrite, **stored)
+                stored |= {"features": kept, "overwrite": overwrite}
+                with shards.open_shards(sources[0], missing=policy) as opened:
+                    shards.rewrite_shards(opened, destination, sources[0], **stored)
             else:
-                how = {"features": kept, "overwrite": overwrite, **text, **stored}
-                convert_to_shards(files_of(sources), destination, **how)
-            written = open_shards(destination)
+                stored |= {"features": kept, "missing": policy, "overwrite": overwrite}
+                shards.convert_to_shards(files_of(sources), destination, **text, **stored)
+            written = shards.open_shards(destination)
     typer.echo(
         f"{on_one_line(str(destination))}: {quantity(written.n_rows, 'row')}, "
         f"{quantity(written.n_queries, 'query', 'queries')}, "
@@ -213,18 +223,6 @@ def _keep(data: RankingData, kept: Selection | None, sources: list[Path]) -> Ran
         return data
     kept.check_fits(data.n_features, data.feature_names, sources[0])
     return data.take_features(kept.columns)
-
-
-def _rewrite_shards(source: Path, destination: Path, kept: Selection | None, **how: Any) -> None:
-    from ranksieve.io.shards import open_shards, write_shards
-
-    with open_shards(source) as shards:
-        if kept is not None:
-            kept.check_fits(shards.n_features, shards.feature_names, source)
-        pieces = (shards.read_shard(number) for number in range(shards.n_shards))
-        if kept is not None:
-            pieces = (piece.take_features(kept.columns) for piece in pieces)
-        write_shards(pieces, destination, **how)
 
 
 def evaluate(

@@ -26,7 +26,8 @@ class TopImportance(ImportanceFilter):
     {n_features_to_select}
     importance : str, Measure or Importance
         Quality of a feature alone: a measure, ``"loss"`` or ``"one_minus_loss"``; or an
-        :class:`Importance`, which also sets the convention, ties and directions.
+        :class:`Importance`, which also sets the convention, ties and directions. A document
+        without a value of a feature ranks last, if the data keeps missing values.
     {verbose}
 
     Notes

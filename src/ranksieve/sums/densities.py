@@ -62,7 +62,7 @@ def _interquartile_range(workers: Workers, found: Totals) -> np.ndarray:
     lower = np.floor(places).astype(np.int64)
     share = (places - lower)[:, None, :]
     ranks = np.sort(np.concatenate([lower, np.minimum(lower + 1, last)], axis=1), axis=1)
-    values = order_statistics(workers, ranks[:, None], len(found.low))
+    values = order_statistics(workers, ranks, len(found.low))
 
     def at(rank: np.ndarray) -> np.ndarray:
         column = np.argmax(ranks[:, None, :] == rank[:, :, None], axis=2)

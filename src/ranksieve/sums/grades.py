@@ -159,7 +159,7 @@ def order_statistics(workers: Workers, ranks: np.ndarray, n_features: int) -> np
     Parameters
     ----------
     workers : Workers of :class:`Classes`
-    ranks : int array of shape (classes or 1, features or 1, ranks)
+    ranks : int array of shape (classes or 1, ranks) or (classes or 1, features, ranks)
         0-based, ascending; for all classes together, or for each class.
     n_features : int
 
@@ -167,8 +167,7 @@ def order_statistics(workers: Workers, ranks: np.ndarray, n_features: int) -> np
     -------
     array of shape (classes or 1, features, ranks)
     """
-    n_groups, _, n_ranks = ranks.shape
-    everywhere = np.broadcast_to(ranks, (n_groups, n_features, n_ranks))
+    everywhere = ranks if ranks.ndim == 3 else np.repeat(ranks[:, None, :], n_features, axis=1)
     return values_of_ranks(lambda *known: workers.sum("digits", *known), everywhere, n_bits=8)
 
 

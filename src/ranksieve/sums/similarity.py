@@ -50,7 +50,9 @@ class Similarity(ParameterValue):
     .. math:: e_{fg} = \frac{1}{|Q|} \sum_{q \in Q} e_q(d_f x_f, d_g x_g)
 
     is the mean over queries of a similarity of the rankings by features f and g, reversed if their
-    directions d are -1. :func:`feature_similarity` has the formulas. Called with data, it returns
+    directions d are -1. A document without a value of a feature, if the data keeps missing values,
+    comes last whatever the direction, tied with all others without one.
+    :func:`feature_similarity` has the formulas. Called with data, it returns
     the similarity of all pairs. Where a selector takes a similarity, the name of a method stands
     for the selector's default with that method.
 
@@ -188,7 +190,8 @@ def feature_similarity(
 
     or Spearman's coefficient: Pearson's correlation of ranks, ties having their average rank.
     Tau-b and Spearman's coefficient are 0 if a feature is constant in the query. Queries with
-    fewer than two documents are left out of the mean.
+    fewer than two documents are left out of the mean. Missing values that the data keeps are equal
+    to each other and less than all others, after features were reversed by ``directions``.
 
     Parameters
     ----------

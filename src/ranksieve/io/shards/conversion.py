@@ -15,8 +15,10 @@ from ranksieve.io.letor_blocks import Grammar, are_integers, decode, header_name
 from ranksieve.io.parquet import read_batches
 from ranksieve.io.selection import Selection
 from ranksieve.io.shards.filler import Piece, ReturningQueryError, ShardFiller
+from ranksieve.io.shards.shards import Shards
 from ranksieve.io.shards.store import ShardStore, replacing_directory
-from ranksieve.io.shards.writer import SHARD_BYTES, PathLike, settle_ids
+from ranksieve.io.shards.writer import SHARD_BYTES, PathLike, settle_ids, write_shards
+from ranksieve.missing import Missing
 
 _FILE = 2**40  # place = number of the file * _FILE + line: one small integer per query
 
@@ -30,6 +32,7 @@ def convert_to_shards(
     sparse: bool = False,
     zero_based: bool = False,
     features: Selection | None = None,
+    missing: str | Missing | None = None,
     shard_bytes: int = SHARD_BYTES,
     overwrite: bool = False,
 ) -> None:
@@ -57,6 +60,10 @@ def convert_to_shards(
         Features to keep, as :func:`ranksieve.io.selection.read_selection` reads them; they keep
         their names and the order of the data. It is an error if the files have another number of
         features than those that they were selected from, or other names.
+    missing : str or Missing, optional
+        How missing values (NaN) are filled in; see :class:`ranksieve.Missing`. ``"keep"`` writes
+        NaN, as is done without a policy. For indicators, convert without them first, and then these
+        shards with :func:`rewrite_shards`.
     shard_bytes : int
         Size of a shard. It ends with the query that reaches it, as no query is ever cut.
     overwrite : bool
@@ -89,6 +96,12 @@ def convert_to_shards(
     files = [Path(paths)] if isinstance(paths, (str, os.PathLike)) else [Path(p) for p in paths]
     if not files:
         raise DataError("no file to read")
+    how = Missing.of(missing)
+    if how is not None and how.indicators:
+        raise DataError(
+            f"{files[0]}: which features need indicators of missing values is known only at the "
+            "end; convert to shards without indicators first, and then these shards with them"
+        )
     convert, place = (_convert_parquet, "row") if are_parquet(files) else (_convert_text, "line")
     grammar = Grammar.make(n_features, dtype, sparse, zero_based)
     if features is not None and n_features is not None:
@@ -100,12 +113,41 @@ def convert_to_shards(
             dtype=grammar.dtype,
             is_sparse=sparse,
             width=(n_features or 0) if features is None else len(features.columns),
+            missing=how,
         )
         try:
             names, ids = convert(files, grammar, filler, features)
         except ReturningQueryError as error:
             raise DataError(_explain(error, files, place)) from None
         filler.finish(names, ids)
+
+
+def rewrite_shards(
+    shards: Shards,
+    directory: PathLike,
+    place: PathLike,
+    *,
+    features: Selection | None = None,
+    **how: Any,
+) -> None:
+    """Write opened shards anew, with missing values treated as they are opened.
+
+    Parameters
+    ----------
+    shards : Shards
+        See :func:`open_shards`.
+    directory : path
+    place : path
+        What errors are about.
+    features : Selection, optional
+        Features to keep.
+    **how
+        See :func:`write_shards`.
+    """
+    if features is not None:
+        features.check_fits(shards.n_features, shards.feature_names, place)
+        shards = shards.take_features(features.columns)
+    write_shards(map(shards.read_shard, range(shards.n_shards)), directory, **how)
 
 
 def _explain(error: ReturningQueryError, files: list[Path], unit: str) -> str:

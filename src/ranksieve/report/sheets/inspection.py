@@ -30,13 +30,14 @@ def inspection_sheets(title: str, found: Inspection, top: int) -> list[Sheet]:
             ]
         ],
     )
-    others = [_missing_values(found)] if found.missing else []
+    others = [_missing_values(found, top)] if found.missing else []
     if found.best_features is not None:
         others.append(_best_features(found, top))
     return [facts, *others]
 
 
-def _missing_values(found: Inspection) -> Sheet:
+def _missing_values(found: Inspection, top: int) -> Sheet:
+    n_more = len(found.missing) - top
     return Sheet(
         "missing-values",
         "Missing values",
@@ -49,9 +50,10 @@ def _missing_values(found: Inspection) -> Sheet:
         [
             [
                 [Entry(name), Entry(number, ","), Entry(number / found.n_rows, ".1%")]
-                for name, number in found.missing.items()
+                for name, number in list(found.missing.items())[:top]
             ]
         ],
+        notes=[f"{quantity(n_more, 'more feature')} with missing values."] if n_more > 0 else [],
     )
 
 

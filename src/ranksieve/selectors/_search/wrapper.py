@@ -84,6 +84,10 @@ class WrapperSelector(Predictor, HeldOutSelector):
         return self.groups is None and super().is_nested
 
     @property
+    def _name_in_errors(self) -> str:
+        return f"{type(self).__name__} around {type(self._ranker()).__name__}"
+
+    @property
     def takes_missing(self) -> bool:  # type: ignore[override]
         """Whether the ranker takes missing values."""
         return self._ranker().takes_missing

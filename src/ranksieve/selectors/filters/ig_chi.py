@@ -24,7 +24,8 @@ _PARAMETERS = """
         Number of bins of a feature; fewer if many equal values make edges coincide.
     binning : {"frequency", "width"}
         Bins with equal numbers of rows, or bins of equal width between the smallest and the largest
-        value. Rows of equal value always share a bin.
+        value. Rows of equal value always share a bin. Missing values that the data keeps have a
+        bin of their own, below the others.
     {verbose}
 
     Attributes
@@ -34,7 +35,8 @@ _PARAMETERS = """
     scores_ : array of shape (features,)
     path_ : list of (feature, score)
     edges_ : list of arrays
-        Inner edges of each feature's bins: bin b has values in (edge b - 1, edge b].
+        Inner edges of each feature's bins: bin b has values in (edge b - 1, edge b]. The first is
+        -infinity if values are missing.
     tables_ : int array of shape (features, bins, grades)
         Number of rows by bin and grade.
     grades_ : array
@@ -178,12 +180,13 @@ def _edges(workers: Workers, found: Totals, n_bins: int, binning: str) -> np.nda
     """Inner edges (features, bins - 1), some of which may be equal."""
     inner = np.arange(1, n_bins)
     if binning == "width":
-        span = found.high - found.low
-        return found.low[:, None] + span[:, None] * (inner / n_bins)
+        is_there = found.low <= found.high  # some value
+        low, high = np.where(is_there, (found.low, found.high), 0.0)
+        return low[:, None] + (high - low)[:, None] * (inner / n_bins)
     missing = found.missing[:, None]  # they come first
     n_rows = int(found.counts.sum()) - missing
     ranks = missing + np.maximum(-(-n_rows * inner // n_bins) - 1, 0)  # of the last row of each bin
-    ranks = np.minimum(ranks, missing + np.maximum(n_rows - 1, 0))
+    ranks = np.minimum(ranks, found.counts.sum() - 1)  # where all are missing
     return order_statistics(workers, ranks[None], len(found.low))[0]
 
 
