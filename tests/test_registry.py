@@ -267,7 +267,7 @@ def test_traits_are_listed():
     sheet = registry_sheet(SELECTORS)
     rows = {row[0].value: [cell.value for cell in row[2:]] for row in sheet.rows}
     assert list(rows) == list(SELECTORS)
-    assert rows["gas-e"] == ["nested", "c", 8]
+    assert rows["gas-e"] == ["nested, missing", "c", 8]
     assert rows["sequential"] == ["held-out, nested, in memory", "", 1]
-    assert rows["bt-randomized"][0] == "held-out, seeded"
+    assert rows["bt-randomized"][0] == "held-out, seeded, missing"
     assert [column.name for column in registry_sheet(RANKERS).columns] == ["ranker", "description"]

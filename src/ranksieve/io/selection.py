@@ -94,8 +94,9 @@ class Selection:
 
     def to_record(self) -> dict[str, Any]:
         """All of it, for JSON and for :func:`selection_of`."""
-        missing = None if self.missing is None else self.missing.to_record()
-        return asdict(self) | {"missing": missing}
+        record = asdict(self)
+        del record["missing"]
+        return record if self.missing is None else record | {"missing": self.missing.to_record()}
 
     def to_json(self) -> str:
         """Text for people and for :func:`read_selection`.

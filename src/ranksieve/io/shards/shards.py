@@ -197,11 +197,11 @@ class Shards:
         :meth:`close`.
         """
         files = self._files(number)
-        mapped = files.map_matrix()
+        mapped, query_ptr = files.map_matrix(), files.query_ptr
         return Block(
-            lambda: self._seen(mapped(), files.query_ptr),
+            lambda: self._seen(mapped(), query_ptr),
             files.y,
-            files.query_ptr,
+            query_ptr,
             first_row=self._first_rows[number],
             first_query=self._first_queries[number],
             keeps_missing=self.keeps_missing,
