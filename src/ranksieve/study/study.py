@@ -7,7 +7,6 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from ranksieve.data import DataError, RankingData
 from ranksieve.datasets import Collection
 from ranksieve.datasets.opening import open_in_memory, paths_of, title_of
 from ranksieve.io.files import holding, make_directory
+from ranksieve.io.shards import Shards
 from ranksieve.metrics import get_convention, parse_measure
 from ranksieve.missing import Missing, count_missing
 from ranksieve.progress import track
@@ -27,7 +27,7 @@ from ranksieve.study.assembly import assemble
 from ranksieve.study.cells import Cell, check_takes_missing
 from ranksieve.study.layout import Layout
 from ranksieve.study.ledger import Ledger
-from ranksieve.study.plan import Plan
+from ranksieve.study.plan import Plan, import_again
 from ranksieve.study.plan_files import LEDGER, PLAN, read_plan, write_plan
 from ranksieve.study.protocols import FoldSource, Protocol, StudyFold
 from ranksieve.study.results import FoldSummary, StudyResult
@@ -94,11 +94,11 @@ class Study:
         read_options: dict[str, Any] | None = None,
         **settings: Any,
     ) -> None:
-        self.plan = Plan(**settings)
+        if isinstance(data, (RankingData, Shards)) and data.missing is not None:
+            settings.setdefault("missing", data.missing.name)
+        self.plan = Plan(**import_again(settings))
         self._paths = paths_of(data)
         source = open_in_memory(data, **(read_options or {}))
-        if isinstance(source, RankingData) and source.missing and "missing" not in settings:
-            self.plan = replace(self.plan, missing=source.missing.name)
         names = [path.absolute().name for path in self._paths]
         self.title = title_of(names or data) if title is None else title
         self.protocol = _protocol_for(protocol, source, self.plan.seed)
