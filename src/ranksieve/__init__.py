@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ranksieve.io.parquet import read_parquet, write_parquet
     from ranksieve.io.shards import convert_to_shards, open_shards, write_shards
     from ranksieve.joining import concatenate
+    from ranksieve.missing import Missing
     from ranksieve.rankers.loading import load_model
     from ranksieve.study import Study
     from ranksieve.threads import limit_threads
@@ -28,6 +29,7 @@ _HOME = {
     "DataError": "ranksieve.data",
     "RankingData": "ranksieve.data",
     "Columns": "ranksieve.columns",
+    "Missing": "ranksieve.missing",
     "concatenate": "ranksieve.joining",
     "read_letor": "ranksieve.io.letor",
     "write_letor": "ranksieve.io.letor",
@@ -50,6 +52,7 @@ __all__ = [
     "__version__",
     "RankingData",
     "Columns",
+    "Missing",
     "DataError",
     "concatenate",
     "read_letor",

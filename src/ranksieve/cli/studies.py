@@ -186,6 +186,7 @@ def compare(
         "convention": convention,
         "protocol": protocol,
         "scale": scale,
+        "missing": reading.missing,
         "choose": choose,
         "seeds": seeds,
         "seed": seed,
