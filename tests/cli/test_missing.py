@@ -94,13 +94,13 @@ def test_a_selection_knows_the_policy(run, train, test, tmp_path):
     assert [feature.index for feature in selection.features] == chosen.tolist()
     # The same features of other data, whose gaps are elsewhere.
     for name, policy in [("a.txt", ()), ("b.txt", ("--missing", "query-min+indicators"))]:
-        run("convert", test, tmp_path / name, "--features", out, *policy)
+        run("convert", test, tmp_path / name, "--selection", out, *policy)
         kept = read_letor(test).with_missing(expected.missing).take_features(np.sort(chosen))
         found = read_letor(tmp_path / name)
         assert found.feature_names.tolist() == kept.feature_names.tolist()
         np.testing.assert_array_equal(found.X, kept.X)
     run("convert", test, tmp_path / "all.shards")
-    run("convert", tmp_path / "all.shards", tmp_path / "some.shards", "--features", out)
+    run("convert", tmp_path / "all.shards", tmp_path / "some.shards", "--selection", out)
     with open_shards(tmp_path / "some.shards") as shards:
         np.testing.assert_array_equal(shards.read().X, kept.X)
 
@@ -109,7 +109,7 @@ def test_a_model_knows_the_policy(run, train, test, tmp_path):
     selected, model = tmp_path / "selected.json", tmp_path / "model.json"
     policy = ("--missing", "query-median+indicators")
     run("select", train, "--method", "top", "-k", 8, *policy, "--out", selected)
-    run("train", train, "--features", selected, "--eval", test, "--out", model)
+    run("train", train, "--selection", selected, "--eval", test, "--out", model)
     ranker = load_model(model)
     assert ranker.missing_ == read_selection(selected).missing
     scores = np.array(run("predict", model, test).out.split(), dtype=float)
