@@ -10,6 +10,7 @@ from typing import Any
 from ranksieve.metrics import get_convention
 from ranksieve.report.sheets.reproduction_study import (
     best_numbers_sheet,
+    pairs_sheet,
     printed_numbers_sheet,
     statements_sheet,
 )
@@ -17,9 +18,10 @@ from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
 from ranksieve.report.sheets.study_quality import curves_sheet
 from ranksieve.report.sheets.study_statistics import statistics_sheet
 from ranksieve.reproduction import Reproduction
+from ranksieve.reproduction.outcomes import Number
 from ranksieve.reproduction.paper import FOUR_DIGITS
-from ranksieve.reproduction.results import Number, recompute_ranks
-from ranksieve.study.results import BASE, RANDOM
+from ranksieve.reproduction.ranks import recompute_ranks
+from ranksieve.study.results import BASE
 
 TIES = {
     "stable": "equal scores in the order of the files",
@@ -28,7 +30,17 @@ TIES = {
 }
 METHOD = Column("method", align="left", is_name=True)
 SOURCE = Column("source", align="left", is_name=True)
-_PARAMETERS = {"lam": "lambda", "n_features": "features", "features": "in order"}
+_PARAMETERS = {
+    "lam": "lambda",
+    "n_features": "features",
+    "features": "in order",
+    "n_rounds": "rounds",
+    "best_round": "rounds",
+    "best_epoch": "epochs",
+    "best_iteration": "trees",
+    "best_restart": "restart",
+}
+"""What tables call parameters."""
 
 
 def reproduction_sheets(result: Reproduction) -> list[Sheet]:
@@ -48,7 +60,7 @@ def reproduction_sheets(result: Reproduction) -> list[Sheet]:
     if result.facts.warning is not None:
         sheets[0] = replace(sheets[0], setting=f"{result.facts.warning} {sheets[0].setting}")
     if not result.is_published:
-        note = f"Nothing is published about {result.facts.title}."
+        note = f"Nothing is published about {result.facts.title}: its numbers have no verdict."
         sheets[-1] = replace(sheets[-1], notes=[*sheets[-1].notes, note])
     return sheets
 
@@ -68,27 +80,24 @@ def _sheets(result: Reproduction) -> Iterator[Sheet]:
         yield _ranks(result, table)
     yield best_numbers_sheet(result)
     yield printed_numbers_sheet(result)
+    yield statements_sheet(result)
     if study is not None and paper.shows_curves:
         for ranker in study.rankers:
             yield curves_sheet(study, ranker, study.measures[0])
-    yield statements_sheet(result)
+        if len(study.selectors) > 1:
+            yield from (pairs_sheet(study, ranker) for ranker in study.rankers)
 
 
 def further_sheets(result: Reproduction) -> Iterator[Sheet]:
-    """Tables that are too long for a terminal: curves of other measures, and tests of selectors.
-
-    Each selector is compared with all features and with every other one.
-    """
+    """Tables that only some readers need: curves of other measures, and all statistics."""
     study = result.study
     if study is None or not result.paper.shows_curves:
         return
-    for ranker in study.rankers:
-        for measure in study.measures[1:]:
+    for measure in study.measures[1:]:
+        for ranker in study.rankers:
             yield curves_sheet(study, ranker, measure)
     if len(study.selectors) > 1:
-        for base in study.selectors:
-            if base != RANDOM:
-                yield statistics_sheet(study, base)
+        yield statistics_sheet(study)
 
 
 def _setting(result: Reproduction) -> str:
