@@ -8,12 +8,13 @@ import pytest
 
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankBoost
+from ranksieve.report.sheets.reproduction_study import pairs_sheet
 from ranksieve.reproduction import PAPERS, Reproduction, reproduce
 from ranksieve.reproduction.bests import validation_mean
 from ranksieve.reproduction.collections import CollectionFacts, open_at_hand
 from ranksieve.reproduction.papers.fs_ed import GRIDS, MEASURE
 from ranksieve.selectors import FSED
-from ranksieve.significance import paired_t_test
+from ranksieve.significance import holm, paired_t_test
 from ranksieve.study import results  # Outcomes is no class of tests
 from tests.cli.test_data_commands import runner
 from tests.reproduction.printing import shown
@@ -117,6 +118,29 @@ def test_tables():
     assert "*: chosen by looking at the test queries" in text
     assert "convention standard" in text
     assert "NDCG@10 by number of features with lambdamart on x" in text
+
+
+def test_selectors_against_each_other():
+    rival = {1: outcomes_at(1, (0.1, 0.2), ([0.2] * 3, [0.1] * 3))}
+    study = made_up(rival=rival).study
+    sheet = pairs_sheet(study, "lambdamart")
+    assert [column.name for column in sheet.columns[1:]] == [
+        "minus fs-ed",
+        "minus all",
+        "minus rival",
+    ]
+    cells = {row[0].value: row[1:] for row in sheet.rows}
+    # With 2 features, which validation queries chose on each fold, and with all 4.
+    chosen, every = [0.5, 0.6, 0.9, 0.1, 0.2, 0.3], [0.5, 0.5, 0.5, 0.1, 0.4, 0.3]
+    assert cells["fs-ed"][1].value == pytest.approx(np.mean(chosen) - np.mean(every))
+    assert cells["all"][0].value == -cells["fs-ed"][1].value
+    assert [cells[name][place].text for place, name in enumerate(cells)] == ["", "", ""]
+    values = {"fs-ed": chosen, "all": every, "rival": [0.2] * 3 + [0.1] * 3}
+    pairs = [("fs-ed", "all"), ("fs-ed", "rival"), ("all", "rival")]
+    p_values = holm([paired_t_test(values[a], values[b]).p_value for a, b in pairs])
+    marks = [cells[a][list(cells).index(b)].mark for a, b in pairs]
+    assert marks == ["*" if p < 0.05 else "" for p in p_values]
+    assert set(marks) == {"", "*"}
 
 
 def test_the_grid_of_ranksvm():

@@ -10,11 +10,12 @@ from ranksieve.io.files import make_directory
 from ranksieve.io.records import write_text
 from ranksieve.report.figures import write_figure
 from ranksieve.report.formats.csv_text import to_csv
+from ranksieve.report.formats.json_text import to_json
 from ranksieve.report.formats.latex import to_latex
 from ranksieve.report.formats.markdown import escape, to_markdown
 from ranksieve.report.sheets.sheet import Sheet
 
-_FORMS = {".md": to_markdown, ".tex": to_latex, ".csv": to_csv}
+_FORMS = {".md": to_markdown, ".tex": to_latex, ".csv": to_csv, ".json": to_json}
 _FIGURE_SUFFIXES = (".svg", ".png")
 
 

@@ -32,7 +32,7 @@ def best_numbers_sheet(result: Reproduction) -> Sheet:
             Column("difference", "diff"),
             Column("p (t-test)", only_csv=True),
             Column("p (Holm)", "p"),
-            Column("better than", align="left"),
+            Column("better than", align="left", wraps=True),
         ],
         [list(_rows_of(best)) for best in bests],
         [

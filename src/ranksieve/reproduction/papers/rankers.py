@@ -138,5 +138,9 @@ PAPER = Paper(
     fold_measures=("MAP",),
     mean_measures=("NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10", "MAP"),
     groups={"Means of the folds of {title}": tuple(CANDIDATES)},
+    sources={
+        "": "LETOR 4.0's baselines; rankrls: the greedy RankRLS paper; ranksvm, listnet and all of "
+        "other collections: the FS-SCPR paper"
+    },
     notes=("For rankrls and ranksvm, all other published measures are asked to be as near.",),
 )
