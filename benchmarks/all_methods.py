@@ -23,7 +23,7 @@ from benchmarks.harness import mq2008_parts
 
 if TYPE_CHECKING:
     from ranksieve.report.sheets.sheet import Row, Sheet
-    from ranksieve.study import Outcomes, Run, StudyFold, StudyResult
+    from ranksieve.study import Outcomes, Run, Study, StudyResult
 
 PARAMETERS = {
     "data": "MQ2008",
@@ -54,6 +54,7 @@ VARIANTS: Mapping[str, tuple[str, dict[str, Any]]] = {
 }
 """Row of the table -> method and parameters, of which nothing is random."""
 _STABLE_AT = 10  # features
+_TREES = {"learning_rate": 0.1, "num_leaves": 10, "early_stopping_rounds": 50}
 
 
 def run(data: str, out: str, methods: str, sizes: str, trees: int, seeds: int, orders: int) -> str:
@@ -83,21 +84,21 @@ def run(data: str, out: str, methods: str, sizes: str, trees: int, seeds: int, o
                 seeds=seeds,
                 baselines=False,
                 grids={name: {} for name in selectors},
-                parameters={"lambdamart": {"n_estimators": trees}, **parameters},
+                parameters={"lambdamart": {"n_estimators": trees} | _TREES, **parameters},
             )
 
         main = plan([*names, BASE], seeds, {})
-        result, random = main.run(), plan([RANDOM], orders, {}).run()
-        variants = {
-            label: plan([name], 1, {name: parameters}).run()
+        planned = {name: (main, name) for name in names} | {
+            label: (plan([name], 1, {name: parameters}), name)
             for label, (name, parameters) in VARIANTS.items()
             if name in names
         }
-        rows = {name: (name, {}) for name in names} | {label: VARIANTS[label] for label in variants}
-        path = Path(directory, "seconds.json")
-        seconds = _processor_seconds(rows, main.folds[0].load(), path)
-    found = {name: _runs(result, name) for name in names}
-    found |= {label: _runs(own, VARIANTS[label][0]) for label, own in variants.items()}
+        result, random = main.run(), plan([RANDOM], orders, {}).run()
+        found = {
+            label: _runs(result if study is main else study.run(), name)
+            for label, (study, name) in planned.items()
+        }
+        seconds = _processor_seconds(planned, Path(directory, "seconds.json"))
     table = Comparison(found, _runs(random, RANDOM), _runs(result, BASE), seconds, result)
     return to_markdown(_sheet(table, trees))
 
@@ -110,28 +111,24 @@ def _open(data: str) -> Any:
     return mq2008_parts()[0].parent if data == "MQ2008" else data
 
 
-def _processor_seconds(
-    rows: Mapping[str, tuple[str, dict[str, Any]]], fold: StudyFold, path: Path
-) -> dict[str, float]:
+def _processor_seconds(planned: Mapping[str, tuple[Study, str]], path: Path) -> dict[str, float]:
     """Of one selection of each method on one thread; what a file has is not measured again."""
     from ranksieve import limit_threads
     from ranksieve.selectors.registry import SELECTORS
-    from ranksieve.study.cells import make_study_selector
 
     known: dict[str, float] = json.loads(path.read_text()) if path.exists() else {}
-    for label, (name, parameters) in rows.items():
-        if label in known:
-            continue
-        held_out = {"eval_set": fold.vali} if SELECTORS[name].uses_held_out_data else {}
-        settings = dict(SELECTORS[name].preset) | parameters
-        selector = make_study_selector(name, min(_STABLE_AT, fold.train.n_features), settings)
-        with limit_threads(1):
-            if not parameters:  # compiles
-                selector.fit(fold.train.take_queries(range(min(50, fold.train.n_queries))))
-            start = time.process_time()
-            selector.fit(fold.train, **held_out)
-            known[label] = time.process_time() - start
-        path.write_text(json.dumps(known))
+    fold = next(iter(planned.values()))[0].folds[0].load()
+    few = fold.train.take_queries(range(min(50, fold.train.n_queries)))
+    for label, (study, name) in planned.items():
+        if label not in known:
+            selector = study.plan.make_selector(name, min(_STABLE_AT, fold.train.n_features))
+            beside = {"eval_set": fold.vali} if SELECTORS[name].uses_held_out_data else {}
+            with limit_threads(1):
+                selector.fit(few)  # compiles
+                start = time.process_time()
+                selector.fit(fold.train, **beside)
+                known[label] = time.process_time() - start
+            path.write_text(json.dumps(known))
     return known
 
 
