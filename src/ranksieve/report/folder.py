@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -16,7 +17,12 @@ from ranksieve.report.formats.markdown import escape, to_markdown
 from ranksieve.report.sheets.sheet import Sheet
 from ranksieve.text import file_stem
 
-_FORMS = {".md": to_markdown, ".tex": to_latex, ".csv": to_csv, ".json": to_json}
+_FORMS: dict[str, Callable[[Sheet], str]] = {
+    ".md": to_markdown,
+    ".tex": to_latex,
+    ".csv": to_csv,
+    ".json": to_json,
+}
 _FIGURE_SUFFIXES = (".svg", ".png")
 
 
