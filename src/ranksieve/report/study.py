@@ -47,7 +47,7 @@ DATA_FIGURES: dict[str, tuple[type, ...]] = {
 
 
 def write_report(result: StudyResult, directory: Path, *, figures: bool = True) -> None:
-    """Write all tables (Markdown, LaTeX, CSV) and figures (SVG, PNG), and a page with them.
+    """Write all tables (Markdown, LaTeX, CSV, JSON) and figures (SVG, PNG), and a page with them.
 
     Parameters
     ----------
