@@ -6,7 +6,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.data import DataError, RankingData
@@ -122,6 +121,8 @@ class OtherEstimator(Library):
 
 
 def _last(estimator: Any) -> Any:
+    from sklearn.pipeline import Pipeline  # which takes longer to import than a command may
+
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
