@@ -5,10 +5,10 @@ Public names are imported when they are first used, so that the command line sta
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ranksieve._version import __version__
+from ranksieve.exports import export
 
 if TYPE_CHECKING:
     from ranksieve.columns import Columns
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ranksieve.threads import limit_threads
 
 _HOME = {
+    "__version__": "ranksieve._version",
     "DataError": "ranksieve.data",
     "RankingData": "ranksieve.data",
     "Columns": "ranksieve.columns",
@@ -72,12 +73,4 @@ __all__ = [
     "limit_threads",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'ranksieve' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = export(__name__, _HOME)

@@ -79,12 +79,11 @@ def _adds(kind):
                 mark_ties(values, order, tie_end)
                 varying[feature] += tie_end[0] < n
                 _reverse_ranking(order, tie_end, n_present, back_order, back_tie_end)
-                down = measure_list(kind, measure, query, start, order, ends, space)
-                up = measure_list(kind, measure, query, start, back_order, back_ends, space)
-                sums[0, feature] += down
-                sums[1, feature] += up
-                squares[0, feature] += down * down
-                squares[1, feature] += up * up
+                for way in range(2):  # so that what measures is compiled once
+                    ranked, ranked_ends = (back_order, back_ends) if way else (order, ends)
+                    value = measure_list(kind, measure, query, start, ranked, ranked_ends, space)
+                    sums[way, feature] += value
+                    squares[way, feature] += value * value
         return True
 
     return add_importance

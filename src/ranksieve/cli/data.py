@@ -33,7 +33,8 @@ def inspect(
     demo: Demo = False,
     top: Annotated[int, option("N", "Number of best features to list.", min=1)] = 10,
     measure: Annotated[
-        str, option("M", "Measure of how well a feature ranks on its own.")
+        str,
+        option("M", "Measure of how well a feature ranks on its own (see evaluate --help)."),
     ] = "ndcg@10",
     convention: ConventionName = "standard",
     reading: Reading = Reading(),
@@ -42,7 +43,7 @@ def inspect(
     verify: Verify = None,
     form: Format = "terminal",
 ) -> None:
-    """Describe ranking data: size, labels, useless features and the best single features."""
+    """Describe data: its size, labels, useless and best features."""
     import dataclasses
     import json
 
@@ -123,7 +124,7 @@ def convert(
         ),
     ] = "drop",
 ) -> None:
-    """Convert ranking data between LETOR text, Parquet and shards, or from CSV and feature logs.
+    """Convert data: LETOR text, Parquet, CSV, shards and feature logs.
 
     Shards are for data larger than memory and for Dask clusters. Data of any size can be converted
     to shards: it is read piece by piece. Only feature logs are read as a whole.
@@ -220,7 +221,12 @@ def evaluate(
         Path, typer.Argument(help="Scores: one per line, in the order of the data's rows.")
     ],
     measures: Annotated[
-        str, option("M,M,..", "Measures, separated by commas.")
+        str,
+        option(
+            "M,M,..",
+            "Measures, separated by commas: ndcg, map, ap, p, mean-ndcg, err, mrr or "
+            "pairwise-error; @K is a cutoff.",
+        ),
     ] = "map,ndcg@10,p@10,mean-ndcg",
     convention: ConventionName = "standard",
     per_query: Annotated[

@@ -79,7 +79,7 @@ def train(
     form: Format = "terminal",
     rankers: Annotated[bool, typer.Option("--rankers", help="List the rankers and exit.")] = False,
 ) -> None:
-    """Train a ranker on all features or on a selection, and measure it.
+    """Train a ranker on all or selected features, and measure it.
 
     predict applies a model written with --out to other files, which need all features of the
     training data.
