@@ -139,7 +139,7 @@ def test_unknown_names_list_the_known_ones():
 
 
 def test_the_parameters_of_the_method_are_listed():
-    with pytest.raises(ValueError, match="it has n_features_to_select, random_state, verbose$"):
+    with pytest.raises(ValueError, match="count, random_state, verbose$"):
         make_selector("random", 3, seed=1)
 
 
@@ -269,5 +269,9 @@ def test_traits_are_listed():
     assert list(rows) == list(SELECTORS)
     assert rows["gas-e"] == ["nested", "c", 8]
     assert rows["sequential"] == ["held-out, nested, in memory", "", 1]
-    assert rows["bt-randomized"][0] == "held-out, seeded"
+    assert rows["bt-randomized"][0] == "held-out, seeded, no groups"
+    legend, *reasons = sheet.notes
+    assert "no groups: cannot select groups of features" in legend
+    assert "no include" not in legend  # every method can
+    assert f"no groups (fs-bfs): {SELECTORS['fs-bfs'].no_groups}" in reasons
     assert [column.name for column in registry_sheet(RANKERS).columns] == ["ranker", "description"]

@@ -96,6 +96,16 @@ class Method:
         """Whether it works on shards in place; if not, it reads them into memory."""
         return bool(getattr(self.kind, "works_on_shards", True))
 
+    @property
+    def no_include(self) -> str:
+        """Why a selector cannot start with given features; empty if it can."""
+        return str(getattr(self.kind, "no_include", ""))
+
+    @property
+    def no_groups(self) -> str:
+        """Why a selector cannot select groups of features; empty if it can."""
+        return str(getattr(self.kind, "no_groups", ""))
+
     def make(self, **parameters: Any) -> Any:
         """Make an estimator with the preset and other parameters."""
         preset = {parameter: self.defaults[parameter] for parameter in self.preset}

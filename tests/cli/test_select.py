@@ -233,18 +233,67 @@ def test_features_are_told_by_the_numbers_that_tables_show(run, tmp_path, includ
 
 
 @pytest.mark.parametrize(
-    "groups", ["[[1, 2, 3, 4], [5, 6, 7]]", '{"a": [1, 2, 3, 4], "b": [5, 6, 7]}']
+    ("name", "text"),
+    [
+        ("groups.json", "[[1, 2, 3, 4], [5, 6, 7]]"),
+        ("groups.json", '{"a": [1, 2, 3, 4], "b": ["5", "6", "7"]}'),
+        ("groups.csv", "feature,group\n1,a\n2,a\n3,a\n4,a\n5,b\n6,b\n7,b\n"),
+        ("groups.tsv", "group\tfeature\na\t1\na\t2\na\t3\na\t4\nb\t5\nb\t6\nb\t7\n"),
+        (None, "[[1, 2, 3, 4], [5, 6, 7]]"),
+    ],
 )
-def test_tables_say_that_groups_were_counted(run, tmp_path, groups):
+def test_tables_say_what_was_counted(run, tmp_path, name, text):
     data, _ = make_ranking(40, n_informative=3, n_redundant=0, n_noise=5)
     write_letor(RankingData(data.X, data.y, data.qid), tmp_path / "data.txt")
-    command = ["select", tmp_path / "data.txt", "--method", "elimination", "--format", "json"]
-    status, output, errors = run(*command, "-k", 2, "--param", f"groups={groups}")
+    given = ["--param", f"groups={text}"]
+    if name is not None:
+        (tmp_path / name).write_text(text)
+        given = ["--groups", tmp_path / name]
+    command = ["select", tmp_path / "data.txt", "--method", "elimination", *given]
+    lists = [[0, 1, 2, 3], [4, 5, 6]]
+    for count, k, expected in (("groups", 2, "2 groups, {} of 8"), ("features", 5, "{} of 8")):
+        selector = make_selector("elimination", k, groups=lists, count=count).fit(data)
+        options = ["-k", k, "--count", count]
+        status, output, errors = run(*command, *options, "--format", "json")
+        assert (status, errors) == (0, "")
+        found = json.loads(output)
+        assert [feature["index"] for feature in found["features"]] == selector.selected_.tolist()
+        assert found["parameters"]["count"] == count
+        heading = f"elimination: {expected.format(len(selector.selected_))} features"
+        if count == "features":
+            groups = selector.n_groups_
+            heading += f" in {groups} group{'s' if groups > 1 else ''}"
+        assert run(*command, *options)[1].startswith(f"{heading} of ")
+
+
+def test_what_is_worth_adding_to_what_there_is(run):
+    options = ["--include", "spam_score, url_depth", "--include", "pagerank"]
+    command = ["select", "--demo", "--method", "gas-e", "-k", 5, "--format", "json"]
+    status, output, errors = run(*command, *options, "--exclude", "bm25_body,bm25_title")
     assert (status, errors) == (0, "")
-    n = len(json.loads(output)["features"])
-    heading = run(*command[:-2], "-k", 2, "--param", f"groups={groups}")[1]
-    assert n > 2
-    assert heading.startswith(f"elimination: 2 groups, {n} of 8 features of ")
+    data, _ = load_demo()
+    names, left_out = ["spam_score", "url_depth", "pagerank"], ["bm25_body", "bm25_title"]
+    expected = make_selector("gas-e", 5, include=names, exclude=left_out).fit(data)
+    found = [feature["name"] for feature in json.loads(output)["features"]]
+    assert found == data.feature_names[expected.selected_].tolist()
+    assert found[:3] == names
+
+
+def test_options_that_say_what_to_choose_from(run, tmp_path):
+    groups = tmp_path / "groups.json"
+    groups.write_text('{"all": ["bm25_body", "no_such"]}')
+    for options, message in (
+        (["--include", "no_such"], "include: no feature is named 'no_such'"),
+        (["--include", "bm25_body", "--exclude", "bm25_body"], "both included and excluded"),
+        (["--include", "bm25_body", "--param", "include=bm25_body"], "include is given twice"),
+        (["--groups", groups], "groups: no feature is named 'no_such'"),
+        (["--groups", tmp_path / "none.csv"], "no such file"),
+        (["--count", "groups"], "count='groups' needs groups"),
+        (["--method", "hcas", "--groups", groups], "HCAS takes no groups: it keeps one feature"),
+    ):
+        status, _, errors = run("select", "--demo", "-k", 1, *options)
+        assert status == 1
+        assert message in errors
 
 
 def test_greedy_rankrls_validated_on_held_out_data(run, divided):

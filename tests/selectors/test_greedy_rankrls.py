@@ -378,7 +378,7 @@ class TestSelector:
         [
             ({"include": [1, 2, 3]}, "include lists 3 features, but 2 are to be selected"),
             ({"include": [1], "exclude": [1]}, "feature 2 is both included and excluded"),
-            ({"exclude": [0, 1, 2, 3, 4]}, "only 1 of 6 are not excluded"),
+            ({"exclude": [0, 1, 2, 3, 4]}, "only 1 of 6 features are not excluded"),
             ({"include": ["length"]}, "no feature is named 'length'"),
             ({"exclude": [6]}, "exclude: no feature 6; indices are 0 to 5"),
             ({"include": [1, 1]}, "lists a feature twice"),

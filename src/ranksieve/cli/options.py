@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -77,6 +78,29 @@ Settings = Annotated[
         "method or ranker.",
         "--param",
         "--set",
+    ),
+]
+Include = Annotated[
+    list[str] | None,
+    option(
+        "NAMES",
+        "Features to start with, in this order, separated by commas: names, or numbers from 1 if "
+        "features have no names. They count toward -k. May be repeated. Default: none.",
+    ),
+]
+Exclude = Annotated[
+    list[str] | None,
+    option(
+        "NAMES",
+        "Features to leave out, as if they were not in the data. May be repeated. Default: none.",
+    ),
+]
+Groups = Annotated[
+    Path | None,
+    option(
+        "FILE",
+        "Groups of features that come and go together: CSV with the columns feature and group, or "
+        "JSON with lists of features. Default: none.",
     ),
 ]
 Seed = Annotated[

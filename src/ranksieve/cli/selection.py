@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -13,7 +13,10 @@ from ranksieve.cli.options import (
     DaskAddress,
     DaskWorkers,
     Demo,
+    Exclude,
     Format,
+    Groups,
+    Include,
     NFeatures,
     Seed,
     Settings,
@@ -22,7 +25,7 @@ from ranksieve.cli.options import (
     option,
     show_result,
 )
-from ranksieve.cli.settings import parameters_of
+from ranksieve.cli.settings import chosen_features, parameters_of
 from ranksieve.cli.sources import open_training_data, open_validation_data
 
 if TYPE_CHECKING:
@@ -70,6 +73,10 @@ _Out = Annotated[
         "FILE", "Write the selection here as JSON, for convert and train. Default: only print it."
     ),
 ]
+_Count = Annotated[
+    Literal["features", "groups"] | None,
+    typer.Option(help="What -k counts. Default: features."),
+]
 _ListMethods = Annotated[
     bool, typer.Option("--methods", help="List the selection methods and exit.")
 ]
@@ -80,6 +87,10 @@ def select(
     demo: Demo = False,
     method: _Method = "gas-e",
     k: _Number = None,
+    include: Include = None,
+    exclude: Exclude = None,
+    groups: Groups = None,
+    count: _Count = None,
     evaluate_on: _HeldOut = None,
     settings: Settings = None,
     ranker: _Ranker = None,
@@ -104,18 +115,20 @@ def select(
     from ranksieve.progress import progress_bar
     from ranksieve.report.formats.printing import show_sheets
     from ranksieve.report.sheets.registry import registry_sheet
-    from ranksieve.report.sheets.selection import selection_sheet
+    from ranksieve.report.sheets.selection import Counted, selection_sheet
     from ranksieve.selectors.record import record_selection
     from ranksieve.selectors.registry import SELECTORS, make_selector
 
     if methods:
         show_sheets([registry_sheet(SELECTORS)], form)
         return
-    selector = make_selector(
-        method,
-        None if k is None else _number(k),
-        **parameters_of(SELECTORS, method, settings or [], seed),
-    )
+    parameters = parameters_of(SELECTORS, method, settings or [], seed)
+    for name, value in chosen_features(include, exclude, groups, count).items():
+        if name in parameters:
+            raise ValueError(f"{name} is given twice, by --{name} and by --param {name}")
+        SELECTORS.check_parameters(method, [name])
+        parameters[name] = value
+    selector = make_selector(method, None if k is None else _number(k), **parameters)
     if ranker is not None:
         selector.set_params(ranker=_ranker(method, ranker, ranker_settings or []))
     elif ranker_settings:
@@ -144,10 +157,11 @@ def select(
     changed = {
         name: value
         for name, value in SELECTORS[method].changed(selector).items()
-        if name != "groups" and (name != "n_features_to_select" or isinstance(value, str))
+        if name not in ("groups", "count")
+        and (name != "n_features_to_select" or isinstance(value, str))
     }
-    n_groups = getattr(selector, "n_groups_", None)
-    sheet = selection_sheet(title_of(data), selection, changed, n_groups)
+    counted = Counted(getattr(selector, "n_groups_", None), selector.count == "groups")
+    sheet = selection_sheet(title_of(data), selection, changed, counted)
     show_result([sheet], form, selection.to_json())
 
 

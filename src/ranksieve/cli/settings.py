@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -25,6 +26,27 @@ def parameters_of(
             raise ValueError("the seed is given twice, by --seed and by --param random_state")
         parameters["random_state"] = seed
     return parameters
+
+
+def chosen_features(
+    include: list[str] | None,
+    exclude: list[str] | None,
+    groups: Path | None = None,
+    count: str | None = None,
+) -> dict[str, Any]:
+    """Parameters by which every selector is told what to choose from; only those that are given.
+
+    Features are separated by commas.
+    """
+    from ranksieve.io.groups import read_groups
+
+    given: dict[str, Any] = {"include": _names(include), "exclude": _names(exclude)}
+    given |= {"groups": None if groups is None else read_groups(groups), "count": count}
+    return {name: value for name, value in given.items() if value}
+
+
+def _names(lists: list[str] | None) -> list[str]:
+    return [name.strip() for names in lists or [] for name in names.split(",") if name.strip()]
 
 
 def _parsed(settings: list[str]) -> dict[str, Any]:

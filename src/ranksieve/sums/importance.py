@@ -124,6 +124,11 @@ class Quality:
     directions: np.ndarray
     varies: np.ndarray
 
+    def of(self, features: np.ndarray) -> Quality:
+        """Quality of some features."""
+        parts = self.values, self.variance, self.directions, self.varies
+        return Quality(*(part[features] for part in parts))
+
 
 class ImportanceStatistic:
     """Statistic: each query's value of a measure when its documents are ranked by one feature."""

@@ -16,8 +16,9 @@ _TRAITS = {
     "nested": "the best k features are the first k of the best k + 1",
     "seeded": "draws random numbers",
     "in memory": "reads shards into memory",
+    "no include": "cannot start with given features (--include)",
+    "no groups": "cannot select groups of features (--groups)",
 }
-_NOTES = [". ".join(f"{trait}: {meaning}" for trait, meaning in _TRAITS.items()) + "."]
 
 
 def registry_sheet(registry: Registry) -> Sheet:
@@ -38,8 +39,24 @@ def registry_sheet(registry: Registry) -> Sheet:
             *(_COLUMNS if select else ()),
         ],
         list(families.values()),
-        notes=_NOTES if select else [],
+        notes=[_legend(methods), *_reasons(methods)] if select else [],
     )
+
+
+def _legend(methods: list[Method]) -> str:
+    """What the traits mean that methods have."""
+    there = {trait for method in methods for trait in _traits_of(method)}
+    return ". ".join(f"{trait}: {_TRAITS[trait]}" for trait in _TRAITS if trait in there) + "."
+
+
+def _reasons(methods: list[Method]) -> list[str]:
+    """Why some methods cannot start with features, or select groups of them."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for method in methods:
+        for trait, why in (("no include", method.no_include), ("no groups", method.no_groups)):
+            if why:
+                names.setdefault((trait, why), []).append(method.name)
+    return [f"{trait} ({', '.join(own)}): {why}" for (trait, why), own in names.items()]
 
 
 _COLUMNS = [
@@ -49,13 +66,19 @@ _COLUMNS = [
 ]
 
 
-def _traits(method: Method) -> list[Entry]:
+def _traits_of(method: Method) -> list[str]:
     has = (
         method.uses_held_out_data,
         method.is_nested,
         method.is_seeded,
         not method.works_on_shards,
+        bool(method.no_include),
+        bool(method.no_groups),
     )
-    traits = ", ".join(trait for trait, is_there in zip(_TRAITS, has, strict=True) if is_there)
+    return [trait for trait, is_there in zip(_TRAITS, has, strict=True) if is_there]
+
+
+def _traits(method: Method) -> list[Entry]:
+    traits = ", ".join(_traits_of(method))
     settings = prod(map(len, method.grid.values()))
     return [Entry(traits), Entry(", ".join(method.grid)), Entry(settings)]

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ranksieve.base import Predictor, RankSelector
+from ranksieve.base import Choices, Predictor, RankSelector
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.engine.memory import fits_in_memory
 from ranksieve.metrics import Measure, get_convention, parse_measure
@@ -19,7 +19,6 @@ from ranksieve.parameters import (
     ConventionChoice,
     Count,
     FeatureCount,
-    Features,
     NotNegative,
     Positive,
     Seed,
@@ -28,7 +27,6 @@ from ranksieve.parameters import (
 )
 from ranksieve.registry import Method
 from ranksieve.selectors._search.backfitting import backfit
-from ranksieve.selectors._search.choices import check_choices, feature_indices
 from ranksieve.selectors._search.fits import Fit, best_fit, check_two_queries
 from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors._search.searches import Bounds, floating, foba, forward, forward_sampled
@@ -72,10 +70,6 @@ class GreedyRankRLS(Predictor, RankSelector):
         Fit all weights for each candidate; or fit only the weight of the candidate to the residuals
         of the model, and all weights once it is chosen. The latter is for sparse data with very
         many features, which it never makes dense.
-    include : int, str, or sequence of them
-        Features to start with, in this order: 0-based indices or names.
-    exclude : int, str, or sequence of them
-        Features that must not be selected.
     kappa : int, optional
         Try this number of random features in each step instead of all: with 59, one of the best 5 %
         is among them with a probability of 95 %.
@@ -96,6 +90,7 @@ class GreedyRankRLS(Predictor, RankSelector):
         Those of a measure as criterion; see :mod:`ranksieve.metrics`.
     random_state : int, RandomState or None
         Random seed of the candidates.
+    {choices}
     {verbose}
 
     Attributes
@@ -140,6 +135,8 @@ class GreedyRankRLS(Predictor, RankSelector):
     True
     """
 
+    given = "The search starts with them, and never removes them."
+
     methods = (
         Method(
             "greedy-rankrls",
@@ -149,14 +146,14 @@ class GreedyRankRLS(Predictor, RankSelector):
         ),
     )
 
+    no_groups = "its leave-query-out errors are those of one more feature at a time."
+
     n_features_to_select: FeatureCount | Literal["best", "one_se"] = 10
     _: KW_ONLY
     lam: Positive = 1.0
     criterion: str | Measure = "squared"
     search: Literal["forward", "floating", "foba"] = "forward"
     fitting: Literal["pre", "back"] = "pre"
-    include: Features = ()
-    exclude: Features = ()
     kappa: Count | None = None
     memory: Literal["auto", "full", "low"] = "auto"
     storage: Literal["float64", "float32"] = "float64"
@@ -184,8 +181,9 @@ class GreedyRankRLS(Predictor, RankSelector):
         smaller = type(self)(**self.get_params(deep=False))
         smaller.__dict__.update(self.__dict__)
         smaller.n_features_to_select = k
-        smaller.selected_ = np.array(smaller._settle(k - 1), dtype=np.intp)
-        smaller.support_ = np.isin(np.arange(self.n_features_in_), smaller.selected_)
+        n = self.n_features_in_
+        smaller.selected_ = np.array(smaller._settle(k - 1, n), dtype=np.intp)
+        smaller.support_ = np.isin(np.arange(n), smaller.selected_)
         return smaller
 
     def _scores(self, X: Any) -> np.ndarray:
@@ -199,26 +197,24 @@ class GreedyRankRLS(Predictor, RankSelector):
         changes = [f"{(now - old) / abs(old):+.2%}" if old else "" for old, now in steps]
         return with_bars(changes, errors)
 
-    def _number_to_select(self, n_features: int) -> int:
+    def _number_to_select(self, n: int) -> int:
         if isinstance(self.n_features_to_select, str):
-            return min(n_features, self.max_features or n_features)
-        return super()._number_to_select(n_features)
+            return min(n, self.max_features or n)
+        return super()._number_to_select(n)
 
-    def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
-        (self.fits_,) = self.paths(source, k, [self.lam])
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+        (self.fits_,) = self._paths(source, choices, [self.lam])
+        place = len(self.fits_) - 1
         if isinstance(self.n_features_to_select, str):
-            least = max(1, len(self._indices_of(source, "include")))
-            return self._settle(best_fit(self.fits_, self.n_features_to_select, least))
-        return self._settle(len(self.fits_) - 1)
+            place = best_fit(self.fits_, self.n_features_to_select, max(1, len(choices.start)))
+        return self._settle(place, source.n_features)
 
-    def paths(self, source: Source, k: int, lams: Sequence[float]) -> list[list[Fit]]:
-        """Models of 1 to ``k`` features for each regularization; they share computations."""
-        include, exclude = self._indices_of(source, "include"), self._indices_of(source, "exclude")
-        if isinstance(self.n_features_to_select, str):
-            k = min(k, source.n_features - len(exclude))
-        self._check(source, k, include, exclude)
+    def _paths(self, source: Source, choices: Choices, lams: Sequence[float]) -> list[list[Fit]]:
+        """Models of 1 to k features for each regularization; they share computations."""
+        k, include = choices.k, choices.start
+        self._check()
         if self.fitting == "back":
-            how: dict[str, Any] = {"include": include, "exclude": exclude, "kappa": self.kappa}
+            how: dict[str, Any] = {"include": include, "kappa": self.kappa}
             return [backfit(source, k, lam, random_state=self.random_state, **how) for lam in lams]
         with (
             limit_blas_threads(1),  # between rounds, matrices are small
@@ -227,41 +223,36 @@ class GreedyRankRLS(Predictor, RankSelector):
             n_queries = int(workers.sum("n_queries"))
             check_two_queries(n_queries)
             if self.kappa is not None:
-                bounds = Bounds(n_queries, workers.sum("spread") > 0, include, exclude)
-                return [self._sampled(workers, k, bounds, lam) for lam in lams]
+                bounds = Bounds(n_queries, workers.sum("spread") > 0, choices)
+                return [self._sampled(workers, bounds, lam) for lam in lams]
             products = Products(*workers.sum("gram"))
-            bounds = Bounds(n_queries, np.diag(products.xx) > 0, include, exclude)
+            bounds = Bounds(n_queries, np.diag(products.xx) > 0, choices)
             kind = ReplayedModel if self._is_low else Model
-            return [self._searched(kind(workers, products, lam), k, bounds) for lam in lams]
+            return [self._searched(kind(workers, products, lam), bounds) for lam in lams]
 
-    def _sampled(self, workers: Workers, k: int, bounds: Bounds, lam: float) -> list[Fit]:
+    def _sampled(self, workers: Workers, bounds: Bounds, lam: float) -> list[Fit]:
         assert self.kappa is not None
         random = check_random_state(self.random_state)
-        return forward_sampled(SampledModel(workers, lam), k, bounds, self.kappa, random)
+        return forward_sampled(SampledModel(workers, lam), bounds, self.kappa, random)
 
-    def _searched(self, model: Model, k: int, bounds: Bounds) -> list[Fit]:
+    def _searched(self, model: Model, bounds: Bounds) -> list[Fit]:
         if self.search == "floating":
-            return floating(model, k, bounds)
+            return floating(model, bounds)
         if self.search == "foba":
-            return foba(model, k, bounds, self.epsilon, self.nu)
-        return forward(model, k, bounds)
+            return foba(model, bounds, self.epsilon, self.nu)
+        return forward(model, bounds)
 
-    def _settle(self, place: int) -> list[int]:
+    def _settle(self, place: int, n_features: int) -> list[int]:
         """Take a model of the path."""
         fit = self.fits_[place]
-        self.coef_ = np.zeros(self.n_features_in_)
+        self.coef_ = np.zeros(n_features)
         self.coef_[list(fit.features)] = fit.coef
         self.path_ = [
             Step(feature, self.fits_[size].error) for size, feature in enumerate(fit.features)
         ]
         return list(fit.features)
 
-    def _indices_of(self, source: Source, which: str) -> list[int]:
-        """Indices of the features that a parameter lists."""
-        return feature_indices(which, getattr(self, which), source.feature_names)
-
-    def _check(self, source: Source, k: int, include: list[int], exclude: list[int]) -> None:
-        check_choices(k, source.feature_names, include, exclude)
+    def _check(self) -> None:
         special = self.search != "forward" or self.fitting == "back" or self.kappa is not None
         if special and self.criterion != "squared":
             raise ValueError(

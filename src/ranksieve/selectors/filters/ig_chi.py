@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from ranksieve.base import RankSelector
+from ranksieve.base import Choices, PerFeature, RankSelector
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.engine.memo import shared
 from ranksieve.parameters import AtLeastTwo, FeatureCount
 from ranksieve.registry import Method
-from ranksieve.selectors._search.greedy import choose_in_turn
+from ranksieve.selectors._search.greedy import best_first
 from ranksieve.sums.grades import Classes, Totals, grades_of, order_statistics, totals
 
 _PARAMETERS = """
@@ -25,6 +25,7 @@ _PARAMETERS = """
     binning : {"frequency", "width"}
         Bins with equal numbers of rows, or bins of equal width between the smallest and the largest
         value. Rows of equal value always share a bin.
+    {choices}
     {verbose}
 
     Attributes
@@ -49,6 +50,7 @@ class _Dependence(RankSelector):
     _shared_docs: ClassVar[dict[str, str]] = {"parameters": _PARAMETERS}
 
     _is_nested = True
+    _per_feature = RankSelector._per_feature | {"tables_": PerFeature(fill=0)}
 
     n_features_to_select: FeatureCount = 10
     _: KW_ONLY
@@ -56,12 +58,17 @@ class _Dependence(RankSelector):
     binning: Literal["frequency", "width"] = "frequency"
     verbose: bool = False
 
-    def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         found = contingency(source, self.n_bins, self.binning)
         self.grades_, self.edges_, self.tables_ = found.grades, list(found.edges), found.tables
         self.scores_ = self._score(self.tables_)
-        self.path_ = choose_in_turn(k, found.varies, lambda chosen: self.scores_)
+        self.path_ = best_first(choices, found.varies, self.scores_)
         return [step.feature for step in self.path_]
+
+    def _widen(self, choices: Choices, names: set[str]) -> None:
+        super()._widen(choices, names)
+        inside = dict(zip(choices.columns.tolist(), self.edges_, strict=True))
+        self.edges_ = [inside.get(f, np.empty(0)) for f in range(choices.n_features_in)]
 
     @abstractmethod
     def _score(self, tables: np.ndarray) -> np.ndarray:
