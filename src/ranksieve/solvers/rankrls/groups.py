@@ -143,6 +143,8 @@ class GroupProducts:
 
     Attributes
     ----------
+    groups : list of int arrays
+        Columns of each group.
     columns : list of int arrays
         Columns of each group that vary within some query.
     inner : list of arrays
@@ -151,18 +153,23 @@ class GroupProducts:
         Products of all columns with labels.
     """
 
-    def __init__(self, workers: Workers, groups: Sequence[Sequence[int]]) -> None:
+    def __init__(self, workers: Workers, groups: Sequence[Sequence[int] | np.ndarray]) -> None:
         self.workers = workers
-        given = [np.asarray(group, dtype=np.intp) for group in groups]
-        flat, self.xy = workers.sum("own_products", given)
-        ends = np.cumsum([len(group) ** 2 for group in given])
+        self.groups = [np.asarray(group, dtype=np.intp) for group in groups]
+        flat, self.xy = workers.sum("own_products", self.groups)
+        ends = np.cumsum([len(group) ** 2 for group in self.groups])
         self.columns, self.inner = [], []
-        for group, part in zip(given, np.split(flat, ends[:-1]), strict=True):
+        for group, part in zip(self.groups, np.split(flat, ends[:-1]), strict=True):
             inner = part.reshape(len(group), len(group))
             varies = np.diag(inner) > 0
             self.columns.append(group[varies])
             self.inner.append(inner[np.ix_(varies, varies)])
         self._with_all: dict[int, np.ndarray] = {}
+
+    @property
+    def varies(self) -> np.ndarray:
+        """Mask of the groups with a column that varies within some query."""
+        return np.array([len(columns) > 0 for columns in self.columns])
 
     def with_all(self, group: int) -> np.ndarray:
         """Products of a group's columns with all columns; they are kept."""
@@ -232,13 +239,11 @@ class GroupModel:
 
     @property
     def coefficients(self) -> np.ndarray:
-        """Weights of the columns of ``features`` that vary within some query."""
-        return self._model.root @ self._model.half[:, -1]
-
-    @property
-    def columns(self) -> np.ndarray:
-        """Columns that ``coefficients`` belong to."""
-        return self._model.columns
+        """Weights of the columns of ``features``; 0 for those that are constant."""
+        weights = np.zeros(len(self.products.xy))
+        weights[self._model.columns] = self._model.root @ self._model.half[:, -1]
+        groups = [self.products.groups[group] for group in self.features]
+        return np.concatenate([np.empty(0), *(weights[group] for group in groups)])
 
     def _regress(self) -> None:
         self._model = self._regressed(self.features)
@@ -266,9 +271,10 @@ def _leave_out(turned: np.ndarray, within: np.ndarray) -> np.ndarray:
     """What is left of a query's rows by the model without them, given ``turned``, their E.
 
     What is inverted has as many rows as the query, or as the model has columns if these are fewer.
+    Its product with many columns takes less time than solving for them.
     """
     n_rows, n_columns = turned.shape
     if n_rows <= 2 * n_columns:
-        return np.linalg.solve(np.eye(n_rows) - turned @ turned.T, within)
-    inner = np.eye(n_columns) - turned.T @ turned
-    return within + turned @ np.linalg.solve(inner, turned.T @ within)
+        return np.linalg.inv(np.eye(n_rows) - turned @ turned.T) @ within
+    inverse = np.linalg.inv(np.eye(n_columns) - turned.T @ turned)
+    return within + (turned @ inverse) @ (turned.T @ within)

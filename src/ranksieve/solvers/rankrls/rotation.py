@@ -67,7 +67,8 @@ class CenteredRows:
     def pieces(self, features: np.ndarray | None = None) -> Iterator[CenteredPiece]:
         """All rows, of all features or of some, a few queries at a time."""
         end, n_seen = 0, 0
-        for chunk in chunks(self.block, most=_PIECE):
+        most = _PIECE * self.block.X.shape[1] // max(1, self.n_features)  # of what a row is made of
+        for chunk in chunks(self.block, most=most):
             X, labels = (
                 np.ascontiguousarray(self._columns(chunk, features)),
                 self.block.y[chunk.rows],
