@@ -29,6 +29,7 @@ TINY = {"data": "planted", "methods": "top,ig", "sizes": "2", "trees": 3, "seeds
 MEASURE = "NDCG@10"
 RANKERS = ("ranksvm", "lambdamart")
 _STABLE_AT = 10  # features
+_TREES = {"num_leaves": 10, "early_stopping_rounds": 50}
 
 
 def run(data: str, out: str, methods: str, sizes: str, trees: int, seeds: int) -> Text:
@@ -52,7 +53,7 @@ def run(data: str, out: str, methods: str, sizes: str, trees: int, seeds: int) -
             measures=[MEASURE],
             seeds=seeds,
             grids={name: {} for name in (*names, "ranksvm")},
-            parameters={"lambdamart": {"n_estimators": trees}},
+            parameters={"lambdamart": _TREES | {"n_estimators": trees}},
         )
         result = study.run()
     return Text("\n".join(_lines(result)))

@@ -560,6 +560,6 @@ class TestAroundARanker:
         assert "method 'top' needs no ranker" in error
         assert "elimination, sequential" in error
         status, _, error = run("select", stored["txt"], "--ranker-param", "C=1")
-        assert "--ranker-param needs --ranker" in error
+        assert "--ranker-param and --ranker-params need --ranker" in error
         command = ["select", stored["txt"], "--method", "sequential", "--ranker", "svm"]
         assert "unknown ranker 'svm'" in run(*command)[2]

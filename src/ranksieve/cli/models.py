@@ -16,13 +16,14 @@ from ranksieve.cli.options import (
     Demo,
     Format,
     NFeatures,
+    RankerParameters,
     Seed,
     Settings,
     Verify,
     ZeroBased,
     option,
 )
-from ranksieve.cli.settings import parameters_of
+from ranksieve.cli.settings import allow_own_code, explain_errors, ranker_parameters
 from ranksieve.cli.sources import open_training_data, open_validation_data
 
 if TYPE_CHECKING:
@@ -39,7 +40,14 @@ _MEASURES = ("map", "ndcg@10")
 def train(
     data: Annotated[list[Path] | None, DATA] = None,
     demo: Demo = False,
-    name: Annotated[str, option("NAME", "Ranker; --rankers lists them.", "--ranker")] = "ranksvm",
+    name: Annotated[
+        str,
+        option(
+            "NAME",
+            "Ranker; --rankers lists them. Or MODULE:OBJECT: a class or an object of your own.",
+            "--ranker",
+        ),
+    ] = "ranksvm",
     features: Annotated[
         Path | None,
         option(
@@ -57,6 +65,7 @@ def train(
         ),
     ] = None,
     settings: Settings = None,
+    parameters: RankerParameters = None,
     seed: Seed = None,
     out: Annotated[
         Path | None,
@@ -81,7 +90,7 @@ def train(
     from ranksieve.io.selection import read_selection
     from ranksieve.metrics import get_convention
     from ranksieve.progress import progress_bar
-    from ranksieve.rankers.registry import RANKERS, make_ranker
+    from ranksieve.rankers.registry import RANKERS
     from ranksieve.report.formats.printing import show_sheets
     from ranksieve.report.sheets.evaluation import training_sheet
     from ranksieve.report.sheets.registry import registry_sheet
@@ -90,9 +99,12 @@ def train(
         show_sheets([registry_sheet(RANKERS)], form)
         return
     get_convention(convention)
-    ranker = make_ranker(name, **parameters_of(RANKERS, name, settings or [], seed))
+    allow_own_code(name)
+    method = RANKERS.find(name)
+    ranker = method.make(**ranker_parameters(method, settings or [], seed, parameters))
     if out is not None:
         check_replaceable(out)
+        _check_savable(ranker)
     selection = None if features is None else read_selection(features)
     if selection is not None and n_features is None:
         n_features = selection.n_features_in
@@ -108,12 +120,13 @@ def train(
                 selection.check_fits(part.n_features, part.feature_names, place)
                 parts[place] = part.take_features(selection.columns)
         first, *others = parts.values()
-        ranker.fit(first, eval_set=others[0] if others else None)
+        with explain_errors(method):
+            ranker.fit(first, eval_set=others[0] if others else None)
         measured = {place: _measure(ranker, part, convention) for place, part in parts.items()}
     if out is not None:
         ranker.save_model(out, selection=selection)
-    changed = RANKERS[name].changed(ranker)
-    sheet = training_sheet(name, ranker.n_features_in_, changed, measured, convention)
+    changed = method.changed(ranker)
+    sheet = training_sheet(method.name, ranker.n_features_in_, changed, measured, convention)
     show_sheets([sheet], form)
 
 
@@ -148,6 +161,18 @@ def predict(
     else:
         for score in scores.tolist():
             typer.echo(repr(score))
+
+
+def _check_savable(ranker: Ranker) -> None:
+    """Raise an error, before the training, unless predict will be able to load the model."""
+    from ranksieve.rankers.registry import RANKERS
+
+    ranker.check_savable()
+    if type(ranker) not in RANKERS.classes.values():
+        raise ValueError(
+            f"{type(ranker).__name__} cannot be written to a model file, because predict would not "
+            "know it: name it under the entry point ranksieve.rankers of its package"
+        )
 
 
 def _scores(ranker: Ranker, paths: list[Path], **how: Any) -> np.ndarray:

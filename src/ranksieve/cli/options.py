@@ -103,6 +103,16 @@ Groups = Annotated[
         "JSON with lists of features. Default: none.",
     ),
 ]
+RankerParameters = Annotated[
+    Path | None,
+    option(
+        "FILE",
+        "Parameters of the ranker: JSON as LightGBM, XGBoost or CatBoost use it, or a trained "
+        "model (LightGBM's text, XGBoost's save_config, CatBoost's cbm, or one of train) whose "
+        "parameters are taken. Options take precedence. Default: none.",
+        "--ranker-params",
+    ),
+]
 Seed = Annotated[
     int | None,
     option(

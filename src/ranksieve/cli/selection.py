@@ -18,6 +18,7 @@ from ranksieve.cli.options import (
     Groups,
     Include,
     NFeatures,
+    RankerParameters,
     Seed,
     Settings,
     Verify,
@@ -25,13 +26,27 @@ from ranksieve.cli.options import (
     option,
     show_result,
 )
-from ranksieve.cli.settings import chosen_features, parameters_of
+from ranksieve.cli.settings import (
+    allow_own_code,
+    chosen_features,
+    explain_errors,
+    parameters_of,
+    ranker_parameters,
+)
 from ranksieve.cli.sources import open_training_data, open_validation_data
 
 if TYPE_CHECKING:
     from ranksieve.rankers.base import Ranker
+    from ranksieve.registry import Method
 
-_Method = Annotated[str, option("NAME", "Selection method; --methods lists them.")]
+_Method = Annotated[
+    str,
+    option(
+        "NAME",
+        "Selection method; --methods lists them. Or MODULE:OBJECT: a class or an object of your "
+        "own.",
+    ),
+]
 _Number = Annotated[
     str | None,
     option(
@@ -56,7 +71,7 @@ _Ranker = Annotated[
     option(
         "NAME",
         "Ranker inside the method, for methods around a ranker; train --rankers lists "
-        "them. Default: that of the method.",
+        "them. Or MODULE:OBJECT. Default: that of the method.",
     ),
 ]
 _RankerSettings = Annotated[
@@ -95,6 +110,7 @@ def select(
     settings: Settings = None,
     ranker: _Ranker = None,
     ranker_settings: _RankerSettings = None,
+    parameters: RankerParameters = None,
     seed: Seed = None,
     out: _Out = None,
     n_features: NFeatures = None,
@@ -117,27 +133,30 @@ def select(
     from ranksieve.report.sheets.registry import registry_sheet
     from ranksieve.report.sheets.selection import Counted, selection_sheet
     from ranksieve.selectors.record import record_selection
-    from ranksieve.selectors.registry import SELECTORS, make_selector
+    from ranksieve.selectors.registry import SELECTORS, make_method
 
     if methods:
         show_sheets([registry_sheet(SELECTORS)], form)
         return
-    parameters = parameters_of(SELECTORS, method, settings or [], seed)
+    allow_own_code(method, ranker)
+    found = SELECTORS.find(method)
+    own = parameters_of(SELECTORS, found, settings or [], seed)
     for name, value in chosen_features(include, exclude, groups, count).items():
-        if name in parameters:
+        if name in own:
             raise ValueError(f"{name} is given twice, by --{name} and by --param {name}")
-        SELECTORS.check_parameters(method, [name])
-        parameters[name] = value
-    selector = make_selector(method, None if k is None else _number(k), **parameters)
+        SELECTORS.check_parameters(found, [name])
+        own[name] = value
+    selector = make_method(found, None if k is None else _number(k), **own)
     if ranker is not None:
-        selector.set_params(ranker=_ranker(method, ranker, ranker_settings or []))
-    elif ranker_settings:
-        raise typer.BadParameter("--ranker-param needs --ranker")
-    if evaluate_on is not None and not SELECTORS[method].uses_held_out_data:
+        inside = _ranker(found, ranker, ranker_settings or [], parameters)
+        selector.set_params(ranker=inside)
+    elif ranker_settings or parameters:
+        raise typer.BadParameter("--ranker-param and --ranker-params need --ranker")
+    if evaluate_on is not None and not found.uses_held_out_data:
         able = [name for name, known in SELECTORS.items() if known.uses_held_out_data]
         raise ValueError(
-            f"method {method!r} does not use held-out data: leave out --eval; methods that use it "
-            f"are {', '.join(able)}"
+            f"method {found.name!r} does not use held-out data: leave out --eval; methods that use "
+            f"it are {', '.join(able)}"
         )
     if out is not None:
         check_replaceable(out)
@@ -148,15 +167,16 @@ def select(
         if evaluate_on is not None:
             validation = open_validation_data(evaluate_on, source, verify, zero_based=zero_based)
             beside["eval_set"] = stack.enter_context(validation)
-        selector.fit(source, **beside)
+        with explain_errors(found):
+            selector.fit(source, **beside)
         files = [str(path) for path in data] if data else [title_of(data)]
-        selection = record_selection(selector, source, method, files)
+        selection = record_selection(selector, source, found.name, files)
     if out is not None:
         write_selection(selection, out)
     # Numbers of features and groups are shown anyway.
     changed = {
         name: value
-        for name, value in SELECTORS[method].changed(selector).items()
+        for name, value in found.changed(selector).items()
         if name not in ("groups", "count")
         and (name != "n_features_to_select" or isinstance(value, str))
     }
@@ -165,17 +185,18 @@ def select(
     show_result([sheet], form, selection.to_json())
 
 
-def _ranker(method: str, name: str, settings: list[str]) -> Ranker:
-    from ranksieve.rankers.registry import RANKERS, make_ranker
+def _ranker(method: Method, name: str, settings: list[str], file: Path | None) -> Ranker:
+    from ranksieve.rankers.registry import RANKERS
     from ranksieve.selectors.registry import SELECTORS
 
-    if "ranker" not in SELECTORS[method].defaults:
+    if "ranker" not in method.defaults:
         able = [other for other, known in SELECTORS.items() if "ranker" in known.defaults]
         raise ValueError(
-            f"method {method!r} needs no ranker: leave out --ranker; methods around a ranker are "
-            f"{', '.join(able)}"
+            f"method {method.name!r} needs no ranker: leave out --ranker; methods around a ranker "
+            f"are {', '.join(able)}"
         )
-    return make_ranker(name, **parameters_of(RANKERS, name, settings, None))
+    inside = RANKERS.find(name)
+    return inside.make(**ranker_parameters(inside, settings, None, file))
 
 
 def _number(text: str) -> float | str:

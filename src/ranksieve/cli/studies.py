@@ -17,6 +17,7 @@ from ranksieve.cli.interruption import (
     without_dask_logs,
 )
 from ranksieve.cli.options import DaskAddress, DaskWorkers, NFeatures, ZeroBased, option
+from ranksieve.cli.settings import allow_own_code
 
 _Data = Annotated[
     list[Path] | None,
@@ -29,7 +30,8 @@ _Selectors = Annotated[
     str | None,
     option(
         "A,B,..",
-        "Selectors to compare; select --methods lists them. Default: "
+        "Selectors to compare; select --methods lists them. Or [NAME=]MODULE:OBJECT: a class or an "
+        "object of your own. Default: "
         "greedy-rankrls,gas-e,fs-scpr,fs-ed.",
     ),
 ]
@@ -37,7 +39,8 @@ _Rankers = Annotated[
     str | None,
     option(
         "A,B,..",
-        "Rankers to train on the selected features; train --rankers lists them. Default: "
+        "Rankers to train on the selected features; train --rankers lists them. Or "
+        "[NAME=]MODULE:OBJECT: a class or an object of your own. Default: "
         "ranksvm,lambdamart.",
     ),
 ]
@@ -118,6 +121,17 @@ _Grids = Annotated[
         "--grid",
     ),
 ]
+_RankerParameters = Annotated[
+    list[Path] | None,
+    option(
+        "FILE",
+        "Parameters of rankers: JSON as LightGBM, XGBoost or CatBoost use it, for several rankers "
+        "by name; or a trained model (LightGBM's text, XGBoost's save_config, CatBoost's cbm, or "
+        "one of train) whose parameters are taken. May be repeated; --param takes precedence. "
+        "Default: none.",
+        "--ranker-params",
+    ),
+]
 _Plan = Annotated[
     Path | None,
     option("FILE", "TOML file with these settings; options take precedence. Default: none."),
@@ -144,6 +158,7 @@ def compare(
     no_baselines: _NoBaselines = False,
     settings: _Settings = None,
     grids: _Grids = None,
+    ranker_parameters: _RankerParameters = None,
     plan: _Plan = None,
     out: _Out = Path("study"),
     no_figures: _NoFigures = False,
@@ -176,7 +191,9 @@ def compare(
 
     wanted = read_settings(plan) if plan is not None else {}
     wanted |= {name: value for name, value in given.items() if value is not None}
+    allow_own_code(selectors, rankers, "plan:" if plan else None)
     _leave_out_others(wanted)
+    _add_from_files(wanted, ranker_parameters or [])
     _add_parameters(wanted, settings or [], grids or [])
     named = wanted.pop("data", None)
     source = data or named
@@ -245,9 +262,33 @@ def _compare(
 def _leave_out_others(wanted: dict[str, Any]) -> None:
     """Drop settings of a plan file for methods that options leave out."""
     if "selectors" in wanted and "rankers" in wanted:
-        kept = {*wanted["selectors"], *wanted["rankers"], "all", "random"}
+        entries = [*wanted["selectors"], *wanted["rankers"]]
+        kept = {*map(_name_of, entries), "all", "random"}
         for what in ("parameters", "grids"):
             wanted[what] = {k: v for k, v in wanted.get(what, {}).items() if k in kept}
+
+
+def _name_of(entry: str) -> str:
+    """Name of an entry: a name, MODULE:OBJECT or NAME=MODULE:OBJECT."""
+    name, _, path = entry.rpartition("=")
+    return name or path.rpartition(":")[2].rpartition(".")[2]
+
+
+def _add_from_files(wanted: dict[str, Any], files: list[Path]) -> None:
+    """Add the parameters that files have for rankers."""
+    if not files:
+        return
+    from ranksieve.rankers.parameter_files import parameters_from
+    from ranksieve.rankers.registry import RANKERS
+    from ranksieve.study.members import find_methods
+    from ranksieve.study.plan import Plan, import_again
+
+    own = import_again(wanted).get("own", {})
+    rankers = find_methods(wanted.get("rankers", Plan.rankers), RANKERS, own)
+    given = wanted.setdefault("parameters", {})
+    for file in files:
+        for name, found in parameters_from(file, rankers).items():
+            given[name] = given.get(name, {}) | found
 
 
 def _split(text: str) -> list[str]:

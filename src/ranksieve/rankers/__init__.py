@@ -35,4 +35,4 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     from ranksieve.rankers.registry import RANKERS
 
-    return sorted([*RANKERS.own_classes, *_OTHERS])
+    return sorted({*RANKERS.own_classes, *_OTHERS})

@@ -112,6 +112,9 @@ class Ranker(Predictor):
             X = self.selection_.applied_to(X)
         return super()._rows(X)
 
+    def check_savable(self) -> None:
+        """Raise a ValueError if :meth:`save_model` cannot write such a ranker, trained or not."""
+
     def save_model(self, path: PathLike, *, selection: Selection | None = None) -> None:
         """Write the trained ranker to a file, for :func:`ranksieve.rankers.load_model`.
 
@@ -125,6 +128,7 @@ class Ranker(Predictor):
             How the features were selected, to store with the ranker.
         """
         check_is_fitted(self)
+        self.check_savable()
         selection = selection or getattr(self, "selection_", None)
         if selection is not None and len(selection.features) != self.n_features_in_:
             raise DataError(

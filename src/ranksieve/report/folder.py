@@ -13,6 +13,7 @@ from ranksieve.report.formats.csv_text import to_csv
 from ranksieve.report.formats.latex import to_latex
 from ranksieve.report.formats.markdown import to_markdown
 from ranksieve.report.sheets.sheet import Sheet
+from ranksieve.text import file_stem
 
 _FORMS = {".md": to_markdown, ".tex": to_latex, ".csv": to_csv}
 _FIGURE_SUFFIXES = (".svg", ".png")
@@ -22,7 +23,7 @@ def write_table(sheet: Sheet, directory: Path) -> str:
     """Write a table in all forms to ``tables/``, and return that of the page."""
     tables = make_directory(directory / "tables")
     for suffix, form in _FORMS.items():
-        write_text(form(sheet), tables / f"{sheet.name}{suffix}")
+        write_text(form(sheet), tables / f"{file_stem(sheet.name)}{suffix}")
     return to_markdown(sheet)
 
 
@@ -30,8 +31,8 @@ def write_drawing(ax: Axes, name: str, directory: Path) -> str:
     """Write a figure in all formats to ``figures/``, and return what shows it on the page."""
     figures = make_directory(directory / "figures")
     for suffix in _FIGURE_SUFFIXES:
-        write_figure(ax, figures / f"{name}{suffix}")
-    return embed(name)
+        write_figure(ax, figures / f"{file_stem(name)}{suffix}")
+    return embed(file_stem(name))
 
 
 def embed(name: str) -> str:

@@ -12,6 +12,8 @@ from typing import Any
 _OTHERS = {
     "SELECTORS": "ranksieve.selectors.registry",
     "make_selector": "ranksieve.selectors.registry",
+    "SelectorAdapter": "ranksieve.selectors.adapter",
+    "as_selector": "ranksieve.selectors.adapter",
     "Importance": "ranksieve.sums.importance",
     "Similarity": "ranksieve.sums.similarity",
     "LifeRank": "ranksieve.selectors.embedded.liferank",

@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
 from ranksieve.io.record_log import key_of
-from ranksieve.rankers.registry import RANKERS
-from ranksieve.selectors.registry import SELECTORS
-from ranksieve.study.cells import Cell, SelectionCell, TrainingCell, make_study_selector
+from ranksieve.study.cells import Cell, SelectionCell, TrainingCell
 from ranksieve.study.plan import Candidate, Plan
 from ranksieve.study.records import Record
 
@@ -43,14 +41,11 @@ class Layout:
         self.n_features = n_features
         self._sizes = plan.sizes(n_features)
         self._selections: dict[str, SelectionCell] = {}
-        self._trained_with = {
-            name: (plan.settings(name, RANKERS), plan.grid(name, RANKERS)) for name in plan.rankers
-        }
+        self._grids = {name: plan.grid(name) for name in plan.rankers}
 
     def sizes_of(self, selector: str) -> list[int]:
         """Numbers of features to try with a selector, ascending."""
-        takes_number = "n_features_to_select" in SELECTORS[selector].defaults
-        return self._sizes if takes_number else [self.n_features]
+        return self._sizes if self.plan.takes_number(selector) else [self.n_features]
 
     def attempts(self) -> Iterator[Attempt]:
         """All attempts on a fold, in a fixed order; many share a selection or a training."""
@@ -87,12 +82,12 @@ class Layout:
 
     def training(self, attempt: Attempt, features: tuple[int, ...]) -> TrainingCell:
         """Training of an attempt's ranker on features, in any order."""
-        settings, grid = self._trained_with[attempt.ranker]
+        ranker, plan = self.plan.method(attempt.ranker), self.plan
         return TrainingCell(
-            attempt.ranker,
-            settings,
-            grid,
-            attempt.seed if RANKERS[attempt.ranker].is_seeded else None,
+            ranker,
+            plan.settings(attempt.ranker),
+            self._grids[attempt.ranker],
+            attempt.seed if ranker.is_seeded else None,
             tuple(sorted(features)),
             self.plan.tune,
             self.plan.convention,
@@ -104,10 +99,12 @@ class Layout:
         known = key_of({"candidate": candidate, "k": k})
         if known not in self._selections:
             name, parameters, seed = candidate
-            settings = self.plan.settings(name, SELECTORS)
-            if make_study_selector(name, k, settings | parameters).is_nested:
+            if self.plan.is_nested(candidate, k):
                 k = max(size for size in self._sizes if size < self.n_features)
-            self._selections[known] = SelectionCell(name, settings, parameters, seed, k)
+            settings, inside = self.plan.settings(name), self.plan.inside
+            self._selections[known] = SelectionCell(
+                self.plan.method(name), settings, parameters, seed, k, inside
+            )
         return self._selections[known]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,10 @@ from ranksieve.data import DataError
 from ranksieve.io.files import READ_ERRORS, explain_os_error
 from ranksieve.io.record_log import checksum
 from ranksieve.io.records import write_text
-from ranksieve.study.plan import Plan
+from ranksieve.study.plan import PLAN_SETTINGS, Plan
 from ranksieve.study.settings import NULL, check_settings
 
 LEDGER, PLAN = "ledger.jsonl", "study.toml"
-_PLAN_KEYS = tuple(field.name for field in fields(Plan))
 _OTHER_KEYS = ("data", "title", "protocol")
 _MARK = "# checksum: "  # so that `report` knows whether this is the plan that was run
 
@@ -69,8 +67,8 @@ def _settings(text: str, path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path}: not TOML: {error}") from None
     for name in settings:
-        if name not in (*_PLAN_KEYS, *_OTHER_KEYS):
-            known = ", ".join((*_OTHER_KEYS, *_PLAN_KEYS))
+        if name not in (*PLAN_SETTINGS, *_OTHER_KEYS):
+            known = ", ".join((*_OTHER_KEYS, *PLAN_SETTINGS))
             raise DataError(f"{path}: unknown setting {name!r}; known are {known}")
     try:
         return check_settings(settings)

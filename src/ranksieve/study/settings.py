@@ -56,6 +56,22 @@ def _texts(name: str, value: Any) -> list[str]:
     return [_text(f"{name}: each", item) for item in _list(name, value)]
 
 
+def _entries(name: str, value: Any) -> list[Any]:
+    entries = _list(name, value)
+    for entry in entries:
+        is_pair = isinstance(entry, (list, tuple)) and len(entry) == 2
+        if not isinstance(entry[0] if is_pair else entry, str) and (is_pair or _is_plain(entry)):
+            raise ValueError(
+                f"{name}: each must be a string, got {entry!r:.60}; estimators, and pairs "
+                "(name, estimator), are taken, too"
+            )
+    return entries
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, (int, float, bytes, list, tuple, dict, np.generic))
+
+
 def _measures(name: str, value: Any) -> list[Any]:
     return [_measure(f"{name}: each", item) for item in _list(name, value)]
 
@@ -102,6 +118,40 @@ def _grids(name: str, value: Any) -> dict[str, dict[str, list[Any]]]:
     return found
 
 
+def _records(name: str, value: Any) -> dict[str, dict[str, Any]]:
+    return {
+        method: _record(f"{name}: {method}", _table(f"{name}: {method}", record))
+        for method, record in _table(name, value).items()
+    }
+
+
+def _record(name: str, record: dict[str, Any]) -> dict[str, Any]:
+    """What a plan has of an estimator: its class, and what is known of it."""
+    for key in record:
+        if key not in _RECORD_KINDS:
+            known = ", ".join(_RECORD_KINDS)
+            raise ValueError(f"{name}: unknown setting {key!r}; known are {known}")
+    if "class" not in record:
+        raise ValueError(f"{name} needs a class, such as class = 'my_package.ranking:MyRanker'")
+    return {key: _RECORD_KINDS[key](f"{name}: {key}", value) for key, value in record.items()}
+
+
+def _plain_table(name: str, value: Any) -> dict[str, Any]:
+    return {key: _plain(f"{name}: {key}", given) for key, given in _table(name, value).items()}
+
+
+_RECORD_KINDS: dict[str, Callable[[str, Any], Any]] = {
+    "class": _text,
+    "version": _text,
+    "parameters": _plain_table,
+    "grid": lambda name, value: {
+        key: _list(f"{name}: {key}", values) for key, values in _plain_table(name, value).items()
+    },
+    "seeds": _texts,
+    "nested": _truth,
+}
+
+
 def _plain(name: str, value: Any) -> Any:
     """Convert to a value that JSON and TOML can store."""
 
@@ -124,8 +174,8 @@ def _with_nulls(value: Any) -> Any:
 
 
 _KINDS: dict[str, Callable[[str, Any], Any]] = {
-    "selectors": _texts,
-    "rankers": _texts,
+    "selectors": _entries,
+    "rankers": _entries,
     "ks": _ks,
     "measures": _measures,
     "tune": _measure,
@@ -137,6 +187,7 @@ _KINDS: dict[str, Callable[[str, Any], Any]] = {
     "baselines": _truth,
     "parameters": _parameters,
     "grids": _grids,
+    "own": _records,
     "title": _text,
     "protocol": _text,
     "data": lambda name, value: (

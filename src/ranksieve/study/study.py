@@ -23,7 +23,7 @@ from ranksieve.study.assembly import assemble
 from ranksieve.study.cells import Cell
 from ranksieve.study.layout import Layout
 from ranksieve.study.ledger import Ledger
-from ranksieve.study.plan import Plan
+from ranksieve.study.plan import Plan, import_again
 from ranksieve.study.plan_files import LEDGER, PLAN, read_plan, write_plan
 from ranksieve.study.protocols import Protocol, StudyFold
 from ranksieve.study.results import FoldSummary, StudyResult
@@ -89,7 +89,7 @@ class Study:
         read_options: dict[str, Any] | None = None,
         **settings: Any,
     ) -> None:
-        self.plan = Plan(**settings)
+        self.plan = Plan(**import_again(settings))
         self._paths = paths_of(data)
         source = open_in_memory(data, **(read_options or {}))
         names = [path.absolute().name for path in self._paths]

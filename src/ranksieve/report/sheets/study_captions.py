@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from ranksieve.data import DataError
 from ranksieve.report.sheets.sheet import Column
 from ranksieve.study.results import StudyResult
-from ranksieve.text import quantity
+from ranksieve.text import file_stem, quantity
 
 SELECTOR = Column("selector", align="left", is_name=True)
 
@@ -37,7 +35,7 @@ def _leaks(result: StudyResult) -> str:
 
 def stem(*words: str) -> str:
     """Stem of a file from names of methods and measures, such as ``folds-ranksvm-ndcg10``."""
-    parts = (re.sub(r"[^A-Za-z0-9.-]+", "", word).strip(".-").lower() for word in words)
+    parts = (file_stem(word) for word in words)
     return "-".join(part for part in parts if part)
 
 

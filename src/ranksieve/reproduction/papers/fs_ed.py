@@ -19,6 +19,12 @@ from ranksieve.study.results import BASE, RANDOM
 
 MEASURE = "NDCG@10"
 CONVENTION = "ranklib"  # which the paper used
+TREES = {
+    "n_estimators": 1000,
+    "learning_rate": 0.1,
+    "num_leaves": 10,
+    "early_stopping_rounds": 50,  # our choice: the paper keeps the best number of trees
+}
 GRIDS = {"ranksvm-struct": {"C": [1e-5 * 2**power for power in range(20)]}}
 _RANKERS = {
     "ranksvm-struct": {"tol": 1e-3},
@@ -30,7 +36,7 @@ _RANKERS = {
         "early_stopping_rounds": 100,
         "convention": CONVENTION,
     },
-    "lambdamart": {},
+    "lambdamart": TREES,
 }
 _COLLECTIONS = ("OHSUMED", "MQ2007", "MQ2008", "Yahoo! set 2")
 _TABLE_1 = {

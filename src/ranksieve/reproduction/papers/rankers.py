@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ranksieve.reproduction.paper import FOUR_DIGITS, Asked, Means, OnFolds, Paper, PaperMethod
-from ranksieve.reproduction.papers import greedy_rankrls
+from ranksieve.reproduction.papers import fs_ed, greedy_rankrls
 from ranksieve.reproduction.published import read_means, read_on_folds
 from ranksieve.reproduction.training import train_ranker
 from ranksieve.study.results import BASE
@@ -117,7 +117,7 @@ CANDIDATES: Mapping[str, PaperMethod] = {
     ),
     "lambdamart": _ranker(
         "trees of the FS-ED paper, their number by NDCG@10 of validation",
-        {"params": _ONE_THREAD},
+        fs_ed.TREES | {"params": _ONE_THREAD},
         "best_iteration_",
     ),
     "ranknet": _ranker("linear; iterations by validation", _STOPPING, "best_epoch_"),
