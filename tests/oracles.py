@@ -407,6 +407,26 @@ def backfitting_errors(X, y, qid, model, lam) -> tuple[list[float], list[float]]
     return own, candidates
 
 
+def group_errors(X, y, qid, model, groups, lam) -> list[float]:
+    """Leave-query-out error of the model with each group of columns added to it.
+
+    For each group and each query left out, a model of all columns is trained anew on the pairs of
+    the other queries.
+    """
+    queries = sorted(set(qid))
+    trains = [pairs_of(X, y, qid, query, inside=False) for query in queries]
+    tests = [pairs_of(X, y, qid, query, inside=True) for query in queries]
+    errors = []
+    for group in groups:
+        columns, total = [*model, *group], 0.0
+        for (train, train_y), (test, test_y) in zip(trains, tests, strict=True):
+            inner = train[:, columns].T @ train[:, columns] + lam * np.eye(len(columns))
+            weights = np.linalg.solve(inner, train[:, columns].T @ train_y)
+            total += float(np.sum((test_y - test[:, columns] @ weights) ** 2))
+        errors.append(total)
+    return errors
+
+
 # Losses of one query
 
 

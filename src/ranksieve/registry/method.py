@@ -108,7 +108,7 @@ class Method:
     @property
     def works_on_shards(self) -> bool:
         """Whether it works on shards in place; if not, it reads them into memory."""
-        return bool(getattr(self.kind, "works_on_shards", True))
+        return bool(getattr(self.make(), "works_on_shards", True))
 
     @property
     def no_include(self) -> str:
