@@ -39,6 +39,7 @@ FILTERS = [
     "top",
 ]
 WITHOUT_A_LOOK = ["random", "all"]
+LIBRARIES = ["lambdamart", "lightgbm", "xgboost", "catboost"]
 
 
 def with_gaps(seed=0, n_queries=12, share=0.15, **options):
@@ -54,13 +55,13 @@ def with_gaps(seed=0, n_queries=12, share=0.15, **options):
 def test_methods_declare_what_they_take():
     able = [name for name, method in SELECTORS.items() if method.takes_missing]
     assert sorted(able) == sorted([*FILTERS, *TREES, *WITHOUT_A_LOOK])
-    assert [name for name, method in RANKERS.items() if method.takes_missing] == ["lambdamart"]
+    assert [name for name, method in RANKERS.items() if method.takes_missing] == LIBRARIES
 
 
 @pytest.mark.parametrize("name", [*SELECTORS, *RANKERS])
 def test_what_is_not_declared_is_refused(name):
     estimator = make_quick(name)
-    if name in (*WITHOUT_A_LOOK, "lambdamart"):
+    if name in (*WITHOUT_A_LOOK, *LIBRARIES):
         estimator.fit(with_gaps())
         return
     message = r"X has NaN in row \d+, feature '\d' .* query-min, query-median or zero .*, keep "
