@@ -582,8 +582,8 @@ class Native(RankSelector):
         self.n_features_to_select = n_features_to_select
         self.verbose = verbose
 
-    def _choose(self, source, k, **held_out):
-        return np.arange(k)
+    def _choose(self, source, choices, **held_out):
+        return np.arange(choices.k)
 
 
 def test_an_own_selector_of_this_library(data):

@@ -191,6 +191,8 @@ class StudyResult:
     feature_names : sequence of str
     runs : mapping of (str, str) to Run
         By selector and ranker, in the order of the plan.
+    included, excluded : sequences of int
+        Features that all selectors had to start with, and to leave out.
     """
 
     title: str
@@ -201,6 +203,8 @@ class StudyResult:
     folds: Sequence[FoldSummary]
     feature_names: Sequence[str]
     runs: Mapping[tuple[str, str], Run]
+    included: Sequence[int] = ()
+    excluded: Sequence[int] = ()
 
     @cached_property
     def selectors(self) -> list[str]:

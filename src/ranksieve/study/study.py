@@ -152,7 +152,7 @@ class Study:
             fold = source.load().scaled(self.plan.scale)
             fold.check()
             _remember(fold, ledger, self.plan)
-            layouts.append(Layout(self.plan, fold.train.n_features))
+            layouts.append(Layout(self.plan, fold.train.feature_names.tolist()))
             cells = layouts[-1].selections()
             advance = advance or track("Selections", len(self.folds) * len(cells))
             _run_missing(run_on, ledger, fold, in_turn(cells), advance)
@@ -200,7 +200,8 @@ def _result(plan: Plan, ledger: Ledger, title: str) -> StudyResult:
         for name, record in known.items()
     ]
     names = next(iter(known.values()))["features"]
-    runs = assemble(Layout(plan, len(names)), folds, ledger.__getitem__)
+    layout = Layout(plan, names)
+    runs = assemble(layout, folds, ledger.__getitem__)
     return StudyResult(
         title=title,
         protocol=ledger.head["protocol"],
@@ -210,6 +211,8 @@ def _result(plan: Plan, ledger: Ledger, title: str) -> StudyResult:
         folds=folds,
         feature_names=names,
         runs=runs,
+        included=layout.include,
+        excluded=layout.exclude,
     )
 
 
