@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 from ranksieve._version import __version__
 
 if TYPE_CHECKING:
+    from ranksieve.columns import Columns
     from ranksieve.data import DataError, RankingData
     from ranksieve.datasets import load_demo, make_ranking, open_collection
+    from ranksieve.io.delimited import read_csv
     from ranksieve.io.feature_logs import read_feature_log
     from ranksieve.io.letor import read_letor, write_letor
     from ranksieve.io.parquet import read_parquet, write_parquet
@@ -25,9 +27,11 @@ if TYPE_CHECKING:
 _HOME = {
     "DataError": "ranksieve.data",
     "RankingData": "ranksieve.data",
+    "Columns": "ranksieve.columns",
     "concatenate": "ranksieve.joining",
     "read_letor": "ranksieve.io.letor",
     "write_letor": "ranksieve.io.letor",
+    "read_csv": "ranksieve.io.delimited",
     "read_parquet": "ranksieve.io.parquet",
     "write_parquet": "ranksieve.io.parquet",
     "open_shards": "ranksieve.io.shards",
@@ -45,10 +49,12 @@ _HOME = {
 __all__ = [
     "__version__",
     "RankingData",
+    "Columns",
     "DataError",
     "concatenate",
     "read_letor",
     "write_letor",
+    "read_csv",
     "read_parquet",
     "write_parquet",
     "open_shards",

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ranksieve.columns import Columns
 from ranksieve.errors import DataError, NonFiniteError
 from ranksieve.feature_names import are_numbers, as_names, default_names, numbers
+from ranksieve.frames import read_frame
 from ranksieve.inputs import (
     as_column,
     as_labels,
@@ -173,6 +175,25 @@ class RankingData:
         if counts.sum() != n_rows:
             raise DataError(f"group counts add up to {counts.sum()} rows but X has {n_rows}")
         return cls(X, y, np.repeat(np.arange(len(counts)), counts), **options)
+
+    @classmethod
+    def from_frame(cls, frame: Any, columns: Columns | None = None) -> RankingData:
+        """Build from a frame of pandas or polars, or a table of pyarrow, with all columns in it.
+
+        ``columns`` says which are label, query, document, weight and features; by default their
+        names tell. See :class:`~ranksieve.columns.Columns`.
+
+        Examples
+        --------
+        >>> import polars
+        >>> from ranksieve import Columns, RankingData
+        >>> table = {"query": ["a", "a"], "clicked": [1, 0], "bm25": [2.5, None], "shop_id": [3, 4]}
+        >>> columns = Columns(label="clicked", drop=["shop_id"])
+        >>> data = RankingData.from_frame(polars.DataFrame(table), columns)
+        >>> data.X.tolist(), data.feature_names.tolist()
+        ([[2.5], [nan]], ['bm25'])
+        """
+        return read_frame(cls, frame, columns)[0]
 
     def __repr__(self) -> str:
         return (

@@ -157,25 +157,41 @@ def as_query_weights(
     weights: Any, query_ptr: np.ndarray, row_order: np.ndarray
 ) -> np.ndarray | None:
     """One weight per query, from one per query or one per input row; None stays None."""
+    values = weights_by_query(weights, query_ptr, row_order)
+    if values is not None and values.size and values.max() == 0:
+        raise DataError("sample_weight must be above 0, not 0 for all queries")
+    return values
+
+
+def weights_by_query(
+    weights: Any, query_ptr: np.ndarray, row_order: np.ndarray
+) -> np.ndarray | None:
+    """As :func:`as_query_weights`, for a part of the data: all of them may be 0."""
     if weights is None:
         return None
     try:
         values = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"sample_weight must be numbers: {error}") from None
+    if values.size and (not np.isfinite(values).all() or values.min() < 0):
+        raise DataError("sample_weight must be finite and not negative")
     n_queries, n_rows = len(query_ptr) - 1, len(row_order)
     if values.shape == (n_rows,) and (n_rows == 0 or row_order.max() < n_rows):
         rows = values[row_order]
         values = rows[query_ptr[:-1]]
-        if np.any(rows != np.repeat(values, np.diff(query_ptr))):
-            raise DataError("sample_weight must be the same for all rows of a query")
+        differs = np.flatnonzero(rows != np.repeat(values, np.diff(query_ptr)))
+        if differs.size:
+            first = query_ptr[np.searchsorted(query_ptr, differs[0], side="right") - 1]
+            raise DataError(
+                "sample_weight must be the same for all rows of a query; it is "
+                f"{rows[first]:g} in row {row_order[first]}, but {rows[differs[0]]:g} in row "
+                f"{row_order[differs[0]]}"
+            )
     elif values.shape != (n_queries,):
         raise DataError(
             f"sample_weight has shape {values.shape}, but there are {n_queries} queries and "
             f"{n_rows} rows"
         )
-    if n_queries and (not np.isfinite(values).all() or values.min() < 0 or values.max() == 0):
-        raise DataError("sample_weight must be finite, not negative, and not 0 for all queries")
     return values
 
 

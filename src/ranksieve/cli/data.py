@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ranksieve.cli.option_groups import Reading
 from ranksieve.cli.options import (
     DATA,
     ConventionName,
@@ -14,9 +15,7 @@ from ranksieve.cli.options import (
     DaskWorkers,
     Demo,
     Format,
-    NFeatures,
     Verify,
-    ZeroBased,
     option,
     show_result,
 )
@@ -37,8 +36,7 @@ def inspect(
         str, option("M", "Measure of how well a feature ranks on its own.")
     ] = "ndcg@10",
     convention: ConventionName = "standard",
-    n_features: NFeatures = None,
-    zero_based: ZeroBased = False,
+    reading: Reading = Reading(),
     dask: DaskAddress = None,
     workers: DaskWorkers = None,
     verify: Verify = None,
@@ -53,8 +51,10 @@ def inspect(
     from ranksieve.report.sheets.inspection import inspection_sheets
     from ranksieve.sums.inspection import inspect as inspect_source
 
-    how = {"n_features": n_features, "zero_based": zero_based}
-    with progress_bar(), open_training_data(data, demo, dask, workers, verify, **how) as source:
+    with (
+        progress_bar(),
+        open_training_data(data, demo, dask, workers, verify, **reading.how) as source,
+    ):
         found = inspect_source(source, measure, convention)
     sheets = inspection_sheets(title_of(data), found, top)
     show_result(sheets, form, json.dumps(dataclasses.asdict(found), indent=2))
@@ -69,12 +69,13 @@ def convert(
             "ends in .shards or has no suffix; else LETOR text (also .gz, .zst)."
         ),
     ],
-    features: Annotated[
+    selected: Annotated[
         Path | None,
         option(
             "FILE",
             "Keep only the features that select --out wrote to this file, in the order of "
             "the data. Default: all features.",
+            "--selection",
         ),
     ] = None,
     scale: Annotated[
@@ -84,8 +85,7 @@ def convert(
             "Scale features within each query: none, min-max or standard. Text and Parquet only.",
         ),
     ] = "none",
-    n_features: NFeatures = None,
-    zero_based: ZeroBased = False,
+    reading: Reading = Reading(),
     sparse: Annotated[
         bool,
         typer.Option(
@@ -96,8 +96,8 @@ def convert(
         str | None,
         option(
             "TYPE",
-            "Type of the values: float64 or float32. Default: float64, or that of the shards "
-            "that are converted.",
+            "Type of the values: float64 or float32. Default: that of the shards or Parquet files "
+            "that are converted, and float64 for text.",
         ),
     ] = None,
     overwrite: Annotated[
@@ -109,7 +109,9 @@ def convert(
         option(
             "FILE",
             "Read JSON responses of Elasticsearch, OpenSearch or Solr with logged features, and "
-            "join them with these judgments: TREC qrels, or CSV with query, document and grade.",
+            "join them with these judgments: TREC qrels, or CSV with query, document and grade. "
+            "--qid and --doc-id then name fields of the responses, such as search.id and "
+            "_source.sku.",
         ),
     ] = None,
     unjudged: Annotated[
@@ -119,45 +121,33 @@ def convert(
             "grade 0."
         ),
     ] = "drop",
-    qid: Annotated[
-        str | None,
-        option(
-            "FIELD",
-            "With --judgments: field of the responses with the query id, such as search.id. "
-            "Default: guessed and printed.",
-        ),
-    ] = None,
-    doc_id: Annotated[
-        str | None,
-        option(
-            "FIELD",
-            "With --judgments: field of the documents with their id, such as _source.sku. "
-            "Default: that of the engine.",
-        ),
-    ] = None,
 ) -> None:
-    """Convert ranking data between LETOR text, Parquet and shards, or from feature logs.
+    """Convert ranking data between LETOR text, Parquet and shards, or from CSV and feature logs.
 
     Shards are for data larger than memory and for Dask clusters. Data of any size can be converted
     to shards: it is read piece by piece. Only feature logs are read as a whole.
     """
-    from ranksieve.datasets.opening import are_shards, files_of, read_whole
+    from dataclasses import replace
+
+    from ranksieve.datasets.opening import are_shards, files_of, paths_of, read_whole
+    from ranksieve.io import check_no_columns
     from ranksieve.io.selection import read_selection
     from ranksieve.progress import progress_bar
 
-    kept = None if features is None else read_selection(features)
-    text: dict[str, Any] = {"n_features": n_features, "zero_based": zero_based}
-    stored: dict[str, Any] = {"sparse": sparse, "dtype": dtype or "float64"}
+    sources = paths_of(sources)
+    kept = None if selected is None else read_selection(selected)
+    text: dict[str, Any] = reading.how
+    stored: dict[str, Any] = {"sparse": sparse} | ({} if dtype is None else {"dtype": dtype})
     written: Source
     log = None
     with progress_bar():
         if judgments is not None:
-            where = {"unjudged": unjudged, "qid": qid, "doc_id": doc_id}
+            others = replace(reading.columns, qid=None, doc_id=None)
+            check_no_columns(others, sources[0], "feature logs")
+            where = {"unjudged": unjudged, "qid": reading.qid, "doc_id": reading.doc_id}
             log = _read_log(sources, judgments, **where, **stored)
-        elif unjudged != "drop" or qid or doc_id:
-            raise typer.BadParameter(
-                "--unjudged, --qid and --doc-id are for feature logs: name the --judgments, too"
-            )
+        elif unjudged != "drop":
+            raise typer.BadParameter("--unjudged is for feature logs: name the --judgments, too")
         if destination.suffix not in ("", ".shards"):
             data = read_whole(sources, **text, **stored) if log is None else log
             written = _write_file(data, sources, destination, kept, scale)
@@ -171,6 +161,7 @@ def convert(
             if log is not None:
                 write_shards(_keep(log, kept, sources), destination, overwrite=overwrite)
             elif are_shards(sources):
+                check_no_columns(reading.columns, sources[0], "shards")
                 # Shards stay as they are where nothing else is asked for.
                 stored = {"sparse": sparse or None, "dtype": dtype}
                 _rewrite_shards(sources[0], destination, kept, overwrite=overwrite, **stored)
@@ -242,7 +233,7 @@ def evaluate(
             "--per-query", help="Also print the values of each query. Default: only the means."
         ),
     ] = False,
-    zero_based: ZeroBased = False,
+    reading: Reading = Reading(),
     form: Format = "terminal",
 ) -> None:
     """Measure how well scores rank the documents."""
@@ -256,7 +247,7 @@ def evaluate(
     from ranksieve.report.sheets.evaluation import evaluation_sheet
 
     with progress_bar():
-        loaded = read_whole([data], zero_based=zero_based)
+        loaded = read_whole([data], **reading.how)
     values = read_scores(scores)
     if len(values) != loaded.n_rows:
         raise DataError(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ranksieve.cli.option_groups import Reading
 from ranksieve.cli.options import (
     DATA,
     ConventionName,
@@ -15,12 +16,10 @@ from ranksieve.cli.options import (
     DaskWorkers,
     Demo,
     Format,
-    NFeatures,
     RankerParameters,
     Seed,
     Settings,
     Verify,
-    ZeroBased,
     option,
 )
 from ranksieve.cli.settings import allow_own_code, explain_errors, ranker_parameters
@@ -48,11 +47,12 @@ def train(
             "--ranker",
         ),
     ] = "ranksvm",
-    features: Annotated[
+    selected: Annotated[
         Path | None,
         option(
             "FILE",
             "Train on the features that select --out wrote to this file. Default: all features.",
+            "--selection",
         ),
     ] = None,
     evaluate_on: Annotated[
@@ -72,8 +72,7 @@ def train(
         option("FILE", "Write the model here as JSON, for predict. Default: only measure it."),
     ] = None,
     convention: ConventionName = "standard",
-    n_features: NFeatures = None,
-    zero_based: ZeroBased = False,
+    reading: Reading = Reading(),
     dask: DaskAddress = None,
     workers: DaskWorkers = None,
     verify: Verify = None,
@@ -105,15 +104,15 @@ def train(
     if out is not None:
         check_replaceable(out)
         _check_savable(ranker)
-    selection = None if features is None else read_selection(features)
-    if selection is not None and n_features is None:
-        n_features = selection.n_features_in
-    how = {"n_features": n_features, "zero_based": zero_based}
+    selection = None if selected is None else read_selection(selected)
+    how = reading.how
+    if selection is not None and reading.n_features is None:
+        how["n_features"] = selection.n_features_in
     with progress_bar(), ExitStack() as stack:
         source = stack.enter_context(open_training_data(data, demo, dask, workers, verify, **how))
         parts = {title_of(data): source}
         if evaluate_on is not None:
-            validation = open_validation_data(evaluate_on, source, verify, zero_based=zero_based)
+            validation = open_validation_data(evaluate_on, source, verify, **how)
             parts[str(evaluate_on)] = stack.enter_context(validation)
         if selection is not None:
             for place, part in parts.items():
@@ -137,7 +136,7 @@ def predict(
         Path | None,
         option("FILE", "Write the scores to this file (also .gz, .zst). Default: print them."),
     ] = None,
-    zero_based: ZeroBased = False,
+    reading: Reading = Reading(),
 ) -> None:
     """Score documents with a trained ranker.
 
@@ -151,11 +150,8 @@ def predict(
     ranker = load_model(model)
     if out is not None:
         check_replaceable(out)
-    n_features = ranker.n_features_in_
-    if hasattr(ranker, "selection_"):
-        n_features = ranker.selection_.n_features_in
     with progress_bar():
-        scores = _scores(ranker, data, n_features=n_features, zero_based=zero_based)
+        scores = _scores(ranker, data, reading)
     if out is not None:
         write_scores(scores, out)
     else:
@@ -175,14 +171,26 @@ def _check_savable(ranker: Ranker) -> None:
         )
 
 
-def _scores(ranker: Ranker, paths: list[Path], **how: Any) -> np.ndarray:
+def _scores(ranker: Ranker, data: list[Path], reading: Reading) -> np.ndarray:
     """Scores of all rows in the order of the files; shards are read one at a time."""
-    from ranksieve.data import RankingData
-    from ranksieve.datasets.opening import open_source
+    from dataclasses import replace
 
-    with open_source(paths, **how) as data:
-        scores = ranker.predict(data)
-        return data.to_input_order(scores) if isinstance(data, RankingData) else scores
+    from ranksieve.data import RankingData
+    from ranksieve.datasets.opening import are_table_files, open_source, paths_of
+
+    paths, how = paths_of(data), reading.how
+    names: Any = getattr(ranker, "feature_names_in_", None)
+    if not are_table_files(paths) or reading.columns.features:
+        names = None
+        selection = getattr(ranker, "selection_", None)
+        how["n_features"] = ranker.n_features_in_ if selection is None else selection.n_features_in
+    elif names is not None:
+        how["columns"] = replace(reading.columns, features=names.tolist())
+    with open_source(paths, **how) as source:
+        if names is not None:  # in whatever order the columns are
+            source = source.take_features(names)
+        scores = ranker.predict(source)
+        return source.to_input_order(scores) if isinstance(source, RankingData) else scores
 
 
 def _measure(ranker: Ranker, source: Source, convention: str) -> dict[str, float]:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date, time
 from typing import Any, NoReturn
 
 import numpy as np
 
+from ranksieve.columns import Columns
+from ranksieve.datasets.split_rules import SplitByColumn, SplitByTime, SplitRule
 from ranksieve.metrics import Measure
 from ranksieve.values import plain_value
 
 NULL = "null"
 """Text that stands for None as a parameter, as on the command line."""
 _MOST_SEEDS = 10_000
+_MOST_RESAMPLES = 1_000
 _LARGEST_SEED = 2**31 - 1 - _MOST_SEEDS  # LightGBM takes no larger ones
 
 
@@ -56,6 +60,20 @@ def _texts(name: str, value: Any) -> list[str]:
     return [_text(f"{name}: each", item) for item in _list(name, value)]
 
 
+def _paths(name: str, value: Any) -> str | list[str]:
+    return _text(name, value) if isinstance(value, str) else _texts(name, value)
+
+
+def _split(name: str, value: Any) -> SplitRule:
+    """Rule by which a column divides queries: its name, and a time if it divides by that."""
+    rule = _table(name, value)
+    for key in rule:
+        if key not in ("column", "after"):
+            raise ValueError(f"{name} has no {key!r}; known are column and after")
+    column = _text(f"{name}: column", rule.get("column"))
+    return SplitByTime(column, rule["after"]) if "after" in rule else SplitByColumn(column)
+
+
 def _entries(name: str, value: Any) -> list[Any]:
     entries = _list(name, value)
     for entry in entries:
@@ -69,7 +87,8 @@ def _entries(name: str, value: Any) -> list[Any]:
 
 
 def _is_plain(value: Any) -> bool:
-    return value is None or isinstance(value, (int, float, bytes, list, tuple, dict, np.generic))
+    plain = (int, float, bytes, list, tuple, dict, date, time, np.generic)  # all that TOML has
+    return value is None or isinstance(value, plain)
 
 
 def _measures(name: str, value: Any) -> list[Any]:
@@ -211,7 +230,11 @@ _KINDS: dict[str, Callable[[str, Any], Any]] = {
     "own": _records,
     "title": _text,
     "protocol": _text,
-    "data": lambda name, value: (
-        _text(name, value) if isinstance(value, str) else _texts(name, value)
-    ),
+    "data": _paths,
+    "vali": _paths,
+    "test": _paths,
+    "pool": _truth,
+    "columns": lambda name, value: Columns.from_dict(_table(name, value)),
+    "split": _split,
+    "resamples": lambda name, value: _whole(name, value, 0, _MOST_RESAMPLES),
 }

@@ -7,14 +7,17 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ranksieve._version import __version__
+from ranksieve.columns import Columns
 from ranksieve.data import DataError, RankingData
 from ranksieve.datasets import Collection
-from ranksieve.datasets.opening import open_in_memory, paths_of, title_of
+from ranksieve.datasets.dividing import DividedData, SplitRule, open_for_study
+from ranksieve.datasets.opening import paths_of, title_of
 from ranksieve.io.files import holding, make_directory
 from ranksieve.metrics import get_convention, parse_measure
 from ranksieve.progress import track
@@ -24,7 +27,7 @@ from ranksieve.study.cells import Cell
 from ranksieve.study.layout import Layout
 from ranksieve.study.ledger import Ledger
 from ranksieve.study.plan import Plan, import_again
-from ranksieve.study.plan_files import LEDGER, PLAN, read_plan, write_plan
+from ranksieve.study.plan_files import LEDGER, PLAN, data_facts, read_plan, write_plan
 from ranksieve.study.protocols import Protocol, StudyFold
 from ranksieve.study.results import FoldSummary, StudyResult
 from ranksieve.study.running import run_on_cluster, run_on_threads
@@ -40,14 +43,28 @@ class Study:
 
     Parameters
     ----------
-    data : RankingData, Collection, opened shards, path, or several paths
-        The path of a file, a collection or shards. By default the embedded demo.
+    data : RankingData, Collection, opened shards, frame, path, or a tuple of these
+        The path of a file, a collection or shards. A tuple ``(train, test)`` or ``(train, vali,
+        test)`` is a split that is used as it is; if there is no validation data, one in five
+        training queries tunes. By default the embedded demo.
     out : path, optional
         Directory for the ledger of finished cells. If it has a study, that study resumes. By
         default nothing is kept.
     protocol : str or Protocol
-        ``"letor"``, ``"kfold"``, ``"kfold:N"`` or ``"six-trials"``; ``"auto"`` takes the folds of
-        a collection if it has folds, else five folds over queries. See :class:`Protocol`.
+        ``"letor"``, ``"split"``, ``"kfold"``, ``"kfold:N"`` or ``"six-trials"``; ``"auto"`` takes
+        the folds of a collection if it has folds, the split of data that has one, else five folds
+        over queries. See :class:`Protocol`.
+    columns : Columns, optional
+        What the columns of Parquet and CSV files and of frames are; by default their names tell.
+    split : SplitByColumn or SplitByTime, optional
+        How to divide a table by one of its columns.
+    pool : bool
+        Whether the queries of several files are divided together. Without it, several files are
+        refused: they may be a split.
+    resamples : int
+        If there is one split: how often to select and train on four in five of its training
+        queries, so that stability and the variation of quality can be told. The test queries stay
+        the same. By default once, on all training queries.
     title : str, optional
         Name of the data in tables; by default its path.
     read_options : dict, optional
@@ -85,18 +102,22 @@ class Study:
         *,
         out: str | os.PathLike[str] | None = None,
         protocol: str | Protocol = "auto",
+        columns: Columns | None = None,
+        split: SplitRule | None = None,
+        pool: bool = False,
+        resamples: int = 0,
         title: str | None = None,
         read_options: dict[str, Any] | None = None,
         **settings: Any,
     ) -> None:
         self.plan = Plan(**import_again(settings))
-        self._paths = paths_of(data)
-        source = open_in_memory(data, **(read_options or {}))
-        names = [path.absolute().name for path in self._paths]
-        self.title = title_of(names or data) if title is None else title
-        self.protocol = _protocol_for(protocol, source, self.plan.seed)
+        how = {"columns": columns, **(read_options or {})}
+        source = open_for_study(data, split=split, pool=pool, **how)
+        self.title = _title(data) if title is None else title
+        self.protocol = _protocol_for(protocol, source, self.plan.seed, resamples)
         self.protocol_in_words = self.protocol.describe(source)
-        self.folds = self.protocol.folds(source, **(read_options or {}))
+        self.folds = self.protocol.folds(source, **how)
+        self._facts = data_facts(data, columns, split, pool)
         if out is None:
             out = tempfile.mkdtemp(prefix="ranksieve-")
             weakref.finalize(self, shutil.rmtree, out, ignore_errors=True)
@@ -129,8 +150,8 @@ class Study:
 
     def _plan_facts(self) -> dict[str, Any]:
         """What a plan file needs in addition to the plan."""
-        named = {"data": [os.path.abspath(path) for path in self._paths]} if self._paths else {}
-        return named | {"title": self.title, "protocol": self.protocol.text}
+        resamples = {"resamples": self.protocol.resamples} if self.protocol.resamples else {}
+        return self._facts | {"title": self.title, "protocol": self.protocol.text} | resamples
 
     def _head(self) -> dict[str, Any]:
         """What all results depend on."""
@@ -269,13 +290,24 @@ def _run_missing(
             advance(1)
 
 
+def _title(data: Any) -> str:
+    """What to call the data: the name of its file, not all of its path."""
+    whole = data[0] if isinstance(data, tuple) and data else data
+    return title_of([path.absolute().name for path in paths_of(whole)] or whole)
+
+
 def _protocol_for(
-    protocol: str | Protocol, source: RankingData | Collection, seed: int
+    protocol: str | Protocol,
+    source: RankingData | Collection | DividedData,
+    seed: int,
+    resamples: int,
 ) -> Protocol:
     if isinstance(protocol, Protocol):
-        return protocol
+        return replace(protocol, resamples=resamples) if resamples else protocol
     if not isinstance(protocol, str):
         raise ValueError(f"protocol must be a string or a Protocol, got {protocol!r:.60}")
     if protocol == "auto":
-        protocol = "letor" if isinstance(source, Collection) else "kfold"
-    return Protocol.parse(protocol, seed)
+        protocol = "kfold"
+        if isinstance(source, (Collection, DividedData)):
+            protocol = "letor" if isinstance(source, Collection) else "split"
+    return Protocol.parse(protocol, seed, resamples)

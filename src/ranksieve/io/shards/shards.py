@@ -126,6 +126,13 @@ class Shards:
         """Query id of each query, in the order of the shards; read anew each time."""
         return np.concatenate([files.query_ids for files in self._all_files()])
 
+    @property
+    def query_weights(self) -> np.ndarray | None:
+        """Weight of each query, in the order of the shards; None if each counts once."""
+        if not self._opened.weights:
+            return None
+        return np.concatenate([files.query_weights for files in self._all_files()])
+
     def take_features(self, features: Any) -> Shards:
         """Keep some features: 0-based indices (in the given order) or a boolean mask.
 
@@ -151,19 +158,21 @@ class Shards:
             files.query_ptr,
             first_row=self._first_rows[number],
             first_query=self._first_queries[number],
+            query_weights=files.query_weights,
         )
 
     def read_shard(self, number: int) -> RankingData:
         """Read one shard, counted from 0, into memory."""
         files = self._files(number)
         X = self._matrix(files)
-        return RankingData(
+        data = RankingData(
             X.copy() if self.is_sparse else np.array(X),
             files.y,
             np.repeat(files.query_ids, np.diff(files.query_ptr)),
             feature_names=self._names,
             doc_ids=files.doc_ids,
         )
+        return data._replace(query_weights=files.query_weights)  # all of this shard may be 0
 
     def read(self) -> RankingData:
         """Read all into memory, for data that fits."""
@@ -176,6 +185,7 @@ class Shards:
             np.repeat(self.query_ids, counts),
             feature_names=self._names,
             doc_ids=None if self._opened.doc_ids is None else np.concatenate(documents),
+            sample_weight=self.query_weights,
         )
 
     def verify(self) -> None:
