@@ -17,8 +17,8 @@ from ranksieve.cli.interruption import (
     without_dask_logs,
 )
 from ranksieve.cli.option_groups import Reading, Splitting
-from ranksieve.cli.options import DaskAddress, DaskWorkers, option
-from ranksieve.cli.settings import allow_own_code
+from ranksieve.cli.options import DaskAddress, DaskWorkers, Exclude, Groups, Include, option
+from ranksieve.cli.settings import allow_own_code, chosen_features
 
 _Data = Annotated[
     list[Path] | None,
@@ -151,6 +151,9 @@ def compare(
     selectors: _Selectors = None,
     rankers: _Rankers = None,
     ks: _Ks = None,
+    include: Include = None,
+    exclude: Exclude = None,
+    groups: Groups = None,
     measures: _Measures = None,
     tune: _Tune = None,
     convention: _Convention = None,
@@ -197,6 +200,7 @@ def compare(
 
     wanted = read_settings(plan) if plan is not None else {}
     wanted |= {name: value for name, value in given.items() if value is not None}
+    wanted |= chosen_features(include, exclude, groups)
     allow_own_code(selectors, rankers, "plan:" if plan else None)
     _leave_out_others(wanted)
     _add_from_files(wanted, ranker_parameters or [])

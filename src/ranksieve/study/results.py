@@ -204,6 +204,8 @@ class StudyResult:
         By selector and ranker, in the order of the plan.
     missing : str
         What was done with missing values; ``"none"`` if nothing was declared.
+    included, excluded : sequences of int
+        Features that all selectors had to start with, and to leave out.
     """
 
     title: str
@@ -215,6 +217,8 @@ class StudyResult:
     feature_names: Sequence[str]
     runs: Mapping[tuple[str, str], Run]
     missing: str = "none"
+    included: Sequence[int] = ()
+    excluded: Sequence[int] = ()
 
     @cached_property
     def selectors(self) -> list[str]:

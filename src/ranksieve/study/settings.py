@@ -119,6 +119,24 @@ def _number_of_features(k: Any) -> int | str:
     return int(k)
 
 
+def _features(name: str, value: Any) -> list[int | str]:
+    """Features by name or 0-based index; a single one is a list of one."""
+    listed = [value] if isinstance(value, str) or _is_whole(value) else _list(name, value)
+    for item in listed:
+        if not isinstance(item, str) and not _is_whole(item):
+            raise ValueError(f"{name} must be names or indices of features, got {item!r:.60}")
+    return [str(item) if isinstance(item, str) else int(item) for item in listed]
+
+
+def _groups(name: str, value: Any) -> dict[str, list[int | str]]:
+    """Lists of features by the name of their group."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        value = {str(number): own for number, own in enumerate(_list(name, value), start=1)}
+    return {group: _features(f"{name}: {group}", own) for group, own in _table(name, value).items()}
+
+
 def _table(name: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise ValueError(f"{name} must be a table of names, got {value!r:.60}")
@@ -214,6 +232,9 @@ _KINDS: dict[str, Callable[[str, Any], Any]] = {
     "baselines": _truth,
     "parameters": _parameters,
     "grids": _grids,
+    "include": _features,
+    "exclude": _features,
+    "groups": _groups,
     "own": _records,
     "title": _text,
     "protocol": _text,

@@ -202,7 +202,7 @@ class Study:
             fold.check()
             check_takes_missing(fold, self.plan)
             _remember(fold, ledger, self.plan)
-            layouts.append(Layout(self.plan, fold.train.n_features))
+            layouts.append(Layout(self.plan, fold.train.feature_names.tolist()))
             cells = layouts[-1].selections()
             advance = advance or track("Selections", len(self.folds) * len(cells))
             _run_missing(run_on, ledger, fold, in_turn(cells), advance)
@@ -250,7 +250,8 @@ def _result(plan: Plan, ledger: Ledger, title: str) -> StudyResult:
         for name, record in known.items()
     ]
     names = next(iter(known.values()))["features"]
-    runs = assemble(Layout(plan, len(names)), folds, ledger.__getitem__)
+    layout = Layout(plan, names)
+    runs = assemble(layout, folds, ledger.__getitem__)
     return StudyResult(
         title=title,
         protocol=ledger.head["protocol"],
@@ -261,6 +262,8 @@ def _result(plan: Plan, ledger: Ledger, title: str) -> StudyResult:
         folds=folds,
         feature_names=names,
         runs=runs,
+        included=layout.include,
+        excluded=layout.exclude,
     )
 
 
