@@ -193,8 +193,10 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
         source = self._source(X, y, qid)
         self._check_choices()
         choices = make_choices(self, source)
-        if held_out.get("eval_set") is not None:
-            held_out["eval_set"] = choices.cut(as_source(held_out["eval_set"], source))
+        if "eval_set" in held_out:
+            queries = {name: held_out.pop(name, None) for name in ("eval_qid", "eval_group")}
+            given = as_source(held_out["eval_set"], source, **queries)
+            held_out["eval_set"] = None if given is None else choices.cut(given)
         before = dict(vars(self))
         inside = choices.cut(source)
         with progress_bar(bool(self.verbose)), sound_numbers(inside, self):

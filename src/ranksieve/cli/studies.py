@@ -32,18 +32,19 @@ _Selectors = Annotated[
     str | None,
     option(
         "A,B,..",
-        "Selectors to compare; select --methods lists them. Or [NAME=]MODULE:OBJECT: a class or an "
-        "object of your own. Default: "
-        "greedy-rankrls,gas-e,fs-scpr,fs-ed.",
+        "Selectors to compare; select --methods lists them. Default: "
+        "greedy-rankrls,gas-e,fs-scpr,fs-ed. [NAME=]MODULE:OBJECT is a class or an object of your "
+        "own code.",
     ),
 ]
 _Rankers = Annotated[
     str | None,
     option(
         "A,B,..",
-        "Rankers to train on the selected features; train --rankers lists them. Or "
-        "[NAME=]MODULE:OBJECT: a class or an object of your own. Default: "
-        "ranksvm,lambdamart.",
+        "Rankers to train on the selected features; train --rankers lists them. Default: "
+        "ranksvm,lambdamart. [NAME=]MODULE:OBJECT is a class or an object of your own code: a "
+        "ranker of ranksieve, LightGBM, XGBoost or CatBoost, a regressor of scikit-learn, or "
+        "anything with fit(X, y, qid) and predict(X).",
     ),
 ]
 _Ks = Annotated[

@@ -79,6 +79,9 @@ class Ranker(Predictor):
         qid: Any = None,
         eval_set: Any = None,
         sample_weight: Any = None,
+        *,
+        eval_qid: Any = None,
+        eval_group: Any = None,
     ) -> Any:
         """Train the ranker.
 
@@ -90,15 +93,18 @@ class Ranker(Predictor):
             Labels; larger is more relevant.
         qid : array of shape (rows,)
             Query of each row.
-        eval_set : tuple (X, y, qid), RankingData or opened shards, optional
+        eval_set : tuple (X, y, qid), RankingData, opened shards, or list [(X, y)], optional
             Validation data, for rankers that use it to stop early or to choose a model.
         sample_weight : array, optional
             A weight for each query, in order of first appearance; or for each row, the same for
             all rows of a query.
+        eval_qid, eval_group : list of one array, optional
+            For a list [(X, y)], as LightGBM and XGBoost take it: the query of each row of X, or the
+            number of rows of each query, one after the other.
         """
         self._validate_params()
         source = self._source(X, y, qid)
-        validation = None if eval_set is None else as_source(eval_set, source)
+        validation = as_source(eval_set, source, eval_qid, eval_group)
         if hasattr(self, "selection_"):  # of an earlier fit
             del self.selection_
         with progress_bar(bool(self.verbose)), sound_numbers(source, self):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from ranksieve.base import RankSelector
 from ranksieve.base.choices import Choices
+from ranksieve.base.selector import ChoiceParameters
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source, in_memory
 from ranksieve.foreign import (
@@ -143,6 +144,15 @@ class SelectorAdapter(RankSelector):
         """Parameter with the number of features; None if there is none."""
         parameters = parameters_of(estimator)
         return next((name for name in _NUMBERS if name in parameters), None)
+
+    @classmethod
+    def outer_parameters(cls, estimator: Any) -> dict[str, Any]:
+        """Parameters of the adapter itself, with their defaults; none if it is not needed."""
+        if isinstance(estimator, RankSelector):
+            return {}
+        numbered = cls.number_parameter(estimator) is not None
+        choices = {choice.name: choice.default for choice in fields(ChoiceParameters)}
+        return ({"n_features_to_select": None} if numbered else {}) | choices
 
     @staticmethod
     def library_of(estimator: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date, time
 from typing import Any, NoReturn
 
 import numpy as np
@@ -86,7 +87,8 @@ def _entries(name: str, value: Any) -> list[Any]:
 
 
 def _is_plain(value: Any) -> bool:
-    return value is None or isinstance(value, (int, float, bytes, list, tuple, dict, np.generic))
+    plain = (int, float, bytes, list, tuple, dict, date, time, np.generic)  # all that TOML has
+    return value is None or isinstance(value, plain)
 
 
 def _measures(name: str, value: Any) -> list[Any]:
