@@ -68,6 +68,19 @@ def test_the_policy_of_the_data_counts_unless_another_is_given(data, tmp_path):
     assert fold.train.n_features == marked.n_features
 
 
+@pytest.mark.parametrize("policy", ["keep", "query-min+indicators"])
+def test_parts_are_treated_like_the_training_part(data, policy):
+    parts = [data.take_queries(queries) for queries in (range(18), range(18, 24), range(24, 30))]
+    own = (parts[0].with_missing(policy), *parts[1:])
+    wanted = {name: value for name, value in QUICK.items() if name != "protocol"}
+    study = Study(own, **wanted)
+    assert study.plan.missing == policy
+    fold = study.load(study.folds[0])
+    assert {part.missing for part in fold.parts} == {own[0].missing}
+    assert {part.n_features for part in fold.parts} == {own[0].n_features}
+    study.run()
+
+
 def test_all_folds_have_the_same_indicators(data):
     study = Study(data, missing="query-min+indicators", **QUICK)
     folds = [study.load(source) for source in study.folds]

@@ -47,8 +47,10 @@ class StudyFold:
     def prepared(self, missing: Missing | None, scale: str) -> StudyFold:
         """Return the fold with missing values treated, and features scaled within each query."""
         parts = list(self.parts)
-        if missing is not None and missing.name != getattr(self.train.missing, "name", ""):
-            parts = [part.with_missing(missing) for part in parts]
+        if missing is not None:
+            parts[0] = _treated(self.train, missing)
+            # Indicators are those of the training data, also if that came with them.
+            parts[1:] = [_treated(part, parts[0].missing or missing) for part in parts[1:]]
         train, vali, test = (scaled_within_queries(part, scale) for part in parts)
         return StudyFold(self.name, train, vali, test)
 
@@ -84,6 +86,12 @@ def _check_distinct(name: str, parts: dict[str, RankingData]) -> None:
                     "the split leaks: keep it on one side; if these are two queries, give them two "
                     "ids"
                 )
+
+
+def _treated(data: RankingData, missing: Missing) -> RankingData:
+    """Data with its missing values treated, unless that was done in the same way before."""
+    is_done = data.missing is not None and data.missing.name == missing.name
+    return data if is_done else data.with_missing(missing)
 
 
 def _can_rank(data: RankingData) -> bool:

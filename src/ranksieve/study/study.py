@@ -115,8 +115,9 @@ class Study:
         read_options: dict[str, Any] | None = None,
         **settings: Any,
     ) -> None:
-        if isinstance(data, (RankingData, Shards)) and data.missing is not None:
-            settings.setdefault("missing", data.missing.name)
+        train = data[0] if isinstance(data, tuple) and data else data
+        if isinstance(train, (RankingData, Shards)) and train.missing is not None:
+            settings.setdefault("missing", train.missing.name)
         self.plan = Plan(**import_again(settings))
         how = {"columns": columns, **(read_options or {})}
         source = open_for_study(data, split=split, pool=pool, **how)
