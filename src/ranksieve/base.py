@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source, in_memory
 from ranksieve.fitted import check_features, check_names, checked_rows, checked_scores
+from ranksieve.inputs import check_query_weights
 from ranksieve.io.shards import Shards
 from ranksieve.metrics import evaluate
 from ranksieve.parameters import Constraints, FeatureCount
@@ -41,10 +42,11 @@ class RankEstimator(BaseEstimator):
     _parameter_constraints: ClassVar[Any] = Constraints()
     _shared_docs: ClassVar[dict[str, str]] = {"verbose": _VERBOSE}
 
-    # Routes qid to fit once metadata routing is enabled; without it, pass it by name.
-    __metadata_request__fit: ClassVar[dict[str, Any]] = {"qid": True}
+    # Routes these to fit once metadata routing is enabled; without it, pass them by name.
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"qid": True, "sample_weight": True}
 
     _allows_missing: ClassVar[bool] = False  # NaN in X
+    _no_weights: ClassVar[str] = ""  # why it takes no weights of queries, in a sentence
 
     verbose: bool
 
@@ -54,7 +56,22 @@ class RankEstimator(BaseEstimator):
             for name, text in vars(kind).get("_shared_docs", {}).items():
                 cls.__doc__ = cls.__doc__ and cls.__doc__.replace(f"{{{name}}}", text.strip())
 
-    def _source(self, X: Any, y: Any, qid: Any) -> Source:
+    def _source(self, X: Any, y: Any, qid: Any, sample_weight: Any = None) -> Source:
+        """Data to learn from, with the weights of its queries."""
+        source = self._open(X, y, qid)
+        if sample_weight is not None:
+            if source.query_weights is not None:
+                raise DataError(
+                    "the data has its own weights: leave out sample_weight, or pass the data with "
+                    "data.with_weights(None)"
+                )
+            source = source.with_weights(sample_weight)
+        check_query_weights(source.query_weights)
+        if self._no_weights and source.query_weights is not None:
+            raise DataError(f"{self._no_weights}; pass the data with data.with_weights(None)")
+        return source
+
+    def _open(self, X: Any, y: Any, qid: Any) -> Source:
         if isinstance(X, (RankingData, Shards)):
             if y is not None or qid is not None:
                 raise DataError("the data has its own labels and query ids: leave out y and qid")
@@ -174,7 +191,7 @@ class RankSelector(_WholeDataMixin, _ArraySelector, RankEstimator):
         check_is_fitted(self)
         return [""] * len(self.selected_)
 
-    def fit(self, X: Any, y: Any = None, qid: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Any:
         """Select features.
 
         Parameters
@@ -185,13 +202,16 @@ class RankSelector(_WholeDataMixin, _ArraySelector, RankEstimator):
             Labels; larger is more relevant.
         qid : array of shape (rows,)
             Query of each row.
+        sample_weight : array of shape (queries,) or (rows,), optional
+            How often each query counts, unless the data has weights: a weight for each query, in
+            order of first appearance; or for each row, the same for all rows of a query.
         """
-        return self._fit(X, y, qid)
+        return self._fit(X, y, qid, sample_weight)
 
-    def _fit(self, X: Any, y: Any, qid: Any, **held_out: Any) -> Any:
+    def _fit(self, X: Any, y: Any, qid: Any, sample_weight: Any, **held_out: Any) -> Any:
         """Select features; further arguments of a method are passed on to :meth:`_choose`."""
         self._validate_params()
-        source = self._source(X, y, qid)
+        source = self._source(X, y, qid, sample_weight)
         k = self._number_to_select(source.n_features)
         with progress_bar(bool(self.verbose)), sound_numbers(source, self):
             if self._uses_labels:
@@ -231,7 +251,7 @@ class Predictor(RankEstimator):
     A subclass implements :meth:`_scores`.
     """
 
-    __metadata_request__score: ClassVar[dict[str, Any]] = {"qid": True}
+    __metadata_request__score: ClassVar[dict[str, Any]] = {"qid": True, "sample_weight": True}
 
     @abstractmethod
     def _scores(self, X: Any) -> np.ndarray:
@@ -263,12 +283,14 @@ class Predictor(RankEstimator):
         X, y, qid
             As in ``fit``.
         sample_weight : array, optional
-            A weight for each query in the mean, or for each row, as in the ``fit`` of rankers.
+            A weight for each query in the mean, or for each row, as in ``fit``.
         """
         data = in_memory(X) if isinstance(X, (RankingData, Shards)) else with_queries(X, y, qid)
-        result = evaluate(data.y, self.predict(data), data.qid, ["ndcg@10"])
-        weights = query_weights_of(sample_weight, data)
-        return float(np.average(result.per_query["NDCG@10"], weights=weights))
+        if sample_weight is not None:
+            data = data.with_weights(sample_weight)
+        weights = data.query_weights
+        found = evaluate(data.y, self.predict(data), data.qid, "ndcg@10", query_weights=weights)
+        return found.mean["NDCG@10"]
 
 
 def with_queries(X: Any, y: Any, qid: Any) -> RankingData:
@@ -305,26 +327,5 @@ def as_source(eval_set: Any, training: Source) -> Source:
             f"{training.n_features}"
         )
     check_names(training.feature_names if training.has_feature_names else None, source)
+    check_query_weights(source.query_weights, "the weights of eval_set")
     return source
-
-
-def query_weights_of(weights: Any, source: Source) -> np.ndarray | None:
-    """One weight per query, from one per query or one per row."""
-    if weights is None:
-        return None
-    values = np.asarray(weights, dtype=np.float64)
-    if values.shape == (source.n_queries,) and source.n_queries != source.n_rows:
-        per_query = values
-    elif isinstance(source, RankingData) and values.shape == (source.n_rows,):
-        rows = values[source.row_order]
-        per_query = rows[source.query_ptr[:-1]]
-        if np.any(rows != np.repeat(per_query, source.group_counts)):
-            raise DataError("sample_weight must be the same for all rows of a query")
-    else:
-        raise DataError(
-            f"sample_weight has shape {values.shape}, but there are {source.n_queries} queries and "
-            f"{source.n_rows} rows"
-        )
-    if not np.isfinite(per_query).all() or per_query.min() < 0 or per_query.max() == 0:
-        raise DataError("sample_weight must be finite, not negative, and not 0 for all queries")
-    return per_query

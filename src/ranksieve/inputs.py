@@ -154,29 +154,38 @@ def group_rows(qid: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
 
 
 def as_query_weights(
-    weights: Any, query_ptr: np.ndarray, row_order: np.ndarray
+    weights: Any, query_ptr: np.ndarray, row_order: np.ndarray, name: str = "sample_weight"
 ) -> np.ndarray | None:
-    """One weight per query, from one per query or one per input row; None stays None."""
+    """One weight per query, from one per query or one per input row; None stays None.
+
+    Errors call them by ``name``.
+    """
     if weights is None:
         return None
     try:
         values = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"sample_weight must be numbers: {error}") from None
+        raise DataError(f"{name} must be numbers: {error}") from None
     n_queries, n_rows = len(query_ptr) - 1, len(row_order)
     if values.shape == (n_rows,) and (n_rows == 0 or row_order.max() < n_rows):
         rows = values[row_order]
         values = rows[query_ptr[:-1]]
         if np.any(rows != np.repeat(values, np.diff(query_ptr))):
-            raise DataError("sample_weight must be the same for all rows of a query")
+            raise DataError(f"{name} must be the same for all rows of a query")
     elif values.shape != (n_queries,):
         raise DataError(
-            f"sample_weight has shape {values.shape}, but there are {n_queries} queries and "
-            f"{n_rows} rows"
+            f"{name} has shape {values.shape}, but there are {n_queries} queries and {n_rows} rows"
         )
-    if n_queries and (not np.isfinite(values).all() or values.min() < 0 or values.max() == 0):
-        raise DataError("sample_weight must be finite, not negative, and not 0 for all queries")
+    check_query_weights(values, name)
     return values
+
+
+def check_query_weights(weights: np.ndarray | None, name: str = "sample_weight") -> None:
+    """Raise a DataError unless weights of queries, if there are any, can weigh a sum."""
+    if weights is None or not len(weights):
+        return
+    if not np.isfinite(weights).all() or weights.min() < 0 or weights.max() == 0:
+        raise DataError(f"{name} must be finite, not negative, and not 0 for all queries")
 
 
 def as_positions(choice: Any) -> np.ndarray:

@@ -26,13 +26,13 @@ def _reverse_ranking(order, tie_end, reversed_order, reversed_tie_end):
 
 def _adds(kind):
     @kernel
-    def add_importance(X, measure, query_ptr, wanted, sums, squares, varying):
+    def add_importance(X, measure, query_ptr, weights, sums, squares, varying):
         """Add each query's value of each feature, and its square; updates the last three in place.
 
-        Only the ``wanted`` queries count. ``sums`` and ``squares`` (2, features): row 0 ranks by
-        descending value, row 1 by ascending. ``varying`` (features,) counts the queries in which a
-        feature is not constant. One sort serves both directions. Returns whether all values of X
-        are finite; if not, the sums mean nothing.
+        Each query counts ``weights`` (queries,) times. ``sums`` and ``squares`` (2, features): row
+        0 ranks by descending value, row 1 by ascending. ``varying`` (features,) counts the queries
+        in which a feature is not constant, but for those of weight 0. One sort serves both
+        directions. Returns whether all values of X are finite; if not, the sums mean nothing.
         """
         all_finite = True
         longest = longest_query(query_ptr)
@@ -42,7 +42,8 @@ def _adds(kind):
         spare, each_alone = np.empty(longest, np.int64), single_blocks(longest)
         use_ties = measure.average_ties or kind == PAIR_ERRORS
         for query in range(query_ptr.size - 1):
-            if not wanted[query]:
+            weight = weights[query]
+            if weight == 0.0:
                 continue
             start, n = query_ptr[query], query_ptr[query + 1] - query_ptr[query]
             values, order, tie_end = column[:n], orders[:n], tie_ends[:n]
@@ -61,10 +62,10 @@ def _adds(kind):
                 _reverse_ranking(order, tie_end, back_order, back_tie_end)
                 down = measure_list(kind, measure, query, start, order, ends, space)
                 up = measure_list(kind, measure, query, start, back_order, back_ends, space)
-                sums[0, feature] += down
-                sums[1, feature] += up
-                squares[0, feature] += down * down
-                squares[1, feature] += up * up
+                sums[0, feature] += weight * down
+                sums[1, feature] += weight * up
+                squares[0, feature] += weight * down * down
+                squares[1, feature] += weight * up * up
         return True
 
     return add_importance

@@ -1,6 +1,7 @@
 """How alike features order the documents of a query: counts of document pairs, and ranks."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,6 +11,19 @@ from ranksieve._kernels.pair_sorting import count_by_sorting, multiply_ranks
 
 CONCORDANCE, TAU_A, TAU_B, SPEARMAN = range(4)
 BY_BITS, BY_SORTING, BY_RANKS = range(3)
+
+
+class Comparison(NamedTuple):
+    """How features are compared.
+
+    Queries of up to ``most_by_bits`` documents per varying feature are counted by bits, longer ones
+    by sorting.
+    """
+
+    directions: np.ndarray  # (features,): 1, or -1 if small values are good
+    method: int
+    absolute: bool
+    most_by_bits: int
 
 
 @part
@@ -42,8 +56,9 @@ def _take_features(rows, directions, features, values):
 
 
 @part
-def _add_values(agree, shared, n_pairs, method, absolute, features, sums):
+def _add_values(agree, shared, n_pairs, how, weight, features, sums):
     """Turn the counts of a query into similarities and add them; updates ``sums`` in place."""
+    method = how.method
     for i in range(features.size):
         for j in range(i, features.size):
             if method == CONCORDANCE:
@@ -54,7 +69,7 @@ def _add_values(agree, shared, n_pairs, method, absolute, features, sums):
                 value = _cosine(2 * agree[i, j] - shared[i, j], shared[i, i], shared[j, j])
             else:
                 value = _cosine(agree[i, j], agree[i, i], agree[j, j])
-            sums[features[i], features[j]] += abs(value) if absolute else value
+            sums[features[i], features[j]] += weight * (abs(value) if how.absolute else value)
 
 
 @part
@@ -66,13 +81,13 @@ def _cosine(product, square_i, square_j):
 
 def _adds(way):
     @kernel
-    def add_similarity(X, query_ptr, first, directions, method, absolute, most_by_bits, sums):
+    def add_similarity(X, query_ptr, weights, first, how, sums):
         """Add the similarity of all pairs of features in each query from ``first`` on.
 
-        Updates ``sums`` (features, features) in place, only the upper triangle and the diagonal.
-        Queries of up to ``most_by_bits`` documents per varying feature are counted by bits, longer
-        ones by sorting. Returns the first query that is to be counted the other way, the number of
-        queries if there is none, or -1 if a value of X is not finite; then the sums mean nothing.
+        A query counts ``weights`` (queries,) times. Updates ``sums`` (features, features) in place,
+        only the upper triangle and the diagonal. Returns the first query that is to be counted the
+        other way, the number of queries if there is none, or -1 if a value of X is not finite; then
+        the sums mean nothing.
         """
         n_features, n_queries = X.shape[1], query_ptr.size - 1
         varying = np.empty(n_features, np.int64)
@@ -80,6 +95,8 @@ def _adds(way):
         agree = np.empty((n_features, n_features), np.int64)
         shared = np.empty((n_features, n_features), np.int64)
         for query in range(first, n_queries):
+            if weights[query] == 0.0:
+                continue
             start, n = query_ptr[query], query_ptr[query + 1] - query_ptr[query]
             rows = X[start : start + n]
             n_varying = _find_varying(rows, varying)
@@ -87,12 +104,12 @@ def _adds(way):
                 return -1
             if n_varying == 0:
                 continue
-            if way != BY_RANKS and (n <= most_by_bits * n_varying) != (way == BY_BITS):
+            if way != BY_RANKS and (n <= how.most_by_bits * n_varying) != (way == BY_BITS):
                 return query
             # The others, a fifth of the features in a query of LETOR's MQ2008, are 0 similar to
             # all.
             values = np.empty((n, n_varying))
-            _take_features(rows, directions, varying[:n_varying], values)
+            _take_features(rows, how.directions, varying[:n_varying], values)
             if way == BY_RANKS:
                 multiply_ranks(values, agree)
             elif way == BY_BITS:
@@ -100,7 +117,8 @@ def _adds(way):
             else:
                 count_by_sorting(values, agree, shared)
             n_pairs = n * (n - 1) // 2
-            _add_values(agree, shared, n_pairs, method, absolute, varying[:n_varying], sums)
+            features = varying[:n_varying]
+            _add_values(agree, shared, n_pairs, how, weights[query], features, sums)
         return n_queries
 
     return add_similarity

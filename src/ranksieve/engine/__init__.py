@@ -56,6 +56,15 @@ memory.
 
 from ranksieve.engine.base import Engine, Workers
 from ranksieve.engine.local import LocalEngine
-from ranksieve.engine.sources import Source, engine_of, in_memory
+from ranksieve.engine.sources import Source, engine_of, in_memory, total_weight, whole_block
 
-__all__ = ["engine_of", "Engine", "Workers", "LocalEngine", "Source", "in_memory"]
+__all__ = [
+    "engine_of",
+    "Engine",
+    "Workers",
+    "LocalEngine",
+    "Source",
+    "in_memory",
+    "total_weight",
+    "whole_block",
+]

@@ -59,12 +59,13 @@ class Stored(NamedTuple):
     data_id: str
     columns: np.ndarray | None
     checksums: bool
+    query_weights: np.ndarray | None
 
     @classmethod
     def of(cls, shards: Shards) -> Stored:
         """What to tell about opened shards."""
         path, checksums = str(shards.path.resolve()), shards.checks.checksums
-        return cls(path, shards.data_id, shards.columns, checksums)
+        return cls(path, shards.data_id, shards.columns, checksums, shards.query_weights)
 
     def open_on_worker(self) -> Shards:
         """Open them there."""
@@ -81,7 +82,7 @@ class Stored(NamedTuple):
             raise DataError(f"worker {get_worker().address} sees other data in {self.path}")
         key = (self.path, self.data_id, self.checksums)
         opened.checks = _checks.setdefault(key, Checks(self.checksums))
-        return opened if self.columns is None else opened.take_features(self.columns)
+        return opened._replace(self.columns, self.query_weights)
 
 
 class _Host:

@@ -98,7 +98,8 @@ class RankerAdapter(Ranker):
     training.
 
     A ``RankerAdapter(estimator)`` must be fitted; :func:`as_ranker` can use an estimator that is
-    already fitted.
+    already fitted. Each library weighs queries in its own way; where trees count documents, as in a
+    smallest number of them in a leaf, weights do not count.
 
     Examples
     --------
@@ -124,9 +125,7 @@ class RankerAdapter(Ranker):
         importances = library.importances(self.estimator_, self.n_features_in_)
         return np.asarray(importances, dtype=np.float64)
 
-    def _train(
-        self, source: Source, validation: Source | None, query_weights: np.ndarray | None
-    ) -> None:
+    def _train(self, source: Source, validation: Source | None) -> None:
         library = library_of(self.estimator)
         parts = [in_memory(part) for part in (source, validation) if part is not None]
         fresh = library.unfitted(self.estimator)
@@ -138,7 +137,7 @@ class RankerAdapter(Ranker):
             unsaid[library.threads] = openmp_thread_count()
         if unsaid:
             fresh.set_params(**unsaid)
-        library.fit(fresh, parts[0], query_weights, *parts[1:])
+        library.fit(fresh, *parts)
         self.estimator_ = fresh
 
     def _for_features(self, features: Sequence[int], n_features: int) -> RankerAdapter:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import special
@@ -13,6 +13,7 @@ from ranksieve.data import DataError
 Alternative = Literal["two-sided", "greater", "less"]
 
 _VALUES_AT_ONCE = 2**20
+_LEAST = 1e-9  # degrees of freedom, where one query has all the weight but for rounding
 
 
 def finite_column(values: Any, name: str) -> np.ndarray:
@@ -56,21 +57,89 @@ def paired_values(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
     return first, second
 
 
-def paired_differences(a: Any, b: Any) -> np.ndarray:
-    """Differences a - b, sorted so that no result depends on the order of the queries."""
-    first, second = paired_values(a, b)
+class Differences(NamedTuple):
+    """Differences of paired values, sorted so that no result depends on the order of the queries.
+
+    Attributes
+    ----------
+    values : array of shape (queries,)
+    weights : array of shape (queries,) or None
+        How much each counts; positive, with a mean of 1. None if all count the same.
+    """
+
+    values: np.ndarray
+    weights: np.ndarray | None
+
+    @property
+    def terms(self) -> np.ndarray:
+        """Each difference times its weight: their mean is the weighted mean."""
+        return self.values if self.weights is None else self.values * self.weights
+
+    @property
+    def mean(self) -> float:
+        """Weighted mean."""
+        return float(self.terms.mean())
+
+    @property
+    def effective_number(self) -> float:
+        r"""Kish's effective number of queries: :math:`(\sum w)^2 / \sum w^2`."""
+        n = len(self.values)
+        if self.weights is None:
+            return n
+        return max(float(n**2 / (self.weights @ self.weights)), 1 + _LEAST)
+
+    @property
+    def residuals(self) -> np.ndarray:
+        """What each query adds to the error of the mean, times the number of queries."""
+        rest = self.values - self.mean
+        return rest if self.weights is None else rest * self.weights
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation; 0 if all are equal but for rounding."""
+        if self.weights is None:
+            deviation = self.values.std(ddof=1)
+        else:
+            n = self.effective_number
+            rest = self.values - self.mean
+            deviation = np.sqrt((self.weights * rest**2).mean() * n / (n - 1))
+        return float(deviation) if deviation > ROUNDING * np.abs(self.values).max() else 0.0
+
+    @property
+    def error(self) -> float:
+        """Standard error of the mean; 0 if all differences are equal but for rounding."""
+        n = len(self.values)
+        if self.weights is None or self.deviation == 0:
+            return self.deviation / float(np.sqrt(n))
+        return float(np.sqrt((self.residuals**2).sum() / (n * (n - 1))))
+
+
+def paired_differences(a: Any, b: Any, weights: Any = None) -> Differences:
+    """Differences a - b of the queries that count."""
+    first, second, weights = weighted_pairs(a, b, weights)
     differences = first - second
     largest = max(np.abs(first).max(), np.abs(second).max())
     differences[np.abs(differences) <= ROUNDING * largest] = 0.0
-    return np.sort(differences)
+    if weights is None:
+        return Differences(np.sort(differences), None)
+    order = np.lexsort((weights, differences))
+    return Differences(differences[order], weights[order])
 
 
-def mean_and_error(differences: np.ndarray) -> tuple[float, float]:
-    """Mean and its standard error, which is 0 if the differences are equal but for rounding."""
-    deviation = differences.std(ddof=1)
-    if deviation <= ROUNDING * np.abs(differences).max():
-        deviation = 0.0
-    return float(differences.mean()), float(deviation / np.sqrt(len(differences)))
+def weighted_pairs(
+    a: Any, b: Any, weights: Any = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Values of both methods, and weights with a mean of 1; queries of weight 0 are left out."""
+    first, second = paired_values(a, b)
+    if weights is None:
+        return first, second, None
+    known = finite_column(weights, "weights")
+    if len(known) != len(first):
+        raise DataError(f"there are {len(known)} weights for the values of {len(first)} queries")
+    counted = known > 0
+    if known.min() < 0 or counted.sum() < 2:
+        raise DataError("weights must not be negative, and at least 2 of them must not be 0")
+    return first[counted], second[counted], known[counted] / known[counted].mean()
 
 
 def ratio_of(mean: float, scale: float) -> float:
@@ -94,7 +163,7 @@ def check_level(level: float) -> None:
         raise ValueError(f"level must lie between 0 and 1, got {level}")
 
 
-def t_p_value(t: float, degrees: int, alternative: str) -> float:
+def t_p_value(t: float, degrees: float, alternative: str) -> float:
     """p-value of Student's t."""
     if alternative == "two-sided":
         return float(2 * special.stdtr(degrees, -abs(t)))

@@ -12,21 +12,22 @@ from ranksieve.data import Block
 CHUNK = 2**18  # numbers: 2 MB, which the caches near a core hold
 
 
-def wanted_queries(block: Block, queries: np.ndarray | None) -> np.ndarray:
-    """Part of a boolean mask over all queries that is about a block; without one, all true."""
-    return _values_of_block(block, queries, bool)
+def weights_of(block: Block, queries: np.ndarray | None = None) -> np.ndarray:
+    """How often each query of a block counts: its weight, or 1.
 
-
-def block_weights(block: Block, query_weights: np.ndarray | None) -> np.ndarray:
-    """Part of the weights of all queries that is about a block; without any, all 1."""
-    return _values_of_block(block, query_weights, np.float64)
-
-
-def _values_of_block(block: Block, values: np.ndarray | None, dtype: type) -> np.ndarray:
+    With ``queries``, a boolean mask over all queries, others count 0 times.
+    """
     n_queries = len(block.query_ptr) - 1
-    if values is None:
-        return np.ones(n_queries, dtype=dtype)
-    return values[block.first_query : block.first_query + n_queries]
+    # A copy: for kernels, an array that cannot be written to is another type to compile for.
+    weights = np.ones(n_queries) if block.query_weights is None else block.query_weights.copy()
+    if queries is not None:
+        weights[~queries[block.first_query : block.first_query + n_queries]] = 0.0
+    return weights
+
+
+def row_weights_of(block: Block, weights: np.ndarray) -> np.ndarray:
+    """Weight of each row, given those of its queries."""
+    return np.repeat(weights, np.diff(block.query_ptr))
 
 
 def take_queries(block: Block, queries: np.ndarray | None) -> Block:
@@ -36,11 +37,12 @@ def take_queries(block: Block, queries: np.ndarray | None) -> Block:
     """
     if queries is None:
         return block
-    wanted = wanted_queries(block, queries)
-    lengths = np.diff(block.query_ptr)
+    lengths, weights = np.diff(block.query_ptr), block.query_weights
+    wanted = queries[block.first_query : block.first_query + len(lengths)]
     rows = np.repeat(wanted, lengths)
     query_ptr = np.concatenate([[0], np.cumsum(lengths[wanted])])
-    return Block(block.X[rows], block.y[rows], query_ptr)
+    kept = None if weights is None else weights[wanted]
+    return Block(block.X[rows], block.y[rows], query_ptr, query_weights=kept)
 
 
 def vary_within_queries(values: np.ndarray, query_ptr: np.ndarray) -> np.ndarray:

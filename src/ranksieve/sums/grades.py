@@ -10,10 +10,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ranksieve._kernels.classes import add_digits, add_squares, add_table, add_totals
+from ranksieve._kernels.classes import (
+    WeightedQueries,
+    add_digits,
+    add_squares,
+    add_table,
+    add_totals,
+)
+from ranksieve.choosing import ROUNDING
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, Workers, engine_of
-from ranksieve.sums.chunks import chunks, wanted_queries
+from ranksieve.sums.chunks import Chunk, chunks, row_weights_of, weights_of
 
 MOST_GRADES = 256
 
@@ -27,8 +34,8 @@ class Grades:
         self.block = block
 
     def distinct(self) -> np.ndarray:
-        """Labels in ascending order, each once."""
-        return np.unique(self.block.y)
+        """Labels in ascending order, each once; not those of queries of weight 0."""
+        return np.unique(self.block.y[row_weights_of(self.block, weights_of(self.block)) > 0])
 
 
 def grades_of(*sources: Source) -> np.ndarray:
@@ -56,6 +63,10 @@ class Classes:
         Labels of the classes in ascending order, as :func:`grades_of` finds them.
     queries : bool array of shape (queries of all blocks,), optional
         The queries to look at.
+
+    Notes
+    -----
+    Rows count as often as their query. Counts are whole numbers if queries have no weights.
     """
 
     title = "Classes"
@@ -64,13 +75,19 @@ class Classes:
         self.block = block
         self.n_classes = len(grades)
         self.classes = np.searchsorted(grades, block.y)
-        wanted = wanted_queries(block, queries)
-        self.classes[~np.repeat(wanted, np.diff(block.query_ptr))] = -1
+        weights = weights_of(block, queries)
+        self.classes[row_weights_of(block, weights) == 0] = -1
+        self.weights = weights
+        if block.query_weights is None:
+            self.weights = np.ones(len(weights), dtype=np.int64)
+
+    def _queries(self, chunk: Chunk) -> WeightedQueries:
+        return WeightedQueries(chunk.query_ptr, self.weights[chunk.queries])
 
     def totals(self) -> tuple[np.ndarray, ...]:
         """Counts and sums by class, smallest and largest values, and queries that tell."""
         n_features = self.block.X.shape[1]
-        counts = np.zeros(self.n_classes, dtype=np.int64)
+        counts = np.zeros(self.n_classes, dtype=self.weights.dtype)
         sums = np.zeros((self.n_classes, n_features))
         low, high = np.full(n_features, np.inf), np.full(n_features, -np.inf)
         varying = np.zeros(n_features, dtype=np.int64)
@@ -79,7 +96,7 @@ class Classes:
             all_finite &= add_totals(
                 chunk.X,
                 self.classes[chunk.rows],
-                chunk.query_ptr,
+                self._queries(chunk),
                 counts,
                 sums,
                 low,
@@ -94,21 +111,25 @@ class Classes:
         """Sums of squared distances to ``means``, (classes, features)."""
         squares = np.zeros(means.shape)
         for chunk in chunks(self.block):
-            add_squares(chunk.X, self.classes[chunk.rows], means, squares)
+            classes, queries = self.classes[chunk.rows], self._queries(chunk)
+            add_squares(chunk.X, classes, queries, means, squares)
         return squares
 
     def digits(self, shift: int, prefixes: np.ndarray) -> np.ndarray:
         """Counts of the next byte below ``prefixes``; see :func:`order_statistics`."""
-        counts = np.zeros((*prefixes.shape, 256), dtype=np.int64)
+        counts = np.zeros((*prefixes.shape, 256), dtype=self.weights.dtype)
         for chunk in chunks(self.block):
-            add_digits(chunk.X, self.classes[chunk.rows], shift, prefixes, counts)
+            classes, queries = self.classes[chunk.rows], self._queries(chunk)
+            add_digits(chunk.X, classes, queries, shift, prefixes, counts)
         return counts
 
     def table(self, edges: np.ndarray, n_edges: np.ndarray) -> np.ndarray:
         """Rows by bin and class, (features, bins, classes)."""
-        table = np.zeros((len(edges), edges.shape[1] + 1, self.n_classes), dtype=np.int64)
+        shape = len(edges), edges.shape[1] + 1, self.n_classes
+        table = np.zeros(shape, dtype=self.weights.dtype)
         for chunk in chunks(self.block):
-            add_table(chunk.X, self.classes[chunk.rows], edges, n_edges, table)
+            classes, queries = self.classes[chunk.rows], self._queries(chunk)
+            add_table(chunk.X, classes, queries, edges, n_edges, table)
         return table
 
 
@@ -140,8 +161,9 @@ def order_statistics(workers: Workers, ranks: np.ndarray, n_features: int) -> np
     Parameters
     ----------
     workers : Workers of :class:`Classes`
-    ranks : int array of shape (classes or 1, ranks)
-        0-based, ascending; in one row for all classes together, or in one row for each class.
+    ranks : array of shape (classes or 1, ranks)
+        0-based, ascending, among the rows repeated as often as they count; in one row for all
+        classes together, or in one row for each class.
     n_features : int
 
     Returns
@@ -166,7 +188,8 @@ def values_of_ranks(
     count : callable
         From a shift and the prefixes of all targets to counts by the ``n_bits`` from that bit on;
         of equal prefixes next to each other, those of the first count.
-    ranks : int array
+    ranks : array
+        Whole numbers if the counts are.
     n_bits : int
         Bits in a round.
     """
@@ -180,11 +203,31 @@ def values_of_ranks(
         first = np.maximum.accumulate(places, axis=-1)
         counts = np.take_along_axis(counts, first[..., None], axis=-2)
         below = np.cumsum(counts, axis=-1)
-        digit = np.minimum(2**n_bits - 1, np.sum(below <= left[..., None], axis=-1))
+        digit = np.sum(below <= left[..., None], axis=-1)
+        # Rounding of counts that are no whole numbers must not lead beyond the last value.
+        last = 2**n_bits - 1 - np.argmax(counts[..., ::-1] > 0, axis=-1)
+        digit = np.minimum(last, digit)
         left -= np.take_along_axis(below - counts, digit[..., None], axis=-1)[..., 0]
         prefixes = (prefixes << np.uint64(n_bits)) | digit.astype(np.uint64)
     sign = np.uint64(1) << np.uint64(63)
     return np.where(prefixes & sign, prefixes ^ sign, ~prefixes).view(np.float64)
+
+
+def bin_ranks(total: float, n_bins: int) -> np.ndarray:
+    """Ranks of the last of ``total`` values in each of ``n_bins`` bins of equal weight but one.
+
+    As if each value were there as often as it counts: bin b ends at the first value up to which the
+    share b of the weight lies. A total that is no whole number by type is one of weights.
+    """
+    ends = np.arange(1, n_bins)
+    if isinstance(total, (int, np.integer)):
+        return np.maximum(-(-total * ends // n_bins) - 1, 0)
+    return total * ends / n_bins * (1 - ROUNDING)
+
+
+def last_rank(total: float) -> float:
+    """Rank of the largest of ``total`` values, as of :func:`bin_ranks`."""
+    return total - 1 if isinstance(total, (int, np.integer)) else total * (1 - ROUNDING)
 
 
 def varying_features(source: Source) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 from ranksieve._kernels.centering import center_queries
 from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
-from ranksieve.sums.chunks import CHUNK, chunks
+from ranksieve.sums.chunks import CHUNK, chunks, row_weights_of
 
 
 class CenteredGram:
@@ -27,11 +27,17 @@ class CenteredGram:
         # A product of few rows would not be worth adding its n_features^2 numbers.
         parts = chunks(self.block, most=max(CHUNK, 4 * n_features**2))
         space = np.empty((0, n_features))
+        roots = self.block.query_weights
+        if roots is not None:
+            roots = row_weights_of(self.block, np.sqrt(roots))
         for part in parts:
             if len(part.X) > len(space):
                 space, labels = np.empty((len(part.X), n_features)), np.empty(len(part.X))
             x, y = space[: len(part.X)], labels[: len(part.X)]
             center_queries(part.X, self.block.y[part.rows], part.query_ptr, x, y)
+            if roots is not None:
+                x *= roots[part.rows, None]
+                y *= roots[part.rows]
             xx += x.T @ x
             xy += x.T @ y
             yy += float(y @ y)
@@ -52,6 +58,8 @@ def centered_gram(source: Source) -> GramSums:
     r"""Products of features and labels after subtracting each query's mean.
 
     .. math:: \hat X^T \hat X, \qquad \hat X^T \hat y, \qquad \hat y^T \hat y
+
+    Rows of a query of weight w are multiplied by its root, so that their products count w times.
 
     Parameters
     ----------

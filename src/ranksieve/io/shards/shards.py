@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix, vstack
 
 from ranksieve.data import Block, DataError, RankingData
 from ranksieve.feature_names import default_names, numbers
-from ranksieve.inputs import take_columns
+from ranksieve.inputs import check_query_weights, take_columns
 from ranksieve.io.files import explain_os_error
 from ranksieve.io.shards.files import Checks, ShardFiles
 from ranksieve.io.shards.format import Manifest, check_checksum, checksum_of
@@ -38,6 +38,8 @@ class Shards:
         Features that :meth:`take_features` has kept, as 0-based indices; None for all.
     checks : Checks
         What was checked of the files.
+    query_weights : float64 array of shape (queries,) or None
+        Weight of each query; None if each counts once.
     """
 
     def __init__(
@@ -48,11 +50,13 @@ class Shards:
         columns: np.ndarray | None = None,
         *,
         checks: Checks,
+        query_weights: np.ndarray | None = None,
     ) -> None:
         self.path = path
         self.client = client
         self.columns = columns
         self.checks = checks
+        self.query_weights = query_weights
         self._manifest: Manifest | None = manifest
         self._first_rows = [0, *np.cumsum([s.rows for s in manifest.shards]).tolist()]
         self._first_queries = [0, *np.cumsum([s.queries for s in manifest.shards]).tolist()]
@@ -134,7 +138,30 @@ class Shards:
         """
         columns = np.arange(self._opened.n_features) if self.columns is None else self.columns
         kept = columns[np.asarray(features)]
-        return Shards(self.path, self._opened, self.client, kept, checks=self.checks)
+        return self._replace(kept, self.query_weights)
+
+    def with_weights(self, sample_weight: Any) -> Shards:
+        """Return the same shards with other weights of queries, one for each; None for none.
+
+        The files stay as they are: the weights are kept in memory, also on Dask workers.
+        """
+        weights = None if sample_weight is None else np.array(sample_weight, dtype=np.float64)
+        if weights is not None and weights.shape != (self.n_queries,):
+            raise DataError(
+                f"sample_weight has shape {weights.shape}, but there are {self.n_queries} queries"
+            )
+        check_query_weights(weights)
+        return self._replace(self.columns, weights)
+
+    def _replace(self, columns: np.ndarray | None, query_weights: np.ndarray | None) -> Shards:
+        """The same files with other columns and weights."""
+        rest = {"checks": self.checks, "query_weights": query_weights}
+        return Shards(self.path, self._opened, self.client, columns, **rest)
+
+    def _weights_of(self, number: int) -> np.ndarray | None:
+        """Weights of the queries of a shard."""
+        queries = slice(self._first_queries[number], self._first_queries[number + 1])
+        return None if self.query_weights is None else self.query_weights[queries]
 
     def block(self, number: int) -> Block:
         """Rows of a shard, counted from 0.
@@ -151,6 +178,7 @@ class Shards:
             files.query_ptr,
             first_row=self._first_rows[number],
             first_query=self._first_queries[number],
+            query_weights=self._weights_of(number),
         )
 
     def read_shard(self, number: int) -> RankingData:
@@ -163,7 +191,7 @@ class Shards:
             np.repeat(files.query_ids, np.diff(files.query_ptr)),
             feature_names=self._names,
             doc_ids=files.doc_ids,
-        )
+        )._replace(query_weights=self._weights_of(number))
 
     def read(self) -> RankingData:
         """Read all into memory, for data that fits."""
@@ -176,7 +204,7 @@ class Shards:
             np.repeat(self.query_ids, counts),
             feature_names=self._names,
             doc_ids=None if self._opened.doc_ids is None else np.concatenate(documents),
-        )
+        )._replace(query_weights=self.query_weights)
 
     def verify(self) -> None:
         """Compare the checksums of all files; raises a DataError that names the first wrong one."""

@@ -90,7 +90,7 @@ def backfit(
     with engine_of(source).start(Backfitting) as workers:
         model = BackfittedModel(workers, lam)
         check_two_queries(model.n_queries)
-        bounds = Bounds(model.n_queries, model.n_varying > 0, include, exclude)
+        bounds = Bounds(model.weight, model.n_varying > 0, include, exclude)
         while len(path) < k:
             free = bounds.free(model.features)
             forced = bounds.include[len(path)] if len(path) < len(bounds.include) else None

@@ -45,8 +45,8 @@ class Bounds:
 
     Parameters
     ----------
-    n_queries : int
-        Number of queries that have an error.
+    n_queries : float
+        Number of queries that have an error, or their weight.
     varies : bool array of shape (features,)
         False for features that are constant within every query; they come last.
     include : sequence of int
@@ -57,7 +57,7 @@ class Bounds:
 
     def __init__(
         self,
-        n_queries: int,
+        n_queries: float,
         varies: np.ndarray,
         include: Sequence[int] = (),
         exclude: Sequence[int] = (),

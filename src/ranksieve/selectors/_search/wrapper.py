@@ -14,8 +14,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import Predictor, as_source
-from ranksieve.data import Block, RankingData
-from ranksieve.engine import Source, in_memory
+from ranksieve.data import RankingData
+from ranksieve.engine import Source, in_memory, whole_block
 from ranksieve.metrics import Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, FeatureCount, Features, NotNegative, Seed, Ties
 from ranksieve.rankers import RankRLS, as_ranker
@@ -24,7 +24,7 @@ from ranksieve.selectors._search.checkpoint import Checkpoint, fingerprint
 from ranksieve.selectors._search.choices import check_choices, feature_groups, feature_indices
 from ranksieve.selectors._search.held_out import Fold, FoldValues, make_folds
 from ranksieve.selectors._search.parts import HeldOutSelector
-from ranksieve.sums.chunks import chunks, vary_within_queries
+from ranksieve.sums.chunks import chunks, vary_within_queries, weights_of
 
 
 class Candidates(NamedTuple):
@@ -118,7 +118,8 @@ class WrapperSelector(Predictor, HeldOutSelector):
         if data.has_feature_names:
             self.ranker_ = ranker.fit(kept)
         else:
-            self.ranker_ = ranker.fit(kept.X, kept.y, qid=kept.qid)
+            rows = kept.X, kept.y, kept.qid
+            self.ranker_ = ranker.fit(*rows, sample_weight=kept.query_weights)
         return chosen
 
     @abstractmethod
@@ -187,9 +188,12 @@ class WrapperSelector(Predictor, HeldOutSelector):
 
 
 def _varying(data: RankingData) -> np.ndarray:
-    """Whether each feature varies within any query; a missing value counts as a value."""
+    """Whether each feature varies within any query that counts; NaN counts as a value."""
     found = np.zeros(data.n_features, dtype=bool)
-    for chunk in chunks(Block(data.X, data.y, data.query_ptr), most=2**20):
+    block = whole_block(data)
+    counted = weights_of(block) > 0
+    for chunk in chunks(block, most=2**20):
         values = np.where(np.isnan(chunk.X), -np.inf, chunk.X)
-        found |= vary_within_queries(values, chunk.query_ptr).any(axis=0)
+        differ = vary_within_queries(values, chunk.query_ptr)
+        found |= differ[counted[chunk.queries]].any(axis=0)
     return found

@@ -224,13 +224,13 @@ class GreedyRankRLS(Predictor, RankSelector):
             limit_blas_threads(1),  # between rounds, matrices are small
             engine_of(source, _BLOCK).start(*self._statistic(source, k)) as workers,
         ):
-            n_queries = int(workers.sum("n_queries"))
+            n_queries, weight = workers.sum("n_queries")
             check_two_queries(n_queries)
             if self.kappa is not None:
-                bounds = Bounds(n_queries, workers.sum("spread") > 0, include, exclude)
+                bounds = Bounds(weight, workers.sum("spread") > 0, include, exclude)
                 return [self._sampled(workers, k, bounds, lam) for lam in lams]
             products = Products(*workers.sum("gram"))
-            bounds = Bounds(n_queries, np.diag(products.xx) > 0, include, exclude)
+            bounds = Bounds(weight, np.diag(products.xx) > 0, include, exclude)
             kind = ReplayedModel if self._is_low else Model
             return [self._searched(kind(workers, products, lam), k, bounds) for lam in lams]
 

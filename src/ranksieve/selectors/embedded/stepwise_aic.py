@@ -15,6 +15,7 @@ from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors._search.linear import EmbeddedSelector
 from ranksieve.sums.grades import varying_features
 from ranksieve.sums.gram import centered_gram
+from ranksieve.sums.labels import weight_of_rows
 
 _DEPENDENT = 1e-10  # of its variance is left of a feature that others explain but for rounding
 
@@ -90,7 +91,8 @@ class StepwiseAIC(EmbeddedSelector):
         # Of each feature, what those before it leave of its variance and of its share in y.
         left, shares = varies.astype(float), np.where(varies, xy / scale, 0.0) / np.sqrt(yy)
         self.scores_ = shares**2
-        residual, aic = 1.0, [_aic(source.n_rows, yy)]
+        n_rows = weight_of_rows(source)
+        residual, aic = 1.0, [_aic(n_rows, yy)]
         bases: list[np.ndarray] = []
         self.path_: list[Step] = []
         free = np.ones(len(xy), dtype=bool)
@@ -100,7 +102,7 @@ class StepwiseAIC(EmbeddedSelector):
             gains[~free] = -np.inf
             best = int(np.argmax(gains >= gains.max() - ROUNDING))
             after = max(residual - max(gains[best], 0.0), 0.0)
-            value = _aic(source.n_rows, after * yy, len(aic))
+            value = _aic(n_rows, after * yy, len(aic))
             if self.n_features_to_select is None and value >= aic[-1] and self.path_:
                 break
             if useful[best]:
@@ -121,5 +123,5 @@ class StepwiseAIC(EmbeddedSelector):
         return chosen
 
 
-def _aic(n_rows: int, rss: float, n_features: int = 0) -> float:
+def _aic(n_rows: float, rss: float, n_features: int = 0) -> float:
     return n_rows * float(np.log(max(rss, np.finfo(float).tiny) / n_rows)) + 2 * n_features

@@ -14,7 +14,14 @@ from ranksieve.engine.memo import shared
 from ranksieve.parameters import AtLeastTwo, FeatureCount
 from ranksieve.registry import Method
 from ranksieve.selectors._search.greedy import choose_in_turn
-from ranksieve.sums.grades import Classes, Totals, grades_of, order_statistics, totals
+from ranksieve.sums.grades import (
+    Classes,
+    Totals,
+    bin_ranks,
+    grades_of,
+    order_statistics,
+    totals,
+)
 
 _PARAMETERS = """
     Parameters
@@ -35,8 +42,8 @@ _PARAMETERS = """
     path_ : list of (feature, score)
     edges_ : list of arrays
         Inner edges of each feature's bins: bin b has values in (edge b - 1, edge b].
-    tables_ : int array of shape (features, bins, grades)
-        Number of rows by bin and grade.
+    tables_ : array of shape (features, bins, grades)
+        Number of rows by bin and grade, each as often as its query counts.
     grades_ : array
         The labels, in ascending order.
 """
@@ -170,13 +177,10 @@ def contingency(source: Source, n_bins: int, binning: Literal["frequency", "widt
 
 def _edges(workers: Workers, found: Totals, n_bins: int, binning: str) -> np.ndarray:
     """Inner edges (features, bins - 1), some of which may be equal."""
-    inner = np.arange(1, n_bins)
     if binning == "width":
         span = found.high - found.low
-        return found.low[:, None] + span[:, None] * (inner / n_bins)
-    n_rows = int(found.counts.sum())
-    ranks = -(-n_rows * inner // n_bins) - 1  # of the last row of each bin
-    ranks = np.unique(np.maximum(ranks, 0))
+        return found.low[:, None] + span[:, None] * (np.arange(1, n_bins) / n_bins)
+    ranks = np.unique(bin_ranks(found.counts.sum(), n_bins))
     return order_statistics(workers, ranks[None], len(found.low))[0]
 
 

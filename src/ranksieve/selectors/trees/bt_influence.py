@@ -60,11 +60,7 @@ class TreeSelector(RankSelector):
     verbose: bool = False
 
     def _trained(
-        self,
-        source: Source,
-        seed: Any,
-        query_weights: np.ndarray | None = None,
-        features: Sequence[int] | None = None,
+        self, source: Source, seed: Any, features: Sequence[int] | None = None
     ) -> LambdaMART:
         """Trees on all features, or on some of them."""
         ranker = LambdaMART(
@@ -79,7 +75,7 @@ class TreeSelector(RankSelector):
             ranker = ranker._for_features(features, source.n_features)
             source = source.take_features(list(features))
         with _few_threads(source):
-            return ranker.fit(source, sample_weight=query_weights)
+            return ranker.fit(source)
 
     def _influence(self, source: Source) -> np.ndarray:
         """Influence of each feature, relative to the largest."""

@@ -43,15 +43,15 @@ class MeasuredTrees(Measured):
         super().__init__(block, *how)
         self.block.check_finite()
 
-    def sums(self, text: str, features: np.ndarray) -> tuple[int, float]:
-        """Number of queries, and the sum over them of the measure; larger is better.
+    def sums(self, text: str, features: np.ndarray) -> tuple[float, float]:
+        """Weight of the queries, and the sum over them of the measure; larger is better.
 
         ``text`` is a model of LightGBM on some ``features``.
         """
         import lightgbm
 
         if self.is_empty:
-            return 0, 0.0
+            return 0.0, 0.0
         booster = lightgbm.Booster(model_str=text)
         scores = booster.predict(as_known(self.block.X[:, features]), num_threads=1)
         return self.total(np.asarray(scores, dtype=np.float64))
@@ -101,14 +101,14 @@ class SubsetTrees(TreeSelector, SubsetSelector):
     def _trials(
         self, train: Part, validation: Part, k: int, seed: int
     ) -> Iterator[Callable[[Features], Trial]]:
-        weights = None if train.queries is None else train.queries.astype(np.float64)
+        source = _of_part(train)
         with self._measuring(MeasuredTrees, validation) as workers:
 
             @cache
             def trial(features: Features) -> Trial:
                 if not features:
                     return Trial((), (), 0.0)
-                ranker = self._trained(train.source, seed, weights, features)
+                ranker = self._trained(source, seed, features)
                 influence = tuple(shares(ranker.feature_importances_).tolist())
                 if len(features) > k:
                     return Trial(features, influence, float("nan"))
@@ -117,6 +117,14 @@ class SubsetTrees(TreeSelector, SubsetSelector):
                 return Trial(features, influence, value / n_queries)
 
             yield trial
+
+
+def _of_part(part: Part) -> Source:
+    """The source of a part, in which all other queries have weight 0."""
+    if part.queries is None:
+        return part.source
+    weights = part.source.query_weights
+    return part.source.with_weights(part.queries * (1.0 if weights is None else weights))
 
 
 def by_influence(trial: Trial) -> np.ndarray:

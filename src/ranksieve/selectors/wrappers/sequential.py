@@ -137,7 +137,8 @@ class SequentialSelector(WrapperSelector):
         _, include, exclude, varies, k = candidates
         held_out = self._held_out(data, self._folds(data, given), ranker)
         model = SubsetModel(held_out, candidates)
-        bounds = Bounds(held_out.n_queries, varies, include, exclude)
+        total = float(held_out.weights.sum())
+        bounds = Bounds(total, varies, include, exclude)
         if self.direction == "backward":
             model.features = candidates.allowed
             fits = backward(model, max(1, len(include)) if self._by_value else k, bounds)
@@ -152,7 +153,7 @@ class SequentialSelector(WrapperSelector):
         if self._by_value:
             least = max(1, len(include)) - smallest + 1
             rule = str(self.n_features_to_select)
-            place = best_fit(fits, rule, least, tol=self.tol * held_out.n_queries)
+            place = best_fit(fits, rule, least, tol=self.tol * total)
         return self._keep(fits, fits[place], model)
 
     def _keep(self, fits: list[Fit], chosen: Fit, model: SubsetModel) -> list[int]:
@@ -160,7 +161,8 @@ class SequentialSelector(WrapperSelector):
         features_of = model.candidates.features_of
         self.fits_ = [fit._replace(features=features_of(fit.features)) for fit in fits]
         sizes = [len(fit.features) for fit in fits]
-        means = dict(zip(sizes, self.values_.mean(axis=1).tolist(), strict=True))
+        values = np.average(self.values_, axis=1, weights=model.weights)
+        means = dict(zip(sizes, values.tolist(), strict=True))
         steps = enumerate(_in_order(chosen, fits), start=1)
         self.path_ = [
             Step(feature, means.get(size, means[min(means)]))
@@ -197,6 +199,7 @@ class SubsetModel:
     def __init__(self, held_out: FoldValues, candidates: Candidates) -> None:
         self.held_out = held_out
         self.candidates = candidates
+        self.weights = held_out.weights
         self.features: list[int] = []
         self.coefficients = np.empty(0)
 
@@ -207,12 +210,12 @@ class SubsetModel:
     @property
     def error(self) -> float:
         """Sum over held-out queries of 1 minus the value."""
-        return float(np.sum(1.0 - self.values(self.features)))
+        return float(np.sum(self.weights * (1.0 - self.values(self.features))))
 
     @property
     def square(self) -> float:
         """Sum of squares of the same."""
-        return float(np.sum((1.0 - self.values(self.features)) ** 2))
+        return float(np.sum(self.weights * (1.0 - self.values(self.features)) ** 2))
 
     def change(self, feature: int) -> None:
         """Add a group, or remove it."""
@@ -234,4 +237,4 @@ class SubsetModel:
     def _errors(self, subsets: list[list[int]]) -> np.ndarray:
         features = [self.candidates.features_of(subset) for subset in subsets]
         values = self.held_out.values(features)
-        return np.array([np.sum(1.0 - value) for value in values])
+        return np.array([np.sum(self.weights * (1.0 - value)) for value in values])

@@ -11,7 +11,6 @@ from ranksieve.data import Block
 from ranksieve.metrics import Convention, Measure
 from ranksieve.metrics.ranking import ColumnSums
 from ranksieve.solvers.rankrls.rotation import CenteredRows
-from ranksieve.sums.chunks import block_weights
 
 
 class Ridge(NamedTuple):
@@ -38,40 +37,41 @@ class RidgeRows:
     Parameters
     ----------
     block : Block
-    query_weights : array of shape (queries of all blocks,), optional
+    queries : bool array of shape (queries of all blocks,), optional
+        The queries that count; all by default.
     """
 
     title = "RankRLS"
 
-    def __init__(self, block: Block, query_weights: np.ndarray | None = None) -> None:
+    def __init__(self, block: Block, queries: np.ndarray | None = None) -> None:
         self.block = block
-        self.rows = CenteredRows(block)
-        lengths = np.diff(block.query_ptr)
-        self.weights = block_weights(block, query_weights)[lengths > 1]
-        self.scale = np.repeat(np.sqrt(self.weights), lengths[lengths > 1])
+        self.rows = CenteredRows(block, queries)
 
     def gram(self) -> tuple[np.ndarray, np.ndarray]:
         """Products of features (features, features), and with labels."""
         n = self.rows.n_features
         xx, xy = np.zeros((n, n)), np.zeros(n)
         for piece in self.rows.pieces():
-            X = piece.X * self.scale[piece.rows, None]
-            xx += X.T @ X
-            xy += X.T @ (self.rows.y[piece.rows] * self.scale[piece.rows])
+            xx += piece.X.T @ piece.X
+            xy += piece.X.T @ self.rows.y[piece.rows]
         return xx, xy
 
-    def errors(self, ridge: Ridge) -> tuple[int, np.ndarray, np.ndarray]:
-        """Queries with two documents or more; sums of their errors, and of squares, by lambda."""
+    def errors(self, ridge: Ridge) -> tuple[int, float, np.ndarray, np.ndarray]:
+        """Queries of two documents or more, and their weight; sums of errors and of squares."""
         sums, squares = np.zeros((2, len(ridge.lams)))
-        for query, (_, left) in enumerate(self._left_out(ridge)):
-            error = self.weights[query] * (left**2).sum(axis=1)
+        for (_, left), weight in zip(self._left_out(ridge), self.rows.weights, strict=True):
+            error = (left**2).sum(axis=1)  # weighted, as the rows are
             sums += error
-            squares += error**2
-        return len(self.weights), sums, squares
+            squares += error**2 / (weight or 1.0)
+        return *self._counts(), sums, squares
+
+    def _counts(self) -> tuple[int, float]:
+        weights = self.rows.weights
+        return int(np.count_nonzero(weights)), float(weights.sum())
 
     def measured(
         self, ridge: Ridge, measure: Measure, convention: Convention
-    ) -> tuple[int, np.ndarray, np.ndarray]:
+    ) -> tuple[int, float, np.ndarray, np.ndarray]:
         """The same of a measure of the predictions for queries that are left out."""
         rows = self.rows
         predicted = np.empty((len(rows.y), len(ridge.lams)))
@@ -80,8 +80,9 @@ class RidgeRows:
         labels = np.asarray(self.block.y)[rows.kept]
         prepared = measure.prepare(labels, rows.query_ptr, convention)
         sums = ColumnSums(len(ridge.lams))
-        prepared.add_columns(predicted, rows.query_ptr, convention.averages_ties, sums)
-        return len(self.weights), sums.values[0], sums.squares[0]
+        ties = convention.averages_ties
+        prepared.add_columns(predicted, rows.query_ptr, ties, sums, weights=rows.weights)
+        return *self._counts(), sums.values[0], sums.squares[0]
 
     def _left_out(self, ridge: Ridge) -> Iterator[tuple[slice, np.ndarray]]:
         """Rows of each query, and its residuals without it (lams, rows)."""
@@ -93,21 +94,20 @@ class RidgeRows:
             for query in range(piece.queries.start, piece.queries.stop):
                 rows = slice(int(pointer[query]), int(pointer[query + 1]))
                 own = slice(rows.start - piece.rows.start, rows.stop - piece.rows.start)
-                weight = self.weights[query]
-                yield rows, _without(turned[own], residuals[own].T, inverse, weight)
+                yield rows, _without(turned[own], residuals[own].T, inverse)
 
 
-def _without(Z: np.ndarray, residual: np.ndarray, inverse: np.ndarray, weight: float) -> np.ndarray:
+def _without(Z: np.ndarray, residual: np.ndarray, inverse: np.ndarray) -> np.ndarray:
     """Residuals (lams, rows) of a query's rows Z by models that were trained without them.
 
-    Residuals by the model of all rows are those times I - w Z D Z', with D = ``inverse`` of a
+    Residuals by the model of all rows are those times I - Z D Z', with D = ``inverse`` of a
     lambda; what is inverted has as many rows as the query, or as there are features if these are
     fewer.
     """
     n_rows, n_features = Z.shape
     if n_rows <= n_features:
-        inner = np.eye(n_rows) - weight * (Z * inverse[:, None, :]) @ Z.T
+        inner = np.eye(n_rows) - (Z * inverse[:, None, :]) @ Z.T
         return np.linalg.solve(inner, residual[:, :, None])[:, :, 0]
-    inner = -weight * Z.T @ Z + np.eye(n_features) / inverse[:, None, :]
+    inner = -Z.T @ Z + np.eye(n_features) / inverse[:, None, :]
     moved = np.linalg.solve(inner, (residual @ Z)[:, :, None])[:, :, 0]
-    return residual + weight * moved @ Z.T
+    return residual + moved @ Z.T
