@@ -13,6 +13,7 @@ from ranksieve._version import __version__
 if TYPE_CHECKING:
     from ranksieve.data import DataError, RankingData
     from ranksieve.datasets import load_demo, make_ranking, open_collection
+    from ranksieve.io.feature_logs import read_feature_log
     from ranksieve.io.letor import read_letor, write_letor
     from ranksieve.io.parquet import read_parquet, write_parquet
     from ranksieve.io.shards import convert_to_shards, open_shards, write_shards
@@ -32,6 +33,7 @@ _HOME = {
     "open_shards": "ranksieve.io.shards",
     "write_shards": "ranksieve.io.shards",
     "convert_to_shards": "ranksieve.io.shards",
+    "read_feature_log": "ranksieve.io.feature_logs",
     "make_ranking": "ranksieve.datasets",
     "load_demo": "ranksieve.datasets",
     "open_collection": "ranksieve.datasets.collections",
@@ -52,6 +54,7 @@ __all__ = [
     "open_shards",
     "write_shards",
     "convert_to_shards",
+    "read_feature_log",
     "open_collection",
     "make_ranking",
     "load_demo",

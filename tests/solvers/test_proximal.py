@@ -59,6 +59,17 @@ def test_rows_become_0_together_and_the_rest_is_free():
             np.testing.assert_allclose(own, -row / length, atol=1e-8)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_small_steps_are_not_misled_by_rounding(seed):
+    """Near the minimum losses do not tell a step that is too long from a good one."""
+    random = np.random.default_rng(seed)
+    slope_at = quadratic(random, 11)
+    penalty = proximal.RowPenalty(np.full(4, 1.0), 2)
+    found = proximal.minimize(slope_at, random.normal(size=11), penalty, 1e-9, 10_000)
+    assert found.violation <= 1e-9
+    assert found.n_iter < 2_000
+
+
 def test_too_few_steps_are_told():
     slope_at = quadratic(np.random.default_rng(0), 5)
     with pytest.warns(ConvergenceWarning, match=r"after 3 steps \(max_iter=3\)"):

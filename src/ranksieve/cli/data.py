@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -21,9 +21,10 @@ from ranksieve.cli.options import (
     show_result,
 )
 from ranksieve.cli.sources import open_training_data
-from ranksieve.text import on_one_line, quantity
+from ranksieve.text import on_one_line, printable, quantity
 
 if TYPE_CHECKING:
+    from ranksieve.data import RankingData
     from ranksieve.engine import Source
     from ranksieve.io.selection import Selection
 
@@ -103,13 +104,44 @@ def convert(
         bool,
         typer.Option("--overwrite", help="Replace existing shards. Default: refuse to."),
     ] = False,
+    judgments: Annotated[
+        Path | None,
+        option(
+            "FILE",
+            "Read JSON responses of Elasticsearch, OpenSearch or Solr with logged features, and "
+            "join them with these judgments: TREC qrels, or CSV with query, document and grade.",
+        ),
+    ] = None,
+    unjudged: Annotated[
+        Literal["drop", "zero"],
+        typer.Option(
+            help="With --judgments: leave out logged documents that are not judged, or give them "
+            "grade 0."
+        ),
+    ] = "drop",
+    qid: Annotated[
+        str | None,
+        option(
+            "FIELD",
+            "With --judgments: field of the responses with the query id, such as search.id. "
+            "Default: guessed and printed.",
+        ),
+    ] = None,
+    doc_id: Annotated[
+        str | None,
+        option(
+            "FIELD",
+            "With --judgments: field of the documents with their id, such as _source.sku. "
+            "Default: that of the engine.",
+        ),
+    ] = None,
 ) -> None:
-    """Convert ranking data between LETOR text, Parquet and shards.
+    """Convert ranking data between LETOR text, Parquet and shards, or from feature logs.
 
     Shards are for data larger than memory and for Dask clusters. Data of any size can be converted
-    to shards: it is read piece by piece.
+    to shards: it is read piece by piece. Only feature logs are read as a whole.
     """
-    from ranksieve.datasets.opening import are_shards, files_of
+    from ranksieve.datasets.opening import are_shards, files_of, read_whole
     from ranksieve.io.selection import read_selection
     from ranksieve.progress import progress_bar
 
@@ -117,17 +149,28 @@ def convert(
     text: dict[str, Any] = {"n_features": n_features, "zero_based": zero_based}
     stored: dict[str, Any] = {"sparse": sparse, "dtype": dtype or "float64"}
     written: Source
+    log = None
     with progress_bar():
+        if judgments is not None:
+            where = {"unjudged": unjudged, "qid": qid, "doc_id": doc_id}
+            log = _read_log(sources, judgments, **where, **stored)
+        elif unjudged != "drop" or qid or doc_id:
+            raise typer.BadParameter(
+                "--unjudged, --qid and --doc-id are for feature logs: name the --judgments, too"
+            )
         if destination.suffix not in ("", ".shards"):
-            written = _write_file(sources, destination, kept, scale, **text, **stored)
+            data = read_whole(sources, **text, **stored) if log is None else log
+            written = _write_file(data, sources, destination, kept, scale)
         elif scale != "none":
             raise typer.BadParameter(
                 "--scale writes only text or Parquet: scale first, then convert that to shards"
             )
         else:
-            from ranksieve.io.shards import convert_to_shards, open_shards
+            from ranksieve.io.shards import convert_to_shards, open_shards, write_shards
 
-            if are_shards(sources):
+            if log is not None:
+                write_shards(_keep(log, kept, sources), destination, overwrite=overwrite)
+            elif are_shards(sources):
                 # Shards stay as they are where nothing else is asked for.
                 stored = {"sparse": sparse or None, "dtype": dtype}
                 _rewrite_shards(sources[0], destination, kept, overwrite=overwrite, **stored)
@@ -142,22 +185,34 @@ def convert(
     )
 
 
+def _read_log(sources: list[Path], judgments: Path, **how: Any) -> RankingData:
+    """Read a feature log, and tell what was guessed and left out."""
+    from ranksieve.io.feature_logs import read_feature_log
+
+    data, summary = read_feature_log(sources, judgments, **how)
+    typer.echo(printable(str(summary)))
+    return data
+
+
 def _write_file(
-    sources: list[Path], destination: Path, kept: Selection | None, scale: str, **how: Any
+    data: RankingData, sources: list[Path], destination: Path, kept: Selection | None, scale: str
 ) -> Source:
-    from ranksieve.datasets.opening import read_whole
     from ranksieve.io import write_data
 
-    data = read_whole(sources, **how)
     if scale != "none":  # scikit-learn, which scalers are made of, takes seconds to import
         from ranksieve.preprocessing import scaled_within_queries
 
         data = scaled_within_queries(data, scale)
-    if kept is not None:
-        kept.check_fits(data.n_features, data.feature_names, sources[0])
-        data = data.take_features(kept.columns)
+    data = _keep(data, kept, sources)
     write_data(data, destination)
     return data
+
+
+def _keep(data: RankingData, kept: Selection | None, sources: list[Path]) -> RankingData:
+    if kept is None:
+        return data
+    kept.check_fits(data.n_features, data.feature_names, sources[0])
+    return data.take_features(kept.columns)
 
 
 def _rewrite_shards(source: Path, destination: Path, kept: Selection | None, **how: Any) -> None:

@@ -2,6 +2,7 @@
 
 from ranksieve.datasets.collections import Collection, open_collection
 from ranksieve.datasets.demo import load_demo
+from ranksieve.datasets.demo_log import write_demo_log
 from ranksieve.datasets.fold_files import FoldFiles
 from ranksieve.datasets.planted import PlantedRanking, make_ranking
 from ranksieve.datasets.planting import FeaturePlan, RankingTruth, draw_plan
@@ -12,6 +13,7 @@ __all__ = [
     "FoldFiles",
     "make_ranking",
     "load_demo",
+    "write_demo_log",
     "PlantedRanking",
     "RankingTruth",
     "FeaturePlan",

@@ -34,7 +34,8 @@ def open_data(
     verify : {"first-read", True, False}
         When checksums of shards are compared; see :func:`ranksieve.open_shards`.
     **read_options
-        For files; see :func:`ranksieve.io.letor.read_letor`.
+        For files; see :func:`ranksieve.io.letor.read_letor`. With ``judgments``, files are feature
+        logs of search engines; see :func:`ranksieve.io.feature_logs.read_feature_log`.
 
     Raises
     ------

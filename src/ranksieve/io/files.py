@@ -101,6 +101,25 @@ def explain_os_error(error: Exception) -> str:
 READ_ERRORS = (OSError, EOFError, zlib.error, LongLineError)
 
 
+def numbered_lines(
+    path: Path, advance: Callable[[int], None] = lambda n_bytes: None
+) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of :func:`line_chunks` without their ends, numbered from 1.
+
+    What is wrong with the file is a DataError with the line.
+    """
+    number = 0
+    try:
+        for chunk in line_chunks(path, advance):
+            for line in chunk.split(b"\n")[:-1]:
+                number += 1
+                yield number, line
+    except LongLineError as error:
+        raise DataError(f"{path}:{number + 1}: {error}") from None
+    except READ_ERRORS as error:
+        raise DataError(f"{place_of(path, number)}: {explain_os_error(error)}") from error
+
+
 def total_size(paths: list[Path]) -> int:
     """Bytes of the files that can be looked at; the others will be reported when opened."""
     total = 0

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
@@ -19,6 +20,7 @@ PathLike = str | os.PathLike[str]
 
 _DEPTH = 100
 _TOO_DEEP = "it has too many lists or objects in each other"
+_SPACE = re.compile(r"[ \t\n\r]*")  # as JSON has it
 _LONGEST_INTEGER = 300  # characters; a float holds any such number
 
 _KINDS = {
@@ -50,16 +52,45 @@ def parse_record(text: bytes) -> Any:
     may lie in each other: what reads or writes a record can rely on that.
     """
     try:
-        record = json.loads(
-            text.decode(), parse_constant=_refuse, parse_float=_finite, parse_int=_integer
-        )
+        record = _decoder().decode(text.decode())
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
+    _check_depth(record)
+    return record
+
+
+def parse_records(text: bytes) -> list[tuple[int, Any]]:
+    """Parse as :func:`parse_record` any number of records, each with the lines before it."""
+    decoder, decoded = _decoder(), text.decode()
+    records = []
+    lines = seen = 0
+    start = _after_space(decoded, 0)
+    while start < len(decoded):
+        try:
+            record, end = decoder.raw_decode(decoded, start)
+        except RecursionError:
+            raise ValueError(_TOO_DEEP) from None
+        _check_depth(record)
+        lines, seen = lines + decoded.count("\n", seen, start), start
+        records.append((lines, record))
+        start = _after_space(decoded, end)
+    return records
+
+
+def _decoder() -> json.JSONDecoder:
+    return json.JSONDecoder(parse_constant=_refuse, parse_float=_finite, parse_int=_integer)
+
+
+def _after_space(text: str, start: int) -> int:
+    return _SPACE.match(text, start).end()  # type: ignore[union-attr]
+
+
+def _check_depth(record: Any) -> None:
     level = [record]
     for _ in range(_DEPTH):
         level = [part for node in level if isinstance(node, (dict, list)) for part in _parts(node)]
         if not level:
-            return record
+            return
     raise ValueError(_TOO_DEEP)
 
 
@@ -103,7 +134,7 @@ def check_format(record: Any, name: str, newest: int, what: str) -> None:
 
 
 def _refuse(number: str) -> NoReturn:
-    raise ValueError(f"{number:.40} is not a number that ranksieve writes")
+    raise ValueError(f"{number:.40} is not a number that ranksieve reads")
 
 
 def write_text(text: str, path: PathLike) -> None:

@@ -8,15 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ranksieve.data import DataError
-from ranksieve.io.files import (
-    READ_ERRORS,
-    LongLineError,
-    compressed_writer,
-    explain_os_error,
-    line_chunks,
-    place_of,
-    replacing,
-)
+from ranksieve.io.files import compressed_writer, numbered_lines, place_of, replacing
 
 
 def read_scores(path: str | os.PathLike[str]) -> np.ndarray:
@@ -28,17 +20,10 @@ def read_scores(path: str | os.PathLike[str]) -> np.ndarray:
     path = Path(path)
     scores: list[float] = []
     number = 0
-    try:
-        for chunk in line_chunks(path, lambda n_bytes: None):
-            for line in chunk.splitlines():
-                number += 1
-                words = line.split()
-                if words:
-                    scores.append(_score(words, f"{path}:{number}"))
-    except LongLineError as error:
-        raise DataError(f"{path}:{number + 1}: {error}") from None
-    except READ_ERRORS as error:
-        raise DataError(f"{place_of(path, number)}: {explain_os_error(error)}") from error
+    for number, line in numbered_lines(path):
+        words = line.split()
+        if words:
+            scores.append(_score(words, f"{path}:{number}"))
     if not scores:
         raise DataError(f"{place_of(path, number)}: no scores")
     return np.array(scores)

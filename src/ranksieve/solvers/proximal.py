@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 _GROW, _FADE = 2.0, 0.9  # of the curvature that steps assume: too long a step, and after each step
-_ROUNDING = 1e-12  # of the loss: what a step may miss by rounding alone
+_ROUNDING = 1e-10  # of the loss: differences below this are not to be trusted
 
 Slope = Callable[[np.ndarray], tuple[float, np.ndarray]]
 """Loss and gradient at some weights, as one vector."""
@@ -95,8 +95,12 @@ def minimize(
             new = penalty.shrink(y - gradient_y / curvature, 1.0 / curvature)
             step = new - y
             loss_new, gradient_new = slope_at(new)
-            bound = loss_y + gradient_y @ step + 0.5 * curvature * (step @ step)
-            if loss_new <= bound + _ROUNDING * abs(loss_y) or not np.isfinite(curvature):
+            bent = 0.5 * curvature * (step @ step)
+            if bent > _ROUNDING * abs(loss_y):
+                is_below = loss_new <= loss_y + gradient_y @ step + bent
+            else:  # losses differ by rounding alone, but gradients still tell the curvature
+                is_below = (gradient_new - gradient_y) @ step <= 2 * bent
+            if is_below or not np.isfinite(curvature):
                 break
             curvature *= _GROW
         objective_new = loss_new + penalty.value(new)

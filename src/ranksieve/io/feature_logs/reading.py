@@ -1,0 +1,218 @@
+"""Join a feature log with judgments into ranking data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from ranksieve.data import DataError, RankingData
+from ranksieve.io.feature_logs.engines import SOLR
+from ranksieve.io.feature_logs.json_stream import json_values
+from ranksieve.io.feature_logs.judgments import PathLike, as_judgments
+from ranksieve.io.feature_logs.responses import ResponseReader
+from ranksieve.io.feature_logs.table import LogTable, Unjudged
+from ranksieve.io.files import total_size
+from ranksieve.io.letor_blocks import Grammar
+from ranksieve.progress import track
+from ranksieve.text import quantity
+
+Unlisted = Literal["auto", "missing", "zero"]
+
+
+@dataclass(frozen=True)
+class LogSummary:
+    """What was found in a feature log, how it was understood, and what was left out.
+
+    As a text, it is a few lines for people.
+
+    Attributes
+    ----------
+    engine : str
+        Whose responses they are.
+    qid, doc_id : str
+        Where queries and documents have their ids.
+    judgments : str
+        The layout of the judgments.
+    n_logged : int
+        Documents in the log, counted once for each query.
+    n_unjudged, n_unjudged_queries : int
+        Documents without a judgment in queries that have some, and queries without any, whose
+        documents are always dropped.
+    unjudged : {"drop", "zero"}
+        What was done with the former.
+    n_unlogged : int
+        Judgments of documents that are not in the log.
+    n_missing : int
+        Values that are missing (NaN).
+    unlisted : {"missing", "zero"}
+        What features are that the log of a document does not list.
+    """
+
+    engine: str
+    qid: str
+    doc_id: str
+    judgments: str
+    n_logged: int
+    n_unjudged: int
+    n_unjudged_queries: int
+    unjudged: Unjudged
+    n_unlogged: int
+    n_missing: int
+    unlisted: Literal["missing", "zero"]
+
+    def __str__(self) -> str:
+        lines = [
+            f"Log of {self.engine}: query id {self.qid!r}, document id {self.doc_id!r}",
+            f"Judgments: {self.judgments}",
+        ]
+        if self.n_unjudged_queries:
+            queries = quantity(self.n_unjudged_queries, "query", "queries")
+            lines.append(f"Dropped: {queries} without any judgment")
+        if self.n_unjudged:
+            done = "Dropped" if self.unjudged == "drop" else "Given grade 0"
+            lines.append(f"{done}: {quantity(self.n_unjudged, 'document')} without a judgment")
+        if self.n_unlogged:
+            lines.append(f"Not in the log: {quantity(self.n_unlogged, 'judged document')}")
+        if self.unlisted == "zero":
+            lines.append("Features that a document does not list are 0")
+        if self.n_missing:
+            lines.append(f"Missing: {quantity(self.n_missing, 'feature value')}")
+        return "\n".join(lines)
+
+
+def read_feature_log(
+    paths: PathLike | Sequence[PathLike],
+    judgments: PathLike | Mapping[Any, Mapping[Any, float]],
+    *,
+    unjudged: Unjudged = "drop",
+    qid: str | None = None,
+    doc_id: str | None = None,
+    log: str | None = None,
+    unlisted: Unlisted = "auto",
+    dtype: str = "float64",
+    sparse: bool = False,
+) -> tuple[RankingData, LogSummary]:
+    r"""Read the features that a search engine has logged, and join them with judgments.
+
+    Understood are responses of Elasticsearch and OpenSearch with their learning-to-rank plugins
+    (``fields._ltrlog`` of each hit), also to a multi-search, and JSON responses of Solr with
+    ``fl=id,[features]``. A file has one response per line, or any number of them one after
+    another, or in a list. See ``docs/feature-logs.md`` for the requests.
+
+    Parameters
+    ----------
+    paths : path or list of paths
+        Files of JSON; decompressed if they end in ``.gz`` or ``.zst``.
+    judgments : path or mapping
+        A file of query, document and grade, as :func:`read_judgments` takes it, or
+        ``{query: {document: grade}}``.
+    unjudged : {"drop", "zero"}
+        What becomes of documents without a judgment: they are left out, as is usual in training,
+        or get grade 0, as is usual in evaluation. Queries without any judgment are left out.
+    qid : str, optional
+        Where the query id is, such as ``"search_id"`` or ``"fields.qid"``: in the line, the
+        response or the document, whichever has it. By default ``qid`` or ``query_id`` in one of
+        these, or ``query`` or ``keywords`` beside the response; for Solr also in
+        ``responseHeader.params``, and at last the ``q`` in there.
+    doc_id : str, optional
+        Where the document id is, such as ``"_source.sku"``; by default ``_id`` in Elasticsearch and
+        OpenSearch, ``id`` in Solr.
+    log : str, optional
+        Which log of a hit to take, by default the features of all of them; for Solr the field
+        with the features, by default ``[features]``.
+    unlisted : {"auto", "missing", "zero"}
+        What the features are that a document does not list, but others do: missing, or 0, as
+        Solr's sparse format leaves features out that have their default value. By default they
+        are 0 if Solr was asked for ``format=sparse``, or if the documents of one of its responses
+        list different features, else missing.
+    dtype : {"float64", "float32"}
+        Type of the feature values. Engines compute with float32.
+    sparse : bool
+        Whether to build a CSR matrix (without its zeros) instead of an array.
+
+    Returns
+    -------
+    data : RankingData
+        Rows in the order of the log, grouped by query. Features have the order in which they first
+        appear. Values that the engine has not logged are NaN. Query ids are integers if all of them
+        look like integers, else strings; document ids are strings.
+    summary : LogSummary
+        What was guessed and what was left out.
+
+    Raises
+    ------
+    DataError
+        ``file:line: what is wrong``. Also if a document is logged twice for a query with different
+        values, or if no logged document is judged.
+
+    Notes
+    -----
+    Takes time linear in the size of the log, which is read one response at a time; documents that
+    are left out take no memory but for their ids.
+
+    Examples
+    --------
+    >>> import json, tempfile, pathlib
+    >>> from ranksieve import read_feature_log
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "responses.jsonl"
+    >>> hits = [
+    ...     {"_id": "7555", "fields": {"_ltrlog": [{"log": [{"name": "title", "value": 9.5}]}]}},
+    ...     {"_id": "1370", "fields": {"_ltrlog": [{"log": [{"name": "title"}]}]}},
+    ... ]
+    >>> _ = path.write_text(json.dumps({"qid": "rambo", "response": {"hits": {"hits": hits}}}))
+    >>> data, summary = read_feature_log(path, {"rambo": {"7555": 4, "1370": 3, "1369": 3}})
+    >>> data.X.tolist(), data.y.tolist(), data.feature_names.tolist(), data.doc_ids.tolist()
+    ([[9.5], [nan]], [4.0, 3.0], ['title'], ['7555', '1370'])
+    >>> print(summary)
+    Log of Elasticsearch or OpenSearch: query id 'qid', document id '_id'
+    Judgments: as passed
+    Not in the log: 1 judged document
+    Missing: 1 feature value
+    """
+    _check_choice("unjudged", unjudged, Unjudged)
+    _check_choice("unlisted", unlisted, Unlisted)
+    kind = Grammar.make(None, dtype, False, False).dtype
+    files = [Path(paths)] if isinstance(paths, (str, os.PathLike)) else [Path(p) for p in paths]
+    if not files:
+        raise DataError("no file to read")
+    judged = as_judgments(judgments)
+    reader = ResponseReader(qid, doc_id, log)
+    table = LogTable(judged.grades, unjudged)
+    advance = track("Reading", total_size(files))
+    for path in files:
+        for line, value in json_values(path, advance):
+            for document in reader.read(value, f"{path}:{line}"):
+                table.add(document)
+    if reader.engine is None:
+        raise DataError(f"{files[0]}: no documents in the log")
+    if unlisted == "auto":
+        unlisted = "zero" if reader.engine is SOLR and reader.is_sparse else "missing"
+    try:
+        data = table.to_data(np.nan if unlisted == "missing" else 0.0, kind, sparse)
+    except DataError as error:
+        raise DataError(f"{files[0]}: {error}") from None
+    summary = LogSummary(
+        engine=reader.engine.name,
+        qid=reader.qid or "",
+        doc_id=reader.doc_id or "",
+        judgments=judged.layout,
+        n_logged=table.n_logged,
+        n_unjudged=table.n_unjudged,
+        n_unjudged_queries=table.n_unjudged_queries,
+        unjudged=unjudged,
+        n_unlogged=table.n_unlogged,
+        n_missing=int(np.isnan(data.X.data if sparse else data.X).sum()),
+        unlisted=unlisted,
+    )
+    return data, summary
+
+
+def _check_choice(name: str, value: Any, known: Any) -> None:
+    if value not in get_args(known):
+        choices = " or ".join(repr(choice) for choice in get_args(known))
+        raise ValueError(f"{name} must be {choices}, got {value!r}")

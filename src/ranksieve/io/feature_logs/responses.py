@@ -1,0 +1,232 @@
+"""From search responses, in whatever way they were saved, to documents with features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ranksieve.data import DataError
+from ranksieve.io.feature_logs.engines import ELASTICSEARCH, SOLR, SOLR_FIELD, Engine
+
+_QUERY_NAMES = ("qid", "query_id", "queryId", "query-id")
+_BESIDE = (*_QUERY_NAMES, "query", "keywords")
+_PATHS_AROUND = (*_BESIDE, *(f"responseHeader.params.{name}" for name in _BESIDE))
+# Documents may have keywords of their own.
+_PATHS_INSIDE = tuple(
+    f"{part}{name}" for part in ("", "fields.", "_source.") for name in _QUERY_NAMES
+)
+
+
+class LoggedDocument(NamedTuple):
+    """A document of a response: ids as text, and values by feature, NaN if missing."""
+
+    query: str
+    document: str
+    features: dict[str, float]
+    place: str
+
+
+class ResponseReader:
+    """Find documents in the responses of one log, all of one engine.
+
+    Parameters
+    ----------
+    qid : str, optional
+        Where the query id is; guessed at the first document if not given.
+    doc_id : str, optional
+        Where a document has its id; as the engine has it if not given.
+    log : str, optional
+        Which log of a hit is wanted (Elasticsearch), or which field of a document (Solr).
+
+    Attributes
+    ----------
+    engine : Engine or None
+        That of the first document.
+    qid : str or None
+        Where query ids are.
+    is_sparse : bool
+        Whether Solr leaves features out, as far as the responses show it.
+    """
+
+    def __init__(self, qid: str | None, doc_id: str | None, log: str | None) -> None:
+        self.engine: Engine | None = None
+        self.qid = qid
+        self.doc_id = doc_id
+        self.is_sparse = False
+        self._log = log
+
+    def read(self, value: Any, place: str) -> Iterator[LoggedDocument]:
+        """Yield the documents of a JSON value: a response, or several of them in any nesting."""
+        return self._walk(value, (), place)
+
+    def _walk(self, value: Any, around: tuple[Any, ...], place: str) -> Iterator[LoggedDocument]:
+        if isinstance(value, list):
+            for part in value:
+                yield from self._walk(part, around, place)
+            return
+        if not isinstance(value, dict):
+            raise DataError(f"{place}: expected a search response, found {value!r:.60}")
+        engine = _engine_of_document(value, self._log)
+        if engine is not None:
+            yield self._document(value, around, engine, place)
+        elif isinstance(value.get("response"), (dict, list)):
+            yield from self._walk(value["response"], (*around, value), place)
+        elif isinstance(value.get("responses"), list):
+            yield from self._walk_several(value["responses"], (*around, value), place)
+        elif isinstance(value.get("docs"), list):
+            yield from self._documents(value["docs"], (*around, value), SOLR, place)
+        elif "hits" in value:
+            yield from self._hits(value["hits"], (*around, value), place)
+        else:
+            raise DataError(f"{place}: {_explain(value)}")
+
+    def _walk_several(
+        self, responses: list[Any], around: tuple[Any, ...], place: str
+    ) -> Iterator[LoggedDocument]:
+        """Documents of a multi-search; a list around it with as many entries has one for each."""
+        for number, response in enumerate(responses):
+            own = tuple(_take_entries(scope, number, len(responses)) for scope in around)
+            yield from self._walk(response, own, f"{place}: response {number + 1}")
+
+    def _hits(self, hits: Any, around: tuple[Any, ...], place: str) -> Iterator[LoggedDocument]:
+        found = hits.get("hits") if isinstance(hits, dict) else hits
+        if not isinstance(found, list):
+            raise DataError(f"{place}: 'hits' should have a list of hits, not {hits!r:.60}")
+        return self._documents(found, around, ELASTICSEARCH, place)
+
+    def _documents(
+        self, documents: list[Any], around: tuple[Any, ...], engine: Engine, place: str
+    ) -> Iterator[LoggedDocument]:
+        listed = None
+        self.is_sparse |= engine is SOLR and _asks_for_sparse(around)
+        for number, document in enumerate(documents, start=1):
+            where = f"{place}: {'hit' if engine is ELASTICSEARCH else 'document'} {number}"
+            if not isinstance(document, dict):
+                raise DataError(f"{where}: expected an object, found {document!r:.60}")
+            read = self._document(document, around, engine, where)
+            listed = read.features.keys() if listed is None else listed
+            # A dense log of Solr has the same features for all documents of a response.
+            self.is_sparse |= engine is SOLR and listed != read.features.keys()
+            yield read
+
+    def _document(
+        self, document: dict[str, Any], around: tuple[Any, ...], engine: Engine, place: str
+    ) -> LoggedDocument:
+        if self.engine is None:
+            self.engine = engine
+            self.doc_id = self.doc_id or engine.document_id
+        if engine is not self.engine:
+            raise DataError(
+                f"{place}: this is a document of {engine.name}, but the log began with "
+                f"{self.engine.name}; read the logs of engines one by one"
+            )
+        return LoggedDocument(
+            self._query(document, tuple(reversed(around)), place),
+            self._document_id(document, place),
+            engine.features(document, self._log, place),
+            place,
+        )
+
+    def _query(self, document: dict[str, Any], around: tuple[Any, ...], place: str) -> str:
+        if self.qid is None:
+            self.qid = _guess_query(document, around, place)
+        found = _find_first((*around, document), self.qid)
+        if found is None:
+            raise DataError(f"{place}: there is no {self.qid!r}, which should have the query id")
+        return _as_id(found, f"query id {self.qid!r}", place)
+
+    def _document_id(self, document: dict[str, Any], place: str) -> str:
+        assert self.doc_id is not None
+        found = _find(document, self.doc_id)
+        if found is None:
+            raise DataError(
+                f"{place}: there is no {self.doc_id!r}, which should have the document id"
+            )
+        return _as_id(found, f"document id {self.doc_id!r}", place)
+
+
+def _take_entries(scope: dict[str, Any], number: int, count: int) -> dict[str, Any]:
+    return {
+        key: value[number] if isinstance(value, list) and len(value) == count else value
+        for key, value in scope.items()
+    }
+
+
+def _engine_of_document(value: dict[str, Any], log: str | None) -> Engine | None:
+    """Engine of a document that was saved without its response; None for anything else."""
+    if "_id" in value and isinstance(value.get("fields"), dict):
+        return ELASTICSEARCH
+    return SOLR if isinstance(value.get(log or SOLR_FIELD), str) else None
+
+
+def _asks_for_sparse(around: tuple[Any, ...]) -> bool:
+    return "format=sparse" in str(_find_first(around, "responseHeader.params.fl"))
+
+
+def _explain(value: dict[str, Any]) -> str:
+    """Why an object is not a response."""
+    error = value.get("error")
+    if error is not None:
+        if isinstance(error, dict):
+            error = error.get("reason") or error.get("msg") or error
+        return f"the engine answered with an error: {error!r:.200}"
+    if "grouped" in value:
+        return "grouped results of Solr are not read; ask for group.main=true"
+    keys = ", ".join(repr(key) for key in value)[:100]
+    return (
+        "expected a search response: 'hits' (Elasticsearch, OpenSearch) or 'response' with 'docs' "
+        f"(Solr); found an object with {keys or 'nothing'}"
+    )
+
+
+def _guess_query(document: dict[str, Any], around: tuple[Any, ...], place: str) -> str:
+    guesses = (
+        *((path, around) for path in _PATHS_AROUND),
+        *((path, (document,)) for path in _PATHS_INSIDE),
+        ("responseHeader.params.q", around),
+    )
+    for path, scopes in guesses:
+        if _is_id(_find_first(scopes, path)):
+            return path
+    raise DataError(
+        f"{place}: it does not say which query it answers; save each response with its query id, "
+        'as in {"qid": "q1", "response": {...}}, or name the field that has it (qid=)'
+    )
+
+
+def _find_first(scopes: tuple[Any, ...], path: str) -> Any:
+    """Value of the first object that has one at this path; None if none has."""
+    found = (_find(scope, path) for scope in scopes)
+    return next((value for value in found if value is not None), None)
+
+
+def _find(node: Any, path: str) -> Any:
+    """Value at a path such as ``fields.qid``; keys may have dots themselves."""
+    if not isinstance(node, dict):
+        return None
+    if path in node:
+        return node[path]
+    head, _, rest = path.partition(".")
+    return _find(node.get(head), rest) if rest else None
+
+
+def _is_id(value: Any) -> bool:
+    if isinstance(value, list) and len(value) == 1:  # as Elasticsearch writes all of its fields
+        value = value[0]
+    return isinstance(value, (str, int)) and not isinstance(value, bool) and value != ""
+
+
+def _as_id(value: Any, what: str, place: str) -> str:
+    if not _is_id(value):
+        raise DataError(f"{place}: {what} should be a text or a whole number, not {value!r:.60}")
+    text = str(value[0] if isinstance(value, list) else value)
+    check_text(text, what, place)
+    return text
+
+
+def check_text(text: str, what: str, place: str) -> None:
+    """Raise a DataError if a text cannot be written: JSON may have halves of characters."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise DataError(f"{place}: {what} is not text: {text!a:.60}") from None

@@ -1,0 +1,183 @@
+"""The rows of a feature log that have grades, collected one by one."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from ranksieve.data import DataError, RankingData
+from ranksieve.io.feature_logs.responses import LoggedDocument, check_text
+from ranksieve.io.letor_blocks import are_integers
+
+Unjudged = Literal["drop", "zero"]
+
+# What any log may ask for, and what for each byte of its text, of which a document has some
+# at the least, and so has a value.
+_ARRAY_BYTES, _ARRAY_PER_BYTE = 2**26, 256
+_TEXT_OF_ROW, _TEXT_OF_VALUE = 20, 8
+
+_LEFT_OUT = -1
+
+
+class LogTable:
+    """Documents with their features and grades, each once for a query.
+
+    Parameters
+    ----------
+    grades : mapping
+        By query and document.
+    unjudged : {"drop", "zero"}
+        What to do with documents without a grade, in queries that have some.
+
+    Attributes
+    ----------
+    n_logged : int
+        Documents, counted once for each query.
+    n_unjudged : int
+        How many of them have no grade, in queries that have some.
+    """
+
+    def __init__(self, grades: Mapping[str, Mapping[str, float]], unjudged: Unjudged) -> None:
+        self.n_logged = self.n_unjudged = 0
+        self._given = grades
+        self._unjudged = unjudged
+        self._rows: dict[str, dict[str, int]] = {}  # by query and document
+        self._columns: dict[str, int] = {}  # by feature
+        self._listings: dict[tuple[str, ...], np.ndarray] = {}  # columns of the same features
+        self._columns_of: list[np.ndarray] = []  # each of the following has one entry per row
+        self._values: list[array[float]] = []
+        self._grades = array("d")
+        self._documents: list[str] = []
+        self._queries: list[str] = []
+
+    def add(self, logged: LoggedDocument) -> None:
+        """Add a document, unless it has no grade or is there already.
+
+        A document that is there with other values is a DataError.
+        """
+        documents = self._rows.setdefault(logged.query, {})
+        row = documents.get(logged.document)
+        if row is not None:
+            if row != _LEFT_OUT:
+                self._check_same(row, logged)
+            return
+        self.n_logged += 1
+        grade = self._grade(logged)
+        if grade is None:
+            documents[logged.document] = _LEFT_OUT
+            return
+        documents[logged.document] = len(self._values)
+        names = tuple(logged.features)
+        if names not in self._listings:
+            self._listings[names] = self._find_columns(names, logged.place)
+        self._columns_of.append(self._listings[names])
+        self._values.append(array("d", logged.features.values()))
+        self._grades.append(grade)
+        self._documents.append(logged.document)
+        self._queries.append(logged.query)
+
+    def _grade(self, logged: LoggedDocument) -> float | None:
+        judged = self._given.get(logged.query)
+        if not judged:
+            return None
+        grade = judged.get(logged.document)
+        if grade is None:
+            self.n_unjudged += 1
+            return None if self._unjudged == "drop" else 0.0
+        return grade
+
+    def _find_columns(self, names: tuple[str, ...], place: str) -> np.ndarray:
+        for name in names:
+            check_text(name, "the name of a feature", place)
+        found = [self._columns.setdefault(name, len(self._columns)) for name in names]
+        return np.array(found, dtype=np.intp)
+
+    def _check_same(self, row: int, logged: LoggedDocument) -> None:
+        names = list(self._columns)
+        before = {
+            names[column]: value
+            for column, value in zip(self._columns_of[row], self._values[row], strict=True)
+        }
+        for name in before | logged.features:
+            old, new = before.get(name, math.nan), logged.features.get(name, math.nan)
+            if old != new and not (math.isnan(old) and math.isnan(new)):
+                raise DataError(
+                    f"{logged.place}: document {logged.document!r:.80} is logged twice for query "
+                    f"{logged.query!r:.80}, and feature {name!r:.80} is {_shown(new)} here but "
+                    f"{_shown(old)} before; searches at different times need query ids of their own"
+                )
+
+    @property
+    def n_unjudged_queries(self) -> int:
+        """Queries of the log of which no document is judged, in the log or not."""
+        return sum(not self._given.get(query) for query in self._rows)
+
+    @property
+    def n_unlogged(self) -> int:
+        """Judgments of documents that are not in the log."""
+        return sum(
+            document not in self._rows.get(query, {})
+            for query, documents in self._given.items()
+            for document in documents
+        )
+
+    def to_data(self, unlisted: float, dtype: np.dtype[Any], sparse: bool) -> RankingData:
+        """Ranking data with this value for features that a document does not list."""
+        if not self._values:
+            raise DataError(f"no logged document is judged: {self._compare_ids()}")
+        if not self._columns:
+            raise DataError("no feature is logged for any judged document")
+        self._check_size(dtype)
+        X = np.full((len(self._values), len(self._columns)), unlisted, dtype=dtype)
+        with np.errstate(over="ignore"):
+            for row, columns in enumerate(self._columns_of):
+                X[row, columns] = self._values[row]
+        if np.isinf(X).any():
+            raise DataError(f"a value is too large for {dtype}")
+        return RankingData(
+            csr_matrix(X) if sparse else X,
+            self._grades,
+            self._query_ids(),
+            feature_names=list(self._columns),
+            doc_ids=np.array(self._documents, dtype=object),
+        )
+
+    def _query_ids(self) -> np.ndarray:
+        if are_integers(query.encode() for query in dict.fromkeys(self._queries)):
+            return np.array([int(query) for query in self._queries], dtype=np.int64)
+        return np.array(self._queries, dtype=object)
+
+    def _check_size(self, dtype: np.dtype[Any]) -> None:
+        n_rows, n_values = len(self._values), sum(map(len, self._values))
+        size = n_rows * len(self._columns) * dtype.itemsize
+        text_bytes = _TEXT_OF_ROW * n_rows + _TEXT_OF_VALUE * n_values
+        if size > max(_ARRAY_BYTES, _ARRAY_PER_BYTE * text_bytes):
+            raise DataError(
+                f"{len(self._columns):,} different features make an array of {size / 1e6:,.0f} MB "
+                f"from {n_values:,} values; are the same features logged for all documents?"
+            )
+
+    def _compare_ids(self) -> str:
+        """An example of the log beside one of the judgments."""
+        logged, judged = _first_pair(self._rows), _first_pair(self._given)
+        return (
+            f"the log has {_shown_pair(logged)}, and the judgments have {_shown_pair(judged)}; "
+            "do both have the same kind of ids?"
+        )
+
+
+def _first_pair(nested: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
+    return next(((query, document) for query in nested for document in nested[query]), ("", ""))
+
+
+def _shown_pair(pair: tuple[str, str]) -> str:
+    return f"query {pair[0]!r:.80} with document {pair[1]!r:.80}"
+
+
+def _shown(value: float) -> str:
+    return "missing" if math.isnan(value) else repr(value)
