@@ -191,7 +191,7 @@ class RankSelector(_WholeDataMixin, _ArraySelector, RankEstimator):
         check_is_fitted(self)
         return [""] * len(self.selected_)
 
-    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, qid: Any = None, *, sample_weight: Any = None) -> Any:
         """Select features.
 
         Parameters

@@ -96,6 +96,11 @@ class Method:
         """Whether it works on shards in place; if not, it reads them into memory."""
         return bool(getattr(self.kind, "works_on_shards", True))
 
+    @property
+    def takes_weights(self) -> bool:
+        """Whether it takes weights of queries; if not, ``fit`` refuses them and says why."""
+        return not getattr(self.kind, "_no_weights", "")
+
     def make(self, **parameters: Any) -> Any:
         """Make an estimator with the preset and other parameters."""
         preset = {parameter: self.defaults[parameter] for parameter in self.preset}

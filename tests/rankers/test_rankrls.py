@@ -30,24 +30,33 @@ def test_equal_to_least_squares_on_pairs(seed, lam):
     np.testing.assert_allclose(RankRLS(lam).fit(data).coef_, expected, rtol=1e-6, atol=1e-9)
 
 
-def test_left_out_errors_equal_refitting():
+@pytest.mark.parametrize("weighted", [False, True])
+def test_left_out_errors_equal_refitting(weighted):
     data = mixed_data()
+    weights = np.ones(data.n_queries)
+    if weighted:
+        weights = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 3.0], data.n_queries)
+        data = data.with_weights(weights)
     found = leave_query_out(data, LAMBDAS)
     for place, lam in enumerate(LAMBDAS):
         errors, _ = oracles.backfitting_errors(
-            data.X, data.y, data.qid.tolist(), list(range(data.n_features)), lam
+            data.X, data.y, data.qid.tolist(), list(range(data.n_features)), lam, weights
         )
-        errors = np.array(errors)[data.group_counts > 1]
-        assert found.mean[place] == pytest.approx(errors.mean(), rel=1e-7)
-        deviation = errors.std(ddof=1) / np.sqrt(len(errors))
+        counts = weights[(data.group_counts > 1) & (weights > 0)]
+        errors = np.array(errors)[(data.group_counts > 1) & (weights > 0)] / counts
+        mean = np.average(errors, weights=counts)
+        assert found.mean[place] == pytest.approx(mean, rel=1e-7)
+        spread = counts @ (errors - mean) ** 2 / (counts.sum() - 1)
+        deviation = np.sqrt(spread / counts.sum())
         assert found.deviation[place] == pytest.approx(deviation, rel=1e-6)
         np.testing.assert_allclose(
             found.coefs[place], RankRLS(lam).fit(data).coef_, rtol=1e-9, atol=1e-12
         )
 
 
-def test_left_out_measures_equal_refitting():
-    data = mixed_data()
+@pytest.mark.parametrize("weights", [None, np.arange(14) % 4])
+def test_left_out_measures_equal_refitting(weights):
+    data = mixed_data().with_weights(weights)
     data = data.take_queries(data.group_counts > 1)
     found = leave_query_out(data, LAMBDAS, "map")
     for place, lam in enumerate(LAMBDAS):
@@ -56,7 +65,8 @@ def test_left_out_measures_equal_refitting():
             others = data.take_queries(np.arange(data.n_queries) != query)
             own = slice(*data.query_ptr[query : query + 2])
             scores[own] = RankRLS(lam).fit(others).predict(data.X[own])
-        expected = evaluate(data.y, scores, data.qid, ["map"]).mean["MAP"]
+        weights = data.query_weights
+        expected = evaluate(data.y, scores, data.qid, "map", query_weights=weights).mean["MAP"]
         assert found.mean[place] == pytest.approx(expected, rel=1e-9)
 
 

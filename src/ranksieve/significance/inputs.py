@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from scipy import special
 
 from ranksieve.choosing import ROUNDING
 from ranksieve.data import DataError
+from ranksieve.significance.samples import Sample
 
 Alternative = Literal["two-sided", "greater", "less"]
 
 _VALUES_AT_ONCE = 2**20
-_LEAST = 1e-9  # degrees of freedom, where one query has all the weight but for rounding
 
 
 def finite_column(values: Any, name: str) -> np.ndarray:
@@ -57,75 +57,6 @@ def paired_values(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
     return first, second
 
 
-class Differences(NamedTuple):
-    """Differences of paired values, sorted so that no result depends on the order of the queries.
-
-    Attributes
-    ----------
-    values : array of shape (queries,)
-    weights : array of shape (queries,) or None
-        How much each counts; positive, with a mean of 1. None if all count the same.
-    """
-
-    values: np.ndarray
-    weights: np.ndarray | None
-
-    @property
-    def terms(self) -> np.ndarray:
-        """Each difference times its weight: their mean is the weighted mean."""
-        return self.values if self.weights is None else self.values * self.weights
-
-    @property
-    def mean(self) -> float:
-        """Weighted mean."""
-        return float(self.terms.mean())
-
-    @property
-    def effective_number(self) -> float:
-        r"""Kish's effective number of queries: :math:`(\sum w)^2 / \sum w^2`."""
-        n = len(self.values)
-        if self.weights is None:
-            return n
-        return max(float(n**2 / (self.weights @ self.weights)), 1 + _LEAST)
-
-    @property
-    def residuals(self) -> np.ndarray:
-        """What each query adds to the error of the mean, times the number of queries."""
-        rest = self.values - self.mean
-        return rest if self.weights is None else rest * self.weights
-
-    @property
-    def deviation(self) -> float:
-        """Standard deviation; 0 if all are equal but for rounding."""
-        if self.weights is None:
-            deviation = self.values.std(ddof=1)
-        else:
-            n = self.effective_number
-            rest = self.values - self.mean
-            deviation = np.sqrt((self.weights * rest**2).mean() * n / (n - 1))
-        return float(deviation) if deviation > ROUNDING * np.abs(self.values).max() else 0.0
-
-    @property
-    def error(self) -> float:
-        """Standard error of the mean; 0 if all differences are equal but for rounding."""
-        n = len(self.values)
-        if self.weights is None or self.deviation == 0:
-            return self.deviation / float(np.sqrt(n))
-        return float(np.sqrt((self.residuals**2).sum() / (n * (n - 1))))
-
-
-def paired_differences(a: Any, b: Any, weights: Any = None) -> Differences:
-    """Differences a - b of the queries that count."""
-    first, second, weights = weighted_pairs(a, b, weights)
-    differences = first - second
-    largest = max(np.abs(first).max(), np.abs(second).max())
-    differences[np.abs(differences) <= ROUNDING * largest] = 0.0
-    if weights is None:
-        return Differences(np.sort(differences), None)
-    order = np.lexsort((weights, differences))
-    return Differences(differences[order], weights[order])
-
-
 def weighted_pairs(
     a: Any, b: Any, weights: Any = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
@@ -140,6 +71,18 @@ def weighted_pairs(
     if known.min() < 0 or counted.sum() < 2:
         raise DataError("weights must not be negative, and at least 2 of them must not be 0")
     return first[counted], second[counted], known[counted] / known[counted].mean()
+
+
+def paired_differences(a: Any, b: Any, weights: Any = None) -> Sample:
+    """Differences a - b, sorted so that no result depends on the order of the queries."""
+    first, second, weights = weighted_pairs(a, b, weights)
+    differences = first - second
+    largest = max(np.abs(first).max(), np.abs(second).max())
+    differences[np.abs(differences) <= ROUNDING * largest] = 0.0
+    if weights is None:
+        return Sample(np.sort(differences))
+    order = np.lexsort((weights, differences))
+    return Sample(differences[order], weights[order])
 
 
 def ratio_of(mean: float, scale: float) -> float:

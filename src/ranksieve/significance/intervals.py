@@ -9,12 +9,12 @@ from scipy import special
 
 from ranksieve.data import DataError
 from ranksieve.significance.inputs import (
-    Differences,
     check_level,
     paired_differences,
     runs_of,
     weighted_pairs,
 )
+from ranksieve.significance.samples import Sample
 from ranksieve.significance.tests import paired_t_test
 
 _FEWEST_RESAMPLES = 100
@@ -199,7 +199,7 @@ def non_inferiority(
     return NonInferiority(change, lower, p_value, p_value < 1 - level)
 
 
-def _resampled_means(differences: Differences, n_resamples: int, random_state: Any) -> np.ndarray:
+def _resampled_means(differences: Sample, n_resamples: int, random_state: Any) -> np.ndarray:
     rng = np.random.default_rng(random_state)
     means = np.empty(n_resamples)
     terms, weights = differences.terms, differences.weights
@@ -211,9 +211,7 @@ def _resampled_means(differences: Differences, n_resamples: int, random_state: A
     return means
 
 
-def _corrected_quantiles(
-    ends: np.ndarray, differences: Differences, means: np.ndarray
-) -> np.ndarray:
+def _corrected_quantiles(ends: np.ndarray, differences: Sample, means: np.ndarray) -> np.ndarray:
     observed = differences.mean
     bias = special.ndtri((np.mean(means < observed) + np.mean(means <= observed)) / 2)
     centered = differences.residuals

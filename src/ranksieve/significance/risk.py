@@ -9,11 +9,11 @@ from scipy import special
 
 from ranksieve.data import DataError
 from ranksieve.significance.inputs import (
-    Differences,
     finite_table,
     paired_differences,
     ratio_of,
 )
+from ranksieve.significance.samples import Sample
 
 
 def u_risk(a: Any, b: Any, alpha: float = 1.0) -> float:
@@ -134,11 +134,11 @@ def geo_risk(values: Any, alpha: float = 1.0) -> np.ndarray:
     return np.sqrt(table.mean(axis=1) * special.ndtr(z_risk))
 
 
-def _weighed(a: Any, b: Any, alpha: float) -> Differences:
+def _weighed(a: Any, b: Any, alpha: float) -> Sample:
     """Differences a - b, losses times ``1 + alpha``."""
     _check_alpha(alpha)
     values = paired_differences(a, b).values
-    return Differences(np.where(values < 0, (1 + alpha) * values, values), None)
+    return Sample(np.where(values < 0, (1 + alpha) * values, values))
 
 
 def _check_alpha(alpha: float) -> None:

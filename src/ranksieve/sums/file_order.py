@@ -74,8 +74,8 @@ def judged(
     if len(in_order) >= _FEWEST:
         better: Literal["greater", "less"] = "greater" if greater_is_better else "less"
         p_value = paired_t_test(in_order, by_chance, better, weights).p_value
-    means = (float(np.average(values, weights=weights)) for values in (in_order, by_chance))
-    return FileOrder(*means, p_value, p_value < _LEVEL)
+    value, chance = (float(np.average(v, weights=weights)) for v in (in_order, by_chance))
+    return FileOrder(value, chance, p_value, p_value < _LEVEL)
 
 
 def order_values(

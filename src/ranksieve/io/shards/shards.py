@@ -155,8 +155,14 @@ class Shards:
 
     def _replace(self, columns: np.ndarray | None, query_weights: np.ndarray | None) -> Shards:
         """The same files with other columns and weights."""
-        rest = {"checks": self.checks, "query_weights": query_weights}
-        return Shards(self.path, self._opened, self.client, columns, **rest)
+        return Shards(
+            self.path,
+            self._opened,
+            self.client,
+            columns,
+            checks=self.checks,
+            query_weights=query_weights,
+        )
 
     def _weights_of(self, number: int) -> np.ndarray | None:
         """Weights of the queries of a shard."""

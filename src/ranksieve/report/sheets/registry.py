@@ -38,8 +38,15 @@ def registry_sheet(registry: Registry) -> Sheet:
             *(_COLUMNS if select else ()),
         ],
         list(families.values()),
-        notes=_NOTES if select else [],
+        notes=[*(_NOTES if select else ()), _about_weights(registry)],
     )
+
+
+def _about_weights(registry: Registry) -> str:
+    without = [name for name, method in registry.items() if not method.takes_weights]
+    if not without:
+        return f"All {registry.what}s take weights of queries."
+    return f"Take no weights of queries, and say why: {', '.join(without)}."
 
 
 _COLUMNS = [

@@ -42,6 +42,7 @@ class HeldOutSelector(RankSelector):
         y: Any = None,
         qid: Any = None,
         eval_set: Any = None,
+        *,
         sample_weight: Any = None,
     ) -> Any:
         """Select features.

@@ -83,7 +83,7 @@ class LifeRank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RankEstimator)
     random_state: Seed = 0
     verbose: bool = False
 
-    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> LifeRank:
+    def fit(self, X: Any, y: Any = None, qid: Any = None, *, sample_weight: Any = None) -> LifeRank:
         """Learn T.
 
         Parameters
