@@ -1,7 +1,8 @@
 """Data whose queries are there several times, which weights must equal."""
 
+from functools import cache
+
 import numpy as np
-from hypothesis import assume
 from hypothesis import strategies as st
 
 from ranksieve import RankingData, make_ranking
@@ -30,6 +31,7 @@ _EXACT = {
     "bt-discounted": _STUMPS,
     "bt-randomized": _STUMPS,
     "bt-genetic": _STUMPS,
+    "fenchelrank": _CLOSE | {"max_iter": 1000},  # rounding changes the way, not the end
     "ranksvm-mcp": _CLOSE,  # not convex, and flat around the least
     "ranksvm-log": _CLOSE,
     "lambdarank": {"batch_queries": None, "epochs": 5},
@@ -60,11 +62,9 @@ def repeat_queries(data, counts):
     )
 
 
-@st.composite
-def weighted(draw):
-    """Queries to train on and to hold out, and how often each counts: 0 to 3 times."""
-    seed = draw(st.integers(0, 2**16))
-    data, _ = make_ranking(
+@cache
+def _planted(seed):
+    return make_ranking(
         N_TRAIN + N_HELD_OUT,
         docs_per_query=(4, 9),
         n_informative=2,
@@ -73,13 +73,20 @@ def weighted(draw):
         noise=1.0,  # where one model is perfect, many are
         tied=0,
         random_state=seed,
-    )
+    )[0]
+
+
+@st.composite
+def weighted(draw):
+    """Queries to train on and to hold out, and how often each counts: 0 to 3 times."""
+    data = _planted(draw(st.integers(0, 99)))
     parts = []
     for queries in (range(N_TRAIN), range(N_TRAIN, N_TRAIN + N_HELD_OUT)):
         part = data.take_queries(queries)
         weights = st.lists(st.integers(0, 3), min_size=len(queries), max_size=len(queries))
         counts = np.array(draw(weights))
-        differ = [np.ptp(part.y[part.query_codes == q]) > 0 for q in np.flatnonzero(counts)]
-        assume(sum(differ) >= len(queries) // 2)
+        tells = [q for q in range(part.n_queries) if np.ptp(part.y[part.query_codes == q]) > 0]
+        some = tells[: len(queries) // 2]
+        counts[some] = np.maximum(counts[some], 1)  # too few queries make models arbitrary
         parts.append((part, counts))
     return parts

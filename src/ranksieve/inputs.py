@@ -162,10 +162,7 @@ def as_query_weights(
     """
     if weights is None:
         return None
-    try:
-        values = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{name} must be numbers: {error}") from None
+    values = as_weights(weights, name)
     n_queries, n_rows = len(query_ptr) - 1, len(row_order)
     if values.shape == (n_rows,) and (n_rows == 0 or row_order.max() < n_rows):
         rows = values[row_order]
@@ -178,6 +175,14 @@ def as_query_weights(
         )
     check_query_weights(values, name)
     return values
+
+
+def as_weights(weights: Any, name: str = "sample_weight") -> np.ndarray:
+    """Weights as an array of their own; a DataError unless they are numbers."""
+    try:
+        return np.array(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{name} must be numbers: {error}") from None
 
 
 def check_query_weights(weights: np.ndarray | None, name: str = "sample_weight") -> None:

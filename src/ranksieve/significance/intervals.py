@@ -14,7 +14,7 @@ from ranksieve.significance.inputs import (
     runs_of,
     weighted_pairs,
 )
-from ranksieve.significance.samples import Sample
+from ranksieve.significance.samples import Sample, jackknife
 from ranksieve.significance.tests import paired_t_test
 
 _FEWEST_RESAMPLES = 100
@@ -85,8 +85,8 @@ def bootstrap_interval(
     -----
     BCa takes the quantiles ``Phi(z0 + (z0 + z) / (1 - g (z0 + z)))`` for the normal quantiles z
     of both ends, where ``Phi(z0)`` is the fraction of resampled means below the observed one and
-    ``g = sum(u^3) / (6 sum(u^2)^1.5)`` with ``u = d - mean(d)``, times the weight if there is one,
-    is the jackknife's acceleration of a mean. Takes O(n_resamples * n) time for n queries.
+    ``g = sum(u^3) / (6 sum(u^2)^1.5)``, where u is how much a query changes the mean, is the
+    jackknife's acceleration. Takes O(n_resamples * n) time for n queries.
 
     References
     ----------
@@ -180,7 +180,7 @@ def non_inferiority(
         raise ValueError(f"margin must be at least 0, and below 1 if relative, got {margin}")
     first, second, weights = weighted_pairs(a, b, weights)
     differences = paired_differences(first, second, weights)
-    quantile = float(special.stdtrit(differences.effective_number - 1, level))
+    quantile = float(special.stdtrit(differences.degrees, level))
     if relative:
         base = float(np.average(second, weights=weights))
         if base <= 0:
@@ -214,7 +214,7 @@ def _resampled_means(differences: Sample, n_resamples: int, random_state: Any) -
 def _corrected_quantiles(ends: np.ndarray, differences: Sample, means: np.ndarray) -> np.ndarray:
     observed = differences.mean
     bias = special.ndtri((np.mean(means < observed) + np.mean(means <= observed)) / 2)
-    centered = differences.residuals
+    centered = differences.jackknife
     acceleration = np.sum(centered**3) / (6 * np.sum(centered**2) ** 1.5)
     shifted = bias + special.ndtri(ends)
     return special.ndtr(bias + shifted / (1 - acceleration * shifted))
@@ -230,13 +230,13 @@ def _fieller_bound(
     """
     base = np.average(second, weights=weights)
     ratio = np.average(first, weights=weights) / base
-    values = np.array([first - ratio * second, second])
-    if weights is not None:
-        # Terms of the errors of both means, whose own mean is 0 as that of unweighted values.
-        values = weights * (values - np.average(values, axis=1, weights=weights)[:, None])
-    rest, second_rest, second_second = (
-        quantile**2 / len(first) * np.cov(values)[[0, 0, 1], [0, 1, 1]]
-    )
+    values, n = (first - ratio * second, second), len(first)
+    if weights is None:
+        products = np.cov(*values) / n
+    else:
+        changes = np.array([jackknife(column, weights) for column in values])
+        products = (n - 1) / n * changes @ changes.T
+    rest, second_rest, second_second = quantile**2 * products[[0, 0, 1], [0, 1, 1]]
     leading = base**2 - second_second
     if leading <= 0:
         return -np.inf

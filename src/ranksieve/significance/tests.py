@@ -75,14 +75,15 @@ def paired_t_test(
 
     Notes
     -----
-    With weights w the mean is :math:`\bar d = \sum w d / \sum w`, its standard error that of survey
-    statistics for a weighted mean of n independent queries,
+    With weights w the mean is :math:`\bar d = \sum w d / \sum w`, its standard error that of the
+    jackknife, by the means :math:`\bar d_{-q}` without each of the n queries,
 
-    .. math:: \sqrt{\frac{n}{n - 1}} \; \frac{\sqrt{\sum w^2 (d - \bar d)^2}}{\sum w},
+    .. math:: \sqrt{\frac{n - 1}{n} \sum_q (\bar d - \bar d_{-q})^2},
 
     and there are :math:`(\sum w)^2 / \sum w^2 - 1` degrees of freedom (Kish's effective number of
-    queries, less 1). Weights say how much a query matters, not how often it was observed: if all
-    are doubled, nothing changes, and a few heavy queries make the test less certain.
+    queries, less 1). With equal weights this is the test above. Weights say how much a query
+    matters, not how often it was observed: if all are doubled, nothing changes, and a few heavy
+    queries make the test less certain.
 
     References
     ----------
@@ -100,8 +101,7 @@ def paired_t_test(
     check_alternative(alternative)
     differences = paired_differences(a, b, weights)
     t = ratio_of(differences.mean, differences.error)
-    degrees = differences.effective_number - 1
-    p_value = t_p_value(t, degrees, alternative) if differences.values.any() else 1.0
+    p_value = t_p_value(t, differences.degrees, alternative) if differences.values.any() else 1.0
     return Comparison(differences.mean, p_value, t, len(differences.values))
 
 

@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix, vstack
 
 from ranksieve.data import Block, DataError, RankingData
 from ranksieve.feature_names import default_names, numbers
-from ranksieve.inputs import check_query_weights, take_columns
+from ranksieve.inputs import as_weights, check_query_weights, take_columns
 from ranksieve.io.files import explain_os_error
 from ranksieve.io.shards.files import Checks, ShardFiles
 from ranksieve.io.shards.format import Manifest, check_checksum, checksum_of
@@ -145,7 +145,7 @@ class Shards:
 
         The files stay as they are: the weights are kept in memory, also on Dask workers.
         """
-        weights = None if sample_weight is None else np.array(sample_weight, dtype=np.float64)
+        weights = None if sample_weight is None else as_weights(sample_weight)
         if weights is not None and weights.shape != (self.n_queries,):
             raise DataError(
                 f"sample_weight has shape {weights.shape}, but there are {self.n_queries} queries"

@@ -28,7 +28,7 @@ def _weights(result: StudyResult) -> str:
     if result.query_weights is None:
         return ""
     sample = Sample.of(result.query_weights, result.query_weights)
-    return f", weighted (as informative as {sample.effective_number:.0f} of equal weight)"
+    return f", weighted (as informative as {sample.degrees + 1:.0f} of equal weight)"
 
 
 def _leaks(result: StudyResult) -> str:
