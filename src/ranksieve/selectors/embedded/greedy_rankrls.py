@@ -116,7 +116,9 @@ class GreedyRankRLS(Predictor, RankSelector):
     features. A step reads m n numbers (8 m n bytes) once and sometimes writes them, so memory
     bandwidth limits its speed. Low memory takes O(k^2 m n) time. Features constant within every
     query come last. Leave-query-out needs two queries of two documents. With back-fitting, a
-    candidate is judged as if all other weights stayed the same.
+    candidate is judged as if all other weights stayed the same. A query that has a weight counts
+    so many times in the model and in the error, and is left out as a whole: of several copies, the
+    others would give one away.
 
     The paper gives the model, the criterion and the algorithm, whose printed form has errors that
     are corrected here. The other searches, the rules, rotation, and steps with a single pass over
