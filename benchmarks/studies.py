@@ -34,7 +34,7 @@ TINY = {
     "rankers": "ranksvm",
     "sizes": "1",
 }
-TREES = {"n_estimators": 50}
+TREES = {"n_estimators": 50, "num_leaves": 10}
 
 
 def _data(queries: int, documents: int, features: int) -> Any:

@@ -42,8 +42,9 @@ class Variance(RankSelector):
         self.power = power
         self.verbose = verbose
 
-    def _choose(self, source, k, **held_out):
-        return np.argsort(-source.X.var(axis=0) ** self.power, kind="stable")[:k]
+    def _choose(self, source, choices, **held_out):
+        order = np.argsort(-source.X.var(axis=0) ** self.power, kind="stable")
+        return choices.in_order(order.tolist())
 
 
 class Total(Ranker):
@@ -189,8 +190,8 @@ class First(RankSelector):
         self.n_features_to_select = n_features_to_select
         self.verbose = verbose
 
-    def _choose(self, source, k, **held_out):
-        return np.arange(k)
+    def _choose(self, source, choices, **held_out):
+        return choices.in_order(range(source.n_features))
 
 
 def test_a_script_registers_its_own():

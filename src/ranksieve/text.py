@@ -7,6 +7,8 @@ is special to it.
 
 from __future__ import annotations
 
+import re
+
 
 def printable(text: str) -> str:
     r"""The text with all that cannot be seen as in Python's notation; lines stay lines.
@@ -32,6 +34,21 @@ def on_one_line(text: str) -> str:
     'two lines'
     """
     return printable(" ".join(text.split()))
+
+
+def file_stem(text: str) -> str:
+    """What can be part of a file's name on any system: small letters, digits, ``.`` and ``-``.
+
+    Other letters become their numbers; texts that differ only by case or by other signs have the
+    same.
+
+    Examples
+    --------
+    >>> file_stem("My ranker (a/b)"), file_stem("NDCG@10"), file_stem("\u5c0f")
+    ('myrankerab', 'ndcg10', 'u5c0f')
+    """
+    signs = (f"u{ord(sign):x}" if not sign.isascii() and sign.isalnum() else sign for sign in text)
+    return re.sub(r"[^a-z0-9.-]+", "", "".join(signs).lower()).strip(".-")
 
 
 def quantity(number: int, what: str, several: str = "") -> str:

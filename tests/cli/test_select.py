@@ -233,18 +233,67 @@ def test_features_are_told_by_the_numbers_that_tables_show(run, tmp_path, includ
 
 
 @pytest.mark.parametrize(
-    "groups", ["[[1, 2, 3, 4], [5, 6, 7]]", '{"a": [1, 2, 3, 4], "b": [5, 6, 7]}']
+    ("name", "text"),
+    [
+        ("groups.json", "[[1, 2, 3, 4], [5, 6, 7]]"),
+        ("groups.json", '{"a": [1, 2, 3, 4], "b": ["5", "6", "7"]}'),
+        ("groups.csv", "feature,group\n1,a\n2,a\n3,a\n4,a\n5,b\n6,b\n7,b\n"),
+        ("groups.tsv", "group\tfeature\na\t1\na\t2\na\t3\na\t4\nb\t5\nb\t6\nb\t7\n"),
+        (None, "[[1, 2, 3, 4], [5, 6, 7]]"),
+    ],
 )
-def test_tables_say_that_groups_were_counted(run, tmp_path, groups):
+def test_tables_say_what_was_counted(run, tmp_path, name, text):
     data, _ = make_ranking(40, n_informative=3, n_redundant=0, n_noise=5)
     write_letor(RankingData(data.X, data.y, data.qid), tmp_path / "data.txt")
-    command = ["select", tmp_path / "data.txt", "--method", "elimination", "--format", "json"]
-    status, output, errors = run(*command, "-k", 2, "--param", f"groups={groups}")
+    given = ["--param", f"groups={text}"]
+    if name is not None:
+        (tmp_path / name).write_text(text)
+        given = ["--groups", tmp_path / name]
+    command = ["select", tmp_path / "data.txt", "--method", "elimination", *given]
+    lists = [[0, 1, 2, 3], [4, 5, 6]]
+    for count, k, expected in (("groups", 2, "2 groups, {} of 8"), ("features", 5, "{} of 8")):
+        selector = make_selector("elimination", k, groups=lists, count=count).fit(data)
+        options = ["-k", k, "--count", count]
+        status, output, errors = run(*command, *options, "--format", "json")
+        assert (status, errors) == (0, "")
+        found = json.loads(output)
+        assert [feature["index"] for feature in found["features"]] == selector.selected_.tolist()
+        assert found["parameters"]["count"] == count
+        heading = f"elimination: {expected.format(len(selector.selected_))} features"
+        if count == "features":
+            groups = selector.n_groups_
+            heading += f" in {groups} group{'s' if groups > 1 else ''}"
+        assert run(*command, *options)[1].startswith(f"{heading} of ")
+
+
+def test_what_is_worth_adding_to_what_there_is(run):
+    options = ["--include", "spam_score, url_depth", "--include", "pagerank"]
+    command = ["select", "--demo", "--method", "gas-e", "-k", 5, "--format", "json"]
+    status, output, errors = run(*command, *options, "--exclude", "bm25_body,bm25_title")
     assert (status, errors) == (0, "")
-    n = len(json.loads(output)["features"])
-    heading = run(*command[:-2], "-k", 2, "--param", f"groups={groups}")[1]
-    assert n > 2
-    assert heading.startswith(f"elimination: 2 groups, {n} of 8 features of ")
+    data, _ = load_demo()
+    names, left_out = ["spam_score", "url_depth", "pagerank"], ["bm25_body", "bm25_title"]
+    expected = make_selector("gas-e", 5, include=names, exclude=left_out).fit(data)
+    found = [feature["name"] for feature in json.loads(output)["features"]]
+    assert found == data.feature_names[expected.selected_].tolist()
+    assert found[:3] == names
+
+
+def test_options_that_say_what_to_choose_from(run, tmp_path):
+    groups = tmp_path / "groups.json"
+    groups.write_text('{"all": ["bm25_body", "no_such"]}')
+    for options, message in (
+        (["--include", "no_such"], "include: no feature is named 'no_such'"),
+        (["--include", "bm25_body", "--exclude", "bm25_body"], "both included and excluded"),
+        (["--include", "bm25_body", "--param", "include=bm25_body"], "include is given twice"),
+        (["--groups", groups], "groups: no feature is named 'no_such'"),
+        (["--groups", tmp_path / "none.csv"], "no such file"),
+        (["--count", "groups"], "count='groups' needs groups"),
+        (["--method", "hcas", "--groups", groups], "HCAS takes no groups: it keeps one feature"),
+    ):
+        status, _, errors = run("select", "--demo", "-k", 1, *options)
+        assert status == 1
+        assert message in errors
 
 
 def test_greedy_rankrls_validated_on_held_out_data(run, divided):
@@ -318,7 +367,12 @@ def test_held_out_data_have_the_features_of_the_data(run, planted, divided, tmp_
     assert (
         "other.parquet: it has 11 features, but the training data has 12" in run(*command, other)[2]
     )
-    write_parquet(planted.take_features(np.arange(12)[::-1]), other)
+    write_parquet(planted, other)
+    in_order = run(*command, other)
+    write_parquet(planted.take_features(np.arange(12)[::-1]), other)  # the names tell
+    assert run(*command, other) == in_order
+    names = [f"other {number}" for number in range(12)]
+    write_parquet(RankingData(planted.X, planted.y, planted.qid, feature_names=names), other)
     assert "other.parquet: the names of its features differ from" in run(*command, other)[2]
 
 
@@ -417,7 +471,7 @@ def test_convert_does_what_transform_does(
     run, stored, planted, selection, tmp_path, source, destination
 ):
     target = tmp_path / destination
-    status, output, errors = run("convert", stored[source], target, "--features", selection)
+    status, output, errors = run("convert", stored[source], target, "--selection", selection)
     assert (status, errors) == (0, "")
     assert output == f"{target}: {planted.n_rows:,} rows, 60 queries, 5 features\n"
     assert_identical(make_selector("gas-e", 5).fit(planted).transform(planted), read(target))
@@ -427,7 +481,7 @@ def test_convert_does_what_transform_does(
 @pytest.mark.parametrize("destination", ["kept.txt", "kept.shards"])
 def test_sparse_conversion(run, stored, planted, selection, tmp_path, destination):
     target = tmp_path / destination
-    assert run("convert", stored["txt"], target, "--features", selection, "--sparse")[0] == 0
+    assert run("convert", stored["txt"], target, "--selection", selection, "--sparse")[0] == 0
     kept = read(target)
     assert kept.is_sparse == (destination == "kept.shards")
     X = kept.X.toarray() if kept.is_sparse else kept.X
@@ -440,7 +494,7 @@ def test_features_without_names_keep_their_numbers(run, planted, selection, tmp_
     numbers = [str(column + 1) for column in read_selection(selection).columns]
     for destination in ("kept.txt", "kept.shards"):
         target = tmp_path / destination
-        assert run("convert", bare, target, "--features", selection)[0] == 0
+        assert run("convert", bare, target, "--selection", selection)[0] == 0
         assert read(target).feature_names.tolist() == numbers
 
 
@@ -451,7 +505,7 @@ def test_a_collection(run, mq2008_dir, tmp_path):
     assert "39" in [line.split()[1] for line in output.splitlines()[2:]]
     for destination in ("kept.txt", "kept.shards"):
         target = tmp_path / destination
-        status, output, _ = run("convert", mq2008_dir, target, "--features", out)
+        status, output, _ = run("convert", mq2008_dir, target, "--selection", out)
         assert (status, output) == (0, f"{target}: 15,211 rows, 784 queries, 3 features\n")
     assert_identical(read(tmp_path / "kept.txt"), read(tmp_path / "kept.shards"))
 
@@ -462,12 +516,12 @@ def test_other_features_are_refused(run, stored, planted, selection, tmp_path, s
     target, path = tmp_path / destination, tmp_path / f"other.{source}"
     write = {"txt": write_letor, "parquet": write_parquet, "shards": write_shards}[source]
     write(planted.take_features(np.arange(11)), path)
-    status, output, errors = run("convert", path, target, "--features", selection)
+    status, output, errors = run("convert", path, target, "--selection", selection)
     assert (status, output) == (1, "")
     assert errors.startswith(f"error: {path}: there are 11 features, but the selection was made")
     path = tmp_path / f"renamed.{source}"
     write(planted.take_features(np.arange(12)[::-1]), path)
-    errors = run("convert", path, target, "--features", selection)[2]
+    errors = run("convert", path, target, "--selection", selection)[2]
     assert errors.startswith(f"error: {path}: feature ")
     assert " in the selection" in errors
     assert not target.exists()
@@ -479,7 +533,7 @@ def test_a_selection_that_cannot_be_read(run, stored, tmp_path):
         bad.write_text(content)
         for destination in ("kept.txt", "kept.shards"):
             status, _, errors = run(
-                "convert", stored["txt"], tmp_path / destination, "--features", bad
+                "convert", stored["txt"], tmp_path / destination, "--selection", bad
             )
             assert status == 1
             assert errors.startswith(f"error: {bad}{message}")
@@ -511,6 +565,6 @@ class TestAroundARanker:
         assert "method 'top' needs no ranker" in error
         assert "elimination, sequential" in error
         status, _, error = run("select", stored["txt"], "--ranker-param", "C=1")
-        assert "--ranker-param needs --ranker" in error
+        assert "--ranker-param and --ranker-params need --ranker" in error
         command = ["select", stored["txt"], "--method", "sequential", "--ranker", "svm"]
         assert "unknown ranker 'svm'" in run(*command)[2]

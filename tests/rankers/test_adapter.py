@@ -16,13 +16,21 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from lightgbm import DaskLGBMRanker, LGBMRanker
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
+from sklearn.cluster import KMeans
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVR
 from xgboost import XGBRanker
 
 from ranksieve import DataError, RankingData, concatenate, limit_threads, make_ranking
 from ranksieve.metrics import make_query_scorer
 from ranksieve.rankers import LambdaMART, RankerAdapter, RankRLS, as_ranker
+from ranksieve.selectors import EliminationSelector, SequentialSelector
 from tests.repeating import repeat_queries
 
 QUIET = dict(verbose=False, allow_writing_files=False)
@@ -316,9 +324,9 @@ def test_what_is_a_ranker():
         pass
 
     assert isinstance(as_ranker(MyRanker()), RankerAdapter)
-    accepted = r"lightgbm\.LGBMRanker, xgboost\.XGBRanker, catboost\.CatBoostRanker"
-    for other in (lightgbm.LGBMRegressor(), xgboost.XGBRegressor(), LGBMRanker, None):
-        with pytest.raises(TypeError, match=f"{accepted}; got"):
+    accepted = r"lightgbm\.LGBMRanker, xgboost\.XGBRanker or catboost\.CatBoostRanker"
+    for other in (lightgbm.LGBMClassifier(), KMeans(), StandardScaler(), LGBMRanker, None):
+        with pytest.raises(TypeError, match=f"{accepted}, .*; got"):
             as_ranker(other)
     with pytest.raises(TypeError, match="LambdaMART trains on a Dask cluster"):
         as_ranker(DaskLGBMRanker())
@@ -369,3 +377,170 @@ def test_arrays_of_the_caller_can_still_be_written_to(library):
     X = data.X.copy()
     as_ranker(library.make()).fit(X, data.y, qid=data.qid).predict(X)
     assert X.flags.writeable
+
+
+REGRESSORS = {
+    "ridge": Ridge(alpha=2.0),
+    "forest": RandomForestRegressor(5, random_state=0),
+    "histogram": HistGradientBoostingRegressor(max_iter=5, random_state=0),
+    "neighbors": KNeighborsRegressor(3),
+    "pipeline": make_pipeline(StandardScaler(), SVR()),
+    "lightgbm": lightgbm.LGBMRegressor(n_estimators=5, n_jobs=1, verbosity=-1),
+    "xgboost": xgboost.XGBRegressor(n_estimators=5, n_jobs=1),
+    "catboost": catboost.CatBoostRegressor(iterations=5, thread_count=1, **QUIET),
+}
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+class TestRegressors:
+    """Regressors rank by the label that they predict for each document."""
+
+    def test_as_by_hand(self, name, parts):
+        train, held_out, test = parts
+        ours = as_ranker(REGRESSORS[name]).fit(train, eval_set=held_out).predict(test)
+        expected = clone(REGRESSORS[name]).fit(train.X, train.y).predict(test.X)
+        np.testing.assert_allclose(ours, expected, rtol=1e-12)
+        assert not hasattr(REGRESSORS[name], "n_features_in_") or name == "catboost"
+
+    def test_a_fitted_one_predicts_at_once(self, name, parts):
+        train, _, test = parts
+        fitted = clone(REGRESSORS[name]).fit(train.X, train.y)
+        np.testing.assert_array_equal(as_ranker(fitted).predict(test), fitted.predict(test.X))
+
+    def test_sparse_rows(self, name, parts):
+        train, _, test = parts
+        ranker = as_ranker(REGRESSORS[name])
+        ranker.fit(sparse.csr_array(train.X), train.y, qid=train.qid)
+        assert np.isfinite(ranker.predict(sparse.csr_array(test.X))).all()
+
+    def test_nothing_is_written(self, name, parts, capfd, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        as_ranker(REGRESSORS[name]).fit(parts[0])
+        assert capfd.readouterr() == ("", "")
+        assert not list(tmp_path.iterdir())
+
+    def test_no_model_file(self, name, parts, tmp_path):
+        ranker = as_ranker(REGRESSORS[name]).fit(parts[0])
+        with pytest.raises(ValueError, match="cannot be written to a model file, .* no code: keep"):
+            ranker.save_model(tmp_path / "model.json")
+        assert not list(tmp_path.iterdir())
+
+    def test_missing_values_reach_those_that_take_them(self, name, parts):
+        train, _, _ = parts
+        X = train.X.copy()
+        X[3, 2] = np.nan
+        ranker = as_ranker(REGRESSORS[name])
+        takes = name in ("forest", "histogram", "lightgbm", "xgboost", "catboost")
+        assert ranker.__sklearn_tags__().input_tags.allow_nan is takes
+        if takes:
+            ranker.fit(X, train.y, qid=train.qid)
+            assert np.isfinite(ranker.predict(X)).all()
+        else:
+            with pytest.raises(DataError, match="X has NaN in row 3, "):
+                ranker.fit(X, train.y, qid=train.qid)
+
+
+def test_weights_of_regressors(parts, weights):
+    train, _, test = parts
+    rows = np.repeat(weights, train.group_counts)
+    ours = as_ranker(Ridge()).fit(train, sample_weight=weights)
+    expected = Ridge().fit(train.X, train.y, sample_weight=rows)
+    np.testing.assert_allclose(ours.predict(test), expected.predict(test.X))
+    with pytest.raises(DataError, match="KNeighborsRegressor takes no weights, .*: use data"):
+        as_ranker(KNeighborsRegressor()).fit(train, sample_weight=weights)
+
+
+def test_regressors_stop_early_if_told_to(parts):
+    train, held_out, test = parts
+    told = dict(n_estimators=50, learning_rate=1.0, n_jobs=1)
+    ours = as_ranker(xgboost.XGBRegressor(**told, early_stopping_rounds=1))
+    theirs = xgboost.XGBRegressor(**told, early_stopping_rounds=1)
+    theirs.fit(train.X, train.y, eval_set=[(held_out.X, held_out.y)], verbose=False)
+    found = ours.fit(train, eval_set=held_out).predict(test)
+    np.testing.assert_allclose(found, theirs.predict(test.X), rtol=1e-12)
+    trees = as_ranker(lightgbm.LGBMRegressor(**told, early_stopping_round=1))
+    assert trees.fit(train, eval_set=held_out).estimator_.best_iteration_ < 50
+
+
+def test_importances_of_regressors(parts):
+    train = parts[0]
+    ridge = as_ranker(make_pipeline(StandardScaler(), Ridge())).fit(train)
+    np.testing.assert_array_equal(ridge.coef_, ridge.estimator_[-1].coef_)
+    np.testing.assert_array_equal(ridge.feature_importances_, abs(ridge.coef_))
+    forest = as_ranker(REGRESSORS["forest"]).fit(train)
+    np.testing.assert_array_equal(
+        forest.feature_importances_, forest.estimator_.feature_importances_
+    )
+    assert not hasattr(forest, "coef_")
+    neighbors = as_ranker(KNeighborsRegressor()).fit(train)
+    assert not hasattr(neighbors, "feature_importances_")
+    with pytest.raises(ValueError, match="no importances of features; use 'permutation'"):
+        EliminationSelector(KNeighborsRegressor(), 2).fit(train)
+    with pytest.raises(ValueError, match="KNeighborsRegressor has no SHAP values"):
+        EliminationSelector(KNeighborsRegressor(), 2, importance="shap").fit(train)
+
+
+@pytest.mark.parametrize("selector", [EliminationSelector, SequentialSelector])
+def test_wrappers_around_a_regressor(parts, selector):
+    assert selector(LinearRegression(), 2).fit(parts[0]).selected_.shape == (2,)
+
+
+class Listwise(BaseEstimator):
+    """A ranker that knows nothing of this library; it remembers what it was given."""
+
+    def __init__(self, shift=0.0):
+        self.shift = shift
+
+    def fit(self, X, y, qid=None, group=None, eval_set=None):
+        self.given_ = X, y, qid, group, eval_set
+        return self
+
+    def predict(self, X):
+        return X[:, 0] + self.shift
+
+
+def test_an_unknown_ranker_gets_its_queries(parts):
+    train, held_out, test = parts
+    order = np.random.default_rng(0).permutation(train.n_rows)
+    ranker = as_ranker(Listwise(1.0))
+    ranker.fit(train.X[order], train.y[order], qid=train.qid[order], eval_set=held_out)
+    X, y, qid, group, (Xv, yv, qidv) = ranker.estimator_.given_
+    grouped = RankingData(train.X[order], train.y[order], train.qid[order])
+    for ours, theirs in ((X, grouped.X), (y, grouped.y), (qid, grouped.qid), (Xv, held_out.X)):
+        np.testing.assert_array_equal(ours, theirs)
+    assert group.sum() == train.n_rows
+    np.testing.assert_array_equal(yv, held_out.y)
+    np.testing.assert_array_equal(qidv, held_out.qid)
+    np.testing.assert_array_equal(ranker.predict(test), test.X[:, 0] + 1.0)
+
+
+class Plain:
+    """Not even an estimator of scikit-learn."""
+
+    def __init__(self, column=0):
+        self.column = column
+
+    def fit(self, X, y):
+        pass
+
+    def predict(self, X):
+        return X[:, self.column].tolist()
+
+
+def test_an_object_with_fit_and_predict_is_enough(parts):
+    train, _, test = parts
+    ranker = as_ranker(Plain(1)).fit(train)
+    np.testing.assert_array_equal(ranker.predict(test), test.X[:, 1])
+    again = clone(ranker)
+    assert again.estimator is not ranker.estimator
+    assert again.fit(train).estimator_.column == 1
+
+
+class Wrong(Plain):
+    def predict(self, X):
+        return np.zeros((len(X), 3))
+
+
+def test_scores_of_another_shape_are_refused(parts):
+    with pytest.raises(DataError, match=r"predict of Wrong returned an array of shape \(\d+, 3\)"):
+        as_ranker(Wrong()).fit(parts[0]).predict(parts[0])

@@ -3,6 +3,7 @@
 import lightgbm
 import numpy as np
 import pytest
+from lightgbm import LGBMRanker
 
 from ranksieve import DataError, RankingData, limit_threads, make_ranking
 from ranksieve.io.shards import Shards, open_shards, write_shards
@@ -91,9 +92,13 @@ def test_labels_that_lightgbm_cannot_take(parts, label):
         LambdaMART().fit(train.X, y, qid=train.qid)
 
 
-def test_settings():
-    ranker = LambdaMART.of_fs_ed(num_leaves=12)
-    assert (ranker.n_estimators, ranker.learning_rate, ranker.num_leaves) == (1000, 0.1, 12)
+def test_the_defaults_are_those_of_lightgbm():
+    ours, theirs = LambdaMART().get_params(), LGBMRanker().get_params()
+    for name in ("n_estimators", "learning_rate", "num_leaves", "min_child_samples"):
+        assert ours[name] == theirs[name]
+
+
+def test_further_parameters_take_precedence():
     data, _ = make_ranking(20)
     forest = LambdaMART(3, params={"num_leaves": 2}).fit(data).booster_.trees_to_dataframe()
     assert forest.groupby("tree_index").size().max() == 3  # a root and two leaves

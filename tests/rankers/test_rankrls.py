@@ -7,6 +7,7 @@ from ranksieve import DataError, make_ranking
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankRLS, RankRLSCV
 from ranksieve.rankers.rankrls import LAMS, leave_query_out
+from ranksieve.solvers.rankrls import ridge
 from tests import oracles
 from tests.repeating import repeat_queries
 from tests.selectors.test_greedy_rankrls import random_data, trained
@@ -52,6 +53,28 @@ def test_left_out_errors_equal_refitting(weighted):
         np.testing.assert_allclose(
             found.coefs[place], RankRLS(lam).fit(data).coef_, rtol=1e-9, atol=1e-12
         )
+
+
+@pytest.mark.parametrize("batch", [1, 200, 2**16])
+def test_queries_that_are_left_out_together_keep_their_own_weights(monkeypatch, batch):
+    monkeypatch.setattr(ridge, "_BATCH", batch)
+    data = mixed_data()
+    weights = np.random.default_rng(1).uniform(0.1, 3, data.n_queries)
+    found = leave_query_out(data.with_weights(weights), LAMBDAS)
+    several = np.flatnonzero(data.group_counts > 1)
+    for place, lam in enumerate(LAMBDAS):
+        errors = []
+        for query in several:
+            others = np.arange(data.n_queries) != query
+            model = RankRLS(lam).fit(data.take_queries(others), sample_weight=weights[others])
+            own = data.take_queries([query])
+            left = (own.y - own.y.mean()) - (own.X - own.X.mean(axis=0)) @ model.coef_
+            errors.append((left**2).sum())
+        mean = np.average(errors, weights=weights[several])
+        assert found.mean[place] == pytest.approx(mean, rel=1e-7)
+        total = weights[several].sum()
+        spread = weights[several] @ (np.array(errors) - mean) ** 2 / (total - 1)
+        assert found.deviation[place] == pytest.approx(np.sqrt(spread / total), rel=1e-6)
 
 
 @pytest.mark.parametrize("weights", [None, np.arange(14) % 4])

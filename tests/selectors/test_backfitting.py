@@ -178,7 +178,7 @@ def test_included_and_excluded_features():
     X, y, qid = sparse_data(10, n_queries=30)
     data = as_csr(X, y, qid)
     free = backfit(data, 3, 1.0)[-1].features
-    path = backfit(data, 5, 1.0, include=[8, 3], exclude=[free[0]])
+    path = GreedyRankRLS(5, fitting="back", include=[8, 3], exclude=[free[0]]).fit(data).fits_
     assert path[0].features == (8,)
     assert path[1].features == (8, 3)
     assert free[0] not in path[-1].features
@@ -229,7 +229,7 @@ def test_a_hundred_thousand_features_stay_sparse():
     [
         (dict(n_features_to_select=0), "n_features_to_select"),
         (dict(n_features_to_select=11), "there are only 10 features"),
-        (dict(n_features_to_select=10, exclude=[2]), "only 9 of 10 are not excluded"),
+        (dict(n_features_to_select=10, exclude=[2]), "only 9 of 10 features are not excluded"),
         (dict(n_features_to_select=1, include=[1, 2]), "include lists 2 features"),
         (dict(include=[1, 1]), "include lists a feature twice"),
         (dict(include=[1], exclude=[1]), "feature 2 is both included and excluded"),

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranksieve import DataError, make_ranking
+from ranksieve.base import Choices
 from ranksieve.metrics import evaluate
 from ranksieve.selectors import GAS, MMR, MRMR, Importance, Similarity, TopImportance
 from ranksieve.selectors.filters.gas import objective
@@ -105,7 +106,7 @@ def test_the_exact_solver_finds_the_optimum(problem):
     from ranksieve.selectors.filters.gas import _solve_exactly
 
     w, e, c, k = problem
-    ours = [step.feature for step in _solve_exactly(w, e, c, k)]
+    ours = [step.feature for step in _solve_exactly(w, e, c, Choices.of_features(len(w), k))]
     best = max(objective(w, e, c, list(s)) for s in itertools.combinations(range(len(w)), k))
     assert len(ours) == k
     assert objective(w, e, c, ours) == pytest.approx(best, abs=1e-6)

@@ -238,7 +238,7 @@ class TestBoth:
             (dict(include=[0], exclude=[0]), "both included and excluded"),
             (dict(include=[0, 1, 2, 3]), "include lists 4 features, but 3"),
             (dict(include=["nothing"]), "no feature is named 'nothing'"),
-            (dict(exclude=[0, 1, 2, 3]), "only 2 of 6 are not excluded"),
+            (dict(exclude=[0, 1, 2, 3]), "only 2 of 6 features are not excluded"),
         ):
             with pytest.raises(DataError, match=message):
                 kind(RankSVM(), 3, cv=3, **wrong).fit(data)
@@ -255,9 +255,9 @@ class TestBoth:
         named = RankingData(data.X, data.y, data.qid, feature_names=names)
         by_name = [[names[f] for f in pair] for pair in lists]
         results = [
-            kind(RankSVM(), 2, groups=labels, cv=3).fit(data),
-            kind(RankSVM(), 2, groups=lists, cv=3).fit(data),
-            kind(RankSVM(), 2, groups=by_name, cv=3).fit(named),
+            kind(RankSVM(), 2, groups=labels, count="groups", cv=3).fit(data),
+            kind(RankSVM(), 5, groups=lists, cv=3).fit(data),
+            kind(RankSVM(), 4, groups=by_name, cv=3).fit(named),
         ]
         for selector in results:
             assert len(selector.selected_) == 4

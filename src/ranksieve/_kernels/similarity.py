@@ -24,21 +24,27 @@ class Comparison(NamedTuple):
     method: int
     absolute: bool
     most_by_bits: int
+    keeps_missing: bool  # else NaN is an error
 
 
 @part
-def _find_varying(rows, varying):
+def _find_varying(rows, keeps_missing, varying):
     """List the features that are not constant in a query; updates ``varying`` in place.
 
-    Returns their number, or -1 if a value is not finite.
+    Missing values are equal to each other, and differ from all others. Returns the number of
+    features, or -1 if a value is not finite, or missing unless such are kept.
     """
     varying[:] = 0
     all_finite = True
     for row in range(rows.shape[0]):
         for feature in range(rows.shape[1]):
-            value = rows[row, feature]
-            all_finite &= np.isfinite(value)
-            varying[feature] |= value != rows[0, feature]
+            value, first = rows[row, feature], rows[0, feature]
+            if keeps_missing:
+                all_finite &= not np.isinf(value)
+                varying[feature] |= (value != first) & ((value == value) | (first == first))
+            else:
+                all_finite &= np.isfinite(value)
+                varying[feature] |= value != first
     n_varying = 0
     for feature in range(rows.shape[1]):
         varies = varying[feature]
@@ -49,10 +55,14 @@ def _find_varying(rows, varying):
 
 @part
 def _take_features(rows, directions, features, values):
-    """Copy some features, large values being the good ones; updates ``values`` in place."""
+    """Copy some features, large values being the good ones; updates ``values`` in place.
+
+    Missing values become -infinity, whatever the direction.
+    """
     for row in range(rows.shape[0]):
         for place in range(features.size):
-            values[row, place] = directions[features[place]] * rows[row, features[place]]
+            value = directions[features[place]] * rows[row, features[place]]
+            values[row, place] = value if value == value else -np.inf
 
 
 @part
@@ -99,7 +109,7 @@ def _adds(way):
                 continue
             start, n = query_ptr[query], query_ptr[query + 1] - query_ptr[query]
             rows = X[start : start + n]
-            n_varying = _find_varying(rows, varying)
+            n_varying = _find_varying(rows, how.keeps_missing, varying)
             if n_varying < 0:
                 return -1
             if n_varying == 0:

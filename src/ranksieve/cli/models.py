@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ranksieve.cli.option_groups import Reading
 from ranksieve.cli.options import (
     DATA,
     ConventionName,
@@ -15,15 +16,14 @@ from ranksieve.cli.options import (
     DaskWorkers,
     Demo,
     Format,
-    NFeatures,
+    RankerParameters,
     Seed,
     Settings,
     Verify,
-    ZeroBased,
     option,
 )
-from ranksieve.cli.settings import parameters_of
-from ranksieve.cli.sources import open_training_data, open_validation_data
+from ranksieve.cli.settings import allow_own_code, explain_errors, ranker_parameters
+from ranksieve.cli.sources import missing_policy, open_training_data, open_validation_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,12 +39,20 @@ _MEASURES = ("map", "ndcg@10")
 def train(
     data: Annotated[list[Path] | None, DATA] = None,
     demo: Demo = False,
-    name: Annotated[str, option("NAME", "Ranker; --rankers lists them.", "--ranker")] = "ranksvm",
-    features: Annotated[
+    name: Annotated[
+        str,
+        option(
+            "NAME",
+            "Ranker; --rankers lists them. Or MODULE:OBJECT: a class or an object of your own.",
+            "--ranker",
+        ),
+    ] = "ranksvm",
+    selected: Annotated[
         Path | None,
         option(
             "FILE",
             "Train on the features that select --out wrote to this file. Default: all features.",
+            "--selection",
         ),
     ] = None,
     evaluate_on: Annotated[
@@ -57,21 +65,21 @@ def train(
         ),
     ] = None,
     settings: Settings = None,
+    parameters: RankerParameters = None,
     seed: Seed = None,
     out: Annotated[
         Path | None,
         option("FILE", "Write the model here as JSON, for predict. Default: only measure it."),
     ] = None,
     convention: ConventionName = "standard",
-    n_features: NFeatures = None,
-    zero_based: ZeroBased = False,
+    reading: Reading = Reading(),
     dask: DaskAddress = None,
     workers: DaskWorkers = None,
     verify: Verify = None,
     form: Format = "terminal",
     rankers: Annotated[bool, typer.Option("--rankers", help="List the rankers and exit.")] = False,
 ) -> None:
-    """Train a ranker on all features or on a selection, and measure it.
+    """Train a ranker on all or selected features, and measure it.
 
     predict applies a model written with --out to other files, which need all features of the
     training data.
@@ -81,7 +89,7 @@ def train(
     from ranksieve.io.selection import read_selection
     from ranksieve.metrics import get_convention
     from ranksieve.progress import progress_bar
-    from ranksieve.rankers.registry import RANKERS, make_ranker
+    from ranksieve.rankers.registry import RANKERS
     from ranksieve.report.formats.printing import show_sheets
     from ranksieve.report.sheets.evaluation import training_sheet
     from ranksieve.report.sheets.registry import registry_sheet
@@ -90,30 +98,34 @@ def train(
         show_sheets([registry_sheet(RANKERS)], form)
         return
     get_convention(convention)
-    ranker = make_ranker(name, **parameters_of(RANKERS, name, settings or [], seed))
+    allow_own_code(name)
+    method = RANKERS.find(name)
+    ranker = method.make(**ranker_parameters(method, settings or [], seed, parameters))
     if out is not None:
         check_replaceable(out)
-    selection = None if features is None else read_selection(features)
-    if selection is not None and n_features is None:
-        n_features = selection.n_features_in
-    how = {"n_features": n_features, "zero_based": zero_based}
+        _check_savable(ranker)
+    selection = None if selected is None else read_selection(selected)
+    how = reading.how | {"missing": missing_policy(reading.missing, selection)}
+    if selection is not None and reading.n_features is None:
+        how["n_features"] = selection.n_features_given
     with progress_bar(), ExitStack() as stack:
         source = stack.enter_context(open_training_data(data, demo, dask, workers, verify, **how))
         parts = {title_of(data): source}
         if evaluate_on is not None:
-            validation = open_validation_data(evaluate_on, source, verify, zero_based=zero_based)
+            validation = open_validation_data(evaluate_on, source, verify, **reading.how)
             parts[str(evaluate_on)] = stack.enter_context(validation)
         if selection is not None:
             for place, part in parts.items():
                 selection.check_fits(part.n_features, part.feature_names, place)
                 parts[place] = part.take_features(selection.columns)
         first, *others = parts.values()
-        ranker.fit(first, eval_set=others[0] if others else None)
+        with explain_errors(method):
+            ranker.fit(first, eval_set=others[0] if others else None)
         measured = {place: _measure(ranker, part, convention) for place, part in parts.items()}
     if out is not None:
         ranker.save_model(out, selection=selection)
-    changed = RANKERS[name].changed(ranker)
-    sheet = training_sheet(name, ranker.n_features_in_, changed, measured, convention)
+    changed = method.changed(ranker)
+    sheet = training_sheet(method.name, ranker.n_features_in_, changed, measured, convention)
     show_sheets([sheet], form)
 
 
@@ -124,11 +136,12 @@ def predict(
         Path | None,
         option("FILE", "Write the scores to this file (also .gz, .zst). Default: print them."),
     ] = None,
-    zero_based: ZeroBased = False,
+    reading: Reading = Reading(),
 ) -> None:
     """Score documents with a trained ranker.
 
-    Writes one score per line, in the order of the data's rows, as evaluate expects them.
+    Writes one score per line, in the order of the data's rows, as evaluate expects them. Without
+    --missing, missing values are treated as those of the training data were.
     """
     from ranksieve.io.files import check_replaceable
     from ranksieve.io.scores import write_scores
@@ -138,11 +151,8 @@ def predict(
     ranker = load_model(model)
     if out is not None:
         check_replaceable(out)
-    n_features = ranker.n_features_in_
-    if hasattr(ranker, "selection_"):
-        n_features = ranker.selection_.n_features_in
     with progress_bar():
-        scores = _scores(ranker, data, n_features=n_features, zero_based=zero_based)
+        scores = _scores(ranker, data, reading)
     if out is not None:
         write_scores(scores, out)
     else:
@@ -150,14 +160,43 @@ def predict(
             typer.echo(repr(score))
 
 
-def _scores(ranker: Ranker, paths: list[Path], **how: Any) -> np.ndarray:
-    """Scores of all rows in the order of the files; shards are read one at a time."""
-    from ranksieve.data import RankingData
-    from ranksieve.datasets.opening import open_source
+def _check_savable(ranker: Ranker) -> None:
+    """Raise an error, before the training, unless predict will be able to load the model."""
+    from ranksieve.rankers.registry import RANKERS
 
-    with open_source(paths, **how) as data:
-        scores = ranker.predict(data)
-        return data.to_input_order(scores) if isinstance(data, RankingData) else scores
+    ranker.check_savable()
+    if type(ranker) not in RANKERS.classes.values():
+        raise ValueError(
+            f"{type(ranker).__name__} cannot be written to a model file, because predict would not "
+            "know it: name it under the entry point ranksieve.rankers of its package"
+        )
+
+
+def _scores(ranker: Ranker, data: list[Path], reading: Reading) -> np.ndarray:
+    """Scores of all rows in the order of the files; shards are read one at a time."""
+    from dataclasses import replace
+
+    from ranksieve.data import RankingData
+    from ranksieve.datasets.opening import are_table_files, open_source, paths_of
+
+    paths, how = paths_of(data), reading.how
+    names: Any = getattr(ranker, "feature_names_in_", None)
+    trained = getattr(ranker, "missing_", None)
+    indicated = trained.indicated if trained else ()  # whose indicators are in no file
+    if not are_table_files(paths) or reading.columns.features or indicated:
+        names = None
+        selection = getattr(ranker, "selection_", None)
+        n_features = ranker.n_features_in_ if selection is None else selection.n_features_in
+        how["n_features"] = n_features - len(indicated)
+    elif names is not None:
+        how["columns"] = replace(reading.columns, features=names.tolist())
+    with open_source(paths, **how) as source:
+        if names is not None:  # in whatever order the columns are
+            source = source.take_features(names)
+        if reading.missing is not None:
+            source = source.with_missing(reading.missing)
+        scores = ranker.predict(source)
+        return source.to_input_order(scores) if isinstance(source, RankingData) else scores
 
 
 def _measure(ranker: Ranker, source: Source, convention: str) -> dict[str, float]:

@@ -4,31 +4,48 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ranksieve.cli.option_groups import Reading
 from ranksieve.cli.options import (
     DATA,
     DaskAddress,
     DaskWorkers,
     Demo,
+    Exclude,
     Format,
-    NFeatures,
+    Groups,
+    Include,
+    RankerParameters,
     Seed,
     Settings,
     Verify,
-    ZeroBased,
     option,
     show_result,
 )
-from ranksieve.cli.settings import parameters_of
+from ranksieve.cli.settings import (
+    allow_own_code,
+    chosen_features,
+    explain_errors,
+    parameters_of,
+    ranker_parameters,
+)
 from ranksieve.cli.sources import open_training_data, open_validation_data
 
 if TYPE_CHECKING:
     from ranksieve.rankers.base import Ranker
+    from ranksieve.registry import Method
 
-_Method = Annotated[str, option("NAME", "Selection method; --methods lists them.")]
+_Method = Annotated[
+    str,
+    option(
+        "NAME",
+        "Selection method; --methods lists them. Or MODULE:OBJECT: a class or an object of your "
+        "own.",
+    ),
+]
 _Number = Annotated[
     str | None,
     option(
@@ -53,7 +70,7 @@ _Ranker = Annotated[
     option(
         "NAME",
         "Ranker inside the method, for methods around a ranker; train --rankers lists "
-        "them. Default: that of the method.",
+        "them. Or MODULE:OBJECT. Default: that of the method.",
     ),
 ]
 _RankerSettings = Annotated[
@@ -70,6 +87,10 @@ _Out = Annotated[
         "FILE", "Write the selection here as JSON, for convert and train. Default: only print it."
     ),
 ]
+_Count = Annotated[
+    Literal["features", "groups"] | None,
+    typer.Option(help="What -k counts. Default: features."),
+]
 _ListMethods = Annotated[
     bool, typer.Option("--methods", help="List the selection methods and exit.")
 ]
@@ -80,14 +101,18 @@ def select(
     demo: Demo = False,
     method: _Method = "gas-e",
     k: _Number = None,
+    include: Include = None,
+    exclude: Exclude = None,
+    groups: Groups = None,
+    count: _Count = None,
     evaluate_on: _HeldOut = None,
     settings: Settings = None,
     ranker: _Ranker = None,
     ranker_settings: _RankerSettings = None,
+    parameters: RankerParameters = None,
     seed: Seed = None,
     out: _Out = None,
-    n_features: NFeatures = None,
-    zero_based: ZeroBased = False,
+    reading: Reading = Reading(),
     dask: DaskAddress = None,
     workers: DaskWorkers = None,
     verify: Verify = None,
@@ -96,7 +121,7 @@ def select(
 ) -> None:
     """Select the features that matter, best first.
 
-    With --out, convert --features and train --features apply the selection to other files.
+    With --out, convert --selection and train --selection apply the selection to other files.
     """
     from ranksieve.datasets.opening import title_of
     from ranksieve.io.files import check_replaceable
@@ -104,64 +129,73 @@ def select(
     from ranksieve.progress import progress_bar
     from ranksieve.report.formats.printing import show_sheets
     from ranksieve.report.sheets.registry import registry_sheet
-    from ranksieve.report.sheets.selection import selection_sheet
+    from ranksieve.report.sheets.selection import Counted, selection_sheet
     from ranksieve.selectors.record import record_selection
-    from ranksieve.selectors.registry import SELECTORS, make_selector
+    from ranksieve.selectors.registry import SELECTORS, make_method
 
     if methods:
         show_sheets([registry_sheet(SELECTORS)], form)
         return
-    selector = make_selector(
-        method,
-        None if k is None else _number(k),
-        **parameters_of(SELECTORS, method, settings or [], seed),
-    )
+    allow_own_code(method, ranker)
+    found = SELECTORS.find(method)
+    own = parameters_of(SELECTORS, found, settings or [], seed)
+    for name, value in chosen_features(include, exclude, groups, count).items():
+        if name in own:
+            raise ValueError(f"{name} is given twice, by --{name} and by --param {name}")
+        SELECTORS.check_parameters(found, [name])
+        own[name] = value
+    selector = make_method(found, None if k is None else _number(k), **own)
     if ranker is not None:
-        selector.set_params(ranker=_ranker(method, ranker, ranker_settings or []))
-    elif ranker_settings:
-        raise typer.BadParameter("--ranker-param needs --ranker")
-    if evaluate_on is not None and not SELECTORS[method].uses_held_out_data:
+        inside = _ranker(found, ranker, ranker_settings or [], parameters)
+        selector.set_params(ranker=inside)
+    elif ranker_settings or parameters:
+        raise typer.BadParameter("--ranker-param and --ranker-params need --ranker")
+    if evaluate_on is not None and not found.uses_held_out_data:
         able = [name for name, known in SELECTORS.items() if known.uses_held_out_data]
         raise ValueError(
-            f"method {method!r} does not use held-out data: leave out --eval; methods that use it "
-            f"are {', '.join(able)}"
+            f"method {found.name!r} does not use held-out data: leave out --eval; methods that use "
+            f"it are {', '.join(able)}"
         )
     if out is not None:
         check_replaceable(out)
-    how = {"n_features": n_features, "zero_based": zero_based}
     with progress_bar(), ExitStack() as stack:
-        source = stack.enter_context(open_training_data(data, demo, dask, workers, verify, **how))
+        how = reading.how | {"missing": reading.missing}
+        opened = open_training_data(data, demo, dask, workers, verify, **how)
+        source = stack.enter_context(opened)
         beside: dict[str, Any] = {}
         if evaluate_on is not None:
-            validation = open_validation_data(evaluate_on, source, verify, zero_based=zero_based)
+            validation = open_validation_data(evaluate_on, source, verify, **reading.how)
             beside["eval_set"] = stack.enter_context(validation)
-        selector.fit(source, **beside)
+        with explain_errors(found):
+            selector.fit(source, **beside)
         files = [str(path) for path in data] if data else [title_of(data)]
-        selection = record_selection(selector, source, method, files)
+        selection = record_selection(selector, source, found.name, files)
     if out is not None:
         write_selection(selection, out)
     # Numbers of features and groups are shown anyway.
     changed = {
         name: value
-        for name, value in SELECTORS[method].changed(selector).items()
-        if name != "groups" and (name != "n_features_to_select" or isinstance(value, str))
+        for name, value in found.changed(selector).items()
+        if name not in ("groups", "count")
+        and (name != "n_features_to_select" or isinstance(value, str))
     }
-    n_groups = getattr(selector, "n_groups_", None)
-    sheet = selection_sheet(title_of(data), selection, changed, n_groups)
+    counted = Counted(getattr(selector, "n_groups_", None), selector.count == "groups")
+    sheet = selection_sheet(title_of(data), selection, changed, counted)
     show_result([sheet], form, selection.to_json())
 
 
-def _ranker(method: str, name: str, settings: list[str]) -> Ranker:
-    from ranksieve.rankers.registry import RANKERS, make_ranker
+def _ranker(method: Method, name: str, settings: list[str], file: Path | None) -> Ranker:
+    from ranksieve.rankers.registry import RANKERS
     from ranksieve.selectors.registry import SELECTORS
 
-    if "ranker" not in SELECTORS[method].defaults:
+    if "ranker" not in method.defaults:
         able = [other for other, known in SELECTORS.items() if "ranker" in known.defaults]
         raise ValueError(
-            f"method {method!r} needs no ranker: leave out --ranker; methods around a ranker are "
-            f"{', '.join(able)}"
+            f"method {method.name!r} needs no ranker: leave out --ranker; methods around a ranker "
+            f"are {', '.join(able)}"
         )
-    return make_ranker(name, **parameters_of(RANKERS, name, settings, None))
+    inside = RANKERS.find(name)
+    return inside.make(**ranker_parameters(inside, settings, None, file))
 
 
 def _number(text: str) -> float | str:

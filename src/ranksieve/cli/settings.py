@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -9,22 +14,79 @@ import typer
 from ranksieve.text import on_one_line
 
 if TYPE_CHECKING:
-    from ranksieve.registry import Registry
+    from ranksieve.registry import Method, Registry
 
 
 def parameters_of(
-    registry: Registry, name: str, settings: list[str], seed: int | None
+    registry: Registry, method: Method, settings: list[str], seed: int | None
 ) -> dict[str, Any]:
     """Parameters of a method, checked to exist; ``seed`` is its ``random_state``."""
     parameters = _parsed(settings)
-    registry.check_parameters(name, parameters)
+    registry.check_parameters(method, parameters)
     if seed is not None:
-        if "random_state" not in registry[name].defaults:
-            raise ValueError(f"{registry.what} {name!r} draws no random numbers: leave out --seed")
+        if not method.accepts("random_state"):
+            raise ValueError(
+                f"{registry.what} {method.name!r} draws no random numbers: leave out --seed"
+            )
         if "random_state" in parameters:
             raise ValueError("the seed is given twice, by --seed and by --param random_state")
         parameters["random_state"] = seed
     return parameters
+
+
+def chosen_features(
+    include: list[str] | None,
+    exclude: list[str] | None,
+    groups: Path | None = None,
+    count: str | None = None,
+) -> dict[str, Any]:
+    """Parameters by which every selector is told what to choose from; only those that are given.
+
+    Features are separated by commas.
+    """
+    from ranksieve.io.groups import read_groups
+
+    given: dict[str, Any] = {"include": _names(include), "exclude": _names(exclude)}
+    given |= {"groups": None if groups is None else read_groups(groups), "count": count}
+    return {name: value for name, value in given.items() if value}
+
+
+def _names(lists: list[str] | None) -> list[str]:
+    return [name.strip() for names in lists or [] for name in names.split(",") if name.strip()]
+
+
+def allow_own_code(*texts: str | None) -> None:
+    """Let ``module:object`` name modules of the current directory, after those installed."""
+    if any(":" in text for text in texts if text) and os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+
+
+@contextmanager
+def explain_errors(method: Method) -> Iterator[None]:
+    """Report any error of what a user brings as one of the input."""
+    from ranksieve.data import DataError
+
+    try:
+        yield
+    except (ValueError, MemoryError):
+        raise
+    except Exception as error:
+        if method.is_ours:
+            raise
+        raise DataError(f"{method.name}: {type(error).__name__}: {error}") from error
+
+
+def ranker_parameters(
+    method: Method, settings: list[str], seed: int | None, file: Path | None
+) -> dict[str, Any]:
+    """Parameters of a ranker from a file and from texts NAME=VALUE, which take precedence."""
+    from ranksieve.rankers.parameter_files import parameters_from
+    from ranksieve.rankers.registry import RANKERS
+
+    own = parameters_of(RANKERS, method, settings, seed)
+    if file is None:
+        return own
+    return parameters_from(file, {method.name: method})[method.name] | method.translate(own)
 
 
 def _parsed(settings: list[str]) -> dict[str, Any]:

@@ -47,7 +47,13 @@ def in_memory(source: Source) -> RankingData:
 
 def whole_block(data: RankingData) -> Block:
     """All of the data as one block."""
-    return Block(data.X, data.y, data.query_ptr, query_weights=data.query_weights)
+    return Block(
+        data.X,
+        data.y,
+        data.query_ptr,
+        query_weights=data.query_weights,
+        keeps_missing=data.keeps_missing,
+    )
 
 
 def total_weight(source: Source) -> float:
@@ -73,4 +79,12 @@ def _view(data: RankingData, first: int, last: int) -> Block:
     rows = slice(data.query_ptr[first], data.query_ptr[last])
     pointer = data.query_ptr[first : last + 1] - data.query_ptr[first]
     weights = None if data.query_weights is None else data.query_weights[first:last]
-    return Block(data.X[rows], data.y[rows], pointer, int(rows.start), first, weights)
+    return Block(
+        data.X[rows],
+        data.y[rows],
+        pointer,
+        int(rows.start),
+        first,
+        weights,
+        keeps_missing=data.keeps_missing,
+    )

@@ -95,13 +95,14 @@ class Prepared:
         first_query: int = 0,
         first_row: int = 0,
         weights: np.ndarray | None = None,
+        keeps_missing: bool = False,
     ) -> bool:
         """Rank by each column of X, and add the values of all queries to ``sums``.
 
         ``query_ptr`` has the rows of X of each query; the first of them is number ``first_row`` of
         the rows, and ``first_query`` of the queries, that the measure was prepared for. Each query
-        counts ``weights`` times, or once. Returns whether all values of X are finite; if not, the
-        sums are meaningless.
+        counts ``weights`` times, or once. If ``keeps_missing``, NaN ranks last in both directions.
+        Returns whether all other values of X are finite; if not, the sums are meaningless.
         """
         n_queries = len(query_ptr) - 1
         return bool(
@@ -114,6 +115,7 @@ class Prepared:
                 ),
                 query_ptr,
                 np.ones(n_queries) if weights is None else weights,
+                keeps_missing,
                 sums.values,
                 sums.squares,
                 sums.varying,

@@ -1,4 +1,4 @@
-"""Use rankers of LightGBM, XGBoost and CatBoost wherever this library takes a ranker."""
+"""Use estimators of other libraries, or your own, wherever this library takes a ranker."""
 
 from __future__ import annotations
 
@@ -12,21 +12,27 @@ from scipy import sparse
 
 from ranksieve.data import DataError
 from ranksieve.engine import Source, in_memory
+from ranksieve.foreign import changed_parameters, parameters_of
 from ranksieve.io.records import get
 from ranksieve.rankers.base import Ranker
-from ranksieve.rankers.libraries import class_named, library_of
+from ranksieve.rankers.libraries import class_named, is_error_of_library, library_of
+from ranksieve.rankers.library import Library
 from ranksieve.rankers.lightgbm_data import as_known
 from ranksieve.rankers.per_feature import cut_to
+from ranksieve.registry import OwnMethod
+from ranksieve.sums.magnitudes import check_magnitudes
 from ranksieve.threads import openmp_thread_count
 
 
 def as_ranker(estimator: Any) -> Ranker:
-    """Make a ranker from an estimator of LightGBM, XGBoost or CatBoost.
+    """Make a ranker from an estimator of LightGBM, XGBoost, CatBoost, scikit-learn or your own.
 
     Parameters
     ----------
-    estimator : Ranker, LGBMRanker, XGBRanker or CatBoostRanker
-        Fitted or not. It is never changed.
+    estimator : estimator
+        A ranker of this library, an LGBMRanker, XGBRanker or CatBoostRanker; a regressor with the
+        interface of scikit-learn, which ranks by the label that it predicts; or any other object
+        with ``fit(X, y, qid=...)`` and ``predict(X)``. Fitted or not; it is never changed.
 
     Returns
     -------
@@ -42,10 +48,13 @@ def as_ranker(estimator: Any) -> Ranker:
     Examples
     --------
     >>> from lightgbm import LGBMRanker
+    >>> from sklearn.linear_model import Ridge
     >>> from ranksieve import make_ranking
     >>> from ranksieve.rankers import as_ranker
     >>> data, _ = make_ranking(100, noise=0.1)
     >>> as_ranker(LGBMRanker(n_estimators=20)).fit(data).score(data) > 0.6
+    True
+    >>> as_ranker(Ridge()).fit(data).score(data) > 0.6
     True
     """
     if isinstance(estimator, Ranker):
@@ -61,28 +70,34 @@ def as_ranker(estimator: Any) -> Ranker:
     return ranker
 
 
+_QUICK = {"n_estimators": 5, "n_jobs": 1}
+
+
 @dataclass(eq=False, repr=False)
 class RankerAdapter(Ranker):
-    """A ranker of LightGBM, XGBoost or CatBoost with the interface of this library.
+    """An estimator of another library, or your own, with the interface of this library.
 
     Query ids may be of any type and rows in any order: they are grouped by query and converted to
-    the form that the library needs. The estimator's own parameters determine everything else.
+    the form that the estimator needs. Its own parameters determine everything else.
 
     Parameters
     ----------
-    estimator : LGBMRanker, XGBRanker or CatBoostRanker
-        Copies of it are fitted; it is not changed.
+    estimator : estimator
+        See :func:`as_ranker`. Copies of it are fitted; it is not changed.
     verbose : bool
         Whether the estimator writes its log, unless its parameters say so. CatBoost also logs to
         files.
 
     Attributes
     ----------
-    estimator_ : LGBMRanker, XGBRanker or CatBoostRanker
+    estimator_ : estimator
         The fitted copy.
+    coef_ : array of shape (features,)
+        Only of linear regressors.
     feature_importances_ : array of shape (features,)
         Total gain of the splits on each feature (LightGBM, XGBoost), or how much the scores change
-        with it, in percent of all features (CatBoost's PredictionValuesChange).
+        with it, in percent of all features (CatBoost's PredictionValuesChange). Of others, what
+        they have under this name, or the absolute weights.
 
     Notes
     -----
@@ -91,11 +106,17 @@ class RankerAdapter(Ranker):
     there is no ``eval_set``. CatBoost stops early by its ``early_stopping_rounds`` or ``od_type``,
     and keeps the best number of trees unless ``use_best_model=False``.
 
-    Missing values (NaN) are accepted; each library treats them in its own way. XGBoost also takes
-    entries that a sparse matrix does not store as missing; LightGBM and CatBoost take them as 0.
-    Shards are read into memory. The seed is that of the estimator, and so is the number of threads
-    if it is set. ``estimator_`` of a loaded ranker can predict, but has no information about its
-    training.
+    Other estimators are fitted by ``fit(X, y)``, with rows grouped by query. Their ``fit`` also
+    gets what it has parameters for: ``qid`` (the query of each row), ``group`` (the number of rows
+    of each query), ``sample_weight`` (one for each row) and ``eval_set``: a tuple (X, y, qid) if it
+    takes query ids, else a list of one pair (X, y).
+
+    Missing values (NaN) are accepted; each library treats them in its own way. Estimators of
+    scikit-learn get them only if they say that they can use them. XGBoost also takes entries that
+    a sparse matrix does not store as missing; LightGBM and CatBoost take them as 0. Shards are read
+    into memory. The seed is that of the estimator, and so is the number of threads if it is set.
+    ``estimator_`` of a loaded ranker can predict, but has no information about its training. Only
+    rankers of LightGBM, XGBoost and CatBoost can be saved: nothing is ever unpickled.
 
     A ``RankerAdapter(estimator)`` must be fitted; :func:`as_ranker` can use an estimator that is
     already fitted. Each library weighs queries in its own way; where trees count documents, as in a
@@ -112,11 +133,67 @@ class RankerAdapter(Ranker):
     True
     """
 
-    _allows_missing = True
+    methods = (
+        OwnMethod(
+            "lightgbm",
+            "LightGBM's LGBMRanker, with its own defaults",
+            recorded={"class": "lightgbm:LGBMRanker"},
+            trial=_QUICK,
+        ),
+        OwnMethod(
+            "xgboost",
+            "XGBoost's XGBRanker, with its own defaults",
+            recorded={"class": "xgboost:XGBRanker"},
+            trial=_QUICK,
+        ),
+        OwnMethod(
+            "catboost",
+            "CatBoost's CatBoostRanker, with its own defaults",
+            recorded={"class": "catboost:CatBoostRanker"},
+            trial={"iterations": 5, "thread_count": 1},
+        ),
+    )
 
     estimator: Any
     _: KW_ONLY
     verbose: bool = False
+
+    @staticmethod
+    def adapt(estimator: Any) -> Ranker:
+        """Make a ranker of an estimator, as :func:`as_ranker` does."""
+        return as_ranker(estimator)
+
+    @staticmethod
+    def number_parameter(estimator: Any) -> None:
+        """No parameter of a ranker is a number of features to select."""
+
+    @staticmethod
+    def outer_parameters(estimator: Any) -> dict[str, Any]:
+        """Parameters of the adapter itself that can be set by name: none."""
+        return {}
+
+    @staticmethod
+    def library_of(estimator: Any) -> Library | None:
+        """Library of an estimator; None for rankers of this one."""
+        return None if isinstance(estimator, Ranker) else library_of(estimator)
+
+    @property
+    def _allows_missing(self) -> bool:  # type: ignore[override]
+        return library_of(self.estimator).takes_missing(self.estimator)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._allows_missing
+        return tags
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights of a linear regressor."""
+        library = library_of(self.estimator_)
+        weights = library.weights(self.estimator_, self.n_features_in_)
+        if weights is None:
+            raise AttributeError(f"{library.name} has no weights of features")
+        return weights
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -129,20 +206,31 @@ class RankerAdapter(Ranker):
         library = library_of(self.estimator)
         parts = [in_memory(part) for part in (source, validation) if part is not None]
         fresh = library.unfitted(self.estimator)
-        given = {name: value for name, value in fresh.get_params().items() if value is not None}
+        given = {n: value for n, value in parameters_of(fresh).items() if value is not None}
         for part in parts:
             library.check_labels(given, part)
+            if not self._allows_missing:
+                part.check_finite()
         unsaid = {} if self.verbose else library.silence(given)
-        if library.threads not in given:
+        if library.threads and library.threads not in given:
             unsaid[library.threads] = openmp_thread_count()
         if unsaid:
             fresh.set_params(**unsaid)
-        library.fit(fresh, *parts)
+        try:
+            library.fit(fresh, *parts)
+        except Exception as error:
+            if not is_error_of_library(error):
+                raise
+            reason = str(error).partition("\nStack trace")[0]
+            check_magnitudes(source, f"{library.name} failed ({reason})")
+            raise DataError(f"{library.name}: {reason}") from error
         self.estimator_ = fresh
 
     def _for_features(self, features: Sequence[int], n_features: int) -> RankerAdapter:
         made = super()._for_features(features, n_features)
-        library, given = library_of(self.estimator), self.estimator.get_params()
+        library, given = library_of(self.estimator), parameters_of(self.estimator)
+        if not given.keys() & library.per_feature:
+            return made
         cut = cut_to(features, n_features, given, library.per_feature, library.name)
         made.estimator.set_params(
             **{name: cut[name] for name in given.keys() & library.per_feature}
@@ -159,12 +247,7 @@ class RankerAdapter(Ranker):
         return np.asarray(parts, dtype=np.float64)[:, :-1]  # the last is what all rows have
 
     def _settings(self) -> dict[str, Any]:
-        usual = type(self.estimator)().get_params()
-        changed = {
-            name: value
-            for name, value in self.estimator.get_params().items()
-            if name not in usual or repr(value) != repr(usual[name])
-        }
+        changed = changed_parameters(self.estimator)
         name = library_of(self.estimator).name
         return {"estimator": {"class": name, "parameters": changed}, "verbose": self.verbose}
 
@@ -175,6 +258,12 @@ class RankerAdapter(Ranker):
             raise ValueError("'estimator' should have a class and parameters")
         estimator = class_named(recorded.get("class"))(**recorded["parameters"])
         return cls(**settings | {"estimator": estimator})
+
+    def check_savable(self) -> None:
+        """Raise a ValueError unless the estimator's library has model files."""
+        library = library_of(self.estimator)
+        if not library.has_model_files:
+            library.text_of(self.estimator)  # which says why
 
     def _learned(self) -> dict[str, Any]:
         return {"model": library_of(self.estimator_).text_of(self.estimator_)}

@@ -13,8 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ranksieve._version import __version__
 from ranksieve.base import Predictor, as_source
-from ranksieve.data import DataError
+from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source
+from ranksieve.fitted import as_in_training, refusals
 from ranksieve.io.model import SavedModel, write_model
 from ranksieve.io.selection import PathLike, Selection
 from ranksieve.progress import progress_bar
@@ -40,6 +41,11 @@ class Ranker(Predictor):
     """
 
     selection_: Selection
+
+    @property
+    def takes_missing(self) -> bool:  # type: ignore[override]
+        """Whether it takes missing values."""
+        return self._allows_missing
 
     @abstractmethod
     def _train(self, source: Source, validation: Source | None) -> None:
@@ -77,6 +83,9 @@ class Ranker(Predictor):
         qid: Any = None,
         eval_set: Any = None,
         sample_weight: Any = None,
+        *,
+        eval_qid: Any = None,
+        eval_group: Any = None,
     ) -> Any:
         """Train the ranker.
 
@@ -88,28 +97,36 @@ class Ranker(Predictor):
             Labels; larger is more relevant.
         qid : array of shape (rows,)
             Query of each row.
-        eval_set : tuple (X, y, qid), RankingData or opened shards, optional
+        eval_set : tuple (X, y, qid), RankingData, opened shards, or list [(X, y)], optional
             Validation data, for rankers that use it to stop early or to choose a model. Weights
             that it has weigh its queries.
         sample_weight : array of shape (queries,) or (rows,), optional
             How often each query counts, unless the data has weights: a weight for each query, in
             order of first appearance; or for each row, the same for all rows of a query.
+        eval_qid, eval_group : list of one array, optional
+            For a list [(X, y)], as LightGBM and XGBoost take it: the query of each row of X, or the
+            number of rows of each query, one after the other.
         """
         self._validate_params()
         source = self._source(X, y, qid, sample_weight)
-        validation = None if eval_set is None else as_source(eval_set, source)
+        validation = as_source(eval_set, source, eval_qid, eval_group)
         if hasattr(self, "selection_"):  # of an earlier fit
             del self.selection_
-        with progress_bar(bool(self.verbose)), sound_numbers(source, self):
+        with progress_bar(bool(self.verbose)), sound_numbers(source, self), refusals(self, X):
             check_labels_differ(source)
             self._train(source, validation)
         return self
 
     def _rows(self, X: Any) -> Any:
         """Check rows; a ranker that was saved with a selection also takes all features."""
+        if isinstance(X, RankingData):
+            X = as_in_training(self, X)
         if hasattr(self, "selection_"):
             X = self.selection_.applied_to(X)
         return super()._rows(X)
+
+    def check_savable(self) -> None:
+        """Raise a ValueError if :meth:`save_model` cannot write such a ranker, trained or not."""
 
     def save_model(self, path: PathLike, *, selection: Selection | None = None) -> None:
         """Write the trained ranker to a file, for :func:`ranksieve.rankers.load_model`.
@@ -124,6 +141,7 @@ class Ranker(Predictor):
             How the features were selected, to store with the ranker.
         """
         check_is_fitted(self)
+        self.check_savable()
         selection = selection or getattr(self, "selection_", None)
         if selection is not None and len(selection.features) != self.n_features_in_:
             raise DataError(
@@ -138,6 +156,7 @@ class Ranker(Predictor):
             n_features_in=int(self.n_features_in_),
             feature_names=None if names is None else [str(name) for name in names],
             selection=selection,
+            missing=getattr(self, "missing_", None),
             learned=self._learned(),
             ranksieve=__version__,
         )

@@ -17,10 +17,10 @@ from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of, total_weight
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, Count, NotNegative, Seed, Ties
-from ranksieve.rankers.boosting_rounds import Columns
 from ranksieve.rankers.linear import LinearRanker
 from ranksieve.registry import Method
 from ranksieve.sums.chunks import chunks, vary_within_queries
+from ranksieve.sums.columns import Columns
 from ranksieve.sums.held_out import measure_models
 from ranksieve.sums.measured import Measured
 
@@ -56,7 +56,7 @@ class Trials:
     title = "Coordinate ascent"
 
     def __init__(self, block: Block, measure: Measure, convention: Convention | str) -> None:
-        self.block, self.columns = block, Columns(block)
+        self.block, self.columns = block, Columns(block.X)
         self.measured = Measured(block, measure, convention)
         self.weights = self.measured.weights
         self.tells = vary_within_queries(self.measured.prepared.worth, block.query_ptr)

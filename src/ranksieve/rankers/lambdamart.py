@@ -22,14 +22,6 @@ from ranksieve.rankers.per_feature import LIGHTGBM, cut_to
 from ranksieve.registry import Method
 from ranksieve.threads import openmp_thread_count
 
-# Of the FS-ED paper; when to stop early is our choice.
-_FS_ED_TREES = {
-    "n_estimators": 1000,
-    "learning_rate": 0.1,
-    "num_leaves": 10,
-    "early_stopping_rounds": 50,
-}
-
 
 @dataclass(eq=False, repr=False)
 class LambdaMART(Ranker):
@@ -106,8 +98,7 @@ class LambdaMART(Ranker):
     methods = (
         Method(
             "lambdamart",
-            "boosted trees of LightGBM, with the settings of FS-ED",
-            _FS_ED_TREES,
+            "boosted trees of LightGBM that follow the gradient of NDCG",
             draws=False,
             trial={"n_estimators": 5, "params": {"num_threads": 1}},
         ),
@@ -125,11 +116,6 @@ class LambdaMART(Ranker):
     params: dict[str, Any] | None = None
     random_state: Seed = 0
     verbose: bool = False
-
-    @classmethod
-    def of_fs_ed(cls, **parameters: Any) -> LambdaMART:
-        """The settings of the FS-ED paper: 1,000 trees of 10 leaves, learning rate 0.1."""
-        return cls(**{"n_estimators": 1000, "learning_rate": 0.1, "num_leaves": 10} | parameters)
 
     @property
     def feature_importances_(self) -> np.ndarray:

@@ -1,11 +1,11 @@
-"""Differences between the rankers of LightGBM, XGBoost and CatBoost."""
+"""Differences between the rankers of LightGBM, XGBoost, CatBoost and everybody else."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
@@ -14,77 +14,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
 
 from ranksieve.data import RankingData
+from ranksieve.rankers.library import Library
 from ranksieve.rankers.lightgbm_data import as_known, check_whole_labels
-from ranksieve.rankers.per_feature import CATBOOST, LIGHTGBM, XGBOOST, Cut
+from ranksieve.rankers.others import OtherEstimator
+from ranksieve.rankers.per_feature import CATBOOST, LIGHTGBM, XGBOOST
 from ranksieve.threads import openmp_thread_count
-
-
-class Library(ABC):
-    """Interface to one of the libraries."""
-
-    name: ClassVar[str]  # of the class
-    threads: ClassVar[str] = "n_jobs"  # parameter with their number
-    log: ClassVar[dict[str, Any]] = {}  # parameters that silence it
-    log_names: ClassVar[frozenset[str]] = frozenset()  # others that are about its log
-    per_feature: ClassVar[Mapping[str, Cut]] = {}  # those that speak of single features
-
-    def unfitted(self, estimator: Any) -> Any:
-        """Unfitted copy."""
-        return clone(estimator)
-
-    def silence(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Parameters that turn off the log, unless the given ones set it."""
-        if given.keys() & self.log_names:
-            return {}
-        return {name: value for name, value in self.log.items() if name not in given}
-
-    def is_fitted(self, estimator: Any) -> bool:
-        """Whether it can predict."""
-        return bool(estimator.__sklearn_is_fitted__())
-
-    def n_features(self, estimator: Any) -> int:
-        """Features of a fitted estimator."""
-        return int(estimator.n_features_in_)
-
-    @abstractmethod
-    def feature_names(self, estimator: Any) -> Any:
-        """Names that a fitted estimator has for its features; None if it has none."""
-
-    @abstractmethod
-    def check_labels(self, given: dict[str, Any], data: RankingData) -> None:
-        """Raise a DataError for labels that is clearer than that of the library."""
-
-    @abstractmethod
-    def fit(
-        self,
-        estimator: Any,
-        data: RankingData,
-        validation: RankingData | None = None,
-    ) -> None:
-        """Fit an estimator in place; queries of both count as often as their weights say."""
-
-    @abstractmethod
-    def scores(self, estimator: Any, X: Any) -> Any:
-        """Scores of rows by a fitted estimator."""
-
-    @abstractmethod
-    def importances(self, estimator: Any, n_features: int) -> Any:
-        """Importance of each feature in a fitted estimator."""
-
-    @abstractmethod
-    def contributions(self, estimator: Any, X: Any) -> Any:
-        """SHAP values of each feature in each row, and last the common offset."""
-
-    @abstractmethod
-    def text_of(self, estimator: Any) -> str:
-        """The trees of a fitted estimator, in the format of the library."""
-
-    @abstractmethod
-    def restore(self, estimator: Any, text: str) -> None:
-        """Give an unfitted estimator its trees."""
 
 
 class _LightGBM(Library):
@@ -92,6 +28,25 @@ class _LightGBM(Library):
     log: ClassVar[dict[str, Any]] = {"verbosity": -1}
     log_names: ClassVar[frozenset[str]] = frozenset({"verbose"})
     per_feature = LIGHTGBM
+
+    @cached_property
+    def _aliases(self) -> dict[str, str]:
+        """Each name of a parameter -> that of the class, or else the first one."""
+        from lightgbm import LGBMRanker, basic
+
+        basic._ConfigAliases.get("num_leaves")  # there is no public list of them
+        own = LGBMRanker().get_params().keys()
+        found: dict[str, str] = {}
+        for first, names in basic._ConfigAliases.aliases.items():
+            best = next((name for name in names if name in own), first)
+            found |= dict.fromkeys(names, best)
+        return found
+
+    def accepts(self, parameter: str) -> bool:
+        return parameter in self._aliases
+
+    def translate(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        return {self._aliases.get(name, name): value for name, value in parameters.items()}
 
     def feature_names(self, estimator: Any) -> Any:
         names = estimator.booster_.feature_name()
@@ -148,6 +103,25 @@ class _LightGBM(Library):
 class _XGBoost(Library):
     name = "xgboost.XGBRanker"
     per_feature = XGBOOST
+    synonyms: ClassVar[Mapping[str, str]] = {
+        "eta": "learning_rate",
+        "lambda": "reg_lambda",
+        "alpha": "reg_alpha",
+        "min_split_loss": "gamma",
+        "num_boost_round": "n_estimators",
+        "num_round": "n_estimators",
+        "nthread": "n_jobs",
+        "seed": "random_state",
+    }
+    more_parameters = frozenset(
+        {
+            *("lambdarank_pair_method", "lambdarank_num_pair_per_sample", "lambdarank_unbiased"),
+            *("lambdarank_normalization", "lambdarank_score_normalization", "lambdarank_bias_norm"),
+            *("ndcg_exp_gain", "updater", "refresh_leaf", "process_type", "max_cached_hist_node"),
+            *("sample_type", "normalize_type", "rate_drop", "one_drop", "skip_drop"),  # dart
+            *("feature_selector", "top_k", "disable_default_eval_metric", "seed_per_iteration"),
+        }
+    )
 
     def feature_names(self, estimator: Any) -> Any:
         return estimator.get_booster().feature_names
@@ -230,13 +204,16 @@ def _xgboost_threads() -> AbstractContextManager[Any]:
 class _CatBoost(Library):
     name = "catboost.CatBoostRanker"
     threads = "thread_count"
+
+    @cached_property
+    def more_parameters(self) -> list[str]:
+        from catboost import CatBoostRanker
+
+        return list(signature(CatBoostRanker).parameters)
+
     log: ClassVar[dict[str, Any]] = {"verbose": False, "allow_writing_files": False}
     log_names: ClassVar[frozenset[str]] = frozenset({"logging_level", "silent", "metric_period"})
     per_feature = CATBOOST
-
-    def unfitted(self, estimator: Any) -> Any:
-        # scikit-learn insists on the very same objects as parameters, which CatBoost copies.
-        return type(estimator)(**estimator.get_params())
 
     def is_fitted(self, estimator: Any) -> bool:
         return bool(estimator.is_fitted())
@@ -320,13 +297,30 @@ def class_named(name: Any) -> Any:
 
 
 def library_of(estimator: Any) -> Library:
-    """Return the library of an estimator by its class name, without importing any library."""
-    mro = type(estimator).__mro__
-    kinds = [f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in mro]
+    """Return the library of an estimator by its class name, without importing any library.
+
+    Raises a TypeError if the estimator cannot rank.
+    """
+    kinds = _kinds(estimator)
+    if "lightgbm.DaskLGBMRanker" in kinds:
+        raise TypeError("DaskLGBMRanker needs its own data; LambdaMART trains on a Dask cluster")
     found = [_LIBRARIES[kind] for kind in kinds if kind in _LIBRARIES]
-    if found and "lightgbm.DaskLGBMRanker" not in kinds:
-        return found[0]
-    raise TypeError(
-        f"expected a ranker of ranksieve or an object of {', '.join(_LIBRARIES)}; got "
-        f"{type(estimator).__name__}" + ("; LambdaMART trains on a Dask cluster" if found else "")
-    )
+    homes = {kind.partition(".")[0] for kind in kinds}
+    makers = [library for library in _LIBRARIES.values() if library.name.partition(".")[0] in homes]
+    return found[0] if found else OtherEstimator(estimator, makers[0] if makers else None)
+
+
+def is_of_library(estimator: Any) -> bool:
+    """Whether it is a ranker of LightGBM, XGBoost or CatBoost."""
+    return any(kind in _LIBRARIES for kind in _kinds(estimator))
+
+
+def is_error_of_library(error: Exception) -> bool:
+    """Whether LightGBM, XGBoost or CatBoost raised an error of its own kind."""
+    home = type(error).__module__.strip("_").partition(".")[0]
+    return any(name.startswith(f"{home}.") for name in _LIBRARIES)
+
+
+def _kinds(estimator: Any) -> list[str]:
+    mro = type(estimator).__mro__
+    return [f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in mro]

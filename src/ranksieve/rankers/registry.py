@@ -9,7 +9,7 @@ from ranksieve.registry import Registry
 if TYPE_CHECKING:
     from ranksieve.rankers.base import Ranker
 
-RANKERS = Registry("ranker", "ranksieve.rankers")
+RANKERS = Registry("ranker", "ranksieve.rankers", adapter="ranksieve.rankers.adapter:RankerAdapter")
 
 
 def make_ranker(name: str, **parameters: Any) -> Ranker:
@@ -18,7 +18,7 @@ def make_ranker(name: str, **parameters: Any) -> Ranker:
     Parameters
     ----------
     name : str
-        One of ``RANKERS``.
+        One of ``RANKERS``, or ``module:object`` for a class or an estimator of your own.
     **parameters
         Parameters of the class.
 

@@ -34,7 +34,6 @@ from ranksieve.selectors import FSED, GreedyRankRLS, GreedyRankRLSCV, Importance
 from ranksieve.selectors._search.filter import ImportanceFilter, SimilarityFilter
 from ranksieve.selectors.registry import SELECTORS
 from ranksieve.study import Study, StudyResult, enough_features
-from ranksieve.study.cells import make_study_selector
 from ranksieve.study.comparison import MARGIN
 from ranksieve.study.results import BASE, RANDOM
 
@@ -48,7 +47,7 @@ DATA_FIGURES: dict[str, tuple[type, ...]] = {
 
 
 def write_report(result: StudyResult, directory: Path, *, figures: bool = True) -> None:
-    """Write all tables (Markdown, LaTeX, CSV) and figures (SVG, PNG), and a page with them.
+    """Write all tables (Markdown, LaTeX, CSV, JSON) and figures (SVG, PNG), and a page with them.
 
     Parameters
     ----------
@@ -92,13 +91,13 @@ def write_data_figures(study: Study, directory: Path) -> list[str]:
     list of str
         Names of the figures that were drawn.
     """
-    fold = study.folds[0].load().scaled(study.plan.scale)
+    fold = study.load(study.folds[0])
     train, names = fold.train, fold.train.feature_names.tolist()
     convention = get_convention(study.plan.convention)
     path = GreedyRankRLSCV(measure=study.plan.tune, convention=convention)
 
     def fit(selector: str) -> Any:
-        made = make_study_selector(selector, 1, study.plan.settings(selector, SELECTORS))
+        made = study.plan.make_selector(selector, 1)
         beside = {"eval_set": fold.vali} if SELECTORS[selector].uses_held_out_data else {}
         return made.fit(train, **beside)
 
@@ -123,8 +122,9 @@ def write_data_figures(study: Study, directory: Path) -> list[str]:
 
 def _seen_by(selectors: Sequence[str]) -> dict[str, str]:
     """Stems of figures of the data, with the first of the selectors that looks at such a thing."""
+    known = [selector for selector in selectors if selector in SELECTORS]
     found = {
-        figure: next((s for s in selectors if issubclass(SELECTORS[s].kind, kinds)), None)
+        figure: next((s for s in known if issubclass(SELECTORS[s].kind, kinds)), None)
         for figure, kinds in DATA_FIGURES.items()
     }
     return {figure: selector for figure, selector in found.items() if selector is not None}

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-import numpy as np
 from sklearn.utils import check_random_state
 
-from ranksieve.base import RankSelector
+from ranksieve.base import Choices, RankSelector
 from ranksieve.engine import Source
 from ranksieve.parameters import FeatureCount, Seed
 from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import ImportanceChoice, ImportanceFilter
-from ranksieve.selectors._search.greedy import choose_in_turn
+from ranksieve.selectors._search.greedy import best_first
 from ranksieve.sums.importance import Importance
 
 
@@ -26,7 +25,9 @@ class TopImportance(ImportanceFilter):
     {n_features_to_select}
     importance : str, Measure or Importance
         Quality of a feature alone: a measure, ``"loss"`` or ``"one_minus_loss"``; or an
-        :class:`Importance`, which also sets the convention, ties and directions.
+        :class:`Importance`, which also sets the convention, ties and directions. A document
+        without a value of a feature ranks last, if the data keeps missing values.
+    {choices}
     {verbose}
 
     Notes
@@ -53,9 +54,9 @@ class TopImportance(ImportanceFilter):
 
     _is_nested = True
 
-    def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
-        quality = self._quality(source)
-        return self._take(choose_in_turn(k, quality.varies, lambda chosen: quality.values))
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+        quality = self._quality(source, choices)
+        return self._take(best_first(choices, quality.varies, quality.values))
 
 
 @dataclass(eq=False, repr=False)
@@ -67,6 +68,7 @@ class RandomSelector(RankSelector):
     {n_features_to_select}
     random_state : int, RandomState or None
         Random seed of the order, which does not depend on ``n_features_to_select``.
+    {choices}
     verbose : bool
         Accepted for uniformity; there is nothing to show.
 
@@ -81,6 +83,9 @@ class RandomSelector(RankSelector):
     True
     """
 
+    given = "The others follow in random order."
+    grouped = "A group comes where its first feature comes."
+
     methods = (Method("random", "a seeded random order: the baseline to beat"),)
 
     n_features_to_select: FeatureCount = 10
@@ -88,20 +93,23 @@ class RandomSelector(RankSelector):
     random_state: Seed = 0
     verbose: bool = False
 
-    _allows_missing = True  # it does not look at values
+    takes_missing = True  # it does not look at values
+    _allows_missing = True
     _uses_labels = False
     _is_nested = True
 
-    def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
-        return check_random_state(self.random_state).permutation(source.n_features)[:k]
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+        random = check_random_state(self.random_state)
+        return choices.in_order(random.permutation(source.n_features).tolist())
 
 
 @dataclass(eq=False, repr=False)
 class AllFeatures(RankSelector):
-    """Select all features, in the order of the data: no selection, for comparisons.
+    """Select all features that are not excluded, in the order of the data, for comparisons.
 
     Parameters
     ----------
+    {choices}
     verbose : bool
         Accepted for uniformity; there is nothing to show.
 
@@ -114,17 +122,21 @@ class AllFeatures(RankSelector):
     [0, 1, 2]
     """
 
+    given = "The others follow in the order of the data."
+    grouped = "A group comes where its first feature comes."
+
     methods = (Method("all", "all features, in the order of the data"),)
 
     _: KW_ONLY
     verbose: bool = False
 
-    _allows_missing = True  # it does not look at values
+    takes_missing = True  # it does not look at values
+    _allows_missing = True
     _uses_labels = False
     _is_nested = True
 
-    def _number_to_select(self, n_features: int) -> int:
-        return n_features
+    def _number_to_select(self, n: int) -> int:
+        return n
 
-    def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
-        return np.arange(k)
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+        return choices.in_order(range(source.n_features))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ranksieve.registry import Registry
+from ranksieve.registry import Method, OwnMethod, Registry
 
 if TYPE_CHECKING:
     from ranksieve.base import RankSelector
 
 SELECTORS = Registry(
-    "method", "ranksieve.selectors", rooms=("filters", "embedded", "wrappers", "trees")
+    "method",
+    "ranksieve.selectors",
+    rooms=("filters", "embedded", "wrappers", "trees"),
+    adapter="ranksieve.selectors.adapter:SelectorAdapter",
 )
 
 
@@ -20,7 +23,7 @@ def make_selector(name: str, k: float | str | None = None, **parameters: Any) ->
     Parameters
     ----------
     name : str
-        One of ``SELECTORS``.
+        One of ``SELECTORS``, or ``module:object`` for a class or an estimator of your own.
     k : int, float or str, optional
         ``n_features_to_select``: a number, a fraction below 1, or a rule such as ``"silhouette"``
         for methods that can choose the number. By default that of the class. Methods that keep all
@@ -37,8 +40,17 @@ def make_selector(name: str, k: float | str | None = None, **parameters: Any) ->
     >>> make_selector("gas-l", 5, **{"importance.ties": "stable"})
     GAS(importance=Importance('loss', ties='stable'), n_features_to_select=5)
     """
+    return make_method(SELECTORS.find(name), k, **parameters)
+
+
+def make_method(method: Method, k: float | str | None = None, **parameters: Any) -> RankSelector:
+    """Make the selector of a method, as :func:`make_selector` does."""
     if k is not None:
-        if "n_features_to_select" not in SELECTORS[name].defaults:
-            raise ValueError(f"method {name!r} keeps all features, so it takes no number of them")
+        if "n_features_to_select" not in method.defaults:
+            reason = "keeps all features, so it takes no number of them"
+            if isinstance(method, OwnMethod):
+                reason = "has no parameter n_features_to_select, k or max_features to set"
+            raise ValueError(f"method {method.name!r} {reason}")
         parameters["n_features_to_select"] = k
-    return SELECTORS.make(name, **parameters)
+    SELECTORS.check_parameters(method, parameters)
+    return method.make(**parameters)

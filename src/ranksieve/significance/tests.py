@@ -16,9 +16,9 @@ from ranksieve.significance.inputs import (
     paired_differences,
     paired_values,
     ratio_of,
-    runs_of,
     t_p_value,
 )
+from ranksieve.significance.signs import all_signed_sums, drawn_sums, exact_wilcoxon
 
 _FEW = 13  # differences whose signs are all tried, whatever ties there are
 
@@ -163,7 +163,7 @@ def randomization_test(
     sizes = np.sort(np.abs(differences[differences != 0]))
     observed = differences.sum()
     exact = len(sizes) <= np.log2(n_permutations)
-    sums = _all_signed_sums(sizes) if exact else _drawn_sums(sizes, n_permutations, random_state)
+    sums = all_signed_sums(sizes) if exact else drawn_sums(sizes, n_permutations, random_state)
     tolerance = ROUNDING * sizes.sum()
     if alternative == "two-sided":
         extreme = np.abs(sums) >= abs(observed) - tolerance
@@ -223,7 +223,7 @@ def wilcoxon_test(
     step = ROUNDING * np.abs(differences).max()
     steps = np.round(differences[differences != 0] / step)
     if len(steps) <= _FEW:
-        return Comparison(mean, *_exact_wilcoxon(steps, alternative), len(differences))
+        return Comparison(mean, *exact_wilcoxon(steps, alternative), len(differences))
     result = scipy.stats.wilcoxon(steps, alternative=alternative)
     return Comparison(mean, float(result.pvalue), float(result.statistic), len(differences))
 
@@ -324,35 +324,3 @@ def win_tie_loss(a: Any, b: Any, tie: float = ROUNDING) -> WinTieLoss:
     wins = int(np.count_nonzero(first - second > tie))
     losses = int(np.count_nonzero(second - first > tie))
     return WinTieLoss(wins, len(first) - wins - losses, losses)
-
-
-def _exact_wilcoxon(differences: np.ndarray, alternative: Alternative) -> tuple[float, float]:
-    """P-value over all assignments of signs, and the statistic."""
-    # Ties have half ranks.
-    ranks = np.round(2 * scipy.stats.rankdata(np.abs(differences))).astype(int)
-    ways = np.ones(1)  # to have each sum of positive ranks
-    for rank in ranks:
-        ways = np.pad(ways, (0, rank)) + np.pad(ways, (rank, 0))
-    positive = int(ranks[differences > 0].sum())
-    at_least, at_most = ways[positive:].sum(), ways[: positive + 1].sum()
-    if alternative == "two-sided":
-        smaller = min(positive, ranks.sum() - positive) / 2
-        return float(min(1.0, 2 * min(at_least, at_most) / ways.sum())), float(smaller)
-    extreme = at_least if alternative == "greater" else at_most
-    return float(extreme / ways.sum()), positive / 2
-
-
-def _all_signed_sums(sizes: np.ndarray) -> np.ndarray:
-    sums = np.zeros(1)
-    for size in sizes:
-        sums = np.concatenate([sums + size, sums - size])
-    return sums
-
-
-def _drawn_sums(sizes: np.ndarray, n_permutations: int, random_state: Any) -> np.ndarray:
-    rng = np.random.default_rng(random_state)
-    sums = np.empty(n_permutations)
-    for rows in runs_of(n_permutations, len(sizes)):
-        positive = rng.integers(0, 2, (rows.stop - rows.start, len(sizes)), dtype=np.int8)
-        sums[rows] = 2 * (positive @ sizes) - sizes.sum()
-    return sums

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 
-from ranksieve.base import RankSelector
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine.clock import work_seconds
 from ranksieve.engine.memo import sharing
 from ranksieve.metrics import evaluate
-from ranksieve.rankers.registry import make_ranker
-from ranksieve.registry import describe
-from ranksieve.selectors.registry import SELECTORS, make_selector
+from ranksieve.missing import has_missing
+from ranksieve.registry import Method, OwnMethod, describe
 from ranksieve.significance.samples import Sample
+from ranksieve.study.plan import Plan, make_study_selector
 from ranksieve.study.protocols import StudyFold
 from ranksieve.study.records import Record
 from ranksieve.text import quantity
@@ -39,46 +38,56 @@ class SelectionCell:
 
     Attributes
     ----------
-    selector : str
+    method : Method
     settings, parameters : dict
         Fixed parameters, and those from the grid.
     seed : int or None
     k : int
         Number of features.
+    inside : mapping of str to Method
+        Rankers that selectors are made around, by name.
     """
 
-    selector: str
+    method: Method
     settings: dict[str, Any]
     parameters: dict[str, Any]
     seed: int | None
     k: int
+    inside: Mapping[str, Method] = field(default_factory=dict)
 
     def key(self, fold: str) -> Record:
         """Everything except the data that the result depends on."""
+        parameters = dict(self.method.preset) | self.settings | self.parameters
+        within = self.inside.get(parameters.get("ranker", "")) if self.method.is_ours else None
+        if isinstance(within, OwnMethod):
+            parameters["ranker"] = {"class": within.key, "parameters": dict(within.preset)}
         return {
             "fold": fold,
-            "selector": self.selector,
-            "parameters": self.settings | self.parameters,
+            "selector": self.method.key,
+            "parameters": parameters,
             "seed": self.seed,
             "k": self.k,
         }
 
     def run(self, fold: StudyFold) -> Record:
         """Select features in order, and measure the seconds that the selection takes alone."""
-        seed = {} if self.seed is None else {"random_state": self.seed}
-        selector = make_study_selector(
-            self.selector, self.k, self.settings | self.parameters | seed
-        )
-        beside = {"eval_set": fold.vali} if SELECTORS[self.selector].uses_held_out_data else {}
+        seeds = dict.fromkeys(self.method.seeds, self.seed)
+        place = f"{fold.name}, {describe(self.method.name, self.parameters)}"
         with (
-            _locate_errors(f"{fold.name}, {describe(self.selector, self.parameters)}"),
+            _locate_errors(place, self.method, *self.inside.values()),
             sharing(fold.memo) as borrowed,
         ):
+            parameters = self.settings | self.parameters | seeds
+            selector = make_study_selector(self.method, self.k, parameters, self.inside)
+            beside = {"eval_set": fold.vali} if self.method.uses_held_out_data else {}
             start = work_seconds()
             selector.fit(fold.train, **beside)
             seconds = work_seconds() - start
+            features = np.asarray(selector.selected_).tolist()
+            if len(features) > self.k:
+                raise DataError(f"asked for {self.k} features, it selected {len(features)}")
         alone = max(0.0, seconds + borrowed.seconds)
-        return {"features": selector.selected_.tolist(), "seconds": alone}
+        return {"features": features, "seconds": alone}
 
 
 @dataclass(frozen=True)
@@ -87,7 +96,7 @@ class TrainingCell:
 
     Attributes
     ----------
-    ranker : str
+    method : Method
     settings : dict
         Fixed parameters.
     grid : sequence of dict
@@ -101,7 +110,7 @@ class TrainingCell:
         Measures of the test queries.
     """
 
-    ranker: str
+    method: Method
     settings: dict[str, Any]
     grid: Sequence[dict[str, Any]]
     seed: int | None
@@ -114,8 +123,8 @@ class TrainingCell:
         """What the result depends on, except for the data and the head of the ledger."""
         return {
             "fold": fold,
-            "ranker": self.ranker,
-            "parameters": self.settings,
+            "ranker": self.method.key,
+            "parameters": dict(self.method.preset) | self.settings,
             "grid": list(self.grid),
             "seed": self.seed,
             "features": list(self.features),
@@ -126,9 +135,11 @@ class TrainingCell:
         columns = list(self.features)
         train, vali = fold.train.take_features(columns), fold.vali.take_features(columns)
         best: tuple[float, float, dict[str, Any], float, Any] | None = None
-        with _locate_errors(f"{fold.name}, {self.ranker} on {quantity(len(columns), 'feature')}"):
+        place = f"{fold.name}, {self.method.name} on {quantity(len(columns), 'feature')}"
+        with _locate_errors(place, self.method):
             for point in self.grid:
-                ranker = self._ranker(point)  # imports its module the first time
+                # Imports its module the first time.
+                ranker = self._ranker(point)._for_features(columns, fold.train.n_features)
                 start = work_seconds()
                 ranker.fit(train, eval_set=vali)
                 seconds = work_seconds() - start
@@ -148,10 +159,8 @@ class TrainingCell:
         }
 
     def _ranker(self, point: dict[str, Any]) -> Any:
-        own = self.settings | point
-        if self.seed is not None:
-            own["random_state"] = self.seed
-        return make_ranker(self.ranker, **own)
+        seeds = dict.fromkeys(self.method.seeds, self.seed)
+        return self.method.make(**self.settings | point | seeds)
 
     def _values(
         self, data: RankingData, ranker: Any, measures: Sequence[str]
@@ -163,17 +172,32 @@ class TrainingCell:
         ).per_query
 
 
-def make_study_selector(name: str, k: int, parameters: dict[str, Any]) -> RankSelector:
-    """Make a selector; a ranker inside it is given by name, as in files."""
-    named = parameters.get("ranker")
-    own = parameters | ({"ranker": make_ranker(named)} if isinstance(named, str) else {})
-    return make_selector(name, k, **own)
+def check_takes_missing(fold: StudyFold, plan: Plan) -> None:
+    """Raise a DataError that names the methods which cannot use the missing values of a fold."""
+    if not fold.train.keeps_missing or not any(has_missing(part.X) for part in fold.parts):
+        return
+    unable = [
+        *(name for name in plan.selectors if not plan.make_selector(name).takes_missing),
+        *(name for name in plan.rankers if not plan.method(name).takes_missing),
+    ]
+    if unable:
+        raise DataError(
+            f"{fold.name}: there are missing values, which cannot be kept for "
+            f"{', '.join(unable)}: fill them in with missing query-min, query-median or zero, or "
+            "leave these methods out"
+        )
 
 
 @contextmanager
-def _locate_errors(place: str) -> Iterator[None]:
-    """Add to an error where in the study it happened."""
+def _locate_errors(place: str, *methods: Method) -> Iterator[None]:
+    """Add to an error where in the study it happened; what users bring may raise any error."""
     try:
         yield
     except DataError as error:
         raise DataError(f"{place}: {error}") from error
+    except MemoryError:
+        raise
+    except Exception as error:
+        if all(method.is_ours for method in methods):
+            raise
+        raise DataError(f"{place}: {type(error).__name__}: {error}") from error

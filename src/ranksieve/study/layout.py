@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
+from ranksieve.base.choices import listed_features
 from ranksieve.io.record_log import key_of
-from ranksieve.rankers.registry import RANKERS
-from ranksieve.selectors.registry import SELECTORS
-from ranksieve.study.cells import Cell, SelectionCell, TrainingCell, make_study_selector
+from ranksieve.study.cells import Cell, SelectionCell, TrainingCell
 from ranksieve.study.plan import Candidate, Plan
 from ranksieve.study.records import Record
 
@@ -34,23 +33,34 @@ class Layout:
     Parameters
     ----------
     plan : Plan
+    names : sequence of str
+        Names of the features of the data.
+
+    Attributes
+    ----------
     n_features : int
-        Number of features of the data.
+        Number of features that are not excluded.
+    include, exclude : list of int
+        Features that all selectors start with, and that none selects.
     """
 
-    def __init__(self, plan: Plan, n_features: int) -> None:
+    def __init__(self, plan: Plan, names: Sequence[str]) -> None:
         self.plan = plan
-        self.n_features = n_features
-        self._sizes = plan.sizes(n_features)
+        listed = listed_features(plan.include, plan.exclude, plan.groups, names)
+        self.include, self.exclude = listed.include, listed.exclude
+        allowed = [feature for feature in range(len(names)) if feature not in self.exclude]
+        self._every = tuple(dict.fromkeys([*self.include, *allowed]))
+        self.n_features = len(allowed)
+        # Whatever is selected first must fit.
+        groups = [set(group) - set(self.exclude) for group in listed.groups or []]
+        whole = sum(len(group) for group in groups if group & set(self.include))
+        self._sizes = plan.sizes(self.n_features, max(1, whole, *map(len, groups)))
         self._selections: dict[str, SelectionCell] = {}
-        self._trained_with = {
-            name: (plan.settings(name, RANKERS), plan.grid(name, RANKERS)) for name in plan.rankers
-        }
+        self._grids = {name: plan.grid(name) for name in plan.rankers}
 
     def sizes_of(self, selector: str) -> list[int]:
         """Numbers of features to try with a selector, ascending."""
-        takes_number = "n_features_to_select" in SELECTORS[selector].defaults
-        return self._sizes if takes_number else [self.n_features]
+        return self._sizes if self.plan.takes_number(selector) else [self.n_features]
 
     def attempts(self) -> Iterator[Attempt]:
         """All attempts on a fold, in a fixed order; many share a selection or a training."""
@@ -81,18 +91,18 @@ class Layout:
     ) -> tuple[tuple[int, ...], float]:
         """Features in the order of selection, and the seconds of the selection."""
         if attempt.k == self.n_features:  # nothing is left to choose
-            return tuple(range(attempt.k)), 0.0
+            return self._every, 0.0
         record = results(self._selection(attempt.candidate, attempt.k).key(fold))
         return tuple(record["features"][: attempt.k]), record["seconds"]
 
     def training(self, attempt: Attempt, features: tuple[int, ...]) -> TrainingCell:
         """Training of an attempt's ranker on features, in any order."""
-        settings, grid = self._trained_with[attempt.ranker]
+        ranker, plan = self.plan.method(attempt.ranker), self.plan
         return TrainingCell(
-            attempt.ranker,
-            settings,
-            grid,
-            attempt.seed if RANKERS[attempt.ranker].is_seeded else None,
+            ranker,
+            plan.settings(attempt.ranker),
+            self._grids[attempt.ranker],
+            attempt.seed if ranker.is_seeded else None,
             tuple(sorted(features)),
             self.plan.tune,
             self.plan.convention,
@@ -104,10 +114,12 @@ class Layout:
         known = key_of({"candidate": candidate, "k": k})
         if known not in self._selections:
             name, parameters, seed = candidate
-            settings = self.plan.settings(name, SELECTORS)
-            if make_study_selector(name, k, settings | parameters).is_nested:
+            if self.plan.is_nested(candidate, k):
                 k = max(size for size in self._sizes if size < self.n_features)
-            self._selections[known] = SelectionCell(name, settings, parameters, seed, k)
+            settings, inside = self.plan.settings(name), self.plan.inside
+            self._selections[known] = SelectionCell(
+                self.plan.method(name), settings, parameters, seed, k, inside
+            )
         return self._selections[known]
 
 

@@ -20,7 +20,13 @@ from ranksieve._kernels.classes import (
 from ranksieve.choosing import ROUNDING
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, Workers, engine_of
-from ranksieve.sums.chunks import Chunk, chunks, row_weights_of, weights_of
+from ranksieve.sums.chunks import (
+    Chunk,
+    chunks,
+    comparable_chunks,
+    row_weights_of,
+    weights_of,
+)
 
 MOST_GRADES = 256
 
@@ -66,7 +72,8 @@ class Classes:
 
     Notes
     -----
-    Rows count as often as their query. Counts are whole numbers if queries have no weights.
+    Rows count as often as their query. Counts are whole numbers if queries have no weights. Missing
+    values that are kept are below all others: -infinity.
     """
 
     title = "Classes"
@@ -85,14 +92,18 @@ class Classes:
         return WeightedQueries(chunk.query_ptr, self.weights[chunk.queries])
 
     def totals(self) -> tuple[np.ndarray, ...]:
-        """Counts and sums by class, smallest and largest values, and queries that tell."""
+        """Counts and sums by class, smallest and largest values, and queries that tell.
+
+        And the rows without a value. Where there are any, the sums mean nothing.
+        """
         n_features = self.block.X.shape[1]
         counts = np.zeros(self.n_classes, dtype=self.weights.dtype)
         sums = np.zeros((self.n_classes, n_features))
         low, high = np.full(n_features, np.inf), np.full(n_features, -np.inf)
         varying = np.zeros(n_features, dtype=np.int64)
+        missing = np.zeros(n_features, dtype=self.weights.dtype)
         all_finite = True
-        for chunk in chunks(self.block):
+        for chunk in comparable_chunks(self.block):
             all_finite &= add_totals(
                 chunk.X,
                 self.classes[chunk.rows],
@@ -105,7 +116,20 @@ class Classes:
             )
         if not all_finite:
             self.block.check_finite()
-        return counts, sums, low, high, varying
+            missing, low = self._missing(low)
+        return counts, sums, low, high, varying, missing
+
+    def _missing(self, low: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows without a value of each feature, and the smallest values of the others."""
+        missing = np.zeros(len(low), dtype=self.weights.dtype)
+        low = np.full(len(low), np.inf)
+        for chunk in comparable_chunks(self.block):
+            counted = self.classes[chunk.rows] >= 0
+            X = chunk.X[counted]
+            weights = np.repeat(self.weights[chunk.queries], np.diff(chunk.query_ptr))[counted]
+            missing += weights @ np.isneginf(X)
+            low = np.minimum(low, np.where(np.isneginf(X), np.inf, X).min(axis=0, initial=np.inf))
+        return missing, low
 
     def squares(self, means: np.ndarray) -> np.ndarray:
         """Sums of squared distances to ``means``, (classes, features)."""
@@ -118,7 +142,7 @@ class Classes:
     def digits(self, shift: int, prefixes: np.ndarray) -> np.ndarray:
         """Counts of the next byte below ``prefixes``; see :func:`order_statistics`."""
         counts = np.zeros((*prefixes.shape, 256), dtype=self.weights.dtype)
-        for chunk in chunks(self.block):
+        for chunk in comparable_chunks(self.block):
             classes, queries = self.classes[chunk.rows], self._queries(chunk)
             add_digits(chunk.X, classes, queries, shift, prefixes, counts)
         return counts
@@ -127,7 +151,7 @@ class Classes:
         """Rows by bin and class, (features, bins, classes)."""
         shape = len(edges), edges.shape[1] + 1, self.n_classes
         table = np.zeros(shape, dtype=self.weights.dtype)
-        for chunk in chunks(self.block):
+        for chunk in comparable_chunks(self.block):
             classes, queries = self.classes[chunk.rows], self._queries(chunk)
             add_table(chunk.X, classes, queries, edges, n_edges, table)
         return table
@@ -141,17 +165,19 @@ class Totals(NamedTuple):
     low: np.ndarray  # (features,)
     high: np.ndarray
     varies: np.ndarray  # (features,): not constant within every query
+    missing: np.ndarray  # (features,): rows without a value, each as often as it counts
 
 
 def totals(workers: Workers) -> Totals:
     """Counts and sums by class, and the range of each feature; ``workers`` of :class:`Classes`."""
-    counts, sums, low, high, varying = zip(*workers.collect("totals"), strict=True)
+    counts, sums, low, high, varying, missing = zip(*workers.collect("totals"), strict=True)
     return Totals(
         counts=np.sum(counts, axis=0),
         sums=np.sum(sums, axis=0),
         low=np.min(low, axis=0),
         high=np.max(high, axis=0),
         varies=np.sum(varying, axis=0) > 0,
+        missing=np.sum(missing, axis=0),
     )
 
 
@@ -161,16 +187,16 @@ def order_statistics(workers: Workers, ranks: np.ndarray, n_features: int) -> np
     Parameters
     ----------
     workers : Workers of :class:`Classes`
-    ranks : array of shape (classes or 1, ranks)
-        0-based, ascending, among the rows repeated as often as they count; in one row for all
-        classes together, or in one row for each class.
+    ranks : array of shape (classes or 1, ranks) or (classes or 1, features, ranks)
+        0-based, ascending, among the rows repeated as often as they count; for all classes
+        together, or for each class.
     n_features : int
 
     Returns
     -------
     array of shape (classes or 1, features, ranks)
     """
-    everywhere = np.repeat(ranks[:, None, :], n_features, axis=1)
+    everywhere = ranks if ranks.ndim == 3 else np.repeat(ranks[:, None, :], n_features, axis=1)
     return values_of_ranks(lambda *known: workers.sum("digits", *known), everywhere, n_bits=8)
 
 
@@ -213,25 +239,29 @@ def values_of_ranks(
     return np.where(prefixes & sign, prefixes ^ sign, ~prefixes).view(np.float64)
 
 
-def bin_ranks(total: float, n_bins: int) -> np.ndarray:
-    """Ranks of the last of ``total`` values in each of ``n_bins`` bins of equal weight but one.
+def bin_ranks(totals: np.ndarray | float, n_bins: int) -> np.ndarray:
+    """Ranks of the last of so many values in each of ``n_bins`` bins of equal weight but one.
 
     As if each value were there as often as it counts: bin b ends at the first value up to which the
-    share b of the weight lies. A total that is no whole number by type is one of weights.
+    share b of the weight lies. Totals that are no whole numbers by type are those of weights. There
+    is one more axis in the result, for the bins.
     """
-    ends = np.arange(1, n_bins)
-    if isinstance(total, (int, np.integer)):
-        return np.maximum(-(-total * ends // n_bins) - 1, 0)
-    return total * ends / n_bins * (1 - ROUNDING)
+    counts, ends = np.asarray(totals)[..., None], np.arange(1, n_bins)
+    if counts.dtype.kind == "i":
+        return np.maximum(-(-counts * ends // n_bins) - 1, 0)
+    return counts * ends / n_bins * (1 - ROUNDING)
 
 
 def last_rank(total: float) -> float:
-    """Rank of the largest of ``total`` values, as of :func:`bin_ranks`."""
-    return total - 1 if isinstance(total, (int, np.integer)) else total * (1 - ROUNDING)
+    """Rank of the largest of so many values, as of :func:`bin_ranks`."""
+    return total - 1 if np.asarray(total).dtype.kind == "i" else total * (1 - ROUNDING)
 
 
 def varying_features(source: Source) -> np.ndarray:
-    """Mask of the features that vary within some query; raises a DataError for NaN."""
+    """Mask of the features that vary within some query; a missing value is one of its own.
+
+    Raises a DataError for NaN unless missing values are kept.
+    """
     all_rows = np.array([np.inf])  # one class
     with engine_of(source).start(Classes, all_rows) as workers:
         return totals(workers).varies

@@ -16,8 +16,11 @@ _TRAITS = {
     "nested": "the best k features are the first k of the best k + 1",
     "seeded": "draws random numbers",
     "in memory": "reads shards into memory",
+    "missing": "takes missing values (--missing keep); methods around a ranker do if it does",
+    "no include": "cannot start with given features (--include)",
+    "no groups": "cannot select groups of features (--groups)",
+    "no weights": "takes no weights of queries",
 }
-_NOTES = [". ".join(f"{trait}: {meaning}" for trait, meaning in _TRAITS.items()) + "."]
 
 
 def registry_sheet(registry: Registry) -> Sheet:
@@ -38,15 +41,35 @@ def registry_sheet(registry: Registry) -> Sheet:
             *(_COLUMNS if select else ()),
         ],
         list(families.values()),
-        notes=[*(_NOTES if select else ()), _about_weights(registry)],
+        notes=[*([_legend(methods)] if select else ()), *_reasons(methods), *_weights(registry)],
     )
 
 
-def _about_weights(registry: Registry) -> str:
-    without = [name for name, method in registry.items() if not method.takes_weights]
-    if not without:
-        return f"All {registry.what}s take weights of queries."
-    return f"Take no weights of queries, and say why: {', '.join(without)}."
+def _legend(methods: list[Method]) -> str:
+    """What the traits mean that methods have."""
+    there = {trait for method in methods for trait in _traits_of(method)}
+    return ". ".join(f"{trait}: {_TRAITS[trait]}" for trait in _TRAITS if trait in there) + "."
+
+
+def _reasons(methods: list[Method]) -> list[str]:
+    """Why some methods cannot start with features, select groups of them, or take weights."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for method in methods:
+        whys = (
+            ("no include", method.no_include),
+            ("no groups", method.no_groups),
+            ("no weights", method.no_weights),
+        )
+        for trait, why in whys:
+            if why:
+                names.setdefault((trait, why), []).append(method.name)
+    return [f"{trait} ({', '.join(own)}): {why}" for (trait, why), own in names.items()]
+
+
+def _weights(registry: Registry) -> list[str]:
+    if not all(method.takes_weights for method in registry.values()):
+        return []
+    return [f"All {registry.what}s take weights of queries."]
 
 
 _COLUMNS = [
@@ -56,13 +79,21 @@ _COLUMNS = [
 ]
 
 
-def _traits(method: Method) -> list[Entry]:
+def _traits_of(method: Method) -> list[str]:
     has = (
         method.uses_held_out_data,
         method.is_nested,
         method.is_seeded,
         not method.works_on_shards,
+        method.takes_missing,
+        bool(method.no_include),
+        bool(method.no_groups),
+        not method.takes_weights,
     )
-    traits = ", ".join(trait for trait, is_there in zip(_TRAITS, has, strict=True) if is_there)
+    return [trait for trait, is_there in zip(_TRAITS, has, strict=True) if is_there]
+
+
+def _traits(method: Method) -> list[Entry]:
+    traits = ", ".join(_traits_of(method))
     settings = prod(map(len, method.grid.values()))
     return [Entry(traits), Entry(", ".join(method.grid)), Entry(settings)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ranksieve.registry import describe
 from ranksieve.report.sheets.sheet import Column, Entry, Sheet
@@ -13,8 +13,22 @@ if TYPE_CHECKING:
     from ranksieve.io.selection import Selection
 
 
+class Counted(NamedTuple):
+    """Groups in which features were selected."""
+
+    n_groups: int | None = None  # selected; None without groups
+    are_counted: bool = False  # whether their number was asked for, or that of features
+
+    def describe(self, features: str) -> str:
+        """Selected features, as text, and their groups; what was counted comes first."""
+        if self.n_groups is None:
+            return features
+        groups = quantity(self.n_groups, "group")
+        return f"{groups}, {features}" if self.are_counted else f"{features} in {groups}"
+
+
 def selection_sheet(
-    title: str, selection: Selection, changed: Mapping[str, Any], n_groups: int | None = None
+    title: str, selection: Selection, changed: Mapping[str, Any], counted: Counted | None = None
 ) -> Sheet:
     """The selected features, best first.
 
@@ -25,13 +39,12 @@ def selection_sheet(
     selection : Selection
     changed : mapping
         Parameters worth naming.
-    n_groups : int, optional
-        Number of groups selected, where features come in groups.
+    counted : Counted, optional
+        If features come in groups.
     """
     features = selection.features
     number = f"{len(features):,} of {selection.n_features_in:,} features"
-    if n_groups is not None:
-        number = f"{quantity(n_groups, 'group')}, {number}"
+    number = (counted or Counted()).describe(number)
     scores = [abs(feature.score) for feature in features if feature.score is not None]
     # Four decimals line up; they would hide small scores, and drown in large ones.
     form = ".4f" if 0.1 <= max(scores, default=0) < 1e4 else ".4g"

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from ranksieve.data import DataError
 from ranksieve.report.sheets.sheet import Column
 from ranksieve.significance.samples import Sample
 from ranksieve.study.results import StudyResult
-from ranksieve.text import quantity
+from ranksieve.text import file_stem, quantity
 
 SELECTOR = Column("selector", align="left", is_name=True)
 
@@ -19,7 +17,8 @@ def setting_of(result: StudyResult) -> str:
     return (
         f"Measured on {quantity(result.n_queries, 'test query', 'test queries')}"
         f"{_weights(result)}, convention {result.convention}; everything was tuned by "
-        f"{result.tune} on validation queries. Protocol: {protocol}.{_leaks(result)}"
+        f"{result.tune} on validation queries. "
+        f"Protocol: {protocol}.{_missing(result)}{_fixed(result)}{_leaks(result)}"
     )
 
 
@@ -29,6 +28,20 @@ def _weights(result: StudyResult) -> str:
         return ""
     sample = Sample.of(result.query_weights, result.query_weights)
     return f", weighted (as informative as {sample.degrees + 1:.0f} of equal weight)"
+
+
+def _missing(result: StudyResult) -> str:
+    return "" if result.missing == "none" else f" Missing values: {result.missing}."
+
+
+def _fixed(result: StudyResult) -> str:
+    """How many features selectors were not free to choose."""
+    told = [
+        f"{quantity(len(features), 'feature')} {what}"
+        for features, what in ((result.included, "included"), (result.excluded, "left out"))
+        if features
+    ]
+    return f" Of all selections: {', '.join(told)}." if told else ""
 
 
 def _leaks(result: StudyResult) -> str:
@@ -46,7 +59,7 @@ def _leaks(result: StudyResult) -> str:
 
 def stem(*words: str) -> str:
     """Stem of a file from names of methods and measures, such as ``folds-ranksvm-ndcg10``."""
-    parts = (re.sub(r"[^A-Za-z0-9.-]+", "", word).strip(".-").lower() for word in words)
+    parts = (file_stem(word) for word in words)
     return "-".join(part for part in parts if part)
 
 

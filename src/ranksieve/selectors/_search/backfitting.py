@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ranksieve.base import Choices
 from ranksieve.choosing import first_of_best
 from ranksieve.engine import Source, engine_of
 from ranksieve.selectors._search.fits import Fit, check_two_queries
@@ -20,7 +21,6 @@ def backfit(
     lam: float,
     *,
     include: Sequence[int] = (),
-    exclude: Sequence[int] = (),
     kappa: int | None = None,
     random_state: int | np.random.RandomState | None = 0,
 ) -> list[Fit]:
@@ -44,8 +44,6 @@ def backfit(
         Regularization, above 0.
     include : sequence of int
         Features to start with, in this order; they count toward k.
-    exclude : sequence of int
-        Features that must not be selected.
     kappa : int, optional
         Number of candidates at each step, drawn without replacement from the features that vary
         within some query and are not in the model; all by default. With 59, one of the best 5 % is
@@ -90,10 +88,11 @@ def backfit(
     with engine_of(source).start(Backfitting) as workers:
         model = BackfittedModel(workers, lam)
         check_two_queries(model.n_queries)
-        bounds = Bounds(model.weight, model.n_varying > 0, include, exclude)
+        choices = Choices.of_features(source.n_features, k, include)
+        bounds = Bounds(model.weight, model.n_varying > 0, choices)
         while len(path) < k:
             free = bounds.free(model.features)
-            forced = bounds.include[len(path)] if len(path) < len(bounds.include) else None
+            forced = include[len(path)] if len(path) < len(include) else None
             _look(model, free, forced, kappa, random)
             model.accept(_best(model, free) if forced is None else forced)
             path.append(bounds.fit(model))

@@ -108,4 +108,6 @@ def fingerprint(*sources: RankingData) -> str:
         weights = [] if data.query_weights is None else [data.query_weights]
         for part in (*parts, data.y, data.query_ptr, *weights):
             digest.update(np.ascontiguousarray(part).tobytes())
+        if data.query_weights is not None:
+            digest.update(b"weights" + data.query_weights.tobytes())
     return digest.hexdigest()[:16]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ranksieve.base import Choices, PerFeature, RankSelector
 from ranksieve.choosing import ROUNDING
 from ranksieve.data import DataError
 from ranksieve.selectors._search.filter import SimilarityFilter
@@ -32,13 +33,25 @@ class ClusterFilter(SimilarityFilter):
     """A filter that clusters features by similarity and selects one of each cluster.
 
     A subclass implements :meth:`_cluster`. Features constant within every query belong to no
-    cluster. After ``fit``, ``clusters_`` has the cluster of each feature, -1 for constant ones;
-    clusters are numbered as their representatives are listed in ``selected_``.
+    cluster. After ``fit``, ``clusters_`` has the cluster of each feature, -1 for constant ones: the
+    place in ``selected_`` of the feature that represents it.
+
+    Features to start with represent their clusters. There are as many clusters as it takes to have
+    enough others.
     """
+
+    given = (
+        "They represent their clusters. There are as many clusters as it takes for the "
+        "others to represent those without them."
+    )
+
+    no_groups = "it keeps one feature of each cluster, and a group would bring back the others."
+
+    _per_feature = RankSelector._per_feature | {"clusters_": PerFeature(fill=-1)}
 
     max_clusters: int | None = None
 
-    def _weigh(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
+    def _weigh(self, quality: Quality, similarity: np.ndarray, choices: Choices) -> list[Step]:
         varying = np.flatnonzero(quality.varies)
         if len(varying) == 0:
             raise DataError("there is nothing to cluster: all features are constant within queries")
@@ -47,16 +60,21 @@ class ClusterFilter(SimilarityFilter):
         alike = similarity[np.ix_(varying, varying)]
         order = canonical_order(quality.values[varying], alike)
         features, alike = varying[order], alike[np.ix_(order, order)].round(_DECIMALS)
-        number = None if automatic else min(k, len(features))
-        found = self._cluster(features, quality.values[features], alike, number)
-        chosen = representatives(found)
-        self.n_clusters_ = len(chosen)
+        importance = quality.values[features]
+        found, chosen = represent(
+            lambda number: self._cluster(features, importance, alike, number),
+            len(features),
+            np.flatnonzero(np.isin(features, choices.start)),
+            None if automatic else choices.k - len(choices.start),
+        )
+        merit = dict(zip(features.tolist(), found.merit.tolist(), strict=True))
+        listed = [*choices.start, *features[chosen].tolist()]
+        if not automatic:
+            listed += np.setdiff1d(np.flatnonzero(~quality.varies), choices.start).tolist()
+        self.n_clusters_ = int(found.labels.max()) + 1
         self.clusters_ = np.full(len(similarity), -1)
-        self.clusters_[features] = np.argsort(found.labels[chosen])[found.labels]
-        steps = [Step(int(features[i]), float(found.merit[i])) for i in chosen]
-        n_constant = 0 if automatic else k - len(steps)
-        constant = np.flatnonzero(~quality.varies)[:n_constant]
-        return steps + [Step(int(feature), 0.0) for feature in constant]
+        self.clusters_[features] = numbered(found.labels, features, listed)
+        return [Step(feature, merit.get(feature, 0.0)) for feature in listed[: choices.k]]
 
     @abstractmethod
     def _cluster(
@@ -70,12 +88,6 @@ class ClusterFilter(SimilarityFilter):
     def _numbers(self, n: int) -> range:
         """Numbers of clusters to choose from, for ``n`` features."""
         return numbers_of_clusters(n, self.max_clusters)
-
-    def _in_place(self, features: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Rows of ``values`` in the places of their features, with zeros for all others."""
-        placed = np.zeros((self.n_features_in_, *values.shape[1:]), dtype=values.dtype)
-        placed[features] = values
-        return placed
 
     def reasons(self) -> list[str]:
         """For each selected feature, which others are in its cluster."""
@@ -121,6 +133,46 @@ def representatives(found: Clustering) -> np.ndarray:
     clusters = [np.flatnonzero(found.labels == label) for label in range(found.labels.max() + 1)]
     best = np.sort([members[np.argmax(merit[members])] for members in clusters])
     return best[np.argsort(-levels(found.rank[best]), kind="stable")]
+
+
+def represent(
+    cluster: Callable[[Any], Clustering], n: int, start: np.ndarray, k: int | None
+) -> tuple[Clustering, np.ndarray]:
+    """Cluster features so that ``k`` clusters have no feature of ``start``; represent these.
+
+    Parameters
+    ----------
+    cluster : callable
+        Makes a number of clusters; as many as they suggest if it is None.
+    n : int
+        Number of features.
+    start : int array
+        Places of features that represent their clusters.
+    k : int or None
+        How many other features are wanted; None for one of each other cluster.
+    """
+    number = None if k is None else min(max(1, k + min(1, len(start))), n)
+    while True:
+        found = cluster(number)
+        chosen = representatives(found)
+        others = chosen[~np.isin(found.labels[chosen], found.labels[start])]
+        if k is None or number is None or len(others) >= k or number == n:
+            return found, others[:k]
+        number += 1
+
+
+def numbered(labels: np.ndarray, features: np.ndarray, order: Sequence[int]) -> np.ndarray:
+    """Clusters by the place in an order of the first feature that they have there.
+
+    Those that have none there follow.
+    """
+    place_of = {feature: place for place, feature in enumerate(order)}
+    places = [place_of.get(feature, len(order)) for feature in features.tolist()]
+    first = np.full(labels.max() + 1, len(order))
+    np.minimum.at(first, labels, places)
+    without = np.flatnonzero(first == len(order))
+    first[without] += np.arange(len(without))
+    return first[labels]
 
 
 def numbers_of_clusters(n: int, most: int | None = None) -> range:

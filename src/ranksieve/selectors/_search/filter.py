@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ranksieve.base import RankSelector
+from ranksieve.base import Choices, RankSelector
 from ranksieve.engine import Source
 from ranksieve.metrics import Measure
-from ranksieve.selectors._search.greedy import Step
+from ranksieve.selectors._search.greedy import Step, spread_steps
 from ranksieve.sums.importance import Importance, Quality
 from ranksieve.sums.similarity import SIMILARITIES, Similarity
 
@@ -29,8 +29,11 @@ class ImportanceFilter(RankSelector):
     """
 
     importance: ImportanceChoice
+    takes_missing = True
 
-    def _quality(self, source: Source, queries: np.ndarray | None = None) -> Quality:
+    def _quality(
+        self, source: Source, choices: Choices, queries: np.ndarray | None = None
+    ) -> Quality:
         """Quality of each feature, over all queries or those where ``queries`` is true."""
         quality = Importance.given_to(self)(source, queries)
         self.importance_ = self.scores_ = quality.values
@@ -49,12 +52,24 @@ class SimilarityFilter(ImportanceFilter):
     After ``fit``, ``similarity_`` has the similarity of each pair of features.
     """
 
+    given = "The similarity of the others to them counts, as that to all selected features."
+    grouped = (
+        "A group is as important as its best feature, and as similar to another group as "
+        "their most similar features."
+    )
+
     similarity: SimilarityChoice
 
-    def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
-        quality = self._quality(source)
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+        quality = self._quality(source, choices)
         self.similarity_ = Similarity.given_to(self)(source, quality.directions)
-        return self._take(self._weigh(quality, self.similarity_, k))
+        alike = choices.most_similar(self.similarity_)
+        steps = self._weigh(self._of_groups(quality, choices), alike, choices)
+        return self._take(spread_steps(steps, choices))
+
+    def _of_groups(self, quality: Quality, choices: Choices) -> Quality:
+        """Quality of groups: that of their best features."""
+        return quality.of(choices.leaders(quality.values, quality.varies))
 
     def reasons(self) -> list[str]:
         """For each selected feature, the most similar one that was selected before it."""
@@ -68,5 +83,8 @@ class SimilarityFilter(ImportanceFilter):
         return told
 
     @abstractmethod
-    def _weigh(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
-        """Choose ``k`` features, given their importance and similarity."""
+    def _weigh(self, quality: Quality, similarity: np.ndarray, choices: Choices) -> list[Step]:
+        """Choose features or groups, given their importance and similarity.
+
+        Two groups are as similar as their most similar features.
+        """

@@ -1,11 +1,13 @@
-"""Choose features one at a time."""
+"""Choose features, or groups of them, one at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
+
+from ranksieve.base import Choices
 
 
 class Step(NamedTuple):
@@ -16,24 +18,39 @@ class Step(NamedTuple):
 
 
 def choose_in_turn(
-    k: int,
-    varies: np.ndarray,
-    score: Callable[[list[int]], np.ndarray],
-    taken: Sequence[int] = (),
+    choices: Choices, varies: np.ndarray, score: Callable[[list[int]], np.ndarray]
 ) -> list[Step]:
-    """Choose ``k`` features, each the best by ``score(chosen so far)``, one number per feature.
+    """Choose groups, each the best by ``score(groups chosen so far)``, one number per group.
 
-    Features ``taken`` before are not chosen again.
-
-    Ties go to the lowest index. Features that are constant within every query come last, whatever
-    their scores.
+    Steps have places of groups, which are the features if there are no groups; ``varies`` is about
+    groups, too. Those to start with come first. Ties go to the lowest place. Groups whose features
+    are constant within every query come last, whatever their scores.
     """
     steps: list[Step] = []
-    free = ~np.isin(np.arange(len(varies)), taken)
-    for _ in range(k):
-        candidates = free & varies if np.any(free & varies) else free
-        scores = np.where(candidates, score([step.feature for step in steps]), -np.inf)
-        best = int(np.argmax(scores))
+    free = np.ones(len(varies), dtype=bool)
+    for number in range(len(varies)):
+        chosen = [step.feature for step in steps]
+        if choices.is_full(chosen):
+            break
+        scores = score(chosen)
+        if number < len(choices.start):
+            best = choices.start[number]
+        else:
+            candidates = free & varies if np.any(free & varies) else free
+            best = int(np.argmax(np.where(candidates, scores, -np.inf)))
         steps.append(Step(best, float(scores[best])))
         free[best] = False
-    return steps
+    taken = choices.take([step.feature for step in steps])
+    return steps[: len(taken)]
+
+
+def spread_steps(steps: Iterable[Step], choices: Choices) -> list[Step]:
+    """Steps of features instead of groups: those of a group come together, with its score."""
+    return [Step(f, step.score) for step in steps for f in choices.features_of([step.feature])]
+
+
+def best_first(choices: Choices, varies: np.ndarray, scores: np.ndarray) -> list[Step]:
+    """Choose the features with the largest scores; a group has the score of its best feature."""
+    leaders = choices.leaders(scores, varies)
+    values = scores[leaders]
+    return spread_steps(choose_in_turn(choices, varies[leaders], lambda chosen: values), choices)

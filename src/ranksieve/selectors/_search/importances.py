@@ -52,7 +52,10 @@ def importances(
     if kind == "permutation":
         return _permutation(ranker, data, judge, random_state)
     if kind == "gain":
-        return np.asarray(ranker.feature_importances_, dtype=np.float64)
+        try:
+            return np.asarray(ranker.feature_importances_, dtype=np.float64)
+        except AttributeError as error:  # of an estimator of another library
+            raise ValueError(f"{error}; use 'permutation'") from None
     if coef is not None:
         return np.abs(coef) * (_spread(train, 2) if kind == "coef" else _spread(data, 1))
     if kind == "coef":

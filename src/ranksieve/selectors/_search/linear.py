@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ranksieve.base import Predictor, RankSelector
+from ranksieve.base import Choices, Predictor, RankSelector
+from ranksieve.solvers import proximal
 from ranksieve.solvers.linear import linear_scores
 
 _DIGITS = 9  # to which weights are compared: equal features get equal ones but for rounding
@@ -26,6 +27,9 @@ class EmbeddedSelector(Predictor, RankSelector):
         Absolute weights by which features were chosen.
     """
 
+    given = "The others follow by their weights in a model of all features."
+    grouped = "A group comes where its first feature comes."
+
     coef_: np.ndarray
     scores_: np.ndarray
 
@@ -39,23 +43,76 @@ class EmbeddedSelector(Predictor, RankSelector):
         return [f"weight {weight:+.3g}" if weight else "no weight" for weight in weights]
 
     def _settle(
-        self, coef: np.ndarray, nearness: np.ndarray, varies: np.ndarray, k: int
-    ) -> np.ndarray:
-        """Take the features with weights, or the first ``k`` of all, and their weights.
+        self, coef: np.ndarray, nearness: np.ndarray, varies: np.ndarray, choices: Choices
+    ) -> list[int]:
+        """Take the features with weights, or as many as are wanted of all, and their weights.
 
         Features without weights come after those with weights, by how near they are to one;
-        those that are constant within every query come last.
+        those that are constant within every query come last. A group comes where its first feature
+        comes.
         """
         self.scores_ = np.abs(coef)
-        chosen = self._order(self.scores_, nearness, varies, k)
+        chosen = self._order(self.scores_, nearness, varies, choices)
         self.coef_ = np.where(np.isin(np.arange(len(coef)), chosen), coef, 0.0)
         return chosen
 
     def _order(
-        self, sizes: np.ndarray, nearness: np.ndarray, varies: np.ndarray, k: int
-    ) -> np.ndarray:
+        self, sizes: np.ndarray, nearness: np.ndarray, varies: np.ndarray, choices: Choices
+    ) -> list[int]:
         """The same, by the sizes of what features have as weights."""
         largest = sizes.max() or 1.0
         keys = -nearness.round(_DIGITS), -(sizes / largest).round(_DIGITS), sizes == 0, ~varies
-        n_weights = int(np.count_nonzero(sizes))
-        return np.lexsort(keys)[: n_weights if self.n_features_to_select is None else k]
+        worthy = sizes > 0 if self.n_features_to_select is None else None
+        return choices.in_order(np.lexsort(keys).tolist(), worthy)
+
+
+class ProximalSelector(EmbeddedSelector):
+    """A linear ranker with a smooth loss, in which all absolute weights cost the same.
+
+    Those of features to start with cost nothing.
+    """
+
+    given = "Their weights cost nothing. The others follow by their weights beside these."
+
+    lam: float
+    tol: float
+    max_iter: int
+
+    def _minimize(
+        self, slope_at: proximal.Slope, choices: Choices
+    ) -> tuple[proximal.Found, np.ndarray]:
+        """Weights of all features, and how near those without weights are to one.
+
+        The price of weights is a share of the smallest one at which only features to start with
+        have weights.
+        """
+        n, include = choices.n_features, choices.include
+        start = np.zeros(n)
+        slopes = np.abs(slope_at(start)[1])
+        first = float(slopes.max())
+        tol = self.tol * first
+        if include:
+            start = self._start(slope_at, choices, tol)
+            slopes = np.abs(slope_at(start)[1])
+            slopes[include] = 0.0
+        costs = np.full(n, self.lam * float(slopes.max()))
+        costs[include] = 0.0
+        found = proximal.minimize(slope_at, start, proximal.RowPenalty(costs), tol, self.max_iter)
+        self.objective_, self.violation_ = found.objective, found.violation / (first or 1.0)
+        self.n_iter_ = found.n_iter
+        return found, np.abs(found.gradient) / (slopes.max() or 1.0)
+
+    def _start(self, slope_at: proximal.Slope, choices: Choices, tol: float) -> np.ndarray:
+        """Weights of the features to start with, if all others have none."""
+        weights, include = np.zeros(choices.n_features), choices.include
+
+        def slope_inside(own: np.ndarray) -> tuple[float, np.ndarray]:
+            weights[include] = own
+            value, slopes = slope_at(weights)
+            return value, slopes[include]
+
+        nothing = np.zeros(len(include))
+        free = proximal.RowPenalty(nothing)
+        found = proximal.minimize(slope_inside, nothing, free, tol, self.max_iter)
+        weights[include] = found.weights
+        return weights

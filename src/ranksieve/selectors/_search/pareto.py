@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ranksieve.base import Choices
 from ranksieve.engine import Workers
 from ranksieve.metrics import parse_measure
 from ranksieve.parameters import AtLeastTwo, Count, Positive
@@ -30,6 +31,7 @@ _PARAMETERS = """
     {validation}
     random_state : int, RandomState or None
         Random seed of the search and of the choice of held-out queries.
+    {choices}
     {verbose}
 """
 
@@ -37,6 +39,9 @@ _PARAMETERS = """
 @dataclass(eq=False, repr=False)
 class ParetoSelector(SubsetSelector):
     """Base of selectors by NSGA-II over subsets."""
+
+    given = "All subsets contain them."
+    grouped = "A subset contains all features of a group or none."
 
     _shared_docs: ClassVar[dict[str, str]] = {"parameters": _PARAMETERS}
 
@@ -50,25 +55,34 @@ class ParetoSelector(SubsetSelector):
         products: Products,
         objectives: Callable[[np.ndarray, np.ndarray], np.ndarray],
         rng: np.random.RandomState,
+        choices: Choices,
     ) -> Members:
         """Search for a front of masks of all features.
 
-        ``objectives`` gets masks and the weights (features, masks) of RankRLS on them. Features
-        that are constant within every query are in no mask, unless all features are.
+        ``objectives`` gets masks and the weights (features, masks) of RankRLS on them. Groups whose
+        features are constant within every query are in no mask, unless all features are; those to
+        start with are in every mask.
         """
         varies = np.diag(products.xx) > 0
-        varies |= not varies.any()
+        able = choices.any_of(varies | (not varies.any()))
+        able[choices.start] = False
+        free = np.flatnonzero(able).tolist()
+        column_of = np.zeros((len(free), len(varies)), dtype=bool)
+        for place, group in enumerate(free):
+            column_of[place, choices.features_of([group])] = True
 
         def widen(masks: np.ndarray) -> np.ndarray:
-            wide = np.zeros((len(masks), len(varies)), dtype=bool)
-            wide[:, varies] = masks
+            wide = masks @ column_of
+            wide[:, choices.include] = True
             return wide
 
         def judge(masks: np.ndarray) -> np.ndarray:
             return objectives(widen(masks), self._weights(products, widen(masks)))
 
-        size, n_generations = self.population_size, self.n_generations
-        front = evolve(judge, int(varies.sum()), size, n_generations, rng)
+        if not free:
+            nothing = np.zeros((1, 0), dtype=bool)
+            return Members(widen(nothing), judge(nothing))
+        front = evolve(judge, len(free), self.population_size, self.n_generations, rng)
         return Members(widen(front.masks), front.objectives)
 
     def _weights(self, products: Products, masks: np.ndarray) -> np.ndarray:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ranksieve.base import RankSelector, as_source
+from ranksieve.base import Choices, RankSelector
 from ranksieve.data import DataError
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.fitted import SCALE_FIRST
@@ -43,6 +43,8 @@ class HeldOutSelector(RankSelector):
         qid: Any = None,
         eval_set: Any = None,
         *,
+        eval_qid: Any = None,
+        eval_group: Any = None,
         sample_weight: Any = None,
     ) -> Any:
         """Select features.
@@ -51,11 +53,15 @@ class HeldOutSelector(RankSelector):
         ----------
         X, y, qid, sample_weight
             As in :meth:`ranksieve.base.RankSelector.fit`.
-        eval_set : tuple (X, y, qid), RankingData or opened shards, optional
+        eval_set : tuple (X, y, qid), RankingData, opened shards, or list [(X, y)], optional
             Held-out queries, with their own weights if they have any. Without it, some queries of
             the data are held out.
+        eval_qid, eval_group : list of one array, optional
+            For a list [(X, y)], as LightGBM and XGBoost take it: the query of each row of X, or the
+            number of rows of each query, one after the other.
         """
-        return self._fit(X, y, qid, sample_weight, eval_set=eval_set)
+        held_out = {"eval_set": eval_set, "eval_qid": eval_qid, "eval_group": eval_group}
+        return self._fit(X, y, qid, sample_weight, **held_out)
 
 
 @dataclass(eq=False, repr=False)
@@ -81,22 +87,46 @@ class SubsetSelector(HeldOutSelector):
         return engine.start(statistic, *parameters)
 
 
+SUBSETS_OF_ONE_SIZE = (
+    "it searches among subsets of exactly k features, which groups of several sizes do not fill."
+)
+
+
+class Free(NamedTuple):
+    """What a search for subsets of one size is free to choose."""
+
+    start: list[int]  # features that vary and that all subsets have
+    candidates: np.ndarray  # others that vary
+    k: int  # how many of these to choose
+    constant: list[int]  # features that do not vary, taken if there are too few candidates
+
+
+def free_features(choices: Choices, varies: np.ndarray) -> Free:
+    """Divide features for a search, given which of them vary within queries."""
+    start = [feature for feature in choices.include if varies[feature]]
+    others = np.setdiff1d(np.arange(len(varies)), choices.include)
+    candidates = others[varies[others]]
+    k = choices.k - len(choices.include)
+    constant = others[~varies[others]][: max(0, k - len(candidates))].tolist()
+    return Free(start, candidates, k - len(constant), constant)
+
+
 def hold_out(
-    source: Source, eval_set: Any, fraction: float, random_state: Any
+    source: Source, eval_set: Source | None, fraction: float, random_state: Any
 ) -> tuple[Part, Part]:
     """Return training and held-out queries: all and ``eval_set``, or a random division.
 
     Parameters
     ----------
     source : RankingData or opened shards
-    eval_set : tuple (X, y, qid), RankingData, opened shards or None
+    eval_set : RankingData, opened shards or None
     fraction : float
         Fraction of the queries to hold out if there is no ``eval_set``; at least one query.
     random_state : int, RandomState or None
         Random seed for the choice of held-out queries.
     """
     if eval_set is not None:
-        return Part(source), Part(as_source(eval_set, source))
+        return Part(source), Part(eval_set)
     counted = counted_queries(source)
     n_queries = len(counted)
     if n_queries < 2:

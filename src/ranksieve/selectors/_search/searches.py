@@ -7,9 +7,11 @@ from typing import Protocol
 
 import numpy as np
 
+from ranksieve.base import Choices
 from ranksieve.choosing import ROUNDING, EarlyStopping, first_of_best
 from ranksieve.selectors._search.fits import Fit, standard_error
 from ranksieve.solvers.rankrls.backfitting import BackfittedModel
+from ranksieve.solvers.rankrls.groups import GroupModel
 from ranksieve.solvers.rankrls.model import SampledModel
 
 
@@ -49,23 +51,14 @@ class Bounds:
         Number of queries that have an error, or their weight.
     varies : bool array of shape (features,)
         False for features that are constant within every query; they come last.
-    include : sequence of int
-        Features to start with, in this order; they are never removed.
-    exclude : sequence of int
-        Features that must not be selected.
+    choices : Choices
+        How many to choose, and which to start with; these are never removed.
     """
 
-    def __init__(
-        self,
-        n_queries: float,
-        varies: np.ndarray,
-        include: Sequence[int] = (),
-        exclude: Sequence[int] = (),
-    ) -> None:
+    def __init__(self, n_queries: float, varies: np.ndarray, choices: Choices) -> None:
         self.n_queries = n_queries
-        self.include = list(include)
-        allowed = ~np.isin(np.arange(len(varies)), list(exclude))
-        self.useful, self.useless = allowed & varies, allowed & ~varies
+        self.choices, self.start = choices, choices.start
+        self.useful, self.useless = varies, ~varies
 
     def free(self, features: Sequence[int]) -> np.ndarray:
         """Features that may be added to a model: constant ones if there are no others."""
@@ -78,7 +71,7 @@ class Bounds:
 
     def removable(self, features: Sequence[int]) -> list[int]:
         """Features that may be removed from a model: constant ones first."""
-        able = [feature for feature in features if feature not in self.include]
+        able = [feature for feature in features if feature not in self.start]
         return [feature for feature in able if self.useless[feature]] or able
 
     def fit(self, model: Searched | SampledModel | BackfittedModel) -> Fit:
@@ -87,8 +80,8 @@ class Bounds:
         return Fit(tuple(model.features), model.coefficients, model.error, deviation)
 
 
-def forward(model: Searched, k: int, bounds: Bounds, patience: int | None = None) -> list[Fit]:
-    """Repeatedly add the feature with the smallest error.
+def forward(model: Searched, bounds: Bounds, patience: int | None = None) -> list[Fit]:
+    """Repeatedly add the feature with the smallest error, or the group if there are groups.
 
     With ``patience``, ends after this many additions that did not lower the error.
     """
@@ -96,48 +89,55 @@ def forward(model: Searched, k: int, bounds: Bounds, patience: int | None = None
     stopping = EarlyStopping(patience, rounding=0.0)
     for fit in path:
         stopping.add(-fit.error)
-    while len(path) < k:
-        model.change(_best_addition(model, bounds))
+    while not bounds.choices.is_full(model.features):
+        added = _best_addition(model, bounds)
+        if added not in bounds.choices.take([*model.features, added]):
+            break
+        model.change(added)
         path.append(bounds.fit(model))
         if stopping.add(-path[-1].error):
             break
     return path
 
 
-def backward(model: Searched, k: int, bounds: Bounds) -> list[Fit]:
+def backward(model: Searched, bounds: Bounds, *, to_the_end: bool = False) -> list[Fit]:
     """Repeatedly remove the feature that is missed least, starting with the given model.
 
-    Models of the path are in order of size.
+    Ends when what is left is not too many, or when nothing is left to remove. Models of the path
+    are in order of size.
     """
     path = [bounds.fit(model)]
-    while len(model.features) > k and bounds.removable(model.features):
+    least = max(1, len(bounds.start))
+    while len(model.features) > least and (to_the_end or not bounds.choices.fits(model.features)):
         model.change(_best_removal(model, bounds)[0])
         path.append(bounds.fit(model))
     return path[::-1]
 
 
 def forward_sampled(
-    model: SampledModel, k: int, bounds: Bounds, kappa: int, random: np.random.RandomState
+    model: SampledModel | GroupModel, bounds: Bounds, kappa: int, random: np.random.RandomState
 ) -> list[Fit]:
-    """Repeatedly add the best of ``kappa`` random features."""
+    """Repeatedly add the best of ``kappa`` random features or groups."""
     path: list[Fit] = []
-    while len(path) < k:
-        if len(path) < len(bounds.include):
-            candidates = np.array([bounds.include[len(path)]])
+    while not bounds.choices.is_full(model.features):
+        if len(path) < len(bounds.start):
+            candidates = np.array([bounds.start[len(path)]])
         else:
             free = bounds.free(model.features)
             candidates = np.sort(random.choice(free, min(kappa, len(free)), replace=False))
-        errors = model.candidate_errors(candidates)
-        model.change(int(candidates[first_least(errors)]))
+        added = int(candidates[first_least(model.candidate_errors(candidates))])
+        if added not in bounds.choices.take([*model.features, added]):
+            break
+        model.change(added)
         path.append(bounds.fit(model))
     return path
 
 
-def floating(model: Searched, k: int, bounds: Bounds, beyond: int = 2) -> list[Fit]:
+def floating(model: Searched, bounds: Bounds, beyond: int = 2) -> list[Fit]:
     """Sequential floating forward selection: after each addition, remove unnecessary features.
 
     A feature is removed if that gives the best model of its size so far. The search goes ``beyond``
-    k features, and the best model of each size up to k counts; these need not be nested.
+    the wanted number, and the best model of each size up to that counts; these need not be nested.
 
     References
     ----------
@@ -153,22 +153,22 @@ def floating(model: Searched, k: int, bounds: Bounds, beyond: int = 2) -> list[F
             return True
         return False
 
-    while len(model.features) < k + beyond and len(bounds.free(model.features)):
+    choices = bounds.choices
+    while not choices.is_full(model.features[:-beyond]) and len(bounds.free(model.features)):
         model.change(_best_addition(model, bounds))
         note()
-        while len(model.features) > max(2, len(bounds.include)):
+        while len(model.features) > max(2, len(bounds.start)):
             removed, error = _best_removal(model, bounds)
             if not error < best[len(model.features) - 1].error * (1 - ROUNDING):
                 break
             model.change(removed)
             if not note():  # the error was a rounding away from the best
                 break
-    return [best[size] for size in sorted(best) if size <= k]
+    path = [best[size] for size in sorted(best)]
+    return [fit for fit in path if choices.fits(fit.features)] or path[:1]
 
 
-def foba(
-    model: Searched, k: int, bounds: Bounds, epsilon: float = 0.0, nu: float = 0.5
-) -> list[Fit]:
+def foba(model: Searched, bounds: Bounds, epsilon: float = 0.0, nu: float = 0.5) -> list[Fit]:
     """Forward-backward search (FoBa): remove features that have come to cost little.
 
     Stops if the best addition, after the first, lowers the error by no more than ``epsilon``. After
@@ -182,7 +182,8 @@ def foba(
     """
     best = {len(fit.features): fit for fit in _begin(model, bounds)}
     gains: dict[int, float] = {}
-    while len(model.features) < k and len(bounds.free(model.features)):
+    choices = bounds.choices
+    while not choices.is_full(model.features) and len(bounds.free(model.features)):
         before, added = model.error, _best_addition(model, bounds)
         if model.features and before - model.addition_errors(np.array([added]))[0] <= epsilon:
             break
@@ -191,7 +192,7 @@ def foba(
         gains[size] = before - model.error
         if size not in best or model.error < best[size].error:
             best[size] = bounds.fit(model)
-        while len(model.features) > max(1, len(bounds.include)):
+        while len(model.features) > max(1, len(bounds.start)):
             size = len(model.features)
             removed, error = _best_removal(model, bounds)
             if removed == added or error - model.error > nu * gains.get(size, 0.0):
@@ -204,7 +205,7 @@ def foba(
 
 def _begin(model: Searched, bounds: Bounds) -> list[Fit]:
     path = []
-    for feature in bounds.include:
+    for feature in bounds.start:
         model.change(feature)
         path.append(bounds.fit(model))
     return path

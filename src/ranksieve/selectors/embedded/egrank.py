@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from ranksieve.base import Choices
 from ranksieve.engine import Source
 from ranksieve.parameters import Count, FeatureCount, Positive
 from ranksieve.registry import Method
@@ -45,6 +46,7 @@ class EGRank(EmbeddedSelector):
         Stop when the duality gap is at most this; the objective is 1 if all weights are 0.
     max_iter : int
         Largest number of steps.
+    {choices}
     {verbose}
 
     Attributes
@@ -109,7 +111,7 @@ class EGRank(EmbeddedSelector):
     max_iter: Count = 10_000
     verbose: bool = False
 
-    def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         with mean_loss(source) as loss:
             scales = loss.deviations if self.standardize else np.ones(loss.n_features)
             slope_at = loss.slope_by_all(scales)
@@ -141,7 +143,7 @@ class EGRank(EmbeddedSelector):
             self.objective_, self.gap_, self.n_iter_ = objective, gap, n_iter
             kept = np.where(np.abs(coef) > _GONE * self.radius, coef, 0.0)
             size = np.abs(slopes)
-            chosen = self._settle(kept, size / (size.max() or 1.0), loss.varies, k)
+            chosen = self._settle(kept, size / (size.max() or 1.0), loss.varies, choices)
             self.coef_ /= scales
             return chosen
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ranksieve.base import Choices
 from ranksieve.engine import Source
 from ranksieve.parameters import Count, FeatureCount, Positive
 from ranksieve.registry import Method
@@ -43,6 +44,7 @@ class FenchelRank(EmbeddedSelector):
         Stop when the duality gap is at most this; the objective is 1 if all weights are 0.
     max_iter : int
         Largest number of steps; ``gap_`` shows whether it was enough.
+    {choices}
     {verbose}
 
     Attributes
@@ -115,7 +117,7 @@ class FenchelRank(EmbeddedSelector):
     max_iter: Count = 1000
     verbose: bool = False
 
-    def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         with mean_loss(source) as loss:
             mixture = Mixture(loss.n_features, self.radius)
             for n_iter in range(self.max_iter + 1):
@@ -134,7 +136,7 @@ class FenchelRank(EmbeddedSelector):
                     mixture.approach(feature, _length(loss, *derivatives, 1.0))
             self.objective_, self.gap_, self.n_iter_ = loss.loss_and_gradient()[0], gap, n_iter
             size = np.abs(slopes)
-            return self._settle(coef, size / (size.max() or 1.0), loss.varies, k)
+            return self._settle(coef, size / (size.max() or 1.0), loss.varies, choices)
 
 
 class Mixture:

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from ranksieve.base import Choices
 from ranksieve.data import DataError
 from ranksieve.engine import Source
 from ranksieve.parameters import Count, FeatureCount, NotNegative, Positive
@@ -64,6 +65,7 @@ class FSMRank(EmbeddedSelector):
         loss at 0.
     max_iter : int
         Largest number of Newton steps.
+    {choices}
     {verbose}
 
     Attributes
@@ -122,6 +124,11 @@ class FSMRank(EmbeddedSelector):
     True
     """
 
+    given = (
+        "Their weights cost nothing, except by similarity. The others follow by their "
+        "weights beside these."
+    )
+
     methods = (
         Method("fsmrank", "hinge loss, similarity and importance in one problem", grid=GRID),
     )
@@ -139,14 +146,14 @@ class FSMRank(EmbeddedSelector):
     max_iter: Count = 1000
     verbose: bool = False
 
-    def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
-        terms = self._terms(source)
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+        terms = self._terms(source, choices.include)
         with mean_loss(source) as loss:
             solver = SparseNewton(loss)
             penalty = terms.penalty(self.lambda1, self.lambda2)
             found = solver.solve(penalty, self.tol, self.max_iter)
-            chosen = self._settle(found.coef, found.nearness, loss.varies, k)
-            self._finish(solver, chosen)
+            chosen = self._settle(found.coef, found.nearness, loss.varies, choices)
+            self._finish(solver, np.array(chosen, dtype=np.intp))
         self.importance_, self.similarity_ = terms.importance, terms.similarity
         self.objective_, self.violation_ = found.objective, found.violation
         self.n_iter_ = found.n_iter
@@ -155,13 +162,14 @@ class FSMRank(EmbeddedSelector):
     def _finish(self, solver: SparseNewton, chosen: np.ndarray) -> None:
         """Complete the fit once features are chosen."""
 
-    def _terms(self, source: Source) -> Terms:
+    def _terms(self, source: Source, include: Sequence[int] = ()) -> Terms:
         """Importance and similarity, from which the penalties are computed."""
         quality = Importance.given_to(self)(source)
         if self.cost == "inverse":
             costs = 1.0 / np.maximum(quality.values, _LEAST)
         else:
             costs = np.maximum(0.0, 1.0 - quality.values)
+        costs[list(include)] = 0.0
         similarity = Similarity.given_to(self)(source, quality.directions)
         _check_similarity(similarity)
         return Terms(quality.values, costs, _semidefinite(similarity))
@@ -204,7 +212,8 @@ def fsmrank_path(
     lambda1s, lambda2s : sequences of float
         Descending values need the fewest steps.
     **parameters
-        Further parameters of :class:`FSMRank`.
+        Further parameters of :class:`FSMRank`, but not which features to choose from: take those
+        with ``source.take_features``.
 
     Yields
     ------
@@ -225,6 +234,9 @@ def fsmrank_path(
     lambda2=0.1 has 6 features
     lambda2=0.01 has 7 features
     """
+    for name in ("include", "exclude", "groups"):
+        if name in parameters:
+            raise ValueError(f"fsmrank_path selects nothing, and takes no {name}")
     for lambda1 in lambda1s:
         for lambda2 in lambda2s:
             FSMRank(lambda1=lambda1, lambda2=lambda2, **parameters)._validate_params()

@@ -29,8 +29,10 @@ class FSMSVM(FSMRank):
         As in :class:`FSMRank`.
     C : float
         Weight of the loss against that of the norm of w.
-    lambda1, lambda2, importance, cost, similarity, tol, max_iter, verbose
+    lambda1, lambda2, importance, cost, similarity, tol, max_iter
         As in :class:`FSMRank`.
+    {choices}
+    {verbose}
 
     Attributes
     ----------

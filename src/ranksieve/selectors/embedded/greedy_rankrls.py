@@ -11,15 +11,14 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ranksieve.base import Predictor, RankSelector
-from ranksieve.engine import Source, Workers, engine_of
+from ranksieve.base import Choices, Predictor, RankSelector
+from ranksieve.engine import Source, engine_of
 from ranksieve.engine.memory import fits_in_memory
 from ranksieve.metrics import Measure, get_convention, parse_measure
 from ranksieve.parameters import (
     ConventionChoice,
     Count,
     FeatureCount,
-    Features,
     NotNegative,
     Positive,
     Seed,
@@ -28,11 +27,16 @@ from ranksieve.parameters import (
 )
 from ranksieve.registry import Method
 from ranksieve.selectors._search.backfitting import backfit
-from ranksieve.selectors._search.choices import check_choices, feature_indices
-from ranksieve.selectors._search.fits import Fit, best_fit, check_two_queries
-from ranksieve.selectors._search.greedy import Step
+from ranksieve.selectors._search.fits import (
+    Fit,
+    best_fit,
+    check_two_queries,
+    features_of_groups,
+    steps_of,
+)
 from ranksieve.selectors._search.searches import Bounds, floating, foba, forward, forward_sampled
 from ranksieve.solvers.linear import linear_scores
+from ranksieve.solvers.rankrls.groups import GroupLeaveQueryOut, GroupModel, GroupProducts
 from ranksieve.solvers.rankrls.model import Model, Products, ReplayedModel, SampledModel
 from ranksieve.solvers.rankrls.replay import ReplayedLeaveQueryOut
 from ranksieve.solvers.rankrls.residuals import LeaveQueryOut, MeasuredLeaveQueryOut
@@ -72,10 +76,6 @@ class GreedyRankRLS(Predictor, RankSelector):
         Fit all weights for each candidate; or fit only the weight of the candidate to the residuals
         of the model, and all weights once it is chosen. The latter is for sparse data with very
         many features, which it never makes dense.
-    include : int, str, or sequence of them
-        Features to start with, in this order: 0-based indices or names.
-    exclude : int, str, or sequence of them
-        Features that must not be selected.
     kappa : int, optional
         Try this number of random features in each step instead of all: with 59, one of the best 5 %
         is among them with a probability of 95 %.
@@ -96,6 +96,7 @@ class GreedyRankRLS(Predictor, RankSelector):
         Those of a measure as criterion; see :mod:`ranksieve.metrics`.
     random_state : int, RandomState or None
         Random seed of the candidates.
+    {choices}
     {verbose}
 
     Attributes
@@ -116,9 +117,11 @@ class GreedyRankRLS(Predictor, RankSelector):
     features. A step reads m n numbers (8 m n bytes) once and sometimes writes them, so memory
     bandwidth limits its speed. Low memory takes O(k^2 m n) time. Features constant within every
     query come last. Leave-query-out needs two queries of two documents. With back-fitting, a
-    candidate is judged as if all other weights stayed the same. A query that has a weight counts
-    so many times in the model and in the error, and is left out as a whole: of several copies, the
-    others would give one away.
+    candidate is judged as if all other weights stayed the same. With groups of several features, a
+    step takes O(m n (s + p)) time for s features in the model and p in a group, and keeps nothing;
+    memory, storage and rotation have no effect. A query that has a weight counts so many times in
+    the model and in the error, and is left out as a whole: of several copies, the others would give
+    one away.
 
     The paper gives the model, the criterion and the algorithm, whose printed form has errors that
     are corrected here. The other searches, the rules, rotation, and steps with a single pass over
@@ -142,6 +145,12 @@ class GreedyRankRLS(Predictor, RankSelector):
     True
     """
 
+    given = "The search starts with them, and never removes them."
+    grouped = (
+        "The group is added whose features together give the smallest error. That needs the "
+        "squared criterion and fitting='pre'."
+    )
+
     methods = (
         Method(
             "greedy-rankrls",
@@ -157,8 +166,6 @@ class GreedyRankRLS(Predictor, RankSelector):
     criterion: str | Measure = "squared"
     search: Literal["forward", "floating", "foba"] = "forward"
     fitting: Literal["pre", "back"] = "pre"
-    include: Features = ()
-    exclude: Features = ()
     kappa: Count | None = None
     memory: Literal["auto", "full", "low"] = "auto"
     storage: Literal["float64", "float32"] = "float64"
@@ -179,15 +186,20 @@ class GreedyRankRLS(Predictor, RankSelector):
         return self.search == "forward" and super().is_nested
 
     def at(self, k: int) -> GreedyRankRLS:
-        """Return the selector for ``k`` features, from the path, without fitting again."""
+        """Return the selector for ``k`` features, from the path, without fitting again.
+
+        With ``groups``, it is the selector for ``k`` groups.
+        """
         check_is_fitted(self)
         if not 1 <= k <= len(self.fits_):
-            raise ValueError(f"k={k}, but the path has models of 1 to {len(self.fits_)} features")
+            what = "features" if self.groups is None else "groups"
+            raise ValueError(f"k={k}, but the path has models of 1 to {len(self.fits_)} {what}")
         smaller = type(self)(**self.get_params(deep=False))
         smaller.__dict__.update(self.__dict__)
-        smaller.n_features_to_select = k
-        smaller.selected_ = np.array(smaller._settle(k - 1), dtype=np.intp)
-        smaller.support_ = np.isin(np.arange(self.n_features_in_), smaller.selected_)
+        n = self.n_features_in_
+        smaller.selected_ = np.array(smaller._settle(k - 1, n), dtype=np.intp)
+        smaller.n_features_to_select = k if self.count == "groups" else len(smaller.selected_)
+        smaller.support_ = np.isin(np.arange(n), smaller.selected_)
         return smaller
 
     def _scores(self, X: Any) -> np.ndarray:
@@ -201,26 +213,26 @@ class GreedyRankRLS(Predictor, RankSelector):
         changes = [f"{(now - old) / abs(old):+.2%}" if old else "" for old, now in steps]
         return with_bars(changes, errors)
 
-    def _number_to_select(self, n_features: int) -> int:
+    def _number_to_select(self, n: int) -> int:
         if isinstance(self.n_features_to_select, str):
-            return min(n_features, self.max_features or n_features)
-        return super()._number_to_select(n_features)
+            return min(n, self.max_features or n)
+        return super()._number_to_select(n)
 
-    def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
-        (self.fits_,) = self.paths(source, k, [self.lam])
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+        (self.fits_,) = self._paths(source, choices, [self.lam])
+        place = len(self.fits_) - 1
         if isinstance(self.n_features_to_select, str):
-            least = max(1, len(self._indices_of(source, "include")))
-            return self._settle(best_fit(self.fits_, self.n_features_to_select, least))
-        return self._settle(len(self.fits_) - 1)
+            place = best_fit(self.fits_, self.n_features_to_select, max(1, len(choices.start)))
+        return self._settle(place, source.n_features)
 
-    def paths(self, source: Source, k: int, lams: Sequence[float]) -> list[list[Fit]]:
-        """Models of 1 to ``k`` features for each regularization; they share computations."""
-        include, exclude = self._indices_of(source, "include"), self._indices_of(source, "exclude")
-        if isinstance(self.n_features_to_select, str):
-            k = min(k, source.n_features - len(exclude))
-        self._check(source, k, include, exclude)
+    def _paths(self, source: Source, choices: Choices, lams: Sequence[float]) -> list[list[Fit]]:
+        """Models of 1 to k features for each regularization; they share computations."""
+        k, include = choices.k, choices.start
+        self._check(choices)
+        if choices.has_several:
+            return self._paths_of_groups(source, choices, lams)
         if self.fitting == "back":
-            how: dict[str, Any] = {"include": include, "exclude": exclude, "kappa": self.kappa}
+            how: dict[str, Any] = {"include": include, "kappa": self.kappa}
             return [backfit(source, k, lam, random_state=self.random_state, **how) for lam in lams]
         with (
             limit_blas_threads(1),  # between rounds, matrices are small
@@ -229,41 +241,50 @@ class GreedyRankRLS(Predictor, RankSelector):
             n_queries, weight = workers.sum("n_queries")
             check_two_queries(n_queries)
             if self.kappa is not None:
-                bounds = Bounds(weight, workers.sum("spread") > 0, include, exclude)
-                return [self._sampled(workers, k, bounds, lam) for lam in lams]
+                bounds = Bounds(weight, workers.sum("spread") > 0, choices)
+                return [self._sampled(SampledModel(workers, lam), bounds) for lam in lams]
             products = Products(*workers.sum("gram"))
-            bounds = Bounds(weight, np.diag(products.xx) > 0, include, exclude)
+            bounds = Bounds(weight, np.diag(products.xx) > 0, choices)
             kind = ReplayedModel if self._is_low else Model
-            return [self._searched(kind(workers, products, lam), k, bounds) for lam in lams]
+            return [self._searched(kind(workers, products, lam), bounds) for lam in lams]
 
-    def _sampled(self, workers: Workers, k: int, bounds: Bounds, lam: float) -> list[Fit]:
+    def _paths_of_groups(
+        self, source: Source, choices: Choices, lams: Sequence[float]
+    ) -> list[list[Fit]]:
+        groups = [choices.features_of([group]) for group in range(choices.n_groups)]
+        with limit_blas_threads(1), engine_of(source).start(GroupLeaveQueryOut) as workers:
+            n_queries, weight = workers.sum("n_queries")
+            check_two_queries(n_queries)
+            products = GroupProducts(workers, groups)
+            bounds = Bounds(weight, products.varies, choices)
+            paths = [self._searched(GroupModel(products, lam), bounds) for lam in lams]
+        return [features_of_groups(path, choices) for path in paths]
+
+    def _sampled(self, model: SampledModel | GroupModel, bounds: Bounds) -> list[Fit]:
         assert self.kappa is not None
         random = check_random_state(self.random_state)
-        return forward_sampled(SampledModel(workers, lam), k, bounds, self.kappa, random)
+        return forward_sampled(model, bounds, self.kappa, random)
 
-    def _searched(self, model: Model, k: int, bounds: Bounds) -> list[Fit]:
+    def _searched(self, model: Model | GroupModel, bounds: Bounds) -> list[Fit]:
+        if self.kappa is not None and isinstance(model, GroupModel):
+            return self._sampled(model, bounds)
         if self.search == "floating":
-            return floating(model, k, bounds)
+            return floating(model, bounds)
         if self.search == "foba":
-            return foba(model, k, bounds, self.epsilon, self.nu)
-        return forward(model, k, bounds)
+            return foba(model, bounds, self.epsilon, self.nu)
+        return forward(model, bounds)
 
-    def _settle(self, place: int) -> list[int]:
+    def _settle(self, place: int, n_features: int) -> list[int]:
         """Take a model of the path."""
         fit = self.fits_[place]
-        self.coef_ = np.zeros(self.n_features_in_)
+        self.coef_ = np.zeros(n_features)
         self.coef_[list(fit.features)] = fit.coef
-        self.path_ = [
-            Step(feature, self.fits_[size].error) for size, feature in enumerate(fit.features)
-        ]
+        self.path_ = steps_of(self.fits_, place)
         return list(fit.features)
 
-    def _indices_of(self, source: Source, which: str) -> list[int]:
-        """Indices of the features that a parameter lists."""
-        return feature_indices(which, getattr(self, which), source.feature_names)
-
-    def _check(self, source: Source, k: int, include: list[int], exclude: list[int]) -> None:
-        check_choices(k, source.feature_names, include, exclude)
+    def _check(self, choices: Choices) -> None:
+        if choices.has_several and (self.criterion != "squared" or self.fitting == "back"):
+            raise ValueError("groups need criterion='squared' and fitting='pre'")
         special = self.search != "forward" or self.fitting == "back" or self.kappa is not None
         if special and self.criterion != "squared":
             raise ValueError(

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ranksieve.base import as_source
+from ranksieve.base import Choices
 from ranksieve.data import DataError
 from ranksieve.engine import Source, engine_of
 from ranksieve.metrics import Measure, parse_measure
@@ -66,8 +66,9 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         Criterion of the paths; also V if there is no held-out data.
     convention, ties
         Those of all measures; see :func:`ranksieve.metrics.evaluate`.
-    search, fitting, include, exclude, kappa, memory, storage, rotate, epsilon, nu, random_state
+    search, fitting, kappa, memory, storage, rotate, epsilon, nu, random_state
         As in :class:`GreedyRankRLS`.
+    {choices}
     {verbose}
 
     Attributes
@@ -134,6 +135,8 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         ),
     )
 
+    no_groups = "its values are those of models with one more feature each."
+
     n_features_to_select: FeatureCount | Rule = "best"
     _: KW_ONLY
     lam: ClassVar[None] = None  # type: ignore[misc, assignment]  # there are several
@@ -159,8 +162,9 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         smaller = type(self)(**self.get_params(deep=False))
         smaller.__dict__.update(self.__dict__)
         smaller.n_features_to_select = k
-        smaller.selected_ = np.array(smaller._take(smaller._best_of(k)), dtype=np.intp)
-        smaller.support_ = np.isin(np.arange(self.n_features_in_), smaller.selected_)
+        n = self.n_features_in_
+        smaller.selected_ = np.array(smaller._take(smaller._best_of(k), n), dtype=np.intp)
+        smaller.support_ = np.isin(np.arange(n), smaller.selected_)
         return smaller
 
     def reasons(self) -> list[str]:
@@ -169,25 +173,28 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         values = [step.score for step in self.path_]
         return with_bars([f"{now - old:+.4f}" for old, now in pairwise(values)], values)
 
-    def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         self.lams_ = as_lams(self.lams).tolist()
-        eval_set = held_out["eval_set"]
-        validation = None if eval_set is None else _validation_source(eval_set, source)
+        validation = held_out["eval_set"]
+        if validation is not None:
+            _check_labels(validation)
         self.validated_ = validation is not None
         # The error for a wrong name should not wait for the paths.
         measure = self._judge(validation)
         self._sign = 1 if measure is not None and measure.greater_is_better else -1
-        self.paths_ = self.paths(source, k, self.lams_)
+        self.paths_ = self._paths(source, choices, self.lams_)
         if validation is None:
             self._judge_by_errors(source)
         else:
             self._judge_by_validation(validation)
         # Smaller models lack features that must be there.
-        first = max(1, len(self._indices_of(source, "include")))
+        first = max(1, len(choices.start))
         self.front_ = pareto_front(self.values_, self.lams_, self._sign, first)
         if isinstance(self.n_features_to_select, str):
-            return self._take(self._by_rule(self.n_features_to_select))
-        return self._take(self._best_of(self.values_.shape[1]))
+            point = self._by_rule(self.n_features_to_select, source.n_features)
+        else:
+            point = self._best_of(self.values_.shape[1])
+        return self._take(point, source.n_features)
 
     def _judge(self, validation: Source | None) -> Measure | None:
         """The measure that V is; None if it is squared loss."""
@@ -226,10 +233,10 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
                 coefs[np.searchsorted(used, fit.features), column] = fit.coef
             yield used, coefs
 
-    def _by_rule(self, rule: str) -> FrontPoint:
+    def _by_rule(self, rule: str, n_features: int) -> FrontPoint:
         best = self.front_[-1]
         deviation = self.deviations_[self.lams_.index(best.lam), best.k - 1]
-        return settle(self.front_, rule, self._sign, deviation, self.mu / self.n_features_in_)
+        return settle(self.front_, rule, self._sign, deviation, self.mu / n_features)
 
     def _best_of(self, k: int) -> FrontPoint:
         """The best model of this size."""
@@ -237,22 +244,20 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         assert row is not None  # the longest path has a model of each size
         return FrontPoint(k, self.lams_[row], float(self.values_[row, k - 1]))
 
-    def _take(self, point: FrontPoint) -> list[int]:
+    def _take(self, point: FrontPoint, n_features: int) -> list[int]:
         self.lam_ = point.lam
         self.fits_: list[Fit] = self.paths_[self.lams_.index(point.lam)]
-        return self._settle(point.k - 1)
+        return self._settle(point.k - 1, n_features)
 
-    def _settle(self, place: int) -> list[int]:
-        features = super()._settle(place)
+    def _settle(self, place: int, n_features: int) -> list[int]:
+        features = super()._settle(place, n_features)
         values = self.values_[self.lams_.index(self.lam_)]
         self.path_ = [Step(feature, float(values[size])) for size, feature in enumerate(features)]
         return features
 
 
-def _validation_source(eval_set: Any, source: Source) -> Source:
-    validation = as_source(eval_set, source)
+def _check_labels(validation: Source) -> None:
     try:
         check_labels_differ(validation)
     except DataError as error:
         raise DataError(f"eval_set: {error}") from None
-    return validation

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from ranksieve.base import Choices
 from ranksieve.engine import Source
 from ranksieve.parameters import Count, FeatureCount, Positive, Share
 from ranksieve.registry import Method
 from ranksieve.selectors._search.gradient import standardized_loss
-from ranksieve.selectors._search.linear import EmbeddedSelector
-from ranksieve.solvers import proximal
+from ranksieve.selectors._search.linear import ProximalSelector
 
 
 @dataclass(eq=False, repr=False)
-class SparseListMLE(EmbeddedSelector):
+class SparseListMLE(ProximalSelector):
     r"""Linear ListMLE whose documents count by what they give to NDCG and whose weights cost.
 
     .. math:: \min_w \; - \frac{1}{\#Q} \sum_Q \sum_{i \in Q: y_i > \min y} c_i
@@ -37,6 +37,7 @@ class SparseListMLE(EmbeddedSelector):
         Largest violation of a condition of optimality, as a fraction of the same.
     max_iter : int
         Largest number of steps.
+    {choices}
     {verbose}
 
     Attributes
@@ -97,20 +98,14 @@ class SparseListMLE(EmbeddedSelector):
     max_iter: Count = 10_000
     verbose: bool = False
 
-    def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         with standardized_loss(source, "listmle-cost") as loss:
 
             def slope_at(weights: np.ndarray) -> tuple[float, np.ndarray]:
                 value, (gradient,) = loss.slope([weights])
                 return value, gradient
 
-            start = np.zeros(source.n_features)
-            largest = float(np.abs(slope_at(start)[1]).max())
-            penalty = proximal.RowPenalty(np.full(len(start), self.lam * largest))
-            found = proximal.minimize(slope_at, start, penalty, self.tol * largest, self.max_iter)
-            self.objective_, self.violation_ = found.objective, found.violation / (largest or 1.0)
-            self.n_iter_ = found.n_iter
-            nearness = np.abs(found.gradient) / (largest or 1.0)
-            chosen = self._settle(found.weights, nearness, loss.varies, k)
+            found, nearness = self._minimize(slope_at, choices)
+            chosen = self._settle(found.weights, nearness, loss.varies, choices)
             self.coef_ /= loss.standard.scale
             return chosen

@@ -9,11 +9,12 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ranksieve.base import Choices, PerFeature
 from ranksieve.engine import Source
 from ranksieve.parameters import Count, FeatureCount, Positive, Seed, Share
 from ranksieve.registry import Method
 from ranksieve.selectors._search.gradient import standardized_loss
-from ranksieve.selectors._search.linear import EmbeddedSelector
+from ranksieve.selectors._search.linear import EmbeddedSelector, ProximalSelector
 from ranksieve.solvers import proximal
 from ranksieve.solvers.gradient.networks import Weights, first_weights, score_rows
 
@@ -48,6 +49,7 @@ class GroupLassoNetwork(EmbeddedSelector):
         Largest number of steps.
     random_state : int, RandomState or None
         Random seed of the initial weights.
+    {choices}
     {verbose}
 
     Attributes
@@ -91,6 +93,8 @@ class GroupLassoNetwork(EmbeddedSelector):
     True
     """
 
+    given = ProximalSelector.given
+
     methods = (
         Method(
             "net-l1",
@@ -122,7 +126,7 @@ class GroupLassoNetwork(EmbeddedSelector):
         lengths = self.scores_[self.selected_]
         return [f"weights {length:.3g} long" if length else "no weight" for length in lengths]
 
-    def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         n, h = source.n_features, self.hidden
         inner, bias, outer = first_weights(n, h, check_random_state(self.random_state))
         with standardized_loss(source, self.loss, "tanh") as loss:
@@ -137,7 +141,9 @@ class GroupLassoNetwork(EmbeddedSelector):
             nothing = proximal.RowPenalty(np.zeros(n), h)
             at_zero = slope_at(_pack([np.zeros((n, h)), bias, outer]))[1]
             largest = float(nothing.lengths(at_zero).max()) / np.sqrt(h)
-            penalty = proximal.RowPenalty(np.full(n, self.lam * largest * np.sqrt(h)), h)
+            costs = np.full(n, self.lam * largest * np.sqrt(h))
+            costs[choices.include] = 0.0
+            penalty = proximal.RowPenalty(costs, h)
             inner[~loss.varies] = 0.0
             start, tol = _pack([inner, bias, outer]), self.tol * largest
             found = proximal.minimize(slope_at, start, penalty, tol, self.max_iter)
@@ -145,11 +151,16 @@ class GroupLassoNetwork(EmbeddedSelector):
             self.n_iter_ = found.n_iter
             self.scores_ = penalty.lengths(found.weights)
             nearness = penalty.lengths(found.gradient) / (largest or 1.0)
-            chosen = self._order(self.scores_, nearness, loss.varies, k)
+            chosen = self._order(self.scores_, nearness, loss.varies, choices)
             weights = _unpack(found.weights.copy(), n, h)
             weights[0][np.setdiff1d(np.arange(n), chosen)] = 0.0
-            self.weights_ = loss.standard.applied(weights)
+            self.weights_: Weights = loss.standard.applied(weights)
             return chosen
+
+    def _widen(self, choices: Choices, names: set[str]) -> None:
+        super()._widen(choices, names)
+        inner, *others = self.weights_
+        self.weights_ = [PerFeature(fill=0.0).widen(inner, choices), *others]
 
 
 def _pack(weights: Weights) -> np.ndarray:

@@ -8,10 +8,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from ranksieve.base import Choices
 from ranksieve.engine import Source
 from ranksieve.parameters import AtLeastTwo, Count, FeatureCount, Positive, Share
 from ranksieve.registry import Method
-from ranksieve.selectors._search.linear import EmbeddedSelector
+from ranksieve.selectors._search.linear import EmbeddedSelector, ProximalSelector
 from ranksieve.solvers.ranksvm.mean_loss import mean_loss
 from ranksieve.solvers.ranksvm.penalties import MCP, Log, Penalty, Weighted
 from ranksieve.solvers.ranksvm.sparse_newton import Minimum, SparseNewton
@@ -91,6 +92,7 @@ class SparseRankSVM(EmbeddedSelector):
         loss at 0, both divided by the standard deviations of their features.
     max_iter : int
         Largest number of Newton steps for one penalty.
+    {choices}
     {verbose}
 
     Attributes
@@ -147,6 +149,8 @@ class SparseRankSVM(EmbeddedSelector):
     True
     """
 
+    given = ProximalSelector.given
+
     methods = (
         Method("ranksvm-l1", "RankSVM with an L1 penalty", {"penalty": "l1"}, _GRID),
         Method(
@@ -175,30 +179,44 @@ class SparseRankSVM(EmbeddedSelector):
     max_iter: Count = 1000
     verbose: bool = False
 
-    def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         self.solutions_: list[SparseFit] = []
         with mean_loss(source) as loss:
-            for found in self._path(SparseNewton(loss)):
-                if self.n_features_to_select is not None and np.count_nonzero(found.coef) >= k:
+            for found in self._path(SparseNewton(loss), choices.include):
+                places = choices.places_of(np.flatnonzero(found.coef).tolist())
+                is_enough = choices.is_full({*choices.start, *places})
+                if self.n_features_to_select is not None and is_enough:
                     break
             self.lam_ = self.solutions_[-1].lam
             self.n_iter_ = sum(fit.n_iter for fit in self.solutions_)
-            return self._settle(found.coef, found.nearness, loss.varies, k)
+            return self._settle(found.coef, found.nearness, loss.varies, choices)
 
-    def _path(self, solver: SparseNewton) -> Iterator[Minimum]:
-        """Solve for one penalty after the other."""
+    def _path(self, solver: SparseNewton, include: list[int]) -> Iterator[Minimum]:
+        """Solve for one penalty after the other; weights of some features cost nothing."""
         scales = solver.loss.deviations if self.standardize else np.ones(len(solver.coef))
+        costs = scales.copy()
+        if include:
+            costs[include] = 0.0
+            solver.move_to(self._start(solver, include))
         slopes = np.abs(solver.slopes) / scales
+        slopes[include] = 0.0
         first = int(np.argmax(slopes))
         self.largest_penalty_ = float(slopes[first])
         curvature = solver.curvature(first) / scales[first] ** 2 or 1.0
         for lam in (self.largest_penalty_ * np.geomspace(1.0, self.lam, self.n_lams)).tolist():
-            penalty = self._penalty(lam, scales, curvature)
+            penalty = self._penalty(lam, costs, curvature)
             found = solver.solve(penalty, self.tol, self.max_iter)
             features = np.flatnonzero(found.coef)
             told = found.coef[features], found.objective, found.violation, found.n_iter
             self.solutions_.append(SparseFit(lam, features, *told))
             yield found
+
+    def _start(self, solver: SparseNewton, include: list[int]) -> np.ndarray:
+        """Weights of the features to start with, if all others have none."""
+        columns, coef = np.sort(include), np.zeros(len(solver.coef))
+        free = Weighted(np.zeros(len(columns)))
+        coef[columns] = solver.solve_on(columns, free, self.tol, self.max_iter)
+        return coef
 
     def _penalty(self, lam: float, scales: np.ndarray, curvature: float) -> Penalty:
         if self.penalty == "mcp":

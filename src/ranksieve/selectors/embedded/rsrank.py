@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ranksieve.base import Choices
 from ranksieve.engine import Source
 from ranksieve.parameters import Count, FeatureCount, Positive, Seed, Share
 from ranksieve.registry import Method
 from ranksieve.selectors._search.gradient import StandardizedLoss, standardized_loss
-from ranksieve.selectors._search.linear import EmbeddedSelector
+from ranksieve.selectors._search.linear import EmbeddedSelector, ProximalSelector
 from ranksieve.solvers.proximal import RowPenalty
 
 _LEAST = 1e-6  # weights that rank, and change the loss by next to nothing
@@ -49,6 +50,7 @@ class RSRank(EmbeddedSelector):
         Number of queries in a step.
     random_state : int, RandomState or None
         Random seed of the batches.
+    {choices}
     {verbose}
 
     Attributes
@@ -90,6 +92,8 @@ class RSRank(EmbeddedSelector):
     True
     """
 
+    given = ProximalSelector.given
+
     methods = (
         Method(
             "rsrank",
@@ -111,24 +115,28 @@ class RSRank(EmbeddedSelector):
     random_state: Seed = 0
     verbose: bool = False
 
-    def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         with standardized_loss(source, "lambdarank") as loss:
             start = np.zeros(source.n_features)
             # Where all scores are equal there is no ranking yet: look after the least of steps.
             _, (first,) = loss.slope([start])
             _, (slopes,) = loss.slope([-_LEAST * first / (np.abs(first).max() or 1.0)])
+            slopes[choices.include] = 0.0
             largest = float(np.abs(slopes).max())
-            weights = self._descend(loss, start, self.lam * largest)
+            costs = np.full(len(start), self.lam * largest)
+            costs[choices.include] = 0.0
+            weights = self._descend(loss, start, RowPenalty(costs))
             slopes = np.abs(loss.slope([weights])[1][0])
             nearness = slopes / (largest or 1.0)
-            chosen = self._settle(weights, nearness, loss.varies, k)
+            chosen = self._settle(weights, nearness, loss.varies, choices)
             self.coef_ /= loss.standard.scale
             return chosen
 
-    def _descend(self, loss: StandardizedLoss, weights: np.ndarray, lam: float) -> np.ndarray:
+    def _descend(
+        self, loss: StandardizedLoss, weights: np.ndarray, penalty: RowPenalty
+    ) -> np.ndarray:
         random = check_random_state(self.random_state)
         queries = np.concatenate(loss.workers.collect("telling"))
-        penalty = RowPenalty(np.full(len(weights), lam))
         n_steps = 0
         for _ in range(self.epochs):
             shuffled = random.permutation(queries)

@@ -8,16 +8,18 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ranksieve.base import RankSelector
+from ranksieve.base import Choices, RankSelector
 from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
 from ranksieve.parameters import Count, FeatureCount, Seed
 from ranksieve.rankers import ListMLE, ListNet, RankNet
 from ranksieve.registry import Method
 from ranksieve.selectors._search.clustering import (
+    ClusterFilter,
     Clustering,
     canonical_order,
-    representatives,
+    numbered,
+    represent,
 )
 from ranksieve.selectors.filters.hcas import cut, dissimilarity, link
 from ranksieve.solvers.gradient.networks import ACTIVATIONS, Weights
@@ -55,6 +57,7 @@ class SaliencySelector(RankSelector):
         and the most salient features are selected.
     random_state : int, RandomState or None
         Random seed of the network.
+    {choices}
     {verbose}
 
     Attributes
@@ -97,6 +100,8 @@ class SaliencySelector(RankSelector):
     True
     """
 
+    given = ClusterFilter.given
+
     methods = (
         Method(
             "saliency",
@@ -104,6 +109,9 @@ class SaliencySelector(RankSelector):
             trial={"hidden": 2, "epochs": 3},
         ),
     )
+
+    no_groups = ClusterFilter.no_groups
+    _per_feature = ClusterFilter._per_feature
 
     n_features_to_select: FeatureCount = 10
     _: KW_ONLY
@@ -114,7 +122,7 @@ class SaliencySelector(RankSelector):
     random_state: Seed = 0
     verbose: bool = False
 
-    def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         network = _RANKERS[self.loss](
             self.hidden, epochs=self.epochs, random_state=self.random_state
         ).fit(source)
@@ -125,24 +133,28 @@ class SaliencySelector(RankSelector):
         self.scores_ = sums / weight_of_rows(source)
         either = together.diagonal()[:, None] + together.diagonal() - together
         self.similarity_ = together / np.where(either > 0, either, 1)
-        return self._one_of_each(np.flatnonzero(varies), k)
+        return self._one_of_each(np.flatnonzero(varies), choices)
 
-    def _one_of_each(self, varying: np.ndarray, k: int) -> np.ndarray:
+    def _one_of_each(self, varying: np.ndarray, choices: Choices) -> list[int]:
         alike = self.similarity_[np.ix_(varying, varying)]
         order = canonical_order(self.scores_[varying], alike)
         features, alike = varying[order], alike[np.ix_(order, order)]
         self.clusters_ = np.full(len(self.scores_), -1)
-        chosen = features[:0]
+        listed = list(choices.start)
+        constant = np.setdiff1d(np.arange(len(self.scores_)), [*varying, *listed]).tolist()
         if len(features):
             # The least salient first: where nothing is alike, it is they that should merge.
-            apart = dissimilarity(alike)[::-1, ::-1]
-            labels = cut(link(apart, "average"), min(k, len(features)))[::-1]
+            merges = link(dissimilarity(alike)[::-1, ::-1], "average")
             merit = self.scores_[features]
-            best = representatives(Clustering(labels, merit, merit))
-            self.clusters_[features] = np.argsort(labels[best])[labels]
-            chosen = features[best]
-        constant = np.setdiff1d(np.arange(len(self.scores_)), varying)
-        return np.concatenate([chosen, constant])[:k]
+            found, chosen = represent(
+                lambda number: Clustering(cut(merges, number)[::-1], merit, merit),
+                len(features),
+                np.flatnonzero(np.isin(features, listed)),
+                choices.k - len(listed),
+            )
+            listed += features[chosen].tolist()
+            self.clusters_[features] = numbered(found.labels, features, listed)
+        return [*listed, *constant][: choices.k]
 
     def reasons(self) -> list[str]:
         """Mean saliency of each selected feature."""

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from ranksieve.base import Choices
 from ranksieve.engine import Source
 from ranksieve.parameters import Count, FeatureCount, Positive, Share
 from ranksieve.registry import Method
-from ranksieve.selectors._search.linear import EmbeddedSelector
-from ranksieve.solvers import proximal
+from ranksieve.selectors._search.linear import ProximalSelector
 from ranksieve.solvers.ranksvm.mean_loss import mean_loss
 
 
 @dataclass(eq=False, repr=False)
-class SparseRank(EmbeddedSelector):
+class SparseRank(ProximalSelector):
     r"""Linear ranker with a large margin between pairs, whose absolute weights cost.
 
     .. math:: \min_w \frac1P \sum_{y_i > y_j} \max(0, 1 - w^T (x_i - x_j))^2 + \lambda \|w\|_1
@@ -38,6 +38,7 @@ class SparseRank(EmbeddedSelector):
         Largest violation of a condition of optimality, as a fraction of the same.
     max_iter : int
         Largest number of steps.
+    {choices}
     {verbose}
 
     Attributes
@@ -99,17 +100,11 @@ class SparseRank(EmbeddedSelector):
     max_iter: Count = 10_000
     verbose: bool = False
 
-    def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         with mean_loss(source) as loss:
-            start = np.zeros(loss.n_features)
             scales = loss.deviations if self.standardize else np.ones(loss.n_features)
             slope_at = loss.slope_by_all(scales)
-            largest = float(np.abs(slope_at(start)[1]).max())
-            penalty = proximal.RowPenalty(np.full(len(start), self.lam * largest))
-            found = proximal.minimize(slope_at, start, penalty, self.tol * largest, self.max_iter)
-            self.objective_, self.violation_ = found.objective, found.violation / (largest or 1.0)
-            self.n_iter_ = found.n_iter
-            nearness = np.abs(found.gradient) / (largest or 1.0)
-            chosen = self._settle(found.weights, nearness, loss.varies, k)
+            found, nearness = self._minimize(slope_at, choices)
+            chosen = self._settle(found.weights, nearness, loss.varies, choices)
             self.coef_ /= scales
             return chosen

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ranksieve.base import Choices
 from ranksieve.choosing import ROUNDING
 from ranksieve.engine import Source
 from ranksieve.parameters import FeatureCount
@@ -17,6 +18,7 @@ from ranksieve.sums.grades import varying_features
 from ranksieve.sums.gram import centered_gram
 from ranksieve.sums.labels import weight_of_rows
 
+_LEAST = np.finfo(float).tiny  # of RSS, whose logarithm is taken
 _DEPENDENT = 1e-10  # of its variance is left of a feature that others explain but for rounding
 
 
@@ -35,6 +37,7 @@ class StepwiseAIC(EmbeddedSelector):
     ----------
     n_features_to_select : int, float or None
         Number of features, or a fraction of them if below 1. None stops before AIC rises.
+    {choices}
     {verbose}
 
     Attributes
@@ -75,6 +78,9 @@ class StepwiseAIC(EmbeddedSelector):
     True
     """
 
+    given = "The search starts with them."
+    grouped = "The group is added that lowers AIC the most."
+
     methods = (Method("stepwise-aic", "least squares, a feature at a time, until AIC rises"),)
 
     _is_nested = True
@@ -83,45 +89,93 @@ class StepwiseAIC(EmbeddedSelector):
     _: KW_ONLY
     verbose: bool = False
 
-    def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         xx, xy, yy = centered_gram(source)
         varies = varying_features(source)
         scale = np.sqrt(np.where(varies, np.diagonal(xx), 1.0))
         alike = xx / np.outer(scale, scale)
-        # Of each feature, what those before it leave of its variance and of its share in y.
-        left, shares = varies.astype(float), np.where(varies, xy / scale, 0.0) / np.sqrt(yy)
+        shares = np.where(varies, xy / scale, 0.0) / np.sqrt(yy)
         self.scores_ = shares**2
         n_rows = weight_of_rows(source)
-        residual, aic = 1.0, [_aic(n_rows, yy)]
-        bases: list[np.ndarray] = []
-        self.path_: list[Step] = []
-        free = np.ones(len(xy), dtype=bool)
-        for _ in range(k):
-            useful = free & (left > _DEPENDENT)
-            gains = np.where(useful, shares**2 / np.where(useful, left, 1.0), -1.0 + left)
-            gains[~free] = -np.inf
-            best = int(np.argmax(gains >= gains.max() - ROUNDING))
-            after = max(residual - max(gains[best], 0.0), 0.0)
-            value = _aic(n_rows, after * yy, len(aic))
-            if self.n_features_to_select is None and value >= aic[-1] and self.path_:
-                break
-            if useful[best]:
-                base = alike[:, best] - sum(own * own[best] for own in bases)
-                base /= np.sqrt(left[best])
-                shares = shares - base * (shares[best] / np.sqrt(left[best]))
-                left = left - base**2
-                bases.append(base)
-            free[best] = False
-            residual = after
-            aic.append(value)
-            self.path_.append(Step(best, residual))
-        self.aic_ = np.array(aic)
-        chosen = np.array([step.feature for step in self.path_])
+        model = _Regression(alike, shares, varies, n_rows)
+        chosen = choices.features_of(self._search(model, choices))
+        left = model.residuals[: len(chosen) + 1]
+        self.aic_ = np.array([_aic(n_rows, rss * yy, n) for n, rss in enumerate(left)])
+        self.path_ = [Step(f, rss) for f, rss in zip(chosen, left[1:], strict=True)]
         self.coef_ = np.zeros(len(xy))
         within = alike[np.ix_(chosen, chosen)]
         self.coef_[chosen] = np.linalg.lstsq(within, (xy / scale)[chosen])[0] / scale[chosen]
         return chosen
 
+    def _search(self, model: _Regression, choices: Choices) -> list[int]:
+        """Groups in the order of choice."""
+        places: list[int] = []
+        while len(places) < choices.n_groups and not choices.is_full(places):
+            if len(places) < len(choices.start):
+                best = choices.start[len(places)]
+            else:
+                best, change = model.best_addition(choices, places)
+                if self.n_features_to_select is None and places and change >= 0:
+                    break
+            for feature in choices.features_of([best]):
+                model.add(feature)
+            places.append(best)
+        return choices.take(places)
 
-def _aic(n_rows: float, rss: float, n_features: int = 0) -> float:
-    return n_rows * float(np.log(max(rss, np.finfo(float).tiny) / n_rows)) + 2 * n_features
+
+class _Regression:
+    """Least squares with one more feature at a time; features are centered and have length 1."""
+
+    def __init__(
+        self, alike: np.ndarray, shares: np.ndarray, varies: np.ndarray, n_rows: float
+    ) -> None:
+        self.alike, self.n_rows = alike, n_rows
+        # Of each feature, what those before it leave of its variance and of its share in y.
+        self.left, self.shares = varies.astype(float), shares
+        self.bases = np.empty((0, len(shares)))
+        self.residuals = [1.0]  # share of RSS that is left, at first and after each feature
+
+    def best_addition(self, choices: Choices, taken: list[int]) -> tuple[int, float]:
+        """The group that is best by AIC, and the change of that."""
+        gains, sizes = self._gains(choices), choices.total(np.ones(len(self.left)))
+        left = np.maximum(self.residuals[-1] - np.maximum(gains, 0.0), _LEAST)
+        # Among single features, AIC and the gain agree, but for what rounding does to AIC.
+        worth = gains if choices.groups is None else np.minimum(gains, 0.0) - np.log(left)
+        if choices.groups is not None:
+            worth = worth - 2 * sizes / self.n_rows
+        worth[taken] = -np.inf
+        best = int(np.argmax(worth >= worth.max() - ROUNDING))
+        lower = np.log(left[best] / max(self.residuals[-1], _LEAST))
+        return best, float(self.n_rows * lower + 2 * sizes[best])
+
+    def _gains(self, choices: Choices) -> np.ndarray:
+        """What the features of each group explain of y; below 0 if others explain them."""
+        useful = self.left > _DEPENDENT
+        scale = np.where(useful, self.left, 1.0)
+        alone = np.where(useful, self.shares**2 / scale, -1.0 + self.left)
+        if choices.groups is None:
+            return alone
+        return np.array([self._together(group, useful, alone) for group in choices.groups])
+
+    def _together(self, group: tuple[int, ...], useful: np.ndarray, alone: np.ndarray) -> float:
+        inside = [feature for feature in group if useful[feature]]
+        if len(inside) < 2:
+            return float(alone[list(group)].max())
+        bases, shares = self.bases[:, inside], self.shares[inside]
+        left = self.alike[np.ix_(inside, inside)] - bases.T @ bases
+        return float(shares @ np.linalg.pinv(left, rcond=_DEPENDENT, hermitian=True) @ shares)
+
+    def add(self, feature: int) -> None:
+        """Add a feature, which changes nothing if others explain it."""
+        gain, left = 0.0, self.left[feature]
+        if left > _DEPENDENT:
+            base = (self.alike[:, feature] - self.bases[:, feature] @ self.bases) / np.sqrt(left)
+            gain = self.shares[feature] ** 2 / left
+            self.shares = self.shares - base * (self.shares[feature] / np.sqrt(left))
+            self.left = self.left - base**2
+            self.bases = np.vstack([self.bases, base])
+        self.residuals.append(max(self.residuals[-1] - gain, 0.0))
+
+
+def _aic(n_rows: float, rss: float, n_features: int) -> float:
+    return n_rows * float(np.log(max(rss, _LEAST) / n_rows)) + 2 * n_features

@@ -10,11 +10,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve._kernels.densities import pairwise_divergence
+from ranksieve.base import Choices, PerFeature, RankSelector
 from ranksieve.engine import Source
 from ranksieve.parameters import FeatureCount, Seed, Share
 from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import ImportanceChoice, ImportanceFilter
-from ranksieve.selectors._search.greedy import choose_in_turn
+from ranksieve.selectors._search.greedy import best_first
 from ranksieve.selectors._search.parts import HeldOutSelector, counted_queries, hold_out
 from ranksieve.sums.densities import map_densities
 from ranksieve.sums.density_sums import Densities, Part
@@ -64,6 +65,7 @@ class FSED(ImportanceFilter, HeldOutSelector):
         Fraction of the queries to hold out if ``fit`` gets no ``eval_set``.
     random_state : int, RandomState or None
         Random seed for the choice of held-out queries.
+    {choices}
     {verbose}
 
     Attributes
@@ -88,7 +90,8 @@ class FSED(ImportanceFilter, HeldOutSelector):
     choices are ours: a density is divided by the number of documents of its grade, not of all; the
     estimators; logarithms of base 2; the treatment of zero bandwidths (see
     :func:`ranksieve.sums.densities.bandwidths_of`); densities below 1e-12 of the largest are raised
-    to that; a grade without training documents is left out; a constant feature has d = 0.
+    to that; a grade without training documents is left out; a constant feature has d = 0. Missing
+    values have no density, and are refused: fill them in first (:class:`ranksieve.Missing`).
 
     Scale features within queries first if their ranges differ between queries
     (:class:`ranksieve.preprocessing.QueryMinMaxScaler`). With a single query nothing is held out,
@@ -114,6 +117,11 @@ class FSED(ImportanceFilter, HeldOutSelector):
     )
 
     _is_nested = True
+    takes_missing = False  # they have no density
+    _per_feature = RankSelector._per_feature | {
+        "divergence_": PerFeature(),
+        "bandwidths_": PerFeature((1,)),
+    }
 
     n_features_to_select: FeatureCount = 10
     _: KW_ONLY
@@ -126,7 +134,7 @@ class FSED(ImportanceFilter, HeldOutSelector):
     random_state: Seed = 0
     verbose: bool = False
 
-    def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         train, validation = self._parts(source, held_out["eval_set"])
         self.grades_ = grades_of(source, *([] if validation is None else [validation.source]))
         divergence, self.bandwidths_ = map_densities(
@@ -142,9 +150,9 @@ class FSED(ImportanceFilter, HeldOutSelector):
         if self.normalize_divergence:
             levels = np.arange(len(self.grades_))
             self.divergence_ /= np.triu(levels - levels[:, None]).sum()
-        quality = self._quality(source, train.queries)
+        quality = self._quality(source, choices, train.queries)
         self.scores_ = quality.values + self.divergence_
-        return self._take(choose_in_turn(k, quality.varies, lambda chosen: self.scores_))
+        return self._take(best_first(choices, quality.varies, self.scores_))
 
     def _parts(self, source: Source, eval_set: Any) -> tuple[Part, Part | None]:
         """Training queries, and held-out queries if there are any."""

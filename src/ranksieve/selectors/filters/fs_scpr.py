@@ -13,6 +13,7 @@ from scipy.linalg import eigh
 from scipy.spatial.distance import cdist
 from sklearn.utils._param_validation import Interval
 
+from ranksieve.base import PerFeature
 from ranksieve.data import DataError
 from ranksieve.parameters import AtLeastTwo, Count, FeatureCount, NotNegative, Seed, Weight
 from ranksieve.registry import Method
@@ -63,7 +64,8 @@ class FSSCPR(ClusterFilter):
         Number of clusters k, or a fraction of the features if below 1, or how to choose it: by the
         largest gap between the eigenvalues k and k + 1, or the largest mean silhouette in Y.
     importance : str, Measure or Importance
-        Preference for a feature; must not be negative. By default large values are good.
+        Preference for a feature; must not be negative. By default large values are good. Missing
+        values as in :class:`GAS`.
     similarity : str, callable or Similarity
         As in :class:`GAS`.
     sigma : float
@@ -91,6 +93,7 @@ class FSSCPR(ClusterFilter):
         features that vary, but at most 30.
     random_state : int, RandomState or None
         Random seed of k-means.
+    {choices}
     {verbose}
 
     Attributes
@@ -155,6 +158,12 @@ class FSSCPR(ClusterFilter):
 
     methods = (Method("fs-scpr", "one feature per spectral cluster, by biased PageRank"),)
 
+    _per_feature = ClusterFilter._per_feature | {
+        "relevance_": PerFeature(),
+        "graph_": PerFeature((0, 1)),
+        "embedding_": PerFeature(),
+    }
+
     n_features_to_select: FeatureCount | Literal["eigengap", "silhouette"] = 10
     _: KW_ONLY
     importance: ImportanceChoice = Importance("map", both_directions=False)
@@ -186,10 +195,11 @@ class FSSCPR(ClusterFilter):
         Y = embedding(vectors, k)
         labels = bisect(Y, k)
         s = biased_pagerank(graph, preference(importance), self.alpha)
-        self.graph_ = np.zeros_like(self.similarity_)
+        n = len(self.similarity_)
+        self.graph_ = np.zeros((n, n))
         self.graph_[np.ix_(features, features)] = graph
-        self.embedding_ = self._in_place(features, Y)
-        self.relevance_ = self._in_place(features, s)
+        self.embedding_, self.relevance_ = np.zeros((n, k)), np.zeros(n)
+        self.embedding_[features], self.relevance_[features] = Y, s
         if self.representative == "importance":
             return Clustering(labels, merit=importance, rank=s)
         if self.representative == "relevance":

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import coo_array
 
+from ranksieve.base import Choices
 from ranksieve.data import DataError
 from ranksieve.parameters import FeatureCount, NotNegative
 from ranksieve.registry import Method
@@ -40,7 +41,8 @@ class GAS(SimilarityFilter):
     importance : str, Measure or Importance
         A measure such as ``"map"`` or ``"ndcg@10"`` (GAS-E), or ``"loss"`` (GAS-L), the inverse of
         the mean pairwise error; or an :class:`Importance`, which also sets the convention, ties and
-        directions.
+        directions. A document without a value of a feature ranks last, if the data keeps missing
+        values; so it does for the similarity.
     c : float
         Weight of similarity; 0 selects by importance alone. Tune it on validation data; the paper
         gives no values. A grid to start with: 0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.
@@ -51,6 +53,7 @@ class GAS(SimilarityFilter):
     solver : {"greedy", "exact"}
         ``"exact"`` solves the 0-1 problem by integer programming, for up to 60 features, to see how
         far the greedy solution is from the optimum. Its features are listed by importance.
+    {choices}
     {verbose}
 
     Attributes
@@ -110,21 +113,23 @@ class GAS(SimilarityFilter):
     solver: Literal["greedy", "exact"] = "greedy"
     verbose: bool = False
 
+    _is_nested = True
+
     @property
     def is_nested(self) -> bool:
         """True with the greedy solver."""
-        return self.solver == "greedy"
+        return self.solver == "greedy" and super().is_nested
 
-    def _weigh(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
+    def _weigh(self, quality: Quality, similarity: np.ndarray, choices: Choices) -> list[Step]:
         if self.solver == "exact":
-            steps = _solve_exactly(quality.values, similarity, self.c, k)
+            steps = _solve_exactly(quality.values, similarity, self.c, choices)
         else:
-            steps = self._search(quality, similarity, k)
+            steps = self._search(quality, similarity, choices)
         chosen = [step.feature for step in steps]
         self.objective_ = objective(quality.values, similarity, self.c, chosen)
         return steps
 
-    def _search(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
+    def _search(self, quality: Quality, similarity: np.ndarray, choices: Choices) -> list[Step]:
         weights = quality.values.copy()
 
         def lowered(chosen: list[int]) -> np.ndarray:
@@ -132,7 +137,7 @@ class GAS(SimilarityFilter):
                 weights[:] -= 2 * self.c * similarity[chosen[-1]]
             return weights
 
-        return choose_in_turn(k, quality.varies, lowered)
+        return choose_in_turn(choices, quality.varies, lowered)
 
 
 def objective(w: np.ndarray, e: np.ndarray, c: float, chosen: list[int]) -> float:
@@ -141,11 +146,13 @@ def objective(w: np.ndarray, e: np.ndarray, c: float, chosen: list[int]) -> floa
     return float(w[chosen].sum() - c * (pairs.sum() - np.trace(pairs)))
 
 
-def _solve_exactly(w: np.ndarray, e: np.ndarray, c: float, k: int) -> list[Step]:
+def _solve_exactly(w: np.ndarray, e: np.ndarray, c: float, choices: Choices) -> list[Step]:
     """Solve the 0-1 problem; a product x_i x_j becomes a variable z_ij of its own."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 
-    n = len(w)
+    n, k = len(w), choices.k
+    if choices.groups is not None and not choices.counts_groups:
+        raise DataError("solver='exact' with groups needs count='groups'")
     if n > _MOST_FEATURES_EXACT:
         raise DataError(f"solver='exact' takes up to {_MOST_FEATURES_EXACT} features, got {n}")
     first, second = np.triu_indices(n, k=1)
@@ -168,8 +175,10 @@ def _solve_exactly(w: np.ndarray, e: np.ndarray, c: float, k: int) -> list[Step]
         LinearConstraint(rows((z, one), (second, -one)), ub=0),
     ]
     integrality = np.concatenate([np.ones(n), np.zeros(n_pairs)])
-    answer = milp(cost, integrality=integrality, bounds=Bounds(0, 1), constraints=constraints)
+    least = np.isin(np.arange(n + n_pairs), choices.start).astype(float)
+    answer = milp(cost, integrality=integrality, bounds=Bounds(least, 1), constraints=constraints)
     if answer.x is None:
         raise DataError(f"the integer program was not solved: {answer.message}")
     chosen = np.flatnonzero(answer.x[:n] > 0.5)
-    return [Step(int(i), float(w[i])) for i in chosen[np.argsort(-w[chosen], kind="stable")]]
+    best_first = chosen[np.argsort(-w[chosen], kind="stable")].tolist()
+    return [Step(i, float(w[i])) for i in dict.fromkeys([*choices.start, *best_first])]

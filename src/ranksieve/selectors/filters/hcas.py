@@ -53,8 +53,10 @@ class HCAS(_Agglomerative):
     ----------
     n_features_to_select : int or float
         Number of clusters k, or a fraction of the features if below 1.
-    importance, similarity, verbose
+    importance, similarity
         As in :class:`GAS`.
+    {choices}
+    {verbose}
 
     Attributes
     ----------
@@ -126,8 +128,10 @@ class Hierarchical(_Agglomerative):
     max_clusters : int, optional
         Largest number of clusters that ``"silhouette"`` may choose; by default half the number of
         features that vary, but at most 30.
-    importance, similarity, verbose
+    importance, similarity
         As in :class:`GAS`.
+    {choices}
+    {verbose}
 
     Attributes
     ----------

@@ -8,17 +8,18 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from ranksieve.base import RankSelector
+from ranksieve.base import Choices, PerFeature, RankSelector
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.engine.memo import shared
 from ranksieve.parameters import AtLeastTwo, FeatureCount
 from ranksieve.registry import Method
-from ranksieve.selectors._search.greedy import choose_in_turn
+from ranksieve.selectors._search.greedy import best_first
 from ranksieve.sums.grades import (
     Classes,
     Totals,
     bin_ranks,
     grades_of,
+    last_rank,
     order_statistics,
     totals,
 )
@@ -31,7 +32,9 @@ _PARAMETERS = """
         Number of bins of a feature; fewer if many equal values make edges coincide.
     binning : {"frequency", "width"}
         Bins with equal numbers of rows, or bins of equal width between the smallest and the largest
-        value. Rows of equal value always share a bin.
+        value. Rows of equal value always share a bin. Missing values that the data keeps have a
+        bin of their own, below the others.
+    {choices}
     {verbose}
 
     Attributes
@@ -41,7 +44,8 @@ _PARAMETERS = """
     scores_ : array of shape (features,)
     path_ : list of (feature, score)
     edges_ : list of arrays
-        Inner edges of each feature's bins: bin b has values in (edge b - 1, edge b].
+        Inner edges of each feature's bins: bin b has values in (edge b - 1, edge b]. The first is
+        -infinity if values are missing.
     tables_ : array of shape (features, bins, grades)
         Number of rows by bin and grade, each as often as its query counts.
     grades_ : array
@@ -56,6 +60,8 @@ class _Dependence(RankSelector):
     _shared_docs: ClassVar[dict[str, str]] = {"parameters": _PARAMETERS}
 
     _is_nested = True
+    takes_missing = True
+    _per_feature = RankSelector._per_feature | {"tables_": PerFeature(fill=0)}
 
     n_features_to_select: FeatureCount = 10
     _: KW_ONLY
@@ -63,12 +69,17 @@ class _Dependence(RankSelector):
     binning: Literal["frequency", "width"] = "frequency"
     verbose: bool = False
 
-    def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         found = contingency(source, self.n_bins, self.binning)
         self.grades_, self.edges_, self.tables_ = found.grades, list(found.edges), found.tables
         self.scores_ = self._score(self.tables_)
-        self.path_ = choose_in_turn(k, found.varies, lambda chosen: self.scores_)
+        self.path_ = best_first(choices, found.varies, self.scores_)
         return [step.feature for step in self.path_]
+
+    def _widen(self, choices: Choices, names: set[str]) -> None:
+        super()._widen(choices, names)
+        inside = dict(zip(choices.columns.tolist(), self.edges_, strict=True))
+        self.edges_ = [inside.get(f, np.empty(0)) for f in range(choices.n_features_in)]
 
     @abstractmethod
     def _score(self, tables: np.ndarray) -> np.ndarray:
@@ -166,7 +177,12 @@ def contingency(source: Source, n_bins: int, binning: Literal["frequency", "widt
     grades = grades_of(source)
     with engine_of(source).start(Classes, grades) as workers:
         found = totals(workers)
-        edges = tuple(np.unique(row) for row in _edges(workers, found, n_bins, binning))
+        edges = tuple(
+            np.unique(row) if n_missing == 0 else np.unique([-np.inf, *row])
+            for row, n_missing in zip(
+                _edges(workers, found, n_bins, binning), found.missing, strict=True
+            )
+        )
         n_edges = np.array([len(inner) for inner in edges])
         padded = np.full((source.n_features, n_edges.max()), np.inf)
         for row, inner in zip(padded, edges, strict=True):
@@ -178,9 +194,12 @@ def contingency(source: Source, n_bins: int, binning: Literal["frequency", "widt
 def _edges(workers: Workers, found: Totals, n_bins: int, binning: str) -> np.ndarray:
     """Inner edges (features, bins - 1), some of which may be equal."""
     if binning == "width":
-        span = found.high - found.low
-        return found.low[:, None] + span[:, None] * (np.arange(1, n_bins) / n_bins)
-    ranks = np.unique(bin_ranks(found.counts.sum(), n_bins))
+        is_there = found.low <= found.high  # some value
+        low, high = np.where(is_there, (found.low, found.high), 0.0)
+        return low[:, None] + (high - low)[:, None] * (np.arange(1, n_bins) / n_bins)
+    total = found.counts.sum()
+    ranks = found.missing[:, None] + bin_ranks(total - found.missing, n_bins)  # which come first
+    ranks = np.minimum(ranks, last_rank(total))  # where all are missing
     return order_statistics(workers, ranks[None], len(found.low))[0]
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
+from ranksieve.base import Choices
 from ranksieve.parameters import FeatureCount, Weight
 from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import ImportanceChoice, SimilarityChoice, SimilarityFilter
@@ -21,11 +22,13 @@ _PARAMETERS = """
     ----------
     {n_features_to_select}
     importance : str, Measure or Importance
-        Quality r of a feature alone; see :class:`GAS`.
+        Quality r of a feature alone, and what becomes of missing values; see :class:`GAS`.
     trade_off : float
         From 0 (importance only) to 1 (diversity only).
-    similarity, verbose
+    similarity
         As in :class:`GAS`.
+    {choices}
+    {verbose}
 
     Attributes
     ----------
@@ -72,14 +75,14 @@ class MMR(_Diverse):
 
     _is_nested = True
 
-    def _weigh(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
+    def _weigh(self, quality: Quality, similarity: np.ndarray, choices: Choices) -> list[Step]:
         def score(chosen: list[int]) -> np.ndarray:
             if not chosen:
                 return quality.values
             unlike = 1 - similarity[chosen].mean(axis=0)
             return (1 - self.trade_off) * quality.values + self.trade_off * unlike
 
-        return choose_in_turn(k, quality.varies, score)
+        return choose_in_turn(choices, quality.varies, score)
 
 
 class MRMR(_Diverse):
@@ -106,14 +109,14 @@ class MRMR(_Diverse):
 
     _is_nested = True
 
-    def _weigh(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
+    def _weigh(self, quality: Quality, similarity: np.ndarray, choices: Choices) -> list[Step]:
         def score(chosen: list[int]) -> np.ndarray:
             if not chosen:
                 return quality.values
             redundancy = similarity[chosen].mean(axis=0)
             return (1 - self.trade_off) * quality.values - self.trade_off * redundancy
 
-        return choose_in_turn(k, quality.varies, score)
+        return choose_in_turn(choices, quality.varies, score)
 
 
 class MPT(_Diverse):
@@ -140,7 +143,7 @@ class MPT(_Diverse):
 
     _is_nested = True
 
-    def _weigh(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
+    def _weigh(self, quality: Quality, similarity: np.ndarray, choices: Choices) -> list[Step]:
         deviation = np.sqrt(quality.variance)
 
         def score(chosen: list[int]) -> np.ndarray:
@@ -149,7 +152,7 @@ class MPT(_Diverse):
             shared = deviation[chosen] @ similarity[chosen]
             return quality.values - self.trade_off * (quality.variance + 2 * deviation * shared)
 
-        return choose_in_turn(k, quality.varies, score)
+        return choose_in_turn(choices, quality.varies, score)
 
 
 class MSD(_Diverse):
@@ -173,18 +176,24 @@ class MSD(_Diverse):
     in learning to rank. ECIR 2014.
     """
 
+    given = "Pairs of the others follow; a pair does not depend on what is selected before."
+
     methods = (Method("msd", "maximum sum dispersion: dissimilar pairs", grid=_GRID),)
 
-    def _weigh(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
+    def _weigh(self, quality: Quality, similarity: np.ndarray, choices: Choices) -> list[Step]:
         r = quality.values
         value = (1 - self.trade_off) * np.add.outer(r, r) + 2 * self.trade_off * (1 - similarity)
         able = np.outer(quality.varies, quality.varies)
         value = np.where(np.triu(able, k=1), value, -np.inf)
-        steps: list[Step] = []
-        while len(steps) + 2 <= k and np.isfinite(value.max()):
-            pair = list(np.unravel_index(np.argmax(value), value.shape))
-            best = float(value[pair[0], pair[1]])
-            steps += [Step(int(f), best) for f in sorted(pair, key=lambda f: (-r[f], f))]
+        steps = [Step(f, float(r[f])) for f in choices.start]
+        value[choices.start] = value[:, choices.start] = -np.inf
+        while np.isfinite(value.max()):
+            pair = sorted(np.unravel_index(np.argmax(value), value.shape), key=lambda f: (-r[f], f))
+            best = float(value.max())
             value[pair] = value[:, pair] = -np.inf
-        taken = [step.feature for step in steps]
-        return steps + choose_in_turn(k - len(steps), quality.varies, lambda chosen: r, taken)
+            steps += [Step(int(f), best) for f in pair]
+            if not choices.fits([step.feature for step in steps]):
+                del steps[-2:]
+                break
+        beginning = replace(choices, start=[step.feature for step in steps])
+        return steps + choose_in_turn(beginning, quality.varies, lambda chosen: r)[len(steps) :]

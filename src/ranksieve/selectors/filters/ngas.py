@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from ranksieve.base import Choices
 from ranksieve.parameters import FeatureCount
 from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import ImportanceChoice, SimilarityChoice, SimilarityFilter
@@ -28,8 +29,10 @@ class NGAS(SimilarityFilter):
     Parameters
     ----------
     {n_features_to_select}
-    importance, similarity, verbose
+    importance, similarity
         As in :class:`GAS`.
+    {choices}
+    {verbose}
 
     Attributes
     ----------
@@ -49,6 +52,8 @@ class NGAS(SimilarityFilter):
     ICTIR 2016.
     """
 
+    given = "The walk continues from the last of them."
+
     methods = (Method("ngas", "naive greedy walk from feature to feature, by contrast"),)
 
     n_features_to_select: FeatureCount = 10
@@ -59,9 +64,9 @@ class NGAS(SimilarityFilter):
 
     _is_nested = True
 
-    def _weigh(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
-        walk = _walk(quality, similarity, self._next)
-        return [Step(feature, float(quality.values[feature])) for feature in walk[:k]]
+    def _weigh(self, quality: Quality, similarity: np.ndarray, choices: Choices) -> list[Step]:
+        walk = choices.take(_walk(quality, similarity, self._next, choices.start))
+        return [Step(place, float(quality.values[place])) for place in walk]
 
     def _next(self, free: np.ndarray, last: int, quality: Quality, similarity: np.ndarray) -> int:
         """The next of the ``free`` (remaining) features, of which there is at least one."""
@@ -85,8 +90,10 @@ class XGAS(NGAS):
     {n_features_to_select}
     p : float
         Fraction of the remaining features to consider.
-    importance, similarity, verbose
+    importance, similarity
         As in :class:`NGAS`.
+    {choices}
+    {verbose}
 
     Attributes
     ----------
@@ -115,11 +122,12 @@ class XGAS(NGAS):
         return int(np.sort(unlike)[np.argmax(quality.values[np.sort(unlike)])])
 
 
-def _walk(quality: Quality, similarity: np.ndarray, choose: Any) -> list[int]:
-    """All features in the order of a walk: first those that vary, then the others."""
+def _walk(quality: Quality, similarity: np.ndarray, choose: Any, start: list[int]) -> list[int]:
+    """All features in the order of a walk: the given start, those that vary, then the others."""
     features = np.arange(len(quality.values))
-    free = features[quality.varies]
-    walk: list[int] = []
+    free = np.setdiff1d(features[quality.varies], start)
+    walk = [feature for feature in start if quality.varies[feature]]
+    n_start = len(walk)
     while len(free):
         if walk:
             taken = choose(free, walk[-1], quality, similarity)
@@ -127,5 +135,6 @@ def _walk(quality: Quality, similarity: np.ndarray, choose: Any) -> list[int]:
             taken = int(free[np.argmax(quality.values[free])])
         walk.append(taken)
         free = free[free != taken]
-    constant = features[~quality.varies]
-    return walk + constant[np.argsort(-quality.values[constant], kind="stable")].tolist()
+    constant = np.setdiff1d(features[~quality.varies], start)
+    last = constant[np.argsort(-quality.values[constant], kind="stable")].tolist()
+    return start + walk[n_start:] + last

@@ -12,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from ranksieve._kernels.relief import add_relief
 from ranksieve._kernels.scaling import scale_dense
-from ranksieve.base import RankSelector
+from ranksieve.base import Choices, RankSelector
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, engine_of
 from ranksieve.parameters import Count, FeatureCount, Seed
 from ranksieve.registry import Method
-from ranksieve.selectors._search.greedy import choose_in_turn
+from ranksieve.selectors._search.greedy import best_first
 from ranksieve.sums.chunks import chunks, weights_of
 
 _CHUNK = 2**18  # numbers: 2 MB, which the caches near a core hold
@@ -31,6 +31,7 @@ _PARAMETERS = """
         queries, or all documents if None. Neighbors may be any documents of the query.
     random_state : int, RandomState or None
         Random seed of the sample in longer queries.
+    {choices}
     {verbose}
 """
 
@@ -110,7 +111,7 @@ class _Relief(RankSelector):
     random_state: Seed = 0
     verbose: bool = False
 
-    def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         seed = int(check_random_state(self.random_state).randint(2**31))
         parameters = self._by_ordering, self.max_documents, seed
         with engine_of(source).start(ReliefSums, *parameters) as workers:
@@ -121,7 +122,7 @@ class _Relief(RankSelector):
                 "query; use RankWrapper, which needs only the latter, or round labels to grades"
             )
         self.scores_ = self._score(weights / n_queries)
-        self.path_ = choose_in_turn(k, varying > 0, lambda chosen: self.scores_)
+        self.path_ = best_first(choices, varying > 0, self.scores_)
         return [step.feature for step in self.path_]
 
     @abstractmethod

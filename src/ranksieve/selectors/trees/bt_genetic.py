@@ -109,7 +109,8 @@ class GeneticBoostedTrees(SubsetTrees):
         for _ in range(self.n_generations):
             trials += [trial(features) for features in subsets]
             best = trials[first_of_best(np.array([found.value for found in trials]))].features
-            subsets = [self._child(best, candidates, rng) for _ in subsets]
+            chosen = tuple(feature for feature in best if feature in candidates)
+            subsets = [self._child(chosen, candidates, rng) for _ in subsets]
             advance(1)
         return trials
 

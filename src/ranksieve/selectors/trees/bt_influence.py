@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import KW_ONLY, dataclass
+from contextlib import nullcontext
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ranksieve.base import RankSelector
+from ranksieve.base import Choices, RankSelector
 from ranksieve.engine import Source
 from ranksieve.parameters import AtLeastTwo, Count, FeatureCount, NotNegative, Positive, Seed
 from ranksieve.rankers import LambdaMART
 from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import SimilarityChoice, SimilarityFilter
-from ranksieve.selectors._search.greedy import Step, choose_in_turn
+from ranksieve.selectors._search.greedy import Step, choose_in_turn, spread_steps
 from ranksieve.selectors.filters.gas import GAS
 from ranksieve.sums.grades import varying_features
 from ranksieve.sums.importance import Quality
@@ -34,6 +33,7 @@ _PARAMETERS = """
         Further parameters of LightGBM, which outweigh the others.
     random_state : int, RandomState or None
         Seed of all that is random.
+    {choices}
     {verbose}
 """
 
@@ -47,7 +47,12 @@ _REFERENCE = """
 class TreeSelector(RankSelector):
     """Trains LambdaMART and reads the influence of features from it."""
 
+    given = "The others follow by their influence in trees on all features."
+    grouped = "A group has the influence of its features together."
+
     _shared_docs: ClassVar[dict[str, str]] = {"parameters": _PARAMETERS, "reference": _REFERENCE}
+
+    takes_missing = True
 
     n_features_to_select: FeatureCount = 10
     _: KW_ONLY
@@ -59,10 +64,8 @@ class TreeSelector(RankSelector):
     random_state: Seed = 0
     verbose: bool = False
 
-    def _trained(
-        self, source: Source, seed: Any, features: Sequence[int] | None = None
-    ) -> LambdaMART:
-        """Trees on all features, or on some of them."""
+    def _ranker(self, choices: Choices, seed: Any) -> LambdaMART:
+        """Trees to train on the features that are not excluded."""
         ranker = LambdaMART(
             self.n_estimators,
             learning_rate=self.learning_rate,
@@ -71,15 +74,12 @@ class TreeSelector(RankSelector):
             params=self.params,
             random_state=seed,
         )
-        if features is not None:
-            ranker = ranker._for_features(features, source.n_features)
-            source = source.take_features(list(features))
-        with _few_threads(source):
-            return ranker.fit(source)
+        return choices.cut_ranker(ranker)
 
-    def _influence(self, source: Source) -> np.ndarray:
+    def _influence(self, source: Source, choices: Choices) -> np.ndarray:
         """Influence of each feature, relative to the largest."""
-        return shares(self._trained(source, self.random_state).feature_importances_)
+        trained = train_trees(self._ranker(choices, self.random_state), source)
+        return shares(trained.feature_importances_)
 
     def reasons(self) -> list[str]:
         """For each selected feature, its influence."""
@@ -113,7 +113,7 @@ class BoostedTrees(TreeSelector):
     Takes one training. The paper selects the features with the largest relative influence;
     LightGBM's trees, its total gain as influence, and the defaults are our choices. Trees use the
     first of two equal features, so a copy has no influence. Features constant within every query
-    come last.
+    come last. Missing values that the data keeps are left to LightGBM.
 
     On a Dask cluster LightGBM makes bins from the rows of each worker, so trees may differ from
     those in memory, and features of similar influence may trade places. Trees may also change with
@@ -148,10 +148,12 @@ class BoostedTrees(TreeSelector):
 
     _is_nested = True
 
-    def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
-        varies = varying_features(source)
-        self.scores_ = self._influence(source)
-        self.path_ = choose_in_turn(k, varies, lambda chosen: self.scores_)
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+        varies = choices.any_of(varying_features(source))
+        self.scores_ = self._influence(source, choices)
+        together = choices.total(self.scores_)
+        steps = choose_in_turn(choices, varies, lambda chosen: together)
+        self.path_ = spread_steps(steps, choices)
         return [step.feature for step in self.path_]
 
 
@@ -192,8 +194,9 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
 
     Notes
     -----
-    Takes one training, and the similarity of all pairs. The paper discounts influence by
-    similarity; how is our choice, as are those in :class:`BoostedTrees`.
+    Takes one training, and the similarity of all pairs, for which a document without a value of a
+    feature comes last. The paper discounts influence by similarity; how is our choice, as are those
+    in :class:`BoostedTrees`.
 
     Use it if features come in families whose members share the gain.
 
@@ -211,6 +214,11 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
     [0, 1, 2]
     """
 
+    grouped = (
+        "A group has the influence of its features together, and is as similar to another "
+        "group as their most similar features."
+    )
+
     methods = (
         Method(
             "bt-discounted",
@@ -227,23 +235,34 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
     c: NotNegative = 0.01
     similarity: SimilarityChoice = Similarity("tau_b", absolute=True)
 
-    def _quality(self, source: Source, queries: np.ndarray | None = None) -> Quality:
+    def _quality(
+        self, source: Source, choices: Choices, queries: np.ndarray | None = None
+    ) -> Quality:
         varies = varying_features(source)
-        self.importance_ = self.scores_ = self._influence(source)
+        self.importance_ = self.scores_ = self._influence(source, choices)
         unknown = np.zeros(source.n_features)
         return Quality(self.scores_, unknown, np.ones(source.n_features, dtype=int), varies)
 
-    def _weigh(self, quality: Quality, similarity: np.ndarray, k: int) -> list[Step]:
+    def _of_groups(self, quality: Quality, choices: Choices) -> Quality:
+        """Influence of groups: that of their features together."""
+        together = choices.total(quality.values)
+        leaders = super()._of_groups(quality, choices)
+        return replace(leaders, values=together)
+
+    def _weigh(self, quality: Quality, similarity: np.ndarray, choices: Choices) -> list[Step]:
         gas = GAS(c=self.c)
-        steps = gas._weigh(quality, similarity, k)
+        steps = gas._weigh(quality, similarity, choices)
         self.objective_ = gas.objective_
         return steps
+
+
+def train_trees(ranker: LambdaMART, source: Source) -> LambdaMART:
+    """Train trees, with one thread if there are few rows."""
+    few = limit_threads(1) if source.n_rows < _FEW_ROWS else nullcontext()
+    with few:
+        return ranker.fit(source)
 
 
 def shares(influence: np.ndarray) -> np.ndarray:
     """Influence relative to the largest, if there is any."""
     return influence / (influence.max(initial=0.0) or 1.0)
-
-
-def _few_threads(source: Source) -> AbstractContextManager[None]:
-    return limit_threads(1) if source.n_rows < _FEW_ROWS else nullcontext()

@@ -115,8 +115,8 @@ class RandomizedBoostedTrees(SubsetTrees):
         ends = []
         for features in subsets:
             while len(features) > k:
-                n_dropped = max(1, int(self.elimination * len(features)))
-                kept = by_influence(trial(features))[: max(k, len(features) - n_dropped)]
+                n_kept = max(k, len(features) - max(1, int(self.elimination * len(features))))
+                kept = by_influence(trial(features), candidates)[:n_kept]
                 features = tuple(np.sort(kept).tolist())
             ends.append(trial(features))
             advance(1)

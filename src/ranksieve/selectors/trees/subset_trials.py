@@ -12,12 +12,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ranksieve.base import Choices
 from ranksieve.choosing import first_of_best
 from ranksieve.data import Block
 from ranksieve.engine import Source
+from ranksieve.rankers import LambdaMART
 from ranksieve.rankers.lightgbm_data import as_known
-from ranksieve.selectors._search.parts import SubsetSelector, hold_out
-from ranksieve.selectors.trees.bt_influence import TreeSelector, shares
+from ranksieve.selectors._search.parts import (
+    SUBSETS_OF_ONE_SIZE,
+    Free,
+    SubsetSelector,
+    free_features,
+    hold_out,
+)
+from ranksieve.selectors.trees.bt_influence import TreeSelector, shares, train_trees
 from ranksieve.sums.density_sums import Part
 from ranksieve.sums.grades import varying_features
 from ranksieve.sums.measured import Measured
@@ -59,7 +67,15 @@ class MeasuredTrees(Measured):
 
 @dataclass(eq=False, repr=False)
 class SubsetTrees(TreeSelector, SubsetSelector):
-    """Base of selectors that take the best of several subsets of one size."""
+    """Base of selectors that take the best of several subsets of one size.
+
+    Subsets are searched of the features that are free to choose: all trees are trained on these
+    and on the features to start with.
+    """
+
+    given = "All subsets contain them."
+
+    no_groups = SUBSETS_OF_ONE_SIZE
 
     @abstractmethod
     def _first_subsets(
@@ -76,41 +92,43 @@ class SubsetTrees(TreeSelector, SubsetSelector):
         k: int,
         rng: np.random.RandomState,
     ) -> list[Trial]:
-        """Return trials of subsets of ``k`` features; ``trial`` trains no subset twice.
+        """Return trials of subsets of ``k`` candidates; ``trial`` trains no subset twice.
 
         The trial of a larger subset has no value.
         """
 
-    def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> np.ndarray:
         rng = check_random_state(self.random_state)
         train, validation = hold_out(source, held_out["eval_set"], self.validation_fraction, rng)
-        varies = varying_features(source)
-        candidates = np.flatnonzero(varies)
-        constant = np.flatnonzero(~varies)[: max(0, k - len(candidates))]
-        k -= len(constant)
-        subsets = self._first_subsets(candidates, k, rng)
-        with self._trials(train, validation, k, rng.randint(2**31)) as trial:
-            self.trials_ = self._search(trial, subsets, candidates, k, rng)
+        free = free_features(choices, varying_features(source))
+        subsets = self._first_subsets(free.candidates, free.k, rng)
+        ranker = self._ranker(choices, rng.randint(2**31))
+        with self._trials(ranker, train, validation, free) as trial:
+            self.trials_ = self._search(trial, subsets, free.candidates, free.k, rng)
         self.best_trial_ = first_of_best(np.array([trial.value for trial in self.trials_]))
         best = self.trials_[self.best_trial_]
         self.scores_ = np.zeros(source.n_features)
         self.scores_[list(best.features)] = best.influence
-        return np.concatenate([by_influence(best), constant])
+        chosen = by_influence(best, free.candidates).tolist()
+        return np.array([*choices.include, *chosen, *free.constant], dtype=np.intp)
 
     @contextmanager
     def _trials(
-        self, train: Part, validation: Part, k: int, seed: int
+        self, untrained: LambdaMART, train: Part, validation: Part, free: Free
     ) -> Iterator[Callable[[Features], Trial]]:
+        """Within the block, a function from free features to the trial of all in their trees."""
         source = _of_part(train)
         with self._measuring(MeasuredTrees, validation) as workers:
 
             @cache
-            def trial(features: Features) -> Trial:
+            def trial(chosen: Features) -> Trial:
+                features = tuple(sorted((*free.start, *chosen)))
                 if not features:
                     return Trial((), (), 0.0)
-                ranker = self._trained(source, seed, features)
+                ranker = untrained._for_features(features, source.n_features)
+                ranker = train_trees(ranker, source.take_features(list(features)))
                 influence = tuple(shares(ranker.feature_importances_).tolist())
-                if len(features) > k:
+                if len(chosen) > free.k:
                     return Trial(features, influence, float("nan"))
                 text = ranker.booster_.model_to_string()
                 n_queries, value = workers.sum("sums", text, np.array(features))
@@ -127,10 +145,11 @@ def _of_part(part: Part) -> Source:
     return part.source.with_weights(part.queries * (1.0 if weights is None else weights))
 
 
-def by_influence(trial: Trial) -> np.ndarray:
-    """Features of a trial by descending influence; ties by index."""
+def by_influence(trial: Trial, among: np.ndarray) -> np.ndarray:
+    """Those of some features that are in a trial, by descending influence; ties by index."""
     order = np.argsort(-np.array(trial.influence), kind="stable")
-    return np.array(trial.features, dtype=np.intp)[order]
+    features = np.array(trial.features, dtype=np.intp)[order]
+    return features[np.isin(features, among)]
 
 
 def random_subset(candidates: np.ndarray, size: int, rng: np.random.RandomState) -> Features:

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ranksieve.base import Choices
 from ranksieve.choosing import ROUNDING
 from ranksieve.data import DataError
 from ranksieve.engine import Source, Workers
@@ -17,7 +18,14 @@ from ranksieve.metrics import parse_measure
 from ranksieve.parameters import Count, Positive
 from ranksieve.progress import track
 from ranksieve.registry import Method
-from ranksieve.selectors._search.parts import SubsetSelector, hold_out, training_products
+from ranksieve.selectors._search.parts import (
+    SUBSETS_OF_ONE_SIZE,
+    Free,
+    SubsetSelector,
+    free_features,
+    hold_out,
+    training_products,
+)
 from ranksieve.solvers.rankrls.model import Products, ridge
 from ranksieve.sums.held_out import MeasuredModels
 
@@ -106,6 +114,7 @@ class SimulatedAnnealing(SubsetSelector):
     {validation}
     random_state : int, RandomState or None
         Random seed of the walk and of the choice of held-out queries.
+    {choices}
     {verbose}
 
     Attributes
@@ -161,6 +170,8 @@ class SimulatedAnnealing(SubsetSelector):
     True
     """
 
+    given = "All subsets contain them."
+
     methods = (
         Method(
             "annealing",
@@ -170,13 +181,15 @@ class SimulatedAnnealing(SubsetSelector):
         ),
     )
 
+    no_groups = SUBSETS_OF_ONE_SIZE
+
     _: KW_ONLY
     lam: Positive = 1.0
     n_steps: Count = 1000
     start_temperature: Positive = 0.01
     end_temperature: Positive = 0.0001
 
-    def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> np.ndarray:
         if self.end_temperature > self.start_temperature:
             raise DataError(
                 f"end_temperature={self.end_temperature} is above "
@@ -185,30 +198,34 @@ class SimulatedAnnealing(SubsetSelector):
         rng = check_random_state(self.random_state)
         train, validation = hold_out(source, held_out["eval_set"], self.validation_fraction, rng)
         products = training_products(train)
-        varies = np.diag(products.xx) > 0
-        candidates = np.flatnonzero(varies)
-        constant = np.flatnonzero(~varies)[: max(0, k - len(candidates))]
+        free = free_features(choices, np.diag(products.xx) > 0)
         sign = 1 if parse_measure(self.measure).greater_is_better else -1
         with self._measuring(MeasuredModels, validation) as workers:
             energies = Energies(products, self.lam, workers, sign)
-            best = self._anneal(energies, candidates, k - len(constant), rng)
+            best = self._anneal(energies, free, rng)
             self.n_trained_ = len(energies.known)
             self.value_ = -energies.sign * energies.known[best]
         self.coef_ = np.zeros(source.n_features)
         self.coef_[list(best)] = ridge(products, best, self.lam)
         self.scores_ = np.abs(self.coef_) * np.sqrt(np.diag(products.xx))
-        chosen = np.array(best, dtype=np.intp)
+        chosen = np.setdiff1d(best, choices.include).astype(np.intp)
         order = np.argsort(-self.scores_[chosen], kind="stable")
-        return np.concatenate([chosen[order], constant])
+        return np.array([*choices.include, *chosen[order], *free.constant], dtype=np.intp)
 
-    def _anneal(
-        self, energies: Energies, candidates: np.ndarray, k: int, rng: np.random.RandomState
-    ) -> Subset:
-        """Walk over subsets of ``k`` candidates; return the best one, the first of equals."""
-        order = rng.permutation(candidates)
-        current = best = tuple(sorted(order[:k].tolist()))
-        others = sorted(order[k:].tolist())
-        [energy] = energies.of([current])
+    def _anneal(self, energies: Energies, free: Free, rng: np.random.RandomState) -> Subset:
+        """Walk over subsets of what is free; return the best one, the first of equals.
+
+        Energies are those of these features and of the ones to start with, which are returned, too.
+        """
+        order = rng.permutation(free.candidates)
+        current = best = tuple(sorted(order[: free.k].tolist()))
+        others = sorted(order[free.k :].tolist())
+
+        def energies_of(subsets: Sequence[Subset]) -> list[float]:
+            return energies.of([tuple(sorted((*free.start, *subset))) for subset in subsets])
+
+        [energy] = energies_of([current])
+        lowest = energy
         walk = np.full(self.n_steps + 1, energy)
         chance = self._draw(rng)
         n_steps = self.n_steps if current and others else 0
@@ -220,18 +237,18 @@ class SimulatedAnnealing(SubsetSelector):
                 _swapped(current, others, chance.leaving[t], chance.coming[t]) for t in ahead
             ]
             at_once = min(2 * at_once, _MOST_AT_ONCE)
-            for proposal, proposed in zip(proposals, energies.of(proposals), strict=True):
+            for proposal, proposed in zip(proposals, energies_of(proposals), strict=True):
                 step += 1
                 advance(1)
                 if proposed - energy <= chance.allowed[step - 1]:
                     current, energy, at_once = proposal, proposed, 1
-                    others = np.setdiff1d(candidates, current).tolist()
+                    others = np.setdiff1d(free.candidates, current).tolist()
                     walk[step:] = energy
-                    if energy < energies.known[best] - ROUNDING:
-                        best = current
+                    if energy < lowest - ROUNDING:
+                        best, lowest = current, energy
                     break
         self.walk_ = -energies.sign * walk
-        return best
+        return tuple(sorted((*free.start, *best)))
 
     def _draw(self, rng: np.random.RandomState) -> Chance:
         """Draw for all steps, so that the walk does not depend on how many are measured ahead."""

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from ranksieve.base import Choices, PerFeature
 from ranksieve.data import RankingData
 from ranksieve.parameters import FeatureCount
 from ranksieve.progress import track
@@ -19,7 +20,7 @@ from ranksieve.selectors._search.fits import Fit, best_fit, standard_error
 from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors._search.held_out import Fold, FoldValues, in_parallel
 from ranksieve.selectors._search.importances import importances
-from ranksieve.selectors._search.wrapper import Candidates, WrapperSelector
+from ranksieve.selectors._search.wrapper import WrapperSelector, varying_groups
 
 _ROUNDING = 1e-6  # of the largest importance: a difference in which equal features may differ
 
@@ -49,7 +50,7 @@ class EliminationSelector(WrapperSelector):
     n_features_to_select : int, float, "best", "one_se" or "tolerance"
         As in :class:`SequentialSelector`.
     step : int or float
-        Number of features to remove at a time, or a fraction of the remaining ones.
+        Number of features or groups to remove at a time, or a fraction of the remaining ones.
     importance : {"auto", "coef", "gain", "permutation", "shap"}
         How important a feature is to a ranker. ``"coef"``: absolute weight times the spread of the
         feature within queries. ``"gain"``: its ``feature_importances_``. ``"permutation"``: loss in
@@ -61,8 +62,10 @@ class EliminationSelector(WrapperSelector):
         Measure by which numbers of features are compared.
     cv : int, "leave-query-out", or list of splits or of pairs (train, test)
         As in :class:`SequentialSelector`.
-    include, exclude, groups, tol, convention, ties, checkpoint, random_state, verbose
-        As in :class:`SequentialSelector`. A group is as important as its features together.
+    tol, convention, ties, checkpoint, random_state
+        As in :class:`SequentialSelector`.
+    {choices}
+    {verbose}
 
     Attributes
     ----------
@@ -78,8 +81,6 @@ class EliminationSelector(WrapperSelector):
         Value of each held-out query, fold by fold, for each of ``fits_``.
     ranking_ : int array of shape (features,)
         1 for the selected features, 2 for the last one removed, and so on.
-    n_groups_ : int
-        Number of selected groups; only with ``groups``.
     ranker_ : Ranker
         Ranker trained on the selected features of all data; see :meth:`predict`. Parameters of
         LightGBM, XGBoost and CatBoost with one value per feature, such as
@@ -110,6 +111,9 @@ class EliminationSelector(WrapperSelector):
     True
     """
 
+    given = "They are never removed."
+    grouped = "A group is as important as its features together."
+
     methods = (Method("elimination", "repeatedly drop what a trained ranker uses least"),)
 
     _: KW_ONLY
@@ -126,10 +130,10 @@ class EliminationSelector(WrapperSelector):
     def _told(self) -> dict[str, str]:
         return {"importance": f"{self.importance}, seed {self.random_state!r}"}
 
-    def _search(self, data: RankingData, given: Fold | None, ranker: Ranker, k: int) -> list[int]:
-        candidates = self._candidates(data, k)
-        k = candidates.k
-        course = Course(candidates, self._sizes(candidates))
+    def _search(
+        self, data: RankingData, given: Fold | None, ranker: Ranker, choices: Choices
+    ) -> list[int]:
+        course = Course(choices, varying_groups(data, choices), self._sizes(choices))
         folds = self._folds(data, given) if self._by_value else []
         # Last comes the elimination on all data, measured on itself if there is nothing else.
         whole = given or Fold(data, data)
@@ -146,18 +150,21 @@ class EliminationSelector(WrapperSelector):
             self._judge(final, list(parts), course, weights)
             tol = self.tol * float(weights.sum())
             best = best_fit(self.fits_, str(self.n_features_to_select), tol=tol)
-            k = sorted(final.values)[best]
-        self._rank(final, k, candidates.groups)
-        return self._keep(final.order[:k], candidates.groups, float(weights.sum()))
+            chosen = list(final.order[: sorted(final.values)[best]])
+        else:
+            chosen = choices.take(final.order)
+        self._rank(final, len(chosen), choices)
+        return self._keep(chosen, choices, float(weights.sum()))
 
-    def _sizes(self, candidates: Candidates) -> list[int]:
-        """Numbers of groups to train on, descending; k is one of them."""
-        sizes, k, least = [len(candidates.allowed)], candidates.k, max(1, len(candidates.include))
+    def _sizes(self, choices: Choices) -> list[int]:
+        """Numbers of groups to train on, descending; k is one of them if it counts groups."""
+        sizes, k, least = [choices.n_groups], choices.k, max(1, len(choices.start))
+        counts_groups = choices.counts_groups or choices.groups is None
         while sizes[-1] > least:
             size = sizes[-1]
             step = self.step if isinstance(self.step, Integral) else int(self.step * size)
             smaller = max(least, size - max(1, int(step)))
-            sizes.append(k if smaller < k < size else smaller)
+            sizes.append(k if counts_groups and smaller < k < size else smaller)
         return sizes
 
     def _judge(
@@ -174,50 +181,56 @@ class EliminationSelector(WrapperSelector):
             errors = weights * (1.0 - row)
             square = (errors * (1.0 - row)).sum()
             deviation = standard_error(errors.sum(), square, float(weights.sum()))
-            features = course.candidates.features_of(final.order[:size])
+            features = tuple(course.choices.features_of(final.order[:size]))
             self.fits_.append(Fit(features, np.empty(0), float(errors.sum()), deviation))
 
-    def _rank(self, final: Elimination, k: int, groups: list[tuple[int, ...]]) -> None:
-        self.ranking_ = np.full(self.n_features_in_, len(final.order) - k + 2)
+    def _rank(self, final: Elimination, k: int, choices: Choices) -> None:
+        self.ranking_ = np.empty(choices.n_features, dtype=int)
         for place, group in enumerate(final.order):
-            self.ranking_[list(groups[group])] = max(1, place - k + 2)
+            self.ranking_[choices.features_of([group])] = max(1, place - k + 2)
 
-    def _keep(self, order: Sequence[int], groups: list[tuple[int, ...]], total: float) -> list[int]:
+    def _widen(self, choices: Choices, names: set[str]) -> None:
+        super()._widen(choices, names)
+        last = int(self.ranking_.max()) + 1
+        self.ranking_ = PerFeature(fill=last).widen(self.ranking_, choices)
+
+    def _keep(self, order: Sequence[int], choices: Choices, total: float) -> list[int]:
         means = {len(fit.features): 1.0 - fit.error / total for fit in self.fits_}
         self.path_: list[Step] = []
         for place in order:
-            size = len(self.path_) + len(groups[place])
-            score = means.get(size, np.nan)
-            self.path_ += [Step(feature, score) for feature in groups[place]]
+            group = choices.features_of([place])
+            score = means.get(len(self.path_) + len(group), np.nan)
+            self.path_ += [Step(feature, score) for feature in group]
         return [step.feature for step in self.path_]
 
 
 class Course(NamedTuple):
     """How features are eliminated, on whatever queries."""
 
-    candidates: Candidates  # groups that are constant within every query go first
+    choices: Choices
+    varies: np.ndarray  # (groups,): those that are constant within every query go first
     sizes: list[int]  # numbers of groups, from all to the least
 
     def run(self, train: Any) -> Elimination:
         """Eliminate; ``train(features)`` gives importances and values."""
-        groups, include, *_ = self.candidates
-        left, gone = self.candidates.allowed, []
+        start, features_of = self.choices.start, self.choices.features_of
+        left, gone = list(range(self.choices.n_groups)), []
         values = {}
         for size, smaller in zip(self.sizes, [*self.sizes[1:], self.sizes[-1]], strict=True):
-            features = tuple(sorted(self.candidates.features_of(left)))
+            features = tuple(sorted(features_of(left)))
             found, values[size] = train(features)
             of = dict(zip(features, found.tolist(), strict=True))
-            worth = {place: sum(of[f] for f in groups[place]) for place in left}
+            worth = {place: sum(of[f] for f in features_of([place])) for place in left}
             for _ in range(size - smaller):
                 gone.append(self._least(left, worth))
                 left.remove(gone[-1])
-        stays = [*include, *(place for place in left if place not in include)]
+        stays = [*start, *(place for place in left if place not in start)]
         return Elimination((*stays, *reversed(gone)), values)
 
     def _least(self, left: list[int], worth: dict[int, float]) -> int:
         """The group to remove next: the last of those that are equal up to rounding."""
-        able = [place for place in left if place not in self.candidates.include]
-        able = [place for place in able if not self.candidates.varies[place]] or able
+        able = [place for place in left if place not in self.choices.start]
+        able = [place for place in able if not self.varies[place]] or able
         margin = _ROUNDING * max(abs(worth[place]) for place in left)
         limit = min(worth[place] for place in able) + margin
         return max(place for place in able if worth[place] <= limit)

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from ranksieve._kernels.scoring import score_models
-from ranksieve.base import RankSelector
+from ranksieve.base import Choices, RankSelector
 from ranksieve.data import DataError
 from ranksieve.engine import Source, engine_of, in_memory
 from ranksieve.fitted import SCALE_FIRST, checked_rows
@@ -78,6 +78,7 @@ class FSBFS(RankSelector):
     convention, ties
         Convention of the measure; see :mod:`ranksieve.metrics`. ``ties="average"`` gives nothing
         for equal scores, for which the order of the rows might gain something.
+    {choices}
     {verbose}
 
     Attributes
@@ -149,6 +150,8 @@ class FSBFS(RankSelector):
     2
     """
 
+    given = "The first subset is grown from them."
+
     methods = (
         Method(
             "fs-bfs",
@@ -171,12 +174,20 @@ class FSBFS(RankSelector):
     ties: Ties = "average"
     verbose: bool = False
 
+    no_groups = "each feature joins a subset alone, with a weight of its own."
+    _is_nested = True
+
     @property
     def is_nested(self) -> bool:
         """True if members of subsets, not subsets, are the features."""
-        return self.output == "members"
+        return self.output == "members" and super().is_nested
 
-    def _choose(self, source: Source, k: int, **held_out: Any) -> list[int]:
+    def _check_choices(self) -> None:
+        super()._check_choices()
+        if self.output == "constructed" and self.include is not None:
+            raise DataError("FSBFS takes include only with output='members'")
+
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         measure = parse_measure(self.measure)
         sums = importance_sums(source, measure, self.convention, ties=self.ties)
         values = sums.mean if measure.greater_is_better else 1 - sums.mean
@@ -200,14 +211,12 @@ class FSBFS(RankSelector):
                 max_size=self.max_size,
                 max_candidates=self.max_candidates,
             )
-            found = self._search(search, k)
+            start = [feature for feature in choices.start if varies[feature]]
+            found = self._search(search, choices.k, start)
         self.n_evaluations_, self.n_rounds_ = len(search.measured), ascent.n_rounds
         self._remember(found, values.max(axis=0), units, measure)
         if self.output == "members":
-            if self.n_features_to_select is not None:
-                constant = np.flatnonzero(~varies).tolist()
-                self.path_ += [Step(f, float(self.scores_[f])) for f in constant]
-            del self.path_[k:]
+            self._complete(choices, varies)
         return [step.feature for step in self.path_]
 
     def _remember(
@@ -220,18 +229,27 @@ class FSBFS(RankSelector):
 
         self.scores_ = shown(alone)
         self.subsets_ = [_subset(node, units, shown(node.value)) for node in found]
-        self.path_ = [
+        self.path_: list[Step] = [
             Step(feature, shown(value))
             for node in found
             for feature, value in zip(node.members, node.values, strict=True)
         ]
 
-    def _search(self, search: BestFirstSearch, k: int) -> list[Node]:
-        """Find as many subsets as it takes to return ``k`` features."""
+    def _complete(self, choices: Choices, varies: np.ndarray) -> None:
+        """Put features that must come first there, whether they vary or not, and end after k."""
+        taken = {step.feature: step for step in self.path_}
+        order = [*choices.start, *taken]
+        if self.n_features_to_select is not None:
+            order += np.flatnonzero(~varies).tolist()
+        steps = [taken.get(f, Step(f, float(self.scores_[f]))) for f in dict.fromkeys(order)]
+        self.path_ = steps[: choices.k]
+
+    def _search(self, search: BestFirstSearch, k: int, start: list[int]) -> list[Node]:
+        """Find as many subsets as it takes to return ``k`` features; the first one starts so."""
         advance = track("Features in subsets", len(search.measured))
         found: list[Node] = []
         n_found = 0
-        for node in search.subsets():
+        for node in search.subsets(start):
             found.append(node)
             advance(len(node.members))
             n_found += 1 if self.output == "constructed" else len(node.members)

@@ -44,6 +44,14 @@ class CombinationTrials(Trials):
         return value, trials
 
 
+class WeightChange(NamedTuple):
+    """A feature, the best weight that was tried for it, and the measure with that weight."""
+
+    feature: int
+    weight: float
+    value: float
+
+
 class Node(NamedTuple):
     """A subset of features with nonzero learned weights.
 
@@ -66,13 +74,13 @@ class Node(NamedTuple):
         order = sorted(range(len(self.members)), key=self.members.__getitem__)
         return [self.members[at] for at in order], [self.weights[at] for at in order]
 
-
-class WeightChange(NamedTuple):
-    """A feature, the best weight that was tried for it, and the measure with that weight."""
-
-    feature: int
-    weight: float
-    value: float
+    def extended(self, change: WeightChange) -> Node:
+        """The subset with one more feature."""
+        return Node(
+            (*self.members, change.feature),
+            (*self.weights, change.weight),
+            (*self.values, change.value),
+        )
 
 
 class Ascent:
@@ -125,15 +133,14 @@ class Ascent:
         """
         _, changes = self._search(node, features)
         return [
-            Node(
-                (*node.members, change.feature),
-                (*node.weights, change.weight),
-                (*node.values, change.value),
-            )
-            if self.is_gain(change.value, node.value)
-            else None
+            node.extended(change) if self.is_gain(change.value, node.value) else None
             for change in changes
         ]
+
+    def join(self, node: Node, feature: int) -> Node:
+        """Add a feature to a subset with its best weight, even if that is no gain."""
+        _, [change] = self._search(node, [feature])
+        return node.extended(change)
 
     def train(self, node: Node) -> Node | None:
         """Change the weights of a subset as long as that is a gain, with a pass for each change.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -106,18 +106,36 @@ class BestFirstSearch:
         }
         self.trained = set(self.measured)  # a single feature needs no weight but 1 or -1
 
-    def subsets(self) -> Iterator[Node]:
-        """Yield the best subset, then the best one of the remaining features, and so on."""
+    def subsets(self, start: Sequence[int] = ()) -> Iterator[Node]:
+        """Yield the best subset, then the best one of the remaining features, and so on.
+
+        The first subset contains the features of ``start``, all of which vary.
+        """
         remaining = np.array(sorted(f for single in self.trained for f in single), dtype=int)
+        front = self._started(start) if start else self._singles(remaining)
         while len(remaining):
-            best = self._best(remaining)
+            best = self._best(front, remaining)
             yield best
             remaining = np.setdiff1d(remaining, best.members)
+            front = self._singles(remaining)
 
-    def _best(self, remaining: np.ndarray) -> Node:
-        """The best subset of the features that remain."""
+    def _singles(self, remaining: np.ndarray) -> dict[frozenset[int], Node]:
         singles = [frozenset([f]) for f in self._promise.different(remaining).tolist()]
-        front = {single: node for single in singles if (node := self.measured[single])}
+        return {single: node for single in singles if (node := self.measured[single])}
+
+    def _started(self, start: Sequence[int]) -> dict[frozenset[int], Node]:
+        """The subset of some features, each with its best weight given those before it."""
+        node = self.measured[frozenset(start[:1])]
+        assert node is not None  # as it is for all features that vary
+        for feature in start[1:]:
+            node = self._ascent.join(node, feature)
+        members = frozenset(start)
+        self.measured[members] = node
+        self.trained.add(members)
+        return {members: node}
+
+    def _best(self, front: dict[frozenset[int], Node], remaining: np.ndarray) -> Node:
+        """The best subset of the features that remain, searched from some subsets."""
         seen = set(front)
         best: Node | None = None
         stopping, is_over = EarlyStopping(self._patience), False

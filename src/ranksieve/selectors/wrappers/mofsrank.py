@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
+from ranksieve.base import Choices
 from ranksieve.data import DataError
 from ranksieve.engine import Source, Workers
 from ranksieve.parameters import AtLeastTwo, Count
@@ -127,7 +128,7 @@ class MOFSRank(ParetoSelector):
     population_size: AtLeastTwo = 40
     n_generations: Count = 25
 
-    def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         if self.n_samples > self.n_draws:
             raise DataError(
                 f"n_samples={self.n_samples} is above n_draws={self.n_draws}; only samples that "
@@ -138,11 +139,11 @@ class MOFSRank(ParetoSelector):
         products = training_products(train)
         with self._measuring(MeasuredModels, validation) as workers:
             samples = self._best_samples(train, workers, rng)
-            fronts = [self._search(sample, workers, rng) for sample in samples]
+            fronts = [self._search(sample, workers, rng, choices) for sample in samples]
         front = Members(*map(np.concatenate, zip(*fronts, strict=True)))
         shortfalls, redundancy = front.objectives.T
         self.front_ = self._points(RedundancyPoint, front.masks, -shortfalls, redundancy)
-        return self._order(front.masks, products)[:k]
+        return choices.in_order(self._order(front.masks, products).tolist())
 
     def _best_samples(
         self, train: Part, workers: Workers, rng: np.random.RandomState
@@ -161,7 +162,13 @@ class MOFSRank(ParetoSelector):
         best_first = np.argsort(-self._means(workers, coefs)[0], kind="stable")
         return [drawn[place] for place in best_first[: self.n_samples]]
 
-    def _search(self, sample: Products, workers: Workers, rng: np.random.RandomState) -> Members:
+    def _search(
+        self,
+        sample: Products,
+        workers: Workers,
+        rng: np.random.RandomState,
+        choices: Choices,
+    ) -> Members:
         spread = np.sqrt(np.diag(sample.xx))
         spread[spread == 0] = 1.0
         shared = np.triu(np.abs(sample.xx) / np.outer(spread, spread), 1)
@@ -170,4 +177,4 @@ class MOFSRank(ParetoSelector):
             redundancy = ((masks @ shared) * masks).sum(axis=1)
             return np.stack([-self._means(workers, coefs)[0], redundancy], axis=1)
 
-        return self._front(sample, objectives, rng)
+        return self._front(sample, objectives, rng, choices)

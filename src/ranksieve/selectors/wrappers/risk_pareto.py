@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ranksieve.base import Choices
 from ranksieve.choosing import first_of_best
 from ranksieve.engine import Source, Workers
 from ranksieve.parameters import NotNegative
@@ -120,21 +121,28 @@ class RiskPareto(ParetoSelector):
     _: KW_ONLY
     alpha: NotNegative = 1.0
 
-    def _choose(self, source: Source, k: int, **held_out: Any) -> np.ndarray:
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         rng = check_random_state(self.random_state)
         train, validation = hold_out(source, held_out["eval_set"], self.validation_fraction, rng)
         products = training_products(train)
         with self._measuring(MeasuredModels, validation) as workers:
-            front = self._search(products, workers, rng)
-        n_features, shortfalls, risks = front.objectives.T
+            front = self._search(products, workers, rng, choices)
+        _, shortfalls, risks = front.objectives.T
         worth = -shortfalls - self.alpha * risks
-        self.best_ = first_of_best(np.where(n_features <= k, worth, -np.inf))
+        fits = [choices.fits(choices.places_of(np.flatnonzero(mask))) for mask in front.masks]
+        self.best_ = first_of_best(np.where(fits, worth, -np.inf))
         self.front_ = self._points(RiskPoint, front.masks, -shortfalls, risks)
         order = self._order(front.masks, products)
         chosen = front.masks[self.best_, order]
-        return np.concatenate([order[chosen], order[~chosen]])[:k]
+        return choices.in_order([*order[chosen].tolist(), *order[~chosen].tolist()])
 
-    def _search(self, products: Products, workers: Workers, rng: np.random.RandomState) -> Members:
+    def _search(
+        self,
+        products: Products,
+        workers: Workers,
+        rng: np.random.RandomState,
+        choices: Choices,
+    ) -> Members:
         every = np.ones((1, len(products.xy)), dtype=bool)
         all_features = self._weights(products, every)
 
@@ -143,4 +151,4 @@ class RiskPareto(ParetoSelector):
             values, risks = self._means(workers, models)
             return np.stack([masks.sum(axis=1), -values[1:], risks[1:]], axis=1)
 
-        return self._front(products, objectives, rng)
+        return self._front(products, objectives, rng, choices)

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from ranksieve.base import Choices
 from ranksieve.data import RankingData
 from ranksieve.parameters import Count
 from ranksieve.rankers.base import Ranker
@@ -16,7 +17,7 @@ from ranksieve.selectors._search.fits import Fit, best_fit
 from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors._search.held_out import Fold, FoldValues
 from ranksieve.selectors._search.searches import Bounds, backward, floating, forward
-from ranksieve.selectors._search.wrapper import Candidates, WrapperSelector
+from ranksieve.selectors._search.wrapper import WrapperSelector, varying_groups
 
 
 @dataclass(eq=False, repr=False)
@@ -32,7 +33,7 @@ class SequentialSelector(WrapperSelector):
     n_features_to_select : int, float, "best", "one_se" or "tolerance"
         Number of features, or a fraction of them if below 1. Or, among all sizes that the search
         tried: the one with the best value; the smallest within one standard error of it; the
-        smallest within ``tol`` of it. With ``groups``, the number of groups.
+        smallest within ``tol`` of it.
     direction : {"forward", "backward"}
         Start with no features and add, or start with all and remove.
     floating : bool
@@ -43,11 +44,6 @@ class SequentialSelector(WrapperSelector):
     cv : int, "leave-query-out", or list of splits or of pairs (train, test)
         Number of parts of the queries, each of which is held out once; or hold out each query once;
         or given splits of 0-based query positions. Ignored if there is an ``eval_set``.
-    include, exclude : int, str, or sequences of them
-        Features that must, or must not, be selected: 0-based indices or names.
-    groups : list of lists, mapping of names to lists, or sequence of labels, optional
-        Features to add and remove together: lists of indices or names, or a label for each feature.
-        Features in no list are groups of their own.
     patience : int, optional
         If the number of features is chosen by the value, end a forward search after this many
         additions without a better one.
@@ -60,6 +56,7 @@ class SequentialSelector(WrapperSelector):
         same result, bit for bit.
     random_state : int, RandomState or None
         Random seed of the division of queries.
+    {choices}
     {verbose}
 
     Attributes
@@ -76,8 +73,6 @@ class SequentialSelector(WrapperSelector):
         Value of each held-out query, fold by fold, for each of ``fits_``.
     n_trained_ : int
         Number of subsets that were trained, each once per fold.
-    n_groups_ : int
-        Number of selected groups; only with ``groups``.
     ranker_ : Ranker
         Ranker trained on the selected features of all data; see :meth:`predict`. Parameters of
         LightGBM, XGBoost and CatBoost with one value per feature, such as
@@ -130,40 +125,41 @@ class SequentialSelector(WrapperSelector):
         """True with a forward search that removes nothing, without groups."""
         return self.direction == "forward" and not self.floating and super().is_nested
 
-    def _search(self, data: RankingData, given: Fold | None, ranker: Ranker, k: int) -> list[int]:
+    def _search(
+        self, data: RankingData, given: Fold | None, ranker: Ranker, choices: Choices
+    ) -> list[int]:
         if self.floating and self.direction == "backward":
             raise ValueError("floating=True needs direction='forward'")
-        candidates = self._candidates(data, k)
-        _, include, exclude, varies, k = candidates
         held_out = self._held_out(data, self._folds(data, given), ranker)
-        model = SubsetModel(held_out, candidates)
+        model = SubsetModel(held_out, choices)
         total = float(held_out.weights.sum())
-        bounds = Bounds(total, varies, include, exclude)
+        bounds = Bounds(total, varying_groups(data, choices), choices)
         if self.direction == "backward":
-            model.features = candidates.allowed
-            fits = backward(model, max(1, len(include)) if self._by_value else k, bounds)
+            model.features = list(range(choices.n_groups))
+            fits = backward(model, bounds, to_the_end=self._by_value)
             fits[0] = _by_importance(fits[0], model)
         elif self.floating:
-            fits = floating(model, k, bounds)
+            fits = floating(model, bounds)
         else:
-            fits = forward(model, k, bounds, self.patience if self._by_value else None)
+            fits = forward(model, bounds, self.patience if self._by_value else None)
         self.n_trained_ = held_out.n_trained
         smallest = len(fits[0].features)
         place = -1 if self.direction == "forward" else 0
         if self._by_value:
-            least = max(1, len(include)) - smallest + 1
+            least = max(1, len(choices.start)) - smallest + 1
             rule = str(self.n_features_to_select)
             place = best_fit(fits, rule, least, tol=self.tol * total)
         return self._keep(fits, fits[place], model)
 
     def _keep(self, fits: list[Fit], chosen: Fit, model: SubsetModel) -> list[int]:
         self.values_ = np.array([model.values(fit.features) for fit in fits])
-        features_of = model.candidates.features_of
-        self.fits_ = [fit._replace(features=features_of(fit.features)) for fit in fits]
+        features_of = model.choices.features_of
+        self.fits_ = [fit._replace(features=tuple(features_of(fit.features))) for fit in fits]
         sizes = [len(fit.features) for fit in fits]
         values = np.average(self.values_, axis=1, weights=model.weights)
         means = dict(zip(sizes, values.tolist(), strict=True))
-        steps = enumerate(_in_order(chosen, fits), start=1)
+        order = dict.fromkeys([*model.choices.start, *_in_order(chosen, fits)])
+        steps = enumerate(model.choices.take(list(order)), start=1)
         self.path_ = [
             Step(feature, means.get(size, means[min(means)]))
             for size, place in steps
@@ -196,16 +192,16 @@ class SubsetModel:
         Positions of its groups, in the order in which they were added.
     """
 
-    def __init__(self, held_out: FoldValues, candidates: Candidates) -> None:
+    def __init__(self, held_out: FoldValues, choices: Choices) -> None:
         self.held_out = held_out
-        self.candidates = candidates
+        self.choices = choices
         self.weights = held_out.weights
         self.features: list[int] = []
         self.coefficients = np.empty(0)
 
     def values(self, places: Sequence[int]) -> np.ndarray:
         """Value of each held-out query."""
-        return self.held_out.values([self.candidates.features_of(places)])[0]
+        return self.held_out.values([tuple(self.choices.features_of(places))])[0]
 
     @property
     def error(self) -> float:
@@ -235,6 +231,6 @@ class SubsetModel:
         )
 
     def _errors(self, subsets: list[list[int]]) -> np.ndarray:
-        features = [self.candidates.features_of(subset) for subset in subsets]
+        features = [tuple(self.choices.features_of(subset)) for subset in subsets]
         values = self.held_out.values(features)
         return np.array([np.sum(self.weights * (1.0 - value)) for value in values])

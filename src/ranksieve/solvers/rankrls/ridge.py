@@ -12,6 +12,8 @@ from ranksieve.metrics import Convention, Measure
 from ranksieve.metrics.ranking import ColumnSums
 from ranksieve.solvers.rankrls.rotation import CenteredRows
 
+_BATCH = 2**16  # numbers at a time when queries are left out: 0.5 MB, which a core's cache holds
+
 
 class Ridge(NamedTuple):
     """Models for several regularizations, from one decomposition of the products of features."""
@@ -59,10 +61,11 @@ class RidgeRows:
     def errors(self, ridge: Ridge) -> tuple[int, float, np.ndarray, np.ndarray]:
         """Queries of two documents or more, and their weight; sums of errors and of squares."""
         sums, squares = np.zeros((2, len(ridge.lams)))
-        for (_, left), weight in zip(self._left_out(ridge), self.rows.weights, strict=True):
-            error = (left**2).sum(axis=1)  # weighted, as the rows are
-            sums += error
-            squares += error**2 / (weight or 1.0)
+        for queries, _, left in self._left_out(ridge):
+            errors = (left**2).sum(axis=2)  # weighted, as the rows are
+            weights = self.rows.weights[queries, None]
+            sums += errors.sum(axis=0)
+            squares += (errors**2 / np.where(weights > 0, weights, 1.0)).sum(axis=0)
         return *self._counts(), sums, squares
 
     def _counts(self) -> tuple[int, float]:
@@ -75,8 +78,8 @@ class RidgeRows:
         """The same of a measure of the predictions for queries that are left out."""
         rows = self.rows
         predicted = np.empty((len(rows.y), len(ridge.lams)))
-        for own, left in self._left_out(ridge):
-            predicted[own] = (rows.y[own] - left).T
+        for _, own, left in self._left_out(ridge):
+            predicted[own] = rows.y[own][:, :, None] - left.swapaxes(1, 2)
         labels = np.asarray(self.block.y)[rows.kept]
         prepared = measure.prepare(labels, rows.query_ptr, convention)
         sums = ColumnSums(len(ridge.lams))
@@ -84,30 +87,45 @@ class RidgeRows:
         prepared.add_columns(predicted, rows.query_ptr, ties, sums, weights=rows.weights)
         return *self._counts(), sums.values[0], sums.squares[0]
 
-    def _left_out(self, ridge: Ridge) -> Iterator[tuple[slice, np.ndarray]]:
-        """Rows of each query, and its residuals without it (lams, rows)."""
+    def _left_out(self, ridge: Ridge) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Queries of one length at a time, their rows (queries, rows), and residuals without them.
+
+        The residuals have the shape (queries, lams, rows).
+        """
         inverse = 1.0 / (ridge.values + ridge.lams[:, None])
-        pointer = self.rows.query_ptr
         for piece in self.rows.pieces():
             turned = piece.X @ ridge.vectors
             residuals = self.rows.y[piece.rows, None] - piece.X @ ridge.coefs.T
-            for query in range(piece.queries.start, piece.queries.stop):
-                rows = slice(int(pointer[query]), int(pointer[query + 1]))
-                own = slice(rows.start - piece.rows.start, rows.stop - piece.rows.start)
-                yield rows, _without(turned[own], residuals[own].T, inverse)
+            pointer = self.rows.query_ptr[piece.queries.start : piece.queries.stop + 1]
+            lengths = np.diff(pointer)
+            for own in _equally_long(lengths, inverse.size):
+                rows = pointer[own, None] + np.arange(lengths[own[0]])
+                queries, places = piece.queries.start + own, rows - piece.rows.start
+                residual = residuals[places].swapaxes(1, 2)
+                yield queries, rows, _without(turned[places], residual, inverse)
+
+
+def _equally_long(lengths: np.ndarray, width: int) -> Iterator[np.ndarray]:
+    """Positions of queries that have the same length, as many as memory for their rows allows."""
+    for length in np.unique(lengths):
+        queries = np.flatnonzero(lengths == length)
+        most = max(1, _BATCH // (int(length) * width))
+        for start in range(0, len(queries), most):
+            yield queries[start : start + most]
 
 
 def _without(Z: np.ndarray, residual: np.ndarray, inverse: np.ndarray) -> np.ndarray:
-    """Residuals (lams, rows) of a query's rows Z by models that were trained without them.
+    """Residuals (queries, lams, rows) of queries' rows Z by models that were trained without them.
 
     Residuals by the model of all rows are those times I - Z D Z', with D = ``inverse`` of a
     lambda; what is inverted has as many rows as the query, or as there are features if these are
     fewer.
     """
-    n_rows, n_features = Z.shape
+    n_rows, n_features = Z.shape[1:]
+    turned = Z.swapaxes(1, 2)
     if n_rows <= n_features:
-        inner = np.eye(n_rows) - (Z * inverse[:, None, :]) @ Z.T
-        return np.linalg.solve(inner, residual[:, :, None])[:, :, 0]
-    inner = -Z.T @ Z + np.eye(n_features) / inverse[:, None, :]
-    moved = np.linalg.solve(inner, (residual @ Z)[:, :, None])[:, :, 0]
-    return residual + moved @ Z.T
+        inner = Z[:, None] * inverse[:, None, :] @ turned[:, None]
+        return np.linalg.solve(np.eye(n_rows) - inner, residual[..., None])[..., 0]
+    inner = np.eye(n_features) / inverse[:, None, :] + (-turned @ Z)[:, None]
+    moved = np.linalg.solve(inner, (residual @ Z)[..., None])[..., 0]
+    return residual + moved @ turned

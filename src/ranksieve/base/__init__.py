@@ -1,0 +1,16 @@
+"""The scikit-learn contract, with query ids."""
+
+from ranksieve.base.choices import Choices, PerFeature
+from ranksieve.base.estimator import RankEstimator
+from ranksieve.base.fit_inputs import as_source
+from ranksieve.base.predictor import Predictor
+from ranksieve.base.selector import RankSelector
+
+__all__ = [
+    "Choices",
+    "PerFeature",
+    "Predictor",
+    "RankEstimator",
+    "RankSelector",
+    "as_source",
+]

@@ -1,0 +1,349 @@
+"""What a selection has to start with, has to leave out, and has to treat as groups."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ranksieve.data import DataError
+from ranksieve.engine import Source
+from ranksieve.engine.memo import shared
+from ranksieve.text import on_one_line, quantity
+
+Group = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What to choose: how many, starting with what, from which groups of features.
+
+    Features are those that are not excluded, counted from 0. A feature in no group is a group of
+    its own, so that without groups the place of a group is the index of its feature.
+
+    Attributes
+    ----------
+    columns : int array of shape (features,)
+        Index of each feature in the data, where those that are excluded have one, too.
+    n_features_in : int
+        Number of features of the data.
+    groups : list of tuples of int, or None
+        Features of each group; None without groups.
+    start : list of int
+        Places of the groups that come first, in this order.
+    k : int
+        How many features or groups to choose; all of them if the method finds the number.
+    counts_groups : bool
+        Whether ``k`` is a number of groups.
+    """
+
+    columns: np.ndarray
+    n_features_in: int
+    groups: list[Group] | None
+    start: list[int]
+    k: int
+    counts_groups: bool
+
+    @classmethod
+    def of_features(cls, n: int, k: int, start: Sequence[int] = ()) -> Choices:
+        """Choose ``k`` of ``n`` features, without groups or excluded features."""
+        return cls(np.arange(n), n, None, list(start), k, False)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features that are not excluded."""
+        return len(self.columns)
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups of these."""
+        return self.n_features if self.groups is None else len(self.groups)
+
+    @property
+    def has_several(self) -> bool:
+        """Whether a group has several features."""
+        return self.n_groups < self.n_features
+
+    @property
+    def include(self) -> list[int]:
+        """Features that come first, in this order."""
+        return self.features_of(self.start)
+
+    def features_of(self, places: Iterable[int]) -> list[int]:
+        """Features of some groups."""
+        if self.groups is None:
+            return list(places)
+        return [feature for place in places for feature in self.groups[place]]
+
+    def leaders(self, values: np.ndarray, varies: np.ndarray) -> np.ndarray:
+        """The feature of each group with the largest value, of those that vary if there are any."""
+        if self.groups is None:
+            return np.arange(self.n_features)
+        order = np.lexsort((-values, ~varies))
+        rank = np.argsort(order)
+        return np.array([group[np.argmin(rank[list(group)])] for group in self.groups])
+
+    def any_of(self, mask: np.ndarray) -> np.ndarray:
+        """Whether a mask is true for any feature of each group."""
+        return self._reduced(np.logical_or, mask)
+
+    def total(self, values: np.ndarray) -> np.ndarray:
+        """Sum over the features of each group."""
+        return self._reduced(np.add, values)
+
+    def most_similar(self, similarity: np.ndarray) -> np.ndarray:
+        """Similarity of groups: that of their most similar features."""
+        return self._reduced(np.maximum, self._reduced(np.maximum, similarity).T).T
+
+    def _reduced(self, function: np.ufunc, values: np.ndarray) -> np.ndarray:
+        """Values of features, along the first axis, put together by groups."""
+        if self.groups is None:
+            return values
+        sizes = [len(group) for group in self.groups]
+        order = self.features_of(range(len(sizes)))
+        return np.asarray(function.reduceat(values[order], np.cumsum([0, *sizes[:-1]])))
+
+    def size_of(self, places: Collection[int]) -> int:
+        """Number of some groups, or of their features: whatever ``k`` counts."""
+        return len(places if self.counts_groups else self.features_of(places))
+
+    def fits(self, places: Collection[int]) -> bool:
+        """Whether some groups are not too many."""
+        return self.size_of(places) <= self.k
+
+    def is_full(self, places: Collection[int]) -> bool:
+        """Whether some groups are enough."""
+        return self.size_of(places) >= self.k
+
+    def take(self, places: Sequence[int]) -> list[int]:
+        """The longest beginning of an order of groups that fits."""
+        if self.groups is None or self.counts_groups:
+            return list(places)[: self.k]
+        sizes = np.cumsum([len(self.groups[place]) for place in places])
+        taken = list(places)[: int(np.searchsorted(sizes, self.k, side="right"))]
+        if not taken and len(places):
+            raise DataError(
+                f"the first group to select has {len(self.groups[places[0]])} features, but "
+                f"n_features_to_select is {self.k}: raise it, or count groups (count='groups')"
+            )
+        return taken
+
+    def places_of(self, features: Iterable[int]) -> list[int]:
+        """Groups of some features, in the order of their first ones."""
+        if self.groups is None:
+            return list(features)
+        place_of = {f: place for place, group in enumerate(self.groups) for f in group}
+        return list(dict.fromkeys(place_of[feature] for feature in features))
+
+    def in_order(self, order: Iterable[int], worthy: np.ndarray | None = None) -> list[int]:
+        """Features to select, by an order of all: a group comes where its first feature comes.
+
+        Those to start with come first. With ``worthy``, a mask of features, the others end with
+        the last group that has such a feature, whatever ``k``.
+        """
+        places = list(dict.fromkeys([*self.start, *self.places_of(order)]))
+        if worthy is None:
+            return self.features_of(self.take(places))
+        n_start, kept = len(self.start), self.any_of(worthy)
+        others = [place for place in places[n_start:] if kept[place]]
+        return self.features_of(places[:n_start] + others)
+
+    def cut(self, source: Source) -> Source:
+        """Take the excluded features out of a source."""
+        return source if self.n_features == self.n_features_in else _cut(source, self.columns)
+
+    def cut_ranker(self, ranker: Any) -> Any:
+        """A ranker whose parameters for single features are those of the features left."""
+        if self.n_features == self.n_features_in:
+            return ranker
+        return ranker._for_features(self.columns.tolist(), self.n_features_in)
+
+
+@shared
+def _cut(source: Source, columns: np.ndarray) -> Source:
+    """Some features of a source: one copy for all selectors that share statistics."""
+    return source.take_features(columns)
+
+
+def make_choices(selector: Any, source: Source) -> Choices:
+    """Read what the parameters of a selector say about the features of a source.
+
+    Parameters
+    ----------
+    selector : RankSelector
+        With ``include``, ``exclude``, ``groups`` and ``count``.
+    source : RankingData or opened shards
+    """
+    n, counts_groups = source.n_features, selector.count == "groups"
+    if counts_groups and selector.groups is None:
+        raise DataError("count='groups' needs groups: features that come and go together")
+    given = selector.include, selector.exclude, selector.groups
+    listed = Listed([], [], None)
+    if any(part is not None for part in given):  # names, of which there may be many, are needed
+        listed = listed_features(*given, source.feature_names)
+    columns = np.setdiff1d(np.arange(n), listed.exclude)
+    every = Choices(columns, n, _without(listed.groups, columns), [], n, counts_groups)
+    start = every.places_of(np.searchsorted(columns, listed.include).tolist())
+    choices = replace(every, start=start, k=_number(selector, every))
+    if not choices.fits(start):
+        raise DataError(_too_many_included(choices))
+    return choices
+
+
+class Listed(NamedTuple):
+    """Features that parameters list, as indices."""
+
+    include: list[int]
+    exclude: list[int]
+    groups: list[Group] | None
+
+
+def listed_features(
+    include: Any, exclude: Any, groups: Any, names: Sequence[str] | np.ndarray
+) -> Listed:
+    """Read lists of features; a DataError if they contradict each other or the names."""
+    found = Listed(
+        feature_indices("include", include, names),
+        feature_indices("exclude", exclude, names),
+        None if groups is None else feature_groups(groups, names),
+    )
+    for feature in sorted(set(found.include) & set(found.exclude))[:1]:
+        raise DataError(f"feature {on_one_line(names[feature])} is both included and excluded")
+    if len(found.exclude) == len(names):
+        raise DataError("all features are excluded")
+    return found
+
+
+def _number(selector: Any, choices: Choices) -> int:
+    """How many features or groups are wanted."""
+    n = choices.n_groups if choices.counts_groups else choices.n_features
+    k = int(selector._number_to_select(n))
+    if k <= n:
+        return k
+    told = f"n_features_to_select={selector.n_features_to_select}, but"
+    what = "groups" if choices.counts_groups else "features"
+    if choices.n_features == choices.n_features_in or choices.counts_groups:
+        raise DataError(f"{told} there are only {n} {what}")
+    raise DataError(f"{told} only {n} of {choices.n_features_in} {what} are not excluded")
+
+
+def _without(groups: list[Group] | None, columns: np.ndarray) -> list[Group] | None:
+    """Groups of the features that are not excluded, by their places among these."""
+    if groups is None:
+        return None
+    place_of = {int(column): place for place, column in enumerate(columns)}
+    kept = [tuple(place_of[f] for f in group if f in place_of) for group in groups]
+    return [group for group in kept if group]
+
+
+def _too_many_included(choices: Choices) -> str:
+    if choices.counts_groups:
+        found = quantity(len(choices.start), "group")
+    else:
+        found = quantity(len(choices.include), "feature")
+    whole = "" if choices.groups is None or choices.counts_groups else " in whole groups"
+    verb = "is" if choices.k == 1 else "are"
+    return f"include lists {found}{whole}, but {choices.k} {verb} to be selected"
+
+
+def feature_indices(what: str, items: Any, names: Sequence[str] | np.ndarray) -> list[int]:
+    """Indices of features given by name or index; errors start with ``what``.
+
+    A single feature counts as a list of one, None as an empty one. The order of a set is that of
+    the data.
+    """
+    if items is None:
+        return []
+    listed = [items] if isinstance(items, (str, Integral)) else list(items)
+    known: dict[str, int] = {}
+    if any(isinstance(item, str) for item in listed):
+        known = {name: index for index, name in enumerate(names)}
+    found = [_index(what, item, known, len(names)) for item in listed]
+    if len(set(found)) != len(found):
+        raise DataError(f"{what} lists a feature twice")
+    return sorted(found) if isinstance(items, (set, frozenset)) else found
+
+
+def _index(what: str, item: Any, known: Mapping[str, int], n_features: int) -> int:
+    if isinstance(item, str):
+        if item not in known:
+            raise DataError(f"{what}: no feature is named {item!r}")
+        return known[item]
+    if not isinstance(item, Integral) or isinstance(item, bool):
+        raise DataError(f"{what}: {item!r:.60} is neither a name nor an index of a feature")
+    index = int(item)
+    if not 0 <= index < n_features:
+        raise DataError(f"{what}: no feature {index}; indices are 0 to {n_features - 1}")
+    return index
+
+
+def feature_groups(groups: Any, names: Sequence[str] | np.ndarray) -> list[Group]:
+    """Groups of features that come and go together, in the order of their first ones.
+
+    Parameters
+    ----------
+    groups : list of lists of features, mapping of names to them, or sequence of labels
+        Features in no list are groups of their own. There is one label for each feature.
+    names : sequence of str
+        Names of all features.
+    """
+    listed = list(groups.values() if isinstance(groups, Mapping) else groups)
+    several = (list, tuple, set, frozenset, np.ndarray)
+    if isinstance(groups, Mapping) or any(isinstance(group, several) for group in listed):
+        found = [tuple(feature_indices("groups", group, names)) for group in listed]
+        together = {feature for group in found for feature in group}
+        if len(together) != sum(map(len, found)):
+            raise DataError("groups: a feature is in two groups")
+        found += [(feature,) for feature in range(len(names)) if feature not in together]
+        return sorted((group for group in found if group), key=min)
+    if len(listed) != len(names):
+        raise DataError(
+            f"groups has {len(listed)} labels for {len(names)} features; give lists of features, a "
+            "mapping of names to such lists, or one label for each feature"
+        )
+    by_label: dict[Any, list[int]] = {}
+    for feature, label in enumerate(listed):
+        by_label.setdefault(label, []).append(feature)
+    return [tuple(group) for group in by_label.values()]
+
+
+class PerFeature(NamedTuple):
+    """How an attribute of a fitted selector depends on the features.
+
+    Attributes
+    ----------
+    axes : tuple of int
+        Axes of the array along which the features lie.
+    fill : number
+        What the array has for features that were excluded.
+    """
+
+    axes: tuple[int, ...] = (0,)
+    fill: float = np.nan
+
+    def widen(self, values: np.ndarray, choices: Choices) -> np.ndarray:
+        """Give the excluded features a place."""
+        for axis in self.axes:
+            shape = list(values.shape)
+            shape[axis] = choices.n_features_in
+            wide = np.full(shape, self.fill, dtype=values.dtype)
+            wide[(slice(None),) * axis + (choices.columns,)] = values
+            values = wide
+        return values
+
+
+def in_data(value: Any, columns: np.ndarray) -> Any:
+    """Records of chosen features, or lists of such, with the indices that features have in data."""
+    if isinstance(value, list):
+        return [in_data(item, columns) for item in value]
+    if hasattr(value, "_replace"):  # a named tuple
+        if "feature" in value._fields:
+            return value._replace(feature=int(columns[value.feature]))
+        if "features" in value._fields:
+            kept = columns[np.asarray(value.features, dtype=np.intp)]
+            is_tuple = isinstance(value.features, tuple)
+            return value._replace(features=tuple(kept.tolist()) if is_tuple else kept)
+    return value

@@ -1,0 +1,256 @@
+"""Base of all selectors."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
+from numbers import Integral
+from textwrap import fill
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.feature_selection._base import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ranksieve.base.choices import Choices, PerFeature, in_data, make_choices
+from ranksieve.base.estimator import RankEstimator
+from ranksieve.base.fit_inputs import as_source
+from ranksieve.data import DataError, RankingData
+from ranksieve.engine import Source
+from ranksieve.fitted import as_in_training, check_features, refusals
+from ranksieve.io.shards import Shards
+from ranksieve.parameters import FeatureCount, Features
+from ranksieve.progress import progress_bar
+from ranksieve.sums.labels import check_labels_differ
+from ranksieve.sums.magnitudes import sound_numbers
+
+# Entries of docstrings, in which {n_features_to_select} and {choices} stand for them.
+_NUMBER = """
+    n_features_to_select : int or float
+        Number of features, or the share of them if below 1.
+"""
+_CHOICES = """
+    include : str, int, or list of these, optional
+        Features to start with, by name or 0-based index. They come first in ``selected_``, in this
+        order, and count toward ``n_features_to_select``.
+        {given}
+    exclude : str, int, or list of these, optional
+        Features that must not be selected. All others are chosen as if these were not in the data.
+    groups : list of lists of features, mapping of names to these, or list of labels, optional
+        Features that come and go together. A feature in no list is a group of its own; there is a
+        label for each feature.
+        {grouped}
+    count : {"features", "groups"}
+        What ``n_features_to_select`` counts. If features, then the first groups are selected that
+        have no more of them together.
+"""
+
+
+class _WholeDataMixin:
+    """Let a transformer of arrays also take a RankingData or shards, and return the same type.
+
+    It is not a TransformerMixin itself, so that ``set_output`` wraps the arrays that its neighbor
+    returns but not these.
+    """
+
+    def transform(self, X: Any) -> Any:
+        """Keep the selected features, in their order in the data.
+
+        A RankingData gives a RankingData, and opened shards give shards of these features.
+        """
+        if not isinstance(X, (RankingData, Shards)):
+            return super().transform(X)  # type: ignore[misc]
+        check_is_fitted(self)
+        X = as_in_training(self, X)
+        check_features(self, X)
+        return self._kept_of_data(X)  # type: ignore[attr-defined]
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Fit, then transform the same rows."""
+        if not isinstance(X, (RankingData, Shards)):
+            return super().fit_transform(X, y, **fit_params)  # type: ignore[misc]
+        return self.fit(X, y, **fit_params).transform(X)  # type: ignore[attr-defined]
+
+
+class _ArraySelector(SelectorMixin):
+    """Transform arrays and frames, by a method that subclasses can override."""
+
+    def transform(self, X: Any) -> Any:
+        return self._kept(X)
+
+    def _kept(self, X: Any) -> Any:
+        return super().transform(X)
+
+
+@dataclass(eq=False, repr=False)
+class ChoiceParameters:
+    """Parameters of every selector: what to start with, to leave out, and to treat as groups."""
+
+    _: KW_ONLY
+    include: Features | None = None
+    exclude: Features | None = None
+    groups: Annotated[Any, "array-like", dict, None] = None
+    count: Literal["features", "groups"] = "features"
+
+
+class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstimator):
+    """Base of all selectors: scikit-learn transformers whose ``fit`` needs query ids.
+
+    A subclass declares its parameters and implements :meth:`_choose`.
+
+    Attributes
+    ----------
+    selected_ : int array
+        0-based indices of the selected features, in the order of selection.
+    support_ : bool array of shape (features,)
+        Whether each feature is selected.
+    n_groups_ : int
+        Number of groups selected; only if there are ``groups``.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Only if the features have names.
+    missing_ : Missing
+        What the data declares to be done with missing values, if it does.
+
+    Notes
+    -----
+    Other attributes with a value for each feature have NaN, or 0 if it is a weight, for features
+    that are excluded.
+    """
+
+    _shared_docs: ClassVar[dict[str, str]] = {"n_features_to_select": _NUMBER, "choices": _CHOICES}
+
+    n_features_to_select: FeatureCount
+    works_on_shards: ClassVar[bool] = True
+    # Sentences for documentation, tables and errors.
+    given: ClassVar[str] = "The others follow by their scores."  # how, given what is included
+    grouped: ClassVar[str] = "A group has the score of its best feature."  # how groups are chosen
+    no_include: ClassVar[str] = ""  # why it cannot start with features, if it cannot
+    no_groups: ClassVar[str] = ""  # why it cannot select groups, if it cannot
+    _uses_labels: ClassVar[bool] = True
+    _is_nested: ClassVar[bool] = False
+    _per_feature: ClassVar[dict[str, PerFeature]] = {
+        "scores_": PerFeature(),
+        "importance_": PerFeature(),
+        "directions_": PerFeature(fill=0),
+        "similarity_": PerFeature((0, 1)),
+        "coef_": PerFeature(fill=0.0),
+    }
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name, why, how in (
+            ("given", cls.no_include, cls.given),
+            ("grouped", cls.no_groups, cls.grouped),
+        ):
+            told = fill(f"Not supported: {why}" if why else how, 92).replace("\n", "\n" + 8 * " ")
+            cls.__doc__ = cls.__doc__ and cls.__doc__.replace(f"{{{name}}}", told)
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether larger selections start with the smaller ones, with the current parameters.
+
+        If so, the first k of n selected features are what ``n_features_to_select=k`` would select,
+        so one ``fit`` gives the selections of all sizes. False if this is not known to hold, or if
+        there is a ``random_state`` that is not an integer.
+        """
+        has_order = self._is_nested and self.groups is None
+        return has_order and isinstance(getattr(self, "random_state", 0), Integral)
+
+    @abstractmethod
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> Any:
+        """Return features in the order of selection; may set further attributes.
+
+        Parameters
+        ----------
+        source : RankingData or opened shards
+            Without the features that are excluded.
+        choices : Choices
+            How many of its features to choose, and which to start with.
+        **held_out
+            What ``fit`` takes beside the training data; an ``eval_set`` is a source, too.
+        """
+
+    def reasons(self) -> list[str]:
+        """Return a few words about why each of ``selected_`` was chosen; may be empty."""
+        check_is_fitted(self)
+        return [""] * len(self.selected_)
+
+    def fit(self, X: Any, y: Any = None, qid: Any = None, *, sample_weight: Any = None) -> Any:
+        """Select features.
+
+        Parameters
+        ----------
+        X : array, frame, sparse matrix, RankingData or opened shards
+            A RankingData or shards include labels and query ids; leave out ``y`` and ``qid``.
+        y : array of shape (rows,)
+            Labels; larger is more relevant.
+        qid : array of shape (rows,)
+            Query of each row.
+        sample_weight : array of shape (queries,) or (rows,), optional
+            How often each query counts, unless the data has weights: a weight for each query, in
+            order of first appearance; or for each row, the same for all rows of a query.
+        """
+        return self._fit(X, y, qid, sample_weight)
+
+    def _fit(self, X: Any, y: Any, qid: Any, sample_weight: Any, **held_out: Any) -> Any:
+        """Select features; further arguments of a method are passed on to :meth:`_choose`."""
+        self._validate_params()
+        source = self._source(X, y, qid, sample_weight)
+        self._check_choices()
+        choices = make_choices(self, source)
+        if "eval_set" in held_out:
+            queries = {name: held_out.pop(name, None) for name in ("eval_qid", "eval_group")}
+            given = as_source(held_out["eval_set"], source, **queries)
+            held_out["eval_set"] = None if given is None else choices.cut(given)
+        before = dict(vars(self))
+        inside = choices.cut(source)
+        with progress_bar(bool(self.verbose)), sound_numbers(inside, self), refusals(self, X):
+            if self._uses_labels:
+                check_labels_differ(source)
+            chosen = np.asarray(self._choose(inside, choices, **held_out), dtype=np.intp)
+        if chosen[: len(choices.include)].tolist() != choices.include:
+            raise DataError(f"{type(self).__name__} does not start with the included features")
+        self._note_selection(chosen, choices)
+        if choices.n_features < choices.n_features_in:
+            new = {name for name, value in vars(self).items() if value is not before.get(name)}
+            self._widen(choices, new)
+        return self
+
+    def _check_choices(self) -> None:
+        """Raise a DataError that says why if a parameter asks for what the method cannot do."""
+        for name, why in (("include", self.no_include), ("groups", self.no_groups)):
+            given = getattr(self, name)
+            if why and given is not None:
+                raise DataError(f"{type(self).__name__} takes no {name}: {why}")
+
+    def _note_selection(self, chosen: np.ndarray, choices: Choices) -> None:
+        self.selected_ = choices.columns[chosen]
+        self.support_ = np.isin(np.arange(choices.n_features_in), self.selected_)
+        self.__dict__.pop("n_groups_", None)  # of an earlier fit
+        if choices.groups is not None:
+            self.n_groups_ = len(choices.places_of(chosen.tolist()))
+
+    def _widen(self, choices: Choices, names: set[str]) -> None:
+        """Give excluded features their places in attributes that ``_choose`` has set."""
+        for name in names - {"selected_", "support_"}:
+            value = getattr(self, name)
+            if name in self._per_feature:
+                setattr(self, name, self._per_feature[name].widen(value, choices))
+            elif name.endswith("_"):
+                setattr(self, name, in_data(value, choices.columns))
+
+    def _number_to_select(self, n: int) -> int:
+        """How many of ``n`` features or groups are wanted; all if the method finds the number."""
+        wanted = self.n_features_to_select
+        if wanted is None or isinstance(wanted, str):
+            return n
+        return int(wanted) if isinstance(wanted, Integral) else max(1, round(float(wanted) * n))
+
+    def _kept_of_data(self, data: Any) -> Any:
+        """Transform a RankingData or shards."""
+        return data.take_features(self.support_)
+
+    def _get_support_mask(self) -> np.ndarray:
+        check_is_fitted(self)
+        return self.support_

@@ -1,0 +1,276 @@
+"""Estimators of other people: their parameters, copies and records, and how to fit them."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Mapping
+from copy import deepcopy
+from functools import partial
+from typing import Any, NoReturn
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils import get_tags
+
+from ranksieve.data import DataError, RankingData
+from ranksieve.own_code import class_path, function_version, import_object, version_of
+from ranksieve.values import ParameterValue, plain_value
+
+Record = dict[str, Any]
+
+
+def parameters_of(estimator: Any) -> dict[str, Any]:
+    """Parameters by name: those of ``get_params``, or of the constructor, kept as attributes."""
+    kind = type(estimator)
+    try:
+        if hasattr(estimator, "get_params"):
+            takes = inspect.signature(estimator.get_params).parameters
+            return dict(estimator.get_params(**({"deep": False} if "deep" in takes else {})))
+        return {name: getattr(estimator, name) for name in _constructor_parameters(kind)}
+    except (AttributeError, RuntimeError) as error:
+        raise ValueError(
+            f"the parameters of {kind.__name__} are not known ({error}): its constructor must keep "
+            "each of its parameters under the same name, without *args, as in scikit-learn"
+        ) from None
+
+
+def _constructor_parameters(kind: type[Any]) -> list[str]:
+    parameters = inspect.signature(kind).parameters.values()
+    return [p.name for p in parameters if p.kind is not p.VAR_KEYWORD]
+
+
+def unfitted(estimator: Any) -> Any:
+    """Unfitted copy of an estimator, which need not follow all rules of scikit-learn."""
+    try:
+        return clone(estimator)
+    except (AttributeError, TypeError, RuntimeError):  # no get_params, or parameters it copies
+        return _construct(type(estimator), parameters_of(estimator))
+
+
+def copy_of(estimator: Any, **parameters: Any) -> Any:
+    """Copy of an estimator with other parameters."""
+    if not hasattr(estimator, "set_params"):
+        return _construct(type(estimator), parameters_of(estimator) | parameters)
+    made = deepcopy(estimator)
+    if parameters:
+        made.set_params(**parameters)
+    return made
+
+
+def _construct(kind: type[Any], parameters: Mapping[str, Any]) -> Any:
+    try:
+        return kind(**parameters)
+    except TypeError as error:
+        raise ValueError(f"{kind.__name__} cannot be made: {error}") from None
+
+
+def changed_parameters(estimator: Any) -> dict[str, Any]:
+    """Parameters of an estimator that differ from the defaults of its class."""
+    return _changed(_defaults(type(estimator)), parameters_of(estimator))
+
+
+def changed_from(first: Any, second: Any) -> dict[str, Any]:
+    """Parameters of the second estimator that differ from those of the first."""
+    return _changed(parameters_of(first), parameters_of(second))
+
+
+def _changed(usual: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in given.items()
+        if name not in usual or _text(value) != _text(usual[name])
+    }
+
+
+def default_of(kind: type[Any], parameter: str) -> Any:
+    """Default of a parameter of a class; None if there is none."""
+    return _defaults(kind).get(parameter)
+
+
+def _defaults(kind: type[Any]) -> dict[str, Any]:
+    """Default of each parameter, also of those that a constructor passes on to its base."""
+    usual: dict[str, Any] = {}
+    for base in reversed(kind.__mro__):
+        if inspect.isfunction(constructor := vars(base).get("__init__")):
+            parameters = inspect.signature(constructor).parameters
+            usual |= {n: p.default for n, p in parameters.items() if p.default is not p.empty}
+    return usual
+
+
+def _text(value: Any) -> str:
+    return json.dumps(plain_value(value, otherwise=repr), sort_keys=True)
+
+
+def record_of(estimator: Any) -> Record:
+    """Class, version and changed parameters of an estimator, as values that JSON can store.
+
+    Estimators among the parameters are recorded in the same way, and so are functions of packages
+    that have a version, such as scikit-learn's ``f_regression``.
+
+    Raises
+    ------
+    ValueError
+        If a parameter has no such form.
+
+    Examples
+    --------
+    >>> from lightgbm import LGBMRanker
+    >>> from ranksieve.foreign import record_of
+    >>> record = record_of(LGBMRanker(num_leaves=63))
+    >>> record["class"], record["parameters"]
+    ('lightgbm:LGBMRanker', {'num_leaves': 63})
+    """
+    kind = type(estimator)
+    return {
+        "class": class_path(kind),
+        "version": version_of(kind),
+        "parameters": {
+            name: plain_value(value, partial(_record_part, kind, name))
+            for name, value in changed_parameters(estimator).items()
+        },
+    }
+
+
+def _record_part(kind: type[Any], name: str, value: Any) -> Record:
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        return record_of(value)
+    if inspect.isfunction(value) and (version := function_version(value)) is not None:
+        return {"function": class_path(value), "version": version}
+    return _refuse(f"{name}={value!r:.60} of {kind.__name__}", value)
+
+
+def _refuse(what: str, value: Any) -> NoReturn:
+    if isinstance(value, (np.random.RandomState, np.random.Generator)):
+        advice = "give it a whole number, or None to have the study seed it"
+    elif callable(value):
+        advice = (
+            "only functions of installed packages can; write others into a class of your own, "
+            "which takes numbers, strings or nothing"
+        )
+    else:
+        advice = (
+            "give it finite numbers, strings, true, false, None, lists or dictionaries with "
+            "strings as keys"
+        )
+    raise ValueError(
+        f"{what} cannot be written as JSON, by which a study knows its results again: {advice}"
+    )
+
+
+def make_recorded(record: Mapping[str, Any]) -> Any:
+    """Make an estimator from its record; its class is imported.
+
+    What the record names may also be an estimator instead of a class; then the parameters are set.
+    """
+    found = import_object(record["class"])
+    usual = _defaults(found) if isinstance(found, type) else {}
+    parameters = {
+        name: _restore_part(value, usual.get(name))
+        for name, value in record.get("parameters", {}).items()
+    }
+    if isinstance(found, type):
+        return _construct(found, parameters)
+    return copy_of(found, **parameters)
+
+
+def _restore_part(value: Any, usual: Any = None) -> Any:
+    if isinstance(usual, ParameterValue):
+        return usual.of(value, usual)
+    if isinstance(value, Mapping):
+        if {"class", "parameters"} <= value.keys() <= {"class", "parameters", "version"}:
+            return make_recorded(value)
+        if value.keys() == {"function", "version"}:
+            return import_object(value["function"])
+        return {key: _restore_part(part) for key, part in value.items()}
+    if isinstance(value, list):
+        parts = [_restore_part(part) for part in value]
+        is_step = len(parts) == 2 and hasattr(parts[1], "get_params")  # of a pipeline
+        return tuple(parts) if is_step else parts
+    return value
+
+
+def tags_of(estimator: Any) -> Any:
+    """What scikit-learn calls the tags of an estimator; None if it has none."""
+    try:
+        return get_tags(estimator)
+    except (AttributeError, TypeError):  # or if a mixin has some, but nothing that it adds to
+        return None
+
+
+def takes_missing(estimator: Any) -> bool:
+    """Whether missing values may be passed on; only scikit-learn's estimators are asked."""
+    tags = tags_of(estimator) if type(estimator).__module__.startswith("sklearn.") else None
+    return tags is None or bool(tags.input_tags.allow_nan)
+
+
+def rows_for(estimator: Any, X: Any) -> Any:
+    """Rows in a form that an estimator takes: some take no sparse rows, or only a matrix."""
+    if not sparse.issparse(X):
+        return X.view()  # CatBoost makes what it gets read-only
+    tags = tags_of(estimator)
+    if tags is None or not tags.input_tags.sparse:
+        return X.toarray()
+    short = np.int32 if X.nnz < 2**31 else np.int64
+    indices = X.indices.astype(short), X.indptr.astype(short)
+    return sparse.csr_matrix((X.data, *indices), shape=X.shape)
+
+
+def fit_foreign(
+    estimator: Any,
+    data: RankingData,
+    validation: RankingData | None = None,
+) -> Any:
+    """Fit an estimator in place, with as much as its ``fit`` takes.
+
+    Parameters
+    ----------
+    estimator : estimator
+        ``fit(data)`` gets a RankingData, with its weights; ``fit(X, y)`` also gets ``qid``,
+        ``group`` (documents of each query, as in LightGBM), ``groups`` (as in scikit-learn),
+        ``sample_weight`` and ``eval_set`` if it has parameters of these names.
+    data : RankingData
+    validation : RankingData, optional
+        Held-out queries: a RankingData, a tuple (X, y, qid), or a list of a pair (X, y) for a
+        ``fit`` without query ids.
+    """
+    takes = fit_parameters(estimator)
+    beside: dict[str, Any] = {}
+    if "y" not in takes:
+        if validation is not None and "eval_set" in takes:
+            beside["eval_set"] = validation
+        return estimator.fit(data, **beside)
+    if data.query_weights is not None:
+        if "sample_weight" not in takes:
+            raise DataError(
+                f"{type(estimator).__name__} takes no weights, because its fit has no parameter "
+                "sample_weight: use data without weights"
+            )
+        beside["sample_weight"] = np.repeat(data.query_weights, data.group_counts)
+    queries = {"qid": data.qid, "group": data.group_counts, "groups": data.query_codes}
+    beside |= {name: value for name, value in queries.items() if name in takes}
+    if validation is not None:
+        beside |= _held_out(estimator, takes, validation)
+    return estimator.fit(rows_for(estimator, data.X), data.y, **beside)
+
+
+def fit_parameters(estimator: Any) -> Mapping[str, Any]:
+    """Parameters of an estimator's ``fit``; X and y if it does not tell."""
+    try:
+        takes = inspect.signature(estimator.fit).parameters
+    except (TypeError, ValueError):
+        return {"X": None, "y": None}
+    hides = any(p.kind is p.VAR_POSITIONAL for p in takes.values())
+    return dict(takes) | ({"y": None} if hides else {})
+
+
+def _held_out(estimator: Any, takes: Mapping[str, Any], validation: RankingData) -> dict[str, Any]:
+    X = rows_for(estimator, validation.X)
+    if "eval_X" in takes:  # LightGBM, whose eval_set is on its way out
+        return {"eval_X": (X,), "eval_y": (validation.y,)}
+    if "eval_set" not in takes:
+        return {}
+    if "qid" in takes:
+        return {"eval_set": (X, validation.y, validation.qid)}
+    return {"eval_set": [(X, validation.y)]}

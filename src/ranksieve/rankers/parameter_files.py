@@ -1,0 +1,297 @@
+"""Parameters of rankers from files: JSON as the libraries use it, or a model that was trained."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ranksieve.data import DataError
+from ranksieve.io.files import READ_ERRORS, explain_os_error
+from ranksieve.io.model import FORMAT, read_model
+from ranksieve.rankers.registry import RANKERS
+from ranksieve.registry import Method, OwnMethod
+from ranksieve.text import on_one_line
+
+LIGHTGBM, XGBOOST, CATBOOST = "LGBMRanker", "XGBRanker", "CatBoostRanker"
+
+
+class FileParameters(NamedTuple):
+    """What a file says about the parameters of a ranker."""
+
+    kind: str | None  # name of the class, if the file tells
+    parameters: dict[str, Any]
+
+
+def read_parameters(path: Path) -> FileParameters:
+    """Read parameters from JSON, or from a model of LightGBM, XGBoost, CatBoost or this library.
+
+    Parameters
+    ----------
+    path : Path
+        JSON with parameters by name; a text model of LightGBM; ``booster.save_config()`` of
+        XGBoost, whose models lack most parameters; a model of CatBoost (.cbm or JSON); or a file
+        that ``save_model`` wrote.
+
+    Raises
+    ------
+    DataError
+        If the file is none of these.
+    """
+    try:
+        with path.open("rb") as file:
+            start = file.read(16)
+    except READ_ERRORS as error:
+        raise DataError(f"{path}: {explain_os_error(error)}") from error
+    if start.startswith(b"CBM1"):
+        return FileParameters(CATBOOST, _of_catboost(path))
+    if start.split(b"\n")[0].rstrip() == b"tree":
+        return FileParameters(LIGHTGBM, _of_lightgbm(path))
+    record = _read_json(path)
+    if not isinstance(record, dict):
+        raise DataError(f"{path}: it should be an object with parameters by name")
+    if record.get("format") == FORMAT:
+        return _of_model(path)
+    if isinstance(record.get("learner"), dict):
+        return FileParameters(XGBOOST, _of_xgboost(record["learner"], path))
+    if isinstance(record.get("model_info"), dict):
+        return FileParameters(CATBOOST, _flat_parameters(record["model_info"].get("params"), path))
+    return FileParameters(None, _without_nulls(record))
+
+
+def _read_json(path: Path) -> Any:
+    """Read JSON; NaN, as ``get_params`` of XGBoost has it, is taken as null."""
+    try:
+        return json.loads(path.read_bytes(), parse_constant=lambda _: None)
+    except json.JSONDecodeError as error:
+        raise DataError(
+            f"{path}:{error.lineno}: neither JSON ({error.msg}) nor a model of LightGBM, CatBoost "
+            "or ranksieve"
+        ) from None
+    except READ_ERRORS as error:
+        raise DataError(f"{path}: {explain_os_error(error)}") from error
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: not JSON: {error}") from None
+
+
+def _without_nulls(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What is given: null leaves a parameter as it is."""
+    return {
+        name: _without_nulls(value) if isinstance(value, dict) else value
+        for name, value in record.items()
+        if value is not None
+    }
+
+
+def parameters_from(path: Path, rankers: Mapping[str, Method]) -> dict[str, dict[str, Any]]:
+    """Parameters that a file has for some of these rankers.
+
+    Parameters
+    ----------
+    path : Path
+        See :func:`read_parameters`. JSON may have parameters by name, for the one ranker that has
+        them all, or such objects by the names of rankers.
+    rankers : mapping of str to Method
+
+    Returns
+    -------
+    dict of str to dict
+        Name of a ranker -> parameters, under the names of its class.
+    """
+    kind, found = read_parameters(path)
+    if kind is None and found and all(isinstance(own, dict) for own in found.values()):
+        by_name = found
+        for name in by_name.keys() - rankers.keys():
+            raise DataError(
+                f"{path}: {name!r} is not among the rankers, which are {', '.join(rankers)}"
+            )
+    else:
+        by_name = {_meant(path, kind, found, rankers): found}
+    return {name: _checked(path, rankers[name], own) for name, own in by_name.items()}
+
+
+def _meant(
+    path: Path, kind: str | None, found: Mapping[str, Any], rankers: Mapping[str, Method]
+) -> str:
+    """Name of the ranker whose parameters these are."""
+    if kind is not None:
+        able = [name for name, method in rankers.items() if kind in _kinds(method)]
+        of = f"parameters of {kind}"
+    elif len(rankers) == 1:
+        able = list(rankers)
+    else:
+        able = [name for name, method in rankers.items() if all(map(method.accepts, found))]
+        of = f"the parameters {', '.join(map(on_one_line, found))}"
+    if len(able) == 1:
+        return able[0]
+    fitting = f"{len(able)} rankers ({', '.join(able)}) take" if able else "no ranker takes"
+    raise DataError(
+        f"{path} has {of}, which {fitting}; the rankers are {', '.join(rankers)}: name the right "
+        'one, in JSON as {"NAME": {"PARAMETER": VALUE, ...}}'
+    )
+
+
+def _kinds(method: Method) -> list[str]:
+    kind = type(method.prototype) if isinstance(method, OwnMethod) else method.kind
+    return [base.__name__ for base in kind.__mro__]
+
+
+def _checked(path: Path, method: Method, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        RANKERS.check_parameters(method, parameters)
+    except ValueError as error:
+        raise DataError(f"{path}: {error}") from None
+    return method.translate(parameters)
+
+
+def _of_model(path: Path) -> FileParameters:
+    model = read_model(path)
+    recorded = model.parameters.get("estimator")
+    if isinstance(recorded, dict) and isinstance(recorded.get("parameters"), dict):
+        return FileParameters(str(recorded.get("class")).rpartition(".")[2], recorded["parameters"])
+    return FileParameters(model.ranker, _without_nulls(model.parameters))
+
+
+# Where data lies, on how many machines and threads it is trained, and what is written.
+_NOT_ABOUT_TRAINING = frozenset(
+    (
+        *("task", "data", "valid", "input_model", "output_model", "verbosity", "header"),
+        *("label_column", "weight_column", "group_column", "ignore_column", "two_round"),
+        *("pre_partition", "precise_float_parser", "parser_config_file", "num_threads"),
+        *("saved_feature_importance_type", "histogram_pool_size", "refit_decay_rate"),
+        *("num_machines", "local_listen_port", "time_out", "machine_list_filename", "machines"),
+        *("device_type", "tree_learner", "gpu_platform_id", "gpu_device_id", "gpu_device_id_list"),
+        *("gpu_use_dp", "num_gpu"),
+    )
+)
+
+
+def _of_lightgbm(path: Path) -> dict[str, Any]:
+    """Parameters of a text model that differ from LightGBM's defaults.
+
+    A model that stopped early, but not by a parameter, has fewer trees than it was to have: their
+    number counts.
+    """
+    text = path.read_text(errors="replace")
+    usual = {"eval_at": [1, 2, 3, 4, 5]} | _lightgbm_section(_lightgbm_defaults())
+    found = _lightgbm_section(text)
+    if not found:
+        raise DataError(f"{path}: this model of LightGBM does not tell its parameters")
+    changed = {
+        name: value
+        for name, value in found.items()
+        if name not in _NOT_ABOUT_TRAINING and value != usual.get(name)
+    }
+    if "seed" in changed:  # from which the others follow
+        changed = {name: value for name, value in changed.items() if not name.endswith("_seed")}
+    n_trees = text.count("\nTree=")
+    if n_trees and not found.get("early_stopping_round"):
+        changed["num_iterations"] = n_trees
+    return changed
+
+
+def _lightgbm_section(text: str) -> dict[str, Any]:
+    """Lines ``[name: value]`` of the part about parameters; those without a value are left out."""
+    section = text.partition("\nparameters:\n")[2].partition("end of parameters")[0]
+    lines = [line[1:-1].partition(": ") for line in section.split("\n") if line.startswith("[")]
+    return {name: _lightgbm_value(value) for name, _, value in lines if value}
+
+
+def _lightgbm_value(text: str) -> Any:
+    parts = [_number(part) for part in text.split(",")]
+    if len(parts) > 1 and all(not isinstance(part, str) for part in parts):
+        return parts
+    return parts[0] if len(parts) == 1 else text
+
+
+def _number(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            number = kind(text)
+        except ValueError:
+            continue
+        return number if np.isfinite(number) else text
+    return text
+
+
+def _lightgbm_defaults() -> str:
+    """Model of no trees, which lists all parameters of this version of LightGBM."""
+    import lightgbm
+
+    rows = lightgbm.Dataset(np.zeros((2, 1)), [0, 1], group=[2], params={"verbosity": -1})
+    settings = {"objective": "lambdarank", "verbosity": -1}
+    return lightgbm.Booster(settings, rows).model_to_string()
+
+
+def _of_catboost(path: Path) -> dict[str, Any]:
+    try:
+        from catboost import CatBoost
+    except ImportError:
+        raise DataError(
+            f"{path}: a model of CatBoost, which is not installed: pip install catboost"
+        ) from None
+    try:
+        model = CatBoost().load_model(str(path))
+    except Exception as error:  # it has errors of its own
+        raise DataError(f"{path}: CatBoost cannot read the model: {error}") from None
+    return _without_logs(model.get_params())
+
+
+def _flat_parameters(params: Any, path: Path) -> dict[str, Any]:
+    flat = params.get("flat_params") if isinstance(params, dict) else None
+    if not isinstance(flat, dict):
+        raise DataError(f"{path}: this model of CatBoost does not tell its parameters")
+    return _without_logs(flat)
+
+
+def _without_logs(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    dropped = ("verbose", "logging_level", "silent", "metric_period", "allow_writing_files")
+    others = ("train_dir", "thread_count", "task_type", "devices")
+    return {n: value for n, value in parameters.items() if n not in (*dropped, *others)}
+
+
+_XGBOOST_PARTS = (
+    ("gradient_booster", "tree_train_param"),
+    ("gradient_booster", "gbtree_train_param"),
+    ("gradient_booster", "gbtree_model_param"),
+    ("objective", "lambdarank_param"),
+)
+
+
+def _of_xgboost(learner: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """Parameters of a configuration of XGBoost that differ from its defaults."""
+    found = _xgboost_parameters(learner)
+    if "max_depth" not in found:
+        raise DataError(
+            f"{path}: models of XGBoost do not tell the parameters they were trained with; instead "
+            "of the model, write json.dumps(ranker.get_params()) or booster.save_config() to a file"
+        )
+    usual = _xgboost_parameters(_xgboost_defaults(found["objective"]))
+    changed = {name: value for name, value in found.items() if value != usual.get(name)}
+    trees, parallel = changed.pop("num_trees", 0), found.get("num_parallel_tree", 1)
+    return changed | ({"n_estimators": trees // max(1, parallel)} if trees else {})
+
+
+def _xgboost_parameters(learner: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {"objective": learner.get("objective", {}).get("name")}
+    for room, part in _XGBOOST_PARTS:
+        for name, value in learner.get(room, {}).get(part, {}).items():
+            if name not in ("updater", "updater_seq", "eta", "alpha", "lambda", "min_split_loss"):
+                found[name] = _number(value)
+    gain = learner.get("gradient_booster", {}).get("tree_train_param", {}).get("min_split_loss")
+    return found | ({} if gain is None else {"gamma": _number(gain)})
+
+
+def _xgboost_defaults(objective: Any) -> Mapping[str, Any]:
+    try:
+        from xgboost import DMatrix, train
+    except ImportError:
+        raise DataError("XGBoost is not installed: pip install xgboost") from None
+    rows = DMatrix(np.zeros((2, 1)), [0, 1], qid=[0, 0])
+    usual: Mapping[str, Any] = json.loads(
+        train({"objective": objective, "verbosity": 0}, rows, 0).save_config()
+    )["learner"]
+    return usual

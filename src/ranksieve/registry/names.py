@@ -1,0 +1,257 @@
+"""Registries of selectors and rankers by name, from what each class declares about itself."""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from types import ModuleType
+from typing import Any
+
+from ranksieve.foreign import make_recorded, unfitted
+from ranksieve.own_code import class_path, import_object
+from ranksieve.registry.method import Method
+from ranksieve.registry.own import OwnMethod
+
+
+class Registry(Mapping[str, Method]):
+    """Methods by name; an unknown name raises a ValueError that lists the known ones.
+
+    Classes of a package that declare ``methods`` are found when the first name is looked up; then
+    those that other packages name under the entry points of the same group.
+
+    Parameters
+    ----------
+    what : str
+        What an entry is called: "method" or "ranker".
+    package : str
+        Package of the classes, and group of the entry points.
+    rooms : sequence of str
+        Subpackages in the order in which their methods are listed; by default alphabetical.
+    adapter : str
+        ``module:class`` of the class that gives estimators of others the interface of the package.
+    """
+
+    def __init__(
+        self, what: str, package: str, rooms: Sequence[str] = (), adapter: str = ""
+    ) -> None:
+        self.what = what
+        self.package = package
+        self.rooms = rooms
+        self._adapter = adapter
+
+    @cached_property
+    def _own(self) -> dict[str, Method]:
+        """Methods of the package, found without importing other packages."""
+        own: dict[str, Method] = {}
+        for kind in sorted(_declaring_classes(import_module(self.package)), key=self._place):
+            for method in kind.methods:
+                self._add(own, method, kind)
+        return own
+
+    @cached_property
+    def _methods(self) -> dict[str, Method]:
+        known = dict(self._own)
+        # Known from now on: what other packages define may look up ours.
+        self.__dict__["_methods"] = known
+        for entry in entry_points(group=self.package):
+            self._add_from(entry, known)
+        return known
+
+    def _add_from(self, entry: EntryPoint, known: dict[str, Method]) -> None:
+        """Add the methods of another package; if that fails, our own methods still work."""
+        try:
+            kind = entry.load()
+            for method in vars(kind).get("methods") or [Method(entry.name, _first_line(kind))]:
+                self._add(known, method, kind)
+        except Exception as error:
+            package = entry.dist.name if entry.dist else entry.value
+            warnings.warn(
+                f"{entry.name!r}, which the package {package} adds to {entry.group}, cannot be "
+                f"used ({error}): repair or uninstall the package",
+                stacklevel=2,
+            )
+
+    def _place(self, kind: type[Any]) -> int:
+        """Place of a class's room in the list; classes of one room stay as they were found.
+
+        Estimators of other libraries come last.
+        """
+        if isinstance(kind.methods[0], OwnMethod):
+            return len(self.rooms) + 1
+        room = kind.__module__.removeprefix(f"{self.package}.").partition(".")[0]
+        return self.rooms.index(room) if room in self.rooms else len(self.rooms)
+
+    def _add(self, known: dict[str, Method], method: Method, kind: type[Any]) -> None:
+        other = known.get(method.name)
+        if other is not None and other.kind is not kind:
+            raise ValueError(
+                f"{self.what} {method.name!r} is registered twice: by {class_path(other.kind)} and "
+                f"by {class_path(kind)}"
+            )
+        known[method.name] = replace(method, _kind=kind)
+
+    def register(self, kind: type[Any], *methods: Method) -> type[Any]:
+        """Add a class under the names that it declares, or under others.
+
+        Parameters
+        ----------
+        kind : class
+        *methods : Method
+            Methods to add; by default those of its attribute ``methods``.
+
+        Returns
+        -------
+        class
+            The class itself, so that this can be used as a decorator.
+        """
+        declared = methods or tuple(vars(kind).get("methods", ()))
+        if not declared:
+            raise ValueError(
+                f"{class_path(kind)} declares no methods: pass Method(name, description)"
+            )
+        for method in declared:
+            self._add(self._methods, method, kind)
+        return kind
+
+    @property
+    def own_classes(self) -> dict[str, type[Any]]:
+        """The classes of the package by their own names, in the order of the methods."""
+        return {method.kind.__name__: method.kind for method in self._own.values()}
+
+    @property
+    def classes(self) -> dict[str, type[Any]]:
+        """All classes by name, including those of other packages."""
+        return {method.kind.__name__: method.kind for method in self.values()}
+
+    def __getitem__(self, name: str) -> Method:
+        if name not in self._methods:
+            raise ValueError(f"unknown {self.what} {name!r}; known are {', '.join(self)}")
+        return self._methods[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._methods
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._methods)
+
+    def __len__(self) -> int:
+        return len(self._methods)
+
+    def make(self, name: str, **parameters: Any) -> Any:
+        """Make an estimator by the name of its method, or by ``module:object``."""
+        method = self.find(name)
+        self.check_parameters(method, parameters)
+        return method.make(**parameters)
+
+    def check_parameters(self, method: Method, parameters: Iterable[str]) -> None:
+        """Raise a ValueError that lists the parameters of a method if it lacks one of these."""
+        for parameter in parameters:
+            if not method.accepts(parameter):
+                raise ValueError(
+                    f"{self.what} {method.name!r} has no parameter {parameter!r}; "
+                    f"it has {', '.join(method.paths)}"
+                )
+
+    def find(self, entry: Any) -> Method:
+        """Find the method that a user means.
+
+        Parameters
+        ----------
+        entry : str, estimator, class, or pair (name, any of these)
+            A string is a name, ``module:object`` or ``name=module:object``. A class stands for an
+            estimator with default parameters. Estimators without a name have that of their class.
+
+        Raises
+        ------
+        ValueError
+            If there is no such thing, or if it cannot serve here.
+        """
+        if isinstance(entry, str):
+            return self._find_text(entry)
+        if isinstance(entry, (tuple, list)) and len(entry) == 2 and isinstance(entry[0], str):
+            name, own = entry
+            return replace(self.own_of(self.find(own)), name=name)
+        return self._adopt(entry)
+
+    def _find_text(self, text: str) -> Method:
+        name, _, path = text.rpartition("=")
+        if text in self or ":" not in path:
+            return self[text]
+        name = name or path.rpartition(":")[2].rpartition(".")[2]
+        return replace(self._adopt(import_object(path)), name=name)
+
+    def own_of(self, method: Method) -> OwnMethod:
+        """The same method as one that is known by class, version and parameters."""
+        if isinstance(method, OwnMethod):
+            return method
+        return replace(self._adopt(method.make(), method.grid, method.draws), name=method.name)
+
+    def recorded(self, name: str, record: Mapping[str, Any]) -> OwnMethod:
+        """The method that a plan file records; with a version, nothing is imported."""
+        if "version" in record:
+            return OwnMethod.of_record(name, record, self.adapter)
+        return replace(self._adopt(make_recorded(record), record.get("grid")), name=name)
+
+    @property
+    def adapter(self) -> type[Any]:
+        """Class that gives estimators of others the interface of the package."""
+        home, _, name = self._adapter.partition(":")
+        found: type[Any] = getattr(import_module(home), name)
+        return found
+
+    def _adopt(
+        self, given: Any, grid: Mapping[str, Sequence[Any]] | None = None, draws: bool = True
+    ) -> OwnMethod:
+        estimator = _made(given) if isinstance(given, type) else given
+        if isinstance(estimator, self.adapter):
+            estimator = estimator.estimator
+        kind = type(estimator)
+        try:
+            self.adapter.adapt(estimator)
+        except TypeError as error:
+            raise ValueError(f"{given!r:.60} is no {_WORDS[self.what]}: {error}") from None
+        own = unfitted(estimator)
+        known = [method.draws for method in self._methods.values() if method.kind is kind]
+        method = OwnMethod(
+            kind.__name__,
+            _first_line(kind),
+            grid=grid or {},
+            draws=draws and all(known),
+            estimator=own,
+            _kind=self.adapter,
+        )
+        return replace(method, preset=method.record["parameters"])
+
+
+_WORDS = {"method": "selector", "ranker": "ranker"}
+
+
+def _made(kind: type[Any]) -> Any:
+    try:
+        return kind()
+    except TypeError as error:
+        raise ValueError(
+            f"{class_path(kind)} is a class that cannot be made without arguments ({error}): pass "
+            f"an object of it, {kind.__name__}(...)"
+        ) from None
+
+
+def _declaring_classes(package: ModuleType) -> Iterator[type[Any]]:
+    """Classes that declare methods, in the public modules of a package."""
+    for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if any(part.startswith("_") for part in found.name.split(".")):
+            continue
+        module = import_module(found.name)
+        for kind in vars(module).values():
+            if isinstance(kind, type) and kind.__module__ == found.name and "methods" in vars(kind):
+                yield kind
+
+
+def _first_line(kind: type[Any]) -> str:
+    return (inspect.getdoc(kind) or kind.__name__).splitlines()[0]

@@ -1,0 +1,265 @@
+"""Use selectors of scikit-learn, or your own, wherever this library takes a selector."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import KW_ONLY, dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from ranksieve.base import RankSelector
+from ranksieve.base.choices import Choices
+from ranksieve.base.selector import ChoiceParameters
+from ranksieve.data import DataError, RankingData
+from ranksieve.engine import Source, in_memory
+from ranksieve.foreign import (
+    copy_of,
+    fit_foreign,
+    parameters_of,
+    tags_of,
+    takes_missing,
+)
+from ranksieve.parameters import FeatureCount
+from ranksieve.rankers.base import Ranker
+from ranksieve.rankers.libraries import is_of_library
+from ranksieve.text import quantity
+
+_NUMBERS = ("n_features_to_select", "k", "max_features")
+
+
+def as_selector(estimator: Any) -> RankSelector:
+    """Make a selector from one of scikit-learn, or from your own.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A selector of this library, a selector of scikit-learn such as ``SelectKBest``, or any
+        object with ``fit(X, y, qid=...)``, ``fit(X, y)`` or ``fit(data)`` that then has
+        ``selected_`` (the features in order), ``get_support()`` or ``support_``. It is never
+        changed.
+
+    Returns
+    -------
+    RankSelector
+        A selector of this library is returned as it is; others are wrapped in a
+        :class:`SelectorAdapter`.
+
+    Raises
+    ------
+    TypeError
+        If the estimator is anything else.
+
+    Examples
+    --------
+    >>> from sklearn.feature_selection import SelectKBest, f_regression
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.selectors import as_selector
+    >>> data, truth = make_ranking(100, n_informative=2, noise=0.1, random_state=0)
+    >>> as_selector(SelectKBest(f_regression, k=2)).fit(data).selected_.shape
+    (2,)
+    """
+    if isinstance(estimator, RankSelector):
+        return estimator
+    _check(estimator)
+    return SelectorAdapter(estimator)
+
+
+def _check(estimator: Any) -> None:
+    accepted = (
+        "a selector of ranksieve or scikit-learn, or an object with fit(X, y, qid=...), fit(X, y) "
+        "or fit(data) that then has selected_, get_support() or support_"
+    )
+    name = type(estimator).__name__
+    if isinstance(estimator, type):
+        raise TypeError(
+            f"expected {accepted}; got the class {estimator.__name__}: make an object of it"
+        )
+    if not callable(getattr(estimator, "fit", None)):
+        raise TypeError(f"expected {accepted}; got {name}")
+    what = getattr(tags_of(estimator), "estimator_type", None)
+    if hasattr(estimator, "get_support"):  # such as RFE, which also predicts
+        what = None
+    if isinstance(estimator, Ranker) or what is not None or is_of_library(estimator):
+        raise TypeError(f"expected {accepted}; got {name}, which predicts; is it a ranker?")
+
+
+@dataclass(eq=False, repr=False)
+class SelectorAdapter(RankSelector):
+    """A selector of scikit-learn, or your own, with the interface of this library.
+
+    Parameters
+    ----------
+    estimator : estimator
+        See :func:`as_selector`. Copies of it are fitted; it is not changed.
+    n_features_to_select : int, float or None
+        Number of features, or the share of them if below 1: the estimator's parameter
+        ``n_features_to_select``, ``k`` or ``max_features``, the first of these that it has. None
+        leaves it as it is.
+    {choices}
+    {verbose}
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted copy.
+    scores_ : array of shape (features,)
+        Only if the estimator has it.
+
+    Notes
+    -----
+    If ``fit`` has a parameter ``y``, it gets X and y, with rows grouped by query, and what it has
+    parameters for: ``qid`` (the query of each row), ``group`` (the number of rows of each query),
+    ``groups`` (the query of each row as a number, as in scikit-learn), ``sample_weight`` and
+    ``eval_set`` (a tuple (X, y, qid)). Else it gets a :class:`~ranksieve.RankingData`. An estimator
+    that knows no queries looks at each document on its own.
+
+    The selected features are those of ``selected_``, in that order, or else those of
+    ``get_support()`` or ``support_``, by descending ``scores_`` if there are any. An estimator
+    whose attribute ``is_nested`` is true promises that larger selections start with the smaller
+    ones.
+
+    Estimators of scikit-learn get missing values only if they say that they can use them. Shards
+    are read into memory.
+    """
+
+    works_on_shards = False
+    no_include = "the estimator itself decides what comes first."
+    no_groups = "the estimator knows only single features."
+    _uses_labels = False  # what the estimator makes of them is its own affair
+
+    estimator: Any
+    n_features_to_select: FeatureCount | None = None
+    _: KW_ONLY
+    verbose: bool = False
+
+    @staticmethod
+    def adapt(estimator: Any) -> RankSelector:
+        """Make a selector of an estimator, as :func:`as_selector` does."""
+        return as_selector(estimator)
+
+    @staticmethod
+    def number_parameter(estimator: Any) -> str | None:
+        """Parameter with the number of features; None if there is none."""
+        parameters = parameters_of(estimator)
+        return next((name for name in _NUMBERS if name in parameters), None)
+
+    @classmethod
+    def outer_parameters(cls, estimator: Any) -> dict[str, Any]:
+        """Parameters of the adapter itself, with their defaults; none if it is not needed."""
+        if isinstance(estimator, RankSelector):
+            return {}
+        numbered = cls.number_parameter(estimator) is not None
+        choices = {choice.name: choice.default for choice in fields(ChoiceParameters)}
+        return ({"n_features_to_select": None} if numbered else {}) | choices
+
+    @staticmethod
+    def library_of(estimator: Any) -> None:
+        """Nothing is known about a selector but what it tells itself."""
+
+    @property
+    def takes_missing(self) -> bool:  # type: ignore[override]
+        """Whether the estimator may get missing values."""
+        return takes_missing(self.estimator)
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether the estimator says so."""
+        return getattr(self.estimator, "is_nested", False) is True
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        qid: Any = None,
+        eval_set: Any = None,
+        *,
+        sample_weight: Any = None,
+    ) -> Any:
+        """Select features.
+
+        Parameters
+        ----------
+        X : array, frame, sparse matrix, RankingData or opened shards
+            A RankingData or shards include labels and query ids; leave out ``y`` and ``qid``.
+        y : array of shape (rows,)
+            Labels; larger is more relevant.
+        qid : array of shape (rows,)
+            Query of each row.
+        eval_set : tuple (X, y, qid), RankingData or opened shards, optional
+            Held-out queries, for estimators that use them.
+        sample_weight : array of shape (queries,) or (rows,), optional
+            How often each query counts, for estimators that take weights.
+        """
+        return self._fit(X, y, qid, sample_weight, eval_set=eval_set)
+
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> np.ndarray:
+        data, validation = in_memory(source), None
+        if held_out["eval_set"] is not None:
+            validation = in_memory(held_out["eval_set"])
+        if not self.takes_missing:
+            data.check_finite()
+        made = copy_of(self.estimator, **self._number(choices.k))
+        fit_foreign(made, data, validation)
+        self.estimator_ = made
+        self.__dict__.pop("scores_", None)  # of an earlier fit
+        scores = np.asarray(getattr(made, "scores_", None))
+        if scores.shape == (data.n_features,) and scores.dtype.kind == "f":
+            self.scores_ = scores
+        return self._selected(made, data)
+
+    def _number(self, k: int) -> dict[str, int]:
+        if self.n_features_to_select is None:
+            return {}
+        name = self.number_parameter(self.estimator)
+        if name is None:
+            raise ValueError(
+                f"{type(self.estimator).__name__} takes no number of features: it has no parameter "
+                f"{', '.join(_NUMBERS[:-1])} or {_NUMBERS[-1]}"
+            )
+        return {name: k}
+
+    def _selected(self, made: Any, data: RankingData) -> np.ndarray:
+        """Features that a fitted estimator selected, checked to be features."""
+        name = type(made).__name__
+        if getattr(made, "selected_", None) is not None:
+            chosen = np.asarray(made.selected_)
+        else:
+            chosen = self._by_score(_support(made, data.n_features))
+        if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
+            raise DataError(f"{name}: selected_ should be a list of indices of features")
+        for feature in chosen[(chosen < 0) | (chosen >= data.n_features)][:1]:
+            has = quantity(data.n_features, "feature")
+            raise DataError(f"{name} selected feature {feature}, but there are {has}, from 0 on")
+        if len(np.unique(chosen)) != len(chosen):
+            raise DataError(f"{name} selected a feature twice")
+        if not len(chosen):
+            raise DataError(f"{name} selected no feature")
+        return chosen
+
+    def _by_score(self, support: np.ndarray) -> np.ndarray:
+        chosen = np.flatnonzero(support)
+        if not hasattr(self, "scores_"):
+            return chosen
+        return chosen[np.argsort(-np.nan_to_num(self.scores_[chosen]), kind="stable")]
+
+    def __sklearn_clone__(self) -> Any:
+        made = type(self)(**self.get_params(deep=False) | {"estimator": copy_of(self.estimator)})
+        if hasattr(self, "_metadata_request"):
+            made._metadata_request = deepcopy(self._metadata_request)
+        return made
+
+
+def _support(made: Any, n_features: int) -> np.ndarray:
+    """Which features a fitted estimator selected."""
+    name = type(made).__name__
+    if callable(getattr(made, "get_support", None)):
+        support = made.get_support()
+    elif hasattr(made, "support_"):
+        support = made.support_
+    else:
+        raise DataError(f"{name} has no selected_, get_support() or support_ after fit")
+    found = np.asarray(support)
+    if found.shape != (n_features,) or found.dtype != bool:
+        raise DataError(f"{name}: its support should be true or false for each feature")
+    return found

@@ -1,0 +1,54 @@
+"""Groups of features in files."""
+
+import pytest
+
+from ranksieve.data import DataError
+from ranksieve.io.groups import read_groups
+
+
+def written(tmp_path, name, text):
+    path = tmp_path / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("a.csv", "feature,group\nx,a\ny,b\nz,a\n", {"a": ["x", "z"], "b": ["y"]}),
+        ("a.csv", "\ufeffGroup, Feature\r\na,x\r\n\r\n", {"a": ["x"]}),
+        ("a.txt", 'feature,group\n"x, 1",a\n', {"a": ["x, 1"]}),
+        ("a.tsv", "feature\tgroup\nx\ta\n", {"a": ["x"]}),
+        ("a.csv", "feature,group\n", {}),
+        ("a.json", '{"a": ["x", 2], "b": []}', {"a": ["x", "2"], "b": []}),
+        ("a.json", '[["x"], [1, 2]]', {"1": ["x"], "2": ["1", "2"]}),
+    ],
+)
+def test_forms(tmp_path, name, text, expected):
+    assert read_groups(written(tmp_path, name, text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.csv", "", "a.csv:1: the columns should be feature and group"),
+        ("a.csv", "name,group\nx,a\n", "a.csv:1: the columns should be feature and group"),
+        ("a.csv", "feature,group\nx,a\ny\n", "a.csv:3: expected 2 fields, found 1"),
+        ("a.csv", 'feature,group\n"x"y,a\n', "a.csv:2: not CSV"),
+        ("a.csv", b"feature,group\n\xff,a\n", "a.csv: not UTF-8 text"),
+        ("a.json", "{", "a.json:1: not JSON"),
+        ("a.json", "3", "a.json: groups should be an object of lists"),
+        ("a.json", '{"a": "x"}', "a.json: group 'a' should be a list of names"),
+        ("a.json", '{"a": [1.5]}', "a.json: group 'a' should be a list of names"),
+    ],
+)
+def test_what_is_wrong(tmp_path, name, text, message):
+    with pytest.raises(DataError) as error:
+        read_groups(written(tmp_path, name, text))
+    assert message in str(error.value)
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    for path in (tmp_path / "none.csv", tmp_path, tmp_path / "none.json"):
+        with pytest.raises(DataError, match=str(path)):
+            read_groups(path)
