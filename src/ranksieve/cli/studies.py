@@ -17,8 +17,8 @@ from ranksieve.cli.interruption import (
     without_dask_logs,
 )
 from ranksieve.cli.option_groups import Reading, Splitting
-from ranksieve.cli.options import DaskAddress, DaskWorkers, option
-from ranksieve.cli.settings import allow_own_code
+from ranksieve.cli.options import DaskAddress, DaskWorkers, Exclude, Groups, Include, option
+from ranksieve.cli.settings import allow_own_code, chosen_features
 
 _Data = Annotated[
     list[Path] | None,
@@ -131,8 +131,8 @@ _RankerParameters = Annotated[
         "FILE",
         "Parameters of rankers: JSON as LightGBM, XGBoost or CatBoost use it, for several rankers "
         "by name; or a trained model (LightGBM's text, XGBoost's save_config, CatBoost's cbm, or "
-        "one of train) whose parameters are taken. May be repeated; --param takes precedence. "
-        "Default: none.",
+        "one that train wrote) whose parameters are taken. May be repeated; --param takes "
+        "precedence. Default: none.",
         "--ranker-params",
     ),
 ]
@@ -151,6 +151,9 @@ def compare(
     selectors: _Selectors = None,
     rankers: _Rankers = None,
     ks: _Ks = None,
+    include: Include = None,
+    exclude: Exclude = None,
+    groups: Groups = None,
     measures: _Measures = None,
     tune: _Tune = None,
     convention: _Convention = None,
@@ -171,7 +174,7 @@ def compare(
     dask: DaskAddress = None,
     workers: DaskWorkers = None,
 ) -> None:
-    """Compare selectors: which one is better, and whether the difference is real.
+    """Compare selectors, and test whether their differences are real.
 
     Each selector runs with each ranker over folds of the queries. Everything is chosen on
     validation queries and tested once. Finished work is kept in --out: the same command resumes it,
@@ -186,6 +189,7 @@ def compare(
         "convention": convention,
         "protocol": protocol,
         "scale": scale,
+        "missing": reading.missing,
         "choose": choose,
         "seeds": seeds,
         "seed": seed,
@@ -196,6 +200,7 @@ def compare(
 
     wanted = read_settings(plan) if plan is not None else {}
     wanted |= {name: value for name, value in given.items() if value is not None}
+    wanted |= chosen_features(include, exclude, groups)
     allow_own_code(selectors, rankers, "plan:" if plan else None)
     _leave_out_others(wanted)
     _add_from_files(wanted, ranker_parameters or [])

@@ -11,6 +11,7 @@ import numpy as np
 from ranksieve.columns import Columns
 from ranksieve.datasets.split_rules import SplitByColumn, SplitByTime, SplitRule
 from ranksieve.metrics import Measure
+from ranksieve.missing import Missing
 from ranksieve.values import plain_value
 
 NULL = "null"
@@ -100,6 +101,12 @@ def _measure(name: str, value: Any) -> Any:
     return value if is_measure or isinstance(value, Measure) else _text(name, value)
 
 
+def _missing(name: str, value: Any) -> str:
+    if isinstance(value, Missing) and not value.indicated:  # which a fold learns by itself
+        return value.name
+    return _text(name, value)
+
+
 def _ks(name: str, value: Any) -> list[int | str]:
     return [_number_of_features(k) for k in _list(name, value)]
 
@@ -110,6 +117,24 @@ def _number_of_features(k: Any) -> int | str:
     if not _is_whole(k) or k < 1:
         raise ValueError(f"ks must be whole numbers from 1 on or 'all', got {k!r:.60}")
     return int(k)
+
+
+def _features(name: str, value: Any) -> list[int | str]:
+    """Features by name or 0-based index; a single one is a list of one."""
+    listed = [value] if isinstance(value, str) or _is_whole(value) else _list(name, value)
+    for item in listed:
+        if not isinstance(item, str) and not _is_whole(item):
+            raise ValueError(f"{name} must be names or indices of features, got {item!r:.60}")
+    return [str(item) if isinstance(item, str) else int(item) for item in listed]
+
+
+def _groups(name: str, value: Any) -> dict[str, list[int | str]]:
+    """Lists of features by the name of their group."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        value = {str(number): own for number, own in enumerate(_list(name, value), start=1)}
+    return {group: _features(f"{name}: {group}", own) for group, own in _table(name, value).items()}
 
 
 def _table(name: str, value: Any) -> dict[str, Any]:
@@ -200,12 +225,16 @@ _KINDS: dict[str, Callable[[str, Any], Any]] = {
     "tune": _measure,
     "convention": _text,
     "scale": _text,
+    "missing": _missing,
     "seeds": lambda name, value: _whole(name, value, 1, _MOST_SEEDS),
     "seed": lambda name, value: _whole(name, value, 0, _LARGEST_SEED),
     "choose": _text,
     "baselines": _truth,
     "parameters": _parameters,
     "grids": _grids,
+    "include": _features,
+    "exclude": _features,
+    "groups": _groups,
     "own": _records,
     "title": _text,
     "protocol": _text,

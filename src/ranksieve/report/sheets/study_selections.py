@@ -146,7 +146,9 @@ def stability_sheet(result: StudyResult, ranker: str, measure: str | None = None
 def _stability_row(result: StudyResult, run: Run, measure: str) -> Row:
     # A seed is the same random order on all folds: that is not stability.
     is_order = run.selector == RANDOM
-    stability = None if is_order else stability_of(run.chosen, len(result.feature_names))
+    fixed = {*result.included, *result.excluded}
+    n_features = len(result.feature_names)
+    stability = None if is_order else stability_of(run.chosen, n_features, fixed)
     index = None if stability is None else stability.nogueira
     has_base = (BASE, run.ranker) in result.runs
     enough = enough_features(result, run.selector, run.ranker, measure) if has_base else None
