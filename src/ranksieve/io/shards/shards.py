@@ -136,8 +136,8 @@ class Shards:
     def take_features(self, features: Any) -> Shards:
         """Keep some features: 0-based indices (in the given order) or a boolean mask.
 
-        The files stay as they are. A block of the new shards is a copy of its features in memory,
-        not mapped: if even that is too large, write shards of these features alone.
+        The files stay as they are. A block of the new shards is not mapped: its features are copied
+        whenever it is used. To use them often, write shards of these features alone.
         """
         columns = np.arange(self._opened.n_features) if self.columns is None else self.columns
         kept = columns[np.asarray(features)]
@@ -159,6 +159,7 @@ class Shards:
             first_row=self._first_rows[number],
             first_query=self._first_queries[number],
             query_weights=files.query_weights,
+            keeps_X=self.columns is None,
         )
 
     def read_shard(self, number: int) -> RankingData:
