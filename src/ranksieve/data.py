@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
-from weakref import ref
 
 import numpy as np
 from scipy import sparse
 
+from ranksieve.block import Block
 from ranksieve.columns import Columns
 from ranksieve.errors import DataError, NonFiniteError
 from ranksieve.feature_names import are_numbers, as_names, default_names, numbers
@@ -25,66 +24,9 @@ from ranksieve.inputs import (
     group_rows,
     take_columns,
 )
+from ranksieve.missing import Missing, count_missing
 
 __all__ = ["Block", "DataError", "NonFiniteError", "RankingData"]
-
-
-@dataclass(frozen=True)
-class Block:
-    """A run of whole queries: the unit in which data is processed.
-
-    Attributes
-    ----------
-    X : (rows, features) array or CSR matrix
-        float32 or float64; an array is in row order, and may be a view or a memory map. May also be
-        a function that returns X; it is called when X is first used.
-    y : (rows,) float64 array
-    query_ptr : (queries + 1,) int64 array
-        Rows of query ``q`` of this block are ``query_ptr[q]:query_ptr[q + 1]``; starts at 0.
-    first_row : int
-        Number of rows in the blocks before this one.
-    first_query : int
-        Number of queries in the blocks before this one.
-    query_weights : (queries,) float64 array or None
-        How often each query counts; None if each counts once.
-    keeps_X : bool
-        Whether X stays with the block once it is opened. Otherwise it lives as long as somebody
-        holds it, and is opened again: a copy of mapped values may be too large to stay.
-    """
-
-    X: Any
-    y: np.ndarray
-    query_ptr: np.ndarray
-    first_row: int = 0
-    first_query: int = 0
-    query_weights: np.ndarray | None = None
-    keeps_X: bool = True  # noqa: N815  X is a matrix
-
-    def __post_init__(self) -> None:
-        if callable(self.X):
-            self.__dict__["_open"] = self.__dict__.pop("X")
-
-    def __getattr__(self, name: str) -> Any:
-        if name != "X" or "_open" not in self.__dict__:
-            raise AttributeError(f"a block has no {name!r}")
-        held = self.__dict__.get("_held")
-        X = None if held is None else held()
-        if X is None:
-            X = self.__dict__["_open"]()
-            if self.keeps_X:
-                self.__dict__["X"] = X
-            else:
-                self.__dict__["_held"] = ref(X)
-        return X
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether X is a CSR matrix."""
-        return sparse.issparse(self.X)
-
-    def check_finite(self) -> None:
-        """Raise a NonFiniteError that names the first NaN or infinity in X, if there is one."""
-        check_finite(self.X, lambda row, column: f"row {self.first_row + row}, column {column}")
 
 
 class RankingData:
@@ -97,8 +39,7 @@ class RankingData:
     Parameters
     ----------
     X : array, scipy.sparse matrix, pandas or polars frame of shape (rows, features)
-        Feature values. float32 and float64 are kept, other numbers become float64. Missing
-        values (NaN) may be stored; methods that cannot use them call :meth:`check_finite`.
+        Feature values. float32 and float64 are kept, other numbers become float64.
     y : array of shape (rows,)
         Labels; larger is more relevant.
     qid : array of shape (rows,)
@@ -111,11 +52,19 @@ class RankingData:
     sample_weight : array of shape (rows,) or (queries,), optional
         How often a query counts: a weight for each row, the same for all rows of a query, or for
         each query in order of first appearance.
+    missing : str or Missing, optional
+        What is done with missing values (NaN); see :class:`ranksieve.Missing`.
+        Without it they may be stored, but only rankers that take NaN of their own accept them.
 
     Attributes
     ----------
     X, y, qid, doc_ids
-        As given, grouped by query; sparse input is CSR.
+        As given, grouped by query; sparse input is CSR. Missing values are treated as ``missing``
+        says.
+    missing : Missing or None
+        What was done with missing values, to be applied to validation and test data.
+    keeps_missing : bool
+        Whether NaN in X is a missing value that was declared to be kept.
     query_ptr : int64 array of shape (queries + 1,)
         Rows of query ``q`` are ``query_ptr[q]:query_ptr[q + 1]``.
     row_order : int64 array of shape (rows,)
@@ -143,6 +92,8 @@ class RankingData:
     row_order: np.ndarray
     doc_ids: np.ndarray | None
     query_weights: np.ndarray | None
+    missing: Missing | None = None
+    keeps_missing: bool = False
     _names: np.ndarray | None  # None if they are the features' numbers, of which there may be many
 
     def __init__(
@@ -154,6 +105,7 @@ class RankingData:
         feature_names: Sequence[str] | np.ndarray | None = None,
         doc_ids: Any = None,
         sample_weight: Any = None,
+        missing: str | Missing | None = None,
     ) -> None:
         matrix, columns = as_matrix(X)
         n_rows, n_features = matrix.shape
@@ -172,6 +124,8 @@ class RankingData:
             documents = None if documents is None else documents[order]
         self.X, self.y, self.qid, self.doc_ids = matrix, labels, ids, documents
         self.query_weights = as_query_weights(sample_weight, self.query_ptr, self.row_order)
+        if missing is not None:
+            self.__dict__.update(vars(self.with_missing(missing)))
 
     @classmethod
     def from_group_counts(cls, X: Any, y: Any, counts: Any, **options: Any) -> RankingData:
@@ -277,6 +231,30 @@ class RankingData:
         weights = as_query_weights(sample_weight, self.query_ptr, self.row_order)
         return self._replace(query_weights=weights)
 
+    def with_missing(self, missing: str | Missing) -> RankingData:
+        """Return the same data with its missing values (NaN) treated in a declared way.
+
+        Parameters
+        ----------
+        missing : str or Missing
+            See :class:`ranksieve.Missing`. If it has indicators, these are of the
+            features with missing values in this data, which is meant to be training data; its
+            ``missing`` gives validation and test data the same features.
+        """
+        how = Missing(missing) if isinstance(missing, str) else missing
+        how = how.learned(lambda: count_missing(self.X))
+        how.check_fits(self.n_features)
+        return self._replace(
+            X=how.applied_to(self.X, self.query_ptr),
+            feature_names=how.names(self.feature_names) if how.indicated else self._names,
+            missing=how,
+            keeps_missing=how.keeps,
+        )
+
+    def refusing_missing(self) -> RankingData:
+        """Return the same data for a method that takes no missing values: NaN is an error."""
+        return self._replace(keeps_missing=False) if self.keeps_missing else self
+
     def take_features(self, features: Any) -> RankingData:
         """Keep some features: 0-based indices (in the given order), names, or a boolean mask."""
         features = as_positions(features)
@@ -318,13 +296,14 @@ class RankingData:
         )
 
     def check_finite(self) -> None:
-        """Raise a NonFiniteError that names the first NaN or infinity in X, if there is one."""
+        """Raise a NonFiniteError that names the first infinity in X, or NaN unless that is kept."""
         check_finite(
             self.X,
             lambda row, column: (
                 f"row {self.row_order[row]}, feature {self.feature_names[column]!r} "
                 f"(column {column})"
             ),
+            allow_missing=self.keeps_missing,
         )
 
     def _feature_indices(self, names: list[str]) -> np.ndarray:

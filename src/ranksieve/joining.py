@@ -36,7 +36,7 @@ def concatenate(parts: Iterable[RankingData], *, merge: bool = False) -> Ranking
         documents = join_ids(
             [np.full(p.n_rows, "", dtype=object) if p.doc_ids is None else p.doc_ids for p in parts]
         )
-    return RankingData(
+    joined = RankingData(
         sparse.vstack(matrices, format="csr") if any_sparse else np.concatenate(matrices),
         np.concatenate([part.y for part in parts]),
         join_ids([part.qid for part in parts]),
@@ -44,6 +44,10 @@ def concatenate(parts: Iterable[RankingData], *, merge: bool = False) -> Ranking
         doc_ids=documents,
         sample_weight=_joined_weights(parts),
     )
+    # What was done to all parts was done to the whole; else NaN must be declared anew.
+    same = all(part.missing == first.missing for part in parts)
+    keeps = all(part.keeps_missing for part in parts)
+    return joined._replace(missing=first.missing if same else None, keeps_missing=keeps)
 
 
 def _joined_weights(parts: list[RankingData]) -> np.ndarray | None:

@@ -52,7 +52,8 @@ def test_a_study_leaves_tables_figures_and_a_page(letor_file, tmp_path, capsys):
     stems = {table.stem for table in (out / "tables").iterdir()}
     assert {"comparison-rankrls", "folds-rankrls-map", "statistics-all"} <= stems
     for stem in stems:
-        assert {p.suffix for p in (out / "tables").glob(f"{stem}.*")} == {".md", ".tex", ".csv"}
+        suffixes = {path.suffix for path in (out / "tables").glob(f"{stem}.*")}
+        assert suffixes == {".md", ".tex", ".csv", ".json"}
     with (out / "tables" / "comparison-rankrls.csv").open() as file:
         rows = {row["selector"]: row for row in csv.DictReader(file)}
     result = load_study(out)

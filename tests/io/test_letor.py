@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from ranksieve import DataError, RankingData, concatenate, read_letor, write_letor
+from ranksieve._kernels.compiling import kernel
 from ranksieve._kernels.decimal import BAD, HARD, OK, parse_number
 from ranksieve.io import files
 from ranksieve.io.files import place_of
@@ -256,8 +257,13 @@ def same_bits(a: float, b: float) -> bool:
     return (a != a and b != b) or struct.pack("d", a) == struct.pack("d", b)
 
 
+@kernel
+def number_at_start(text):
+    return parse_number(text, 0)
+
+
 def parse(text: str) -> tuple[int, float, int]:
-    return parse_number(np.frombuffer(text.encode() + b"\n", np.uint8), 0)
+    return number_at_start(np.frombuffer(text.encode() + b"\n", np.uint8))
 
 
 def halfway(significand: int, exponent: int) -> str:

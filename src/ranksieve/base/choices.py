@@ -63,6 +63,11 @@ class Choices:
         return self.n_features if self.groups is None else len(self.groups)
 
     @property
+    def has_several(self) -> bool:
+        """Whether a group has several features."""
+        return self.n_groups < self.n_features
+
+    @property
     def include(self) -> list[int]:
         """Features that come first, in this order."""
         return self.features_of(self.start)

@@ -17,6 +17,8 @@ def as_source(
 ) -> Source | None:
     """Held-out data as a source; a DataError unless it has the features of the training data.
 
+    Its missing values are treated as those of the training data, unless it declares otherwise.
+
     Parameters
     ----------
     eval_set : tuple (X, y, qid), RankingData, opened shards, list [(X, y)] or None
@@ -30,6 +32,10 @@ def as_source(
                 raise DataError(f"{name} is given without an eval_set")
         return None
     source = _opened(eval_set, eval_qid, eval_group)
+    if source.missing is None and training.missing is not None:
+        source = source.with_missing(training.missing)
+    if not training.keeps_missing:
+        source = source.refusing_missing()
     if source.n_features != training.n_features:
         raise DataError(
             f"eval_set has {source.n_features} features, but the training data has "

@@ -19,7 +19,7 @@ from ranksieve.cli.options import (
     option,
     show_result,
 )
-from ranksieve.cli.sources import open_training_data
+from ranksieve.cli.sources import missing_policy, open_training_data
 from ranksieve.text import on_one_line, printable, quantity
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ def inspect(
     demo: Demo = False,
     top: Annotated[int, option("N", "Number of best features to list.", min=1)] = 10,
     measure: Annotated[
-        str, option("M", "Measure of how well a feature ranks on its own.")
+        str,
+        option("M", "Measure of how well a feature ranks on its own (see evaluate --help)."),
     ] = "ndcg@10",
     convention: ConventionName = "standard",
     reading: Reading = Reading(),
@@ -42,7 +43,7 @@ def inspect(
     verify: Verify = None,
     form: Format = "terminal",
 ) -> None:
-    """Describe ranking data: size, labels, useless features and the best single features."""
+    """Describe data: its size, labels, useless and best features."""
     import dataclasses
     import json
 
@@ -51,9 +52,10 @@ def inspect(
     from ranksieve.report.sheets.inspection import inspection_sheets
     from ranksieve.sums.inspection import inspect as inspect_source
 
+    how = reading.how | {"missing": reading.missing}
     with (
         progress_bar(),
-        open_training_data(data, demo, dask, workers, verify, **reading.how) as source,
+        open_training_data(data, demo, dask, workers, verify, **how) as source,
     ):
         found = inspect_source(source, measure, convention)
     sheets = inspection_sheets(title_of(data), found, top)
@@ -122,7 +124,7 @@ def convert(
         ),
     ] = "drop",
 ) -> None:
-    """Convert ranking data between LETOR text, Parquet and shards, or from CSV and feature logs.
+    """Convert data: LETOR text, Parquet, CSV, shards and feature logs.
 
     Shards are for data larger than memory and for Dask clusters. Data of any size can be converted
     to shards: it is read piece by piece. Only feature logs are read as a whole.
@@ -136,6 +138,7 @@ def convert(
 
     sources = paths_of(sources)
     kept = None if selected is None else read_selection(selected)
+    policy = missing_policy(reading.missing, kept)
     text: dict[str, Any] = reading.how
     stored: dict[str, Any] = {"sparse": sparse} | ({} if dtype is None else {"dtype": dtype})
     written: Source
@@ -146,29 +149,35 @@ def convert(
             check_no_columns(others, sources[0], "feature logs")
             where = {"unjudged": unjudged, "qid": reading.qid, "doc_id": reading.doc_id}
             log = _read_log(sources, judgments, **where, **stored)
+            log = log if policy is None else log.with_missing(policy)
         elif unjudged != "drop":
             raise typer.BadParameter("--unjudged is for feature logs: name the --judgments, too")
         if destination.suffix not in ("", ".shards"):
-            data = read_whole(sources, **text, **stored) if log is None else log
+            data = log
+            if data is None:
+                data = read_whole(sources, **text, **stored)
+                data = data if policy is None else data.with_missing(policy)
             written = _write_file(data, sources, destination, kept, scale)
         elif scale != "none":
             raise typer.BadParameter(
                 "--scale writes only text or Parquet: scale first, then convert that to shards"
             )
         else:
-            from ranksieve.io.shards import convert_to_shards, open_shards, write_shards
+            from ranksieve.io import shards
 
             if log is not None:
-                write_shards(_keep(log, kept, sources), destination, overwrite=overwrite)
+                shards.write_shards(_keep(log, kept, sources), destination, overwrite=overwrite)
             elif are_shards(sources):
                 check_no_columns(reading.columns, sources[0], "shards")
                 # Shards stay as they are where nothing else is asked for.
                 stored = {"sparse": sparse or None, "dtype": dtype}
-                _rewrite_shards(sources[0], destination, kept, overwrite=overwrite, **stored)
+                stored |= {"features": kept, "overwrite": overwrite}
+                with shards.open_shards(sources[0], missing=policy) as opened:
+                    shards.rewrite_shards(opened, destination, sources[0], **stored)
             else:
-                how = {"features": kept, "overwrite": overwrite, **text, **stored}
-                convert_to_shards(files_of(sources), destination, **how)
-            written = open_shards(destination)
+                stored |= {"features": kept, "missing": policy, "overwrite": overwrite}
+                shards.convert_to_shards(files_of(sources), destination, **text, **stored)
+            written = shards.open_shards(destination)
     typer.echo(
         f"{on_one_line(str(destination))}: {quantity(written.n_rows, 'row')}, "
         f"{quantity(written.n_queries, 'query', 'queries')}, "
@@ -206,25 +215,18 @@ def _keep(data: RankingData, kept: Selection | None, sources: list[Path]) -> Ran
     return data.take_features(kept.columns)
 
 
-def _rewrite_shards(source: Path, destination: Path, kept: Selection | None, **how: Any) -> None:
-    from ranksieve.io.shards import open_shards, write_shards
-
-    with open_shards(source) as shards:
-        if kept is not None:
-            kept.check_fits(shards.n_features, shards.feature_names, source)
-        pieces = (shards.read_shard(number) for number in range(shards.n_shards))
-        if kept is not None:
-            pieces = (piece.take_features(kept.columns) for piece in pieces)
-        write_shards(pieces, destination, **how)
-
-
 def evaluate(
     data: Annotated[Path, typer.Argument(help="Ranking data with labels and query ids.")],
     scores: Annotated[
         Path, typer.Argument(help="Scores: one per line, in the order of the data's rows.")
     ],
     measures: Annotated[
-        str, option("M,M,..", "Measures, separated by commas.")
+        str,
+        option(
+            "M,M,..",
+            "Measures, separated by commas: ndcg, map, ap, p, mean-ndcg, err, mrr or "
+            "pairwise-error; @K is a cutoff.",
+        ),
     ] = "map,ndcg@10,p@10,mean-ndcg",
     convention: ConventionName = "standard",
     per_query: Annotated[

@@ -23,7 +23,7 @@ from ranksieve.cli.options import (
     option,
 )
 from ranksieve.cli.settings import allow_own_code, explain_errors, ranker_parameters
-from ranksieve.cli.sources import open_training_data, open_validation_data
+from ranksieve.cli.sources import missing_policy, open_training_data, open_validation_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,7 +79,7 @@ def train(
     form: Format = "terminal",
     rankers: Annotated[bool, typer.Option("--rankers", help="List the rankers and exit.")] = False,
 ) -> None:
-    """Train a ranker on all features or on a selection, and measure it.
+    """Train a ranker on all or selected features, and measure it.
 
     predict applies a model written with --out to other files, which need all features of the
     training data.
@@ -105,14 +105,14 @@ def train(
         check_replaceable(out)
         _check_savable(ranker)
     selection = None if selected is None else read_selection(selected)
-    how = reading.how
+    how = reading.how | {"missing": missing_policy(reading.missing, selection)}
     if selection is not None and reading.n_features is None:
-        how["n_features"] = selection.n_features_in
+        how["n_features"] = selection.n_features_given
     with progress_bar(), ExitStack() as stack:
         source = stack.enter_context(open_training_data(data, demo, dask, workers, verify, **how))
         parts = {title_of(data): source}
         if evaluate_on is not None:
-            validation = open_validation_data(evaluate_on, source, verify, **how)
+            validation = open_validation_data(evaluate_on, source, verify, **reading.how)
             parts[str(evaluate_on)] = stack.enter_context(validation)
         if selection is not None:
             for place, part in parts.items():
@@ -140,7 +140,8 @@ def predict(
 ) -> None:
     """Score documents with a trained ranker.
 
-    Writes one score per line, in the order of the data's rows, as evaluate expects them.
+    Writes one score per line, in the order of the data's rows, as evaluate expects them. Without
+    --missing, missing values are treated as those of the training data were.
     """
     from ranksieve.io.files import check_replaceable
     from ranksieve.io.scores import write_scores
@@ -180,15 +181,20 @@ def _scores(ranker: Ranker, data: list[Path], reading: Reading) -> np.ndarray:
 
     paths, how = paths_of(data), reading.how
     names: Any = getattr(ranker, "feature_names_in_", None)
-    if not are_table_files(paths) or reading.columns.features:
+    trained = getattr(ranker, "missing_", None)
+    indicated = trained.indicated if trained else ()  # whose indicators are in no file
+    if not are_table_files(paths) or reading.columns.features or indicated:
         names = None
         selection = getattr(ranker, "selection_", None)
-        how["n_features"] = ranker.n_features_in_ if selection is None else selection.n_features_in
+        n_features = ranker.n_features_in_ if selection is None else selection.n_features_in
+        how["n_features"] = n_features - len(indicated)
     elif names is not None:
         how["columns"] = replace(reading.columns, features=names.tolist())
     with open_source(paths, **how) as source:
         if names is not None:  # in whatever order the columns are
             source = source.take_features(names)
+        if reading.missing is not None:
+            source = source.with_missing(reading.missing)
         scores = ranker.predict(source)
         return source.to_input_order(scores) if isinstance(source, RankingData) else scores
 

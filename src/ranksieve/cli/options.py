@@ -99,8 +99,8 @@ RankerParameters = Annotated[
     option(
         "FILE",
         "Parameters of the ranker: JSON as LightGBM, XGBoost or CatBoost use it, or a trained "
-        "model (LightGBM's text, XGBoost's save_config, CatBoost's cbm, or one of train) whose "
-        "parameters are taken. Options take precedence. Default: none.",
+        "model (LightGBM's text, XGBoost's save_config, CatBoost's cbm, or one that train wrote) "
+        "whose parameters are taken. Options take precedence. Default: none.",
         "--ranker-params",
     ),
 ]

@@ -159,7 +159,8 @@ def select(
     if out is not None:
         check_replaceable(out)
     with progress_bar(), ExitStack() as stack:
-        opened = open_training_data(data, demo, dask, workers, verify, **reading.how)
+        how = reading.how | {"missing": reading.missing}
+        opened = open_training_data(data, demo, dask, workers, verify, **how)
         source = stack.enter_context(opened)
         beside: dict[str, Any] = {}
         if evaluate_on is not None:

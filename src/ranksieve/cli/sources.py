@@ -13,7 +13,9 @@ import typer
 if TYPE_CHECKING:
     from ranksieve.cli.option_groups import Reading, Splitting
     from ranksieve.engine import Source
+    from ranksieve.io.selection import Selection
     from ranksieve.io.shards import Verify
+    from ranksieve.missing import Missing
 
 
 class _Notes(logging.Handler):
@@ -51,6 +53,7 @@ def open_training_data(
     dask: str | None,
     workers: int | None,
     verify: bool | None,
+    missing: str | Missing | None = None,
     **read_options: Any,
 ) -> Iterator[Source]:
     """Open shards in place, on a cluster if one is named; other data, or the demo, in memory."""
@@ -65,8 +68,9 @@ def open_training_data(
             from ranksieve.engine.dask import connect
 
             client = stack.enter_context(connect(dask, workers))
-        source = open_source(paths or None, client=client, verify=_when(verify), **read_options)
-        yield stack.enter_context(source)
+        opened = open_source(paths or None, client=client, verify=_when(verify), **read_options)
+        source = stack.enter_context(opened)
+        yield source if missing is None else source.with_missing(missing)
 
 
 def take_source(
@@ -122,12 +126,32 @@ def _when(verify: bool | None) -> Verify:
 def open_validation_data(
     path: Path, train: Source, verify: bool | None, **read_options: Any
 ) -> Iterator[Source]:
-    """Open data with the features of the training data, on the same cluster if there is one."""
+    """Open data with the features of the training data, on the same cluster if there is one.
+
+    Its missing values are treated as those of the training data.
+    """
     from ranksieve.datasets.opening import open_source
     from ranksieve.io.shards import Shards
     from ranksieve.joining import with_features_of
 
     client = train.client if isinstance(train, Shards) else None
-    read_options["n_features"] = train.n_features
+    indicated = train.missing.indicated if train.missing else ()
+    read_options["n_features"] = train.n_features - len(indicated)
     with open_source([path], client=client, verify=_when(verify), **read_options) as source:
+        if train.missing is not None:
+            source = source.with_missing(train.missing)
         yield with_features_of(source, train, path)
+
+
+def missing_policy(given: str | None, selection: Selection | None) -> Missing | None:
+    """What is done with missing values: as given, or as in the data that features were chosen on.
+
+    If both are the same, indicators are of the features that had them when features were chosen.
+    """
+    from ranksieve.missing import Missing
+
+    declared = Missing.of(given)
+    recorded = None if selection is None else selection.missing
+    if recorded is not None and (declared is None or declared.name == recorded.name):
+        return recorded
+    return declared

@@ -131,8 +131,8 @@ _RankerParameters = Annotated[
         "FILE",
         "Parameters of rankers: JSON as LightGBM, XGBoost or CatBoost use it, for several rankers "
         "by name; or a trained model (LightGBM's text, XGBoost's save_config, CatBoost's cbm, or "
-        "one of train) whose parameters are taken. May be repeated; --param takes precedence. "
-        "Default: none.",
+        "one that train wrote) whose parameters are taken. May be repeated; --param takes "
+        "precedence. Default: none.",
         "--ranker-params",
     ),
 ]
@@ -174,7 +174,7 @@ def compare(
     dask: DaskAddress = None,
     workers: DaskWorkers = None,
 ) -> None:
-    """Compare selectors: which one is better, and whether the difference is real.
+    """Compare selectors, and test whether their differences are real.
 
     Each selector runs with each ranker over folds of the queries. Everything is chosen on
     validation queries and tested once. Finished work is kept in --out: the same command resumes it,
@@ -189,6 +189,7 @@ def compare(
         "convention": convention,
         "protocol": protocol,
         "scale": scale,
+        "missing": reading.missing,
         "choose": choose,
         "seeds": seeds,
         "seed": seed,

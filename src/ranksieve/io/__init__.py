@@ -96,8 +96,10 @@ def check_no_columns(columns: Columns | None, place: Any, what: str) -> None:
 
     if columns:
         given = ", ".join(f"--{name.replace('_', '-')}" for name in columns.as_dict())
+        other = "; --selection applies a selection" if columns.features else ""
         raise DataError(
             f"{place}: leave out {given}: only Parquet, CSV and frames have columns, not {what}"
+            f"{other}"
         )
 
 

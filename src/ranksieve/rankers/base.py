@@ -13,8 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ranksieve._version import __version__
 from ranksieve.base import Predictor, as_source, query_weights_of
-from ranksieve.data import DataError
+from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source
+from ranksieve.fitted import as_in_training, refusals
 from ranksieve.io.model import SavedModel, write_model
 from ranksieve.io.selection import PathLike, Selection
 from ranksieve.progress import progress_bar
@@ -40,6 +41,11 @@ class Ranker(Predictor):
     """
 
     selection_: Selection
+
+    @property
+    def takes_missing(self) -> bool:  # type: ignore[override]
+        """Whether it takes missing values."""
+        return self._allows_missing
 
     @abstractmethod
     def _train(
@@ -107,13 +113,15 @@ class Ranker(Predictor):
         validation = as_source(eval_set, source, eval_qid, eval_group)
         if hasattr(self, "selection_"):  # of an earlier fit
             del self.selection_
-        with progress_bar(bool(self.verbose)), sound_numbers(source, self):
+        with progress_bar(bool(self.verbose)), sound_numbers(source, self), refusals(self, X):
             check_labels_differ(source)
             self._train(source, validation, query_weights_of(sample_weight, source))
         return self
 
     def _rows(self, X: Any) -> Any:
         """Check rows; a ranker that was saved with a selection also takes all features."""
+        if isinstance(X, RankingData):
+            X = as_in_training(self, X)
         if hasattr(self, "selection_"):
             X = self.selection_.applied_to(X)
         return super()._rows(X)
@@ -149,6 +157,7 @@ class Ranker(Predictor):
             n_features_in=int(self.n_features_in_),
             feature_names=None if names is None else [str(name) for name in names],
             selection=selection,
+            missing=getattr(self, "missing_", None),
             learned=self._learned(),
             ranksieve=__version__,
         )

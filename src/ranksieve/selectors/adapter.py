@@ -159,6 +159,11 @@ class SelectorAdapter(RankSelector):
         """Nothing is known about a selector but what it tells itself."""
 
     @property
+    def takes_missing(self) -> bool:  # type: ignore[override]
+        """Whether the estimator may get missing values."""
+        return takes_missing(self.estimator)
+
+    @property
     def is_nested(self) -> bool:
         """Whether the estimator says so."""
         return getattr(self.estimator, "is_nested", False) is True
@@ -183,7 +188,7 @@ class SelectorAdapter(RankSelector):
         data, validation = in_memory(source), None
         if held_out["eval_set"] is not None:
             validation = in_memory(held_out["eval_set"])
-        if not takes_missing(self.estimator):
+        if not self.takes_missing:
             data.check_finite()
         made = copy_of(self.estimator, **self._number(choices.k))
         weights = data.query_weights if "y" in fit_parameters(made) else None

@@ -11,6 +11,7 @@ from sklearn.model_selection import ParameterGrid
 from ranksieve.base import RankSelector
 from ranksieve.data import DataError
 from ranksieve.metrics import get_convention, parse_measure
+from ranksieve.missing import Missing
 from ranksieve.preprocessing import SCALES
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.registry import Method, OwnMethod, Registry
@@ -61,6 +62,11 @@ class Plan:
         :class:`~ranksieve.preprocessing.QueryMinMaxScaler` (as the LETOR collections do) or by
         :class:`~ranksieve.preprocessing.QueryStandardScaler`. Scaling matters to linear rankers,
         but hardly to trees.
+    missing : str
+        What is done with missing values (NaN), before features are scaled: ``"keep"``,
+        ``"query-min"``, ``"query-median"`` or ``"zero"``, each also with ``"+indicators"``; see
+        :class:`ranksieve.Missing`. Indicators are the same in all folds: of the features with
+        missing values in any of them. ``"none"``: nothing is declared, and methods refuse NaN.
     seeds : int
         Number of runs of methods that draw random numbers.
     seed : int
@@ -90,6 +96,7 @@ class Plan:
     tune: str = "map"
     convention: str = "standard"
     scale: str = "none"
+    missing: str = "none"
     seeds: int = 5
     seed: int = 0
     choose: Rule = "best"
@@ -120,6 +127,8 @@ class Plan:
         self._set("measures", tuple(dict.fromkeys(_measure(name) for name in self.measures)))
         self._set("tune", _measure(self.tune))
         get_convention(self.convention)
+        if self.missing != "none":
+            self._set("missing", Missing(self.missing).name)
         for what in ("selectors", "rankers", "measures", "ks"):
             if not getattr(self, what):
                 raise ValueError(f"a study needs {what}, but there are none")
@@ -188,7 +197,9 @@ class Plan:
             record["nested"] = all(selector.is_nested for selector in made)
         return record
 
-    def make_selector(self, name: str, k: int, point: Mapping[str, Any] | None = None) -> Any:
+    def make_selector(
+        self, name: str, k: int | None = None, point: Mapping[str, Any] | None = None
+    ) -> Any:
         """Make a selector of the plan, with a point of its grid."""
         parameters = self.settings(name) | dict(point or {})
         return make_study_selector(self.method(name), k, parameters, self.inside)

@@ -14,6 +14,7 @@ from ranksieve.datasets import Collection
 from ranksieve.datasets.dividing import DividedData
 from ranksieve.datasets.fold_files import Fold
 from ranksieve.engine.memo import Memo
+from ranksieve.missing import Missing
 from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.splits import query_kfold, query_parts, resample_queries, six_trials
 
@@ -38,11 +39,17 @@ class StudyFold:
     test: RankingData
     memo: Memo = field(default_factory=Memo)
 
-    def scaled(self, scale: str) -> StudyFold:
-        """Return the fold with features scaled within each query."""
-        train, vali, test = (
-            scaled_within_queries(part, scale) for part in (self.train, self.vali, self.test)
-        )
+    @property
+    def parts(self) -> tuple[RankingData, RankingData, RankingData]:
+        """Queries to train on, to tune on and to test on."""
+        return self.train, self.vali, self.test
+
+    def prepared(self, missing: Missing | None, scale: str) -> StudyFold:
+        """Return the fold with missing values treated, and features scaled within each query."""
+        parts = list(self.parts)
+        if missing is not None and missing.name != getattr(self.train.missing, "name", ""):
+            parts = [part.with_missing(missing) for part in parts]
+        train, vali, test = (scaled_within_queries(part, scale) for part in parts)
         return StudyFold(self.name, train, vali, test)
 
     def check(self) -> None:

@@ -202,6 +202,8 @@ class StudyResult:
     feature_names : sequence of str
     runs : mapping of (str, str) to Run
         By selector and ranker, in the order of the plan.
+    missing : str
+        What was done with missing values; ``"none"`` if nothing was declared.
     included, excluded : sequences of int
         Features that all selectors had to start with, and to leave out.
     """
@@ -214,6 +216,7 @@ class StudyResult:
     folds: Sequence[FoldSummary]
     feature_names: Sequence[str]
     runs: Mapping[tuple[str, str], Run]
+    missing: str = "none"
     included: Sequence[int] = ()
     excluded: Sequence[int] = ()
 

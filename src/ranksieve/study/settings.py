@@ -11,6 +11,7 @@ import numpy as np
 from ranksieve.columns import Columns
 from ranksieve.datasets.split_rules import SplitByColumn, SplitByTime, SplitRule
 from ranksieve.metrics import Measure
+from ranksieve.missing import Missing
 from ranksieve.values import plain_value
 
 NULL = "null"
@@ -98,6 +99,12 @@ def _measures(name: str, value: Any) -> list[Any]:
 def _measure(name: str, value: Any) -> Any:
     is_measure = isinstance(value, type) and issubclass(value, Measure)
     return value if is_measure or isinstance(value, Measure) else _text(name, value)
+
+
+def _missing(name: str, value: Any) -> str:
+    if isinstance(value, Missing) and not value.indicated:  # which a fold learns by itself
+        return value.name
+    return _text(name, value)
 
 
 def _ks(name: str, value: Any) -> list[int | str]:
@@ -218,6 +225,7 @@ _KINDS: dict[str, Callable[[str, Any], Any]] = {
     "tune": _measure,
     "convention": _text,
     "scale": _text,
+    "missing": _missing,
     "seeds": lambda name, value: _whole(name, value, 1, _MOST_SEEDS),
     "seed": lambda name, value: _whole(name, value, 0, _LARGEST_SEED),
     "choose": _text,

@@ -8,9 +8,11 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ranksieve._version import __version__
 from ranksieve.columns import Columns
@@ -19,16 +21,18 @@ from ranksieve.datasets import Collection
 from ranksieve.datasets.dividing import DividedData, SplitRule, open_for_study
 from ranksieve.datasets.opening import paths_of, title_of
 from ranksieve.io.files import holding, make_directory
+from ranksieve.io.shards import Shards
 from ranksieve.metrics import get_convention, parse_measure
+from ranksieve.missing import Missing, count_missing
 from ranksieve.progress import track
 from ranksieve.selectors._search.checkpoint import fingerprint
 from ranksieve.study.assembly import assemble
-from ranksieve.study.cells import Cell
+from ranksieve.study.cells import Cell, check_takes_missing
 from ranksieve.study.layout import Layout
 from ranksieve.study.ledger import Ledger
 from ranksieve.study.plan import Plan, import_again
 from ranksieve.study.plan_files import LEDGER, PLAN, data_facts, read_plan, write_plan
-from ranksieve.study.protocols import Protocol, StudyFold
+from ranksieve.study.protocols import FoldSource, Protocol, StudyFold
 from ranksieve.study.results import FoldSummary, StudyResult
 from ranksieve.study.running import run_on_cluster, run_on_threads
 from ranksieve.sums.file_order import order_values
@@ -71,6 +75,7 @@ class Study:
         Options to read files; see :func:`ranksieve.io.letor.read_letor`.
     **settings
         Those of :class:`Plan`: ``selectors``, ``rankers``, ``ks``, ``measures``, ``tune``, ...
+        Without ``missing``, that of the data counts.
 
     Notes
     -----
@@ -110,6 +115,8 @@ class Study:
         read_options: dict[str, Any] | None = None,
         **settings: Any,
     ) -> None:
+        if isinstance(data, (RankingData, Shards)) and data.missing is not None:
+            settings.setdefault("missing", data.missing.name)
         self.plan = Plan(**import_again(settings))
         how = {"columns": columns, **(read_options or {})}
         source = open_for_study(data, split=split, pool=pool, **how)
@@ -148,6 +155,26 @@ class Study:
             self._train(run_on, ledger, in_turn, layouts)
         return _result(self.plan, ledger, self.title)
 
+    def load(self, source: FoldSource) -> StudyFold:
+        """Load a fold, with missing values treated and features scaled as the plan says."""
+        return source.load().prepared(self._missing, self.plan.scale)
+
+    @cached_property
+    def _missing(self) -> Missing | None:
+        """What is done with missing values.
+
+        Indicators are of the features with missing values anywhere, so that all folds have the same
+        features; where the training queries of a fold lack no value, they are constant.
+        """
+        if self.plan.missing == "none":
+            return None
+
+        def count() -> np.ndarray:
+            folds = (source.load() for source in self.folds)
+            return np.sum([count_missing(part.X) for fold in folds for part in fold.parts], axis=0)
+
+        return Missing(self.plan.missing).learned(count)
+
     def _plan_facts(self) -> dict[str, Any]:
         """What a plan file needs in addition to the plan."""
         resamples = {"resamples": self.protocol.resamples} if self.protocol.resamples else {}
@@ -162,6 +189,7 @@ class Study:
             "tune": self.plan.tune,
             "convention": self.plan.convention,
             "scale": self.plan.scale,
+            "missing": self.plan.missing,
             "folds": [source.name for source in self.folds],
         }
 
@@ -170,8 +198,9 @@ class Study:
         layouts = []
         advance = None
         for source in self.folds:
-            fold = source.load().scaled(self.plan.scale)
+            fold = self.load(source)
             fold.check()
+            check_takes_missing(fold, self.plan)
             _remember(fold, ledger, self.plan)
             layouts.append(Layout(self.plan, fold.train.feature_names.tolist()))
             cells = layouts[-1].selections()
@@ -187,7 +216,7 @@ class Study:
         advance = track("Trainings", sum(map(len, cells)))
         for source, own in zip(self.folds, cells, strict=True):
             if any(cell.key(source.name) not in ledger for cell in own):
-                fold = source.load().scaled(self.plan.scale)
+                fold = self.load(source)
                 _run_missing(run_on, ledger, fold, in_turn(own), advance)
             else:
                 advance(len(own))
@@ -204,7 +233,7 @@ def load_study(directory: str | os.PathLike[str]) -> StudyResult:
     directory = Path(directory)
     plan, title = read_plan(directory)
     ledger = Ledger(directory / LEDGER)
-    for name in ("measures", "tune", "convention", "scale"):
+    for name in ("measures", "tune", "convention", "scale", "missing"):
         planned, found = plan.as_dict()[name], ledger.head[name]
         if planned != found:
             raise DataError(
@@ -228,6 +257,7 @@ def _result(plan: Plan, ledger: Ledger, title: str) -> StudyResult:
         protocol=ledger.head["protocol"],
         convention=plan.convention,
         tune=plan.tune,
+        missing=plan.missing,
         measures=list(plan.measures),
         folds=folds,
         feature_names=names,

@@ -17,9 +17,11 @@ from ranksieve.io import are_tables, check_no_columns, open_tables
 from ranksieve.io.letor_blocks import Grammar, are_integers, decode, header_names, read_blocks
 from ranksieve.io.selection import Selection
 from ranksieve.io.shards.filler import Piece, ReturningQueryError, ShardFiller
+from ranksieve.io.shards.shards import Shards
 from ranksieve.io.shards.store import ShardStore, replacing_directory
-from ranksieve.io.shards.writer import SHARD_BYTES, PathLike, settle_ids
+from ranksieve.io.shards.writer import SHARD_BYTES, PathLike, settle_ids, write_shards
 from ranksieve.io.tables import Tables, settle_text_ids
+from ranksieve.missing import Missing
 
 _FILE = 2**40  # place = number of the file * _FILE + line: one small integer per query
 
@@ -34,6 +36,7 @@ def convert_to_shards(
     zero_based: bool = False,
     columns: Columns | None = None,
     features: Selection | None = None,
+    missing: str | Missing | None = None,
     shard_bytes: int = SHARD_BYTES,
     overwrite: bool = False,
 ) -> None:
@@ -64,6 +67,10 @@ def convert_to_shards(
         Features to keep, as :func:`ranksieve.io.selection.read_selection` reads them; they keep
         their names and the order of the data. It is an error if the files have another number of
         features than those that they were selected from, or other names.
+    missing : str or Missing, optional
+        How missing values (NaN) are filled in; see :class:`ranksieve.Missing`. ``"keep"`` writes
+        NaN, as is done without a policy. For indicators, convert without them first, and then these
+        shards with :func:`rewrite_shards`.
     shard_bytes : int
         Size of a shard. It ends with the query that reaches it, as no query is ever cut.
     overwrite : bool
@@ -102,6 +109,12 @@ def convert_to_shards(
         tables = open_tables(files, columns)
     else:
         check_no_columns(columns, files[0], "LETOR text")
+    how = Missing.of(missing)
+    if how is not None and how.indicators:
+        raise DataError(
+            f"{files[0]}: which features need indicators of missing values is known only at the "
+            "end; convert to shards without indicators first, and then these shards with them"
+        )
     if features is not None and n_features is not None:
         features.check_fits(n_features, None, files[0])
     with replacing_directory(Path(directory), overwrite=overwrite) as temporary:
@@ -111,6 +124,7 @@ def convert_to_shards(
             dtype=grammar.dtype if tables is None or dtype is not None else tables.dtype,
             is_sparse=sparse,
             width=(n_features or 0) if features is None else len(features.columns),
+            missing=how,
         )
         try:
             if tables is None:
@@ -121,6 +135,34 @@ def convert_to_shards(
             unit = "line" if tables is None else "row"
             raise DataError(_explain(error, files, unit)) from None
         filler.finish(names, ids)
+
+
+def rewrite_shards(
+    shards: Shards,
+    directory: PathLike,
+    place: PathLike,
+    *,
+    features: Selection | None = None,
+    **how: Any,
+) -> None:
+    """Write opened shards anew, with missing values treated as they are opened.
+
+    Parameters
+    ----------
+    shards : Shards
+        See :func:`open_shards`.
+    directory : path
+    place : path
+        What errors are about.
+    features : Selection, optional
+        Features to keep.
+    **how
+        See :func:`write_shards`.
+    """
+    if features is not None:
+        features.check_fits(shards.n_features, shards.feature_names, place)
+        shards = shards.take_features(features.columns)
+    write_shards(map(shards.read_shard, range(shards.n_shards)), directory, **how)
 
 
 def _explain(error: ReturningQueryError, files: list[Path], unit: str) -> str:

@@ -13,6 +13,7 @@ from ranksieve.data import Block, DataError, RankingData
 from ranksieve.feature_names import are_numbers
 from ranksieve.inputs import group_rows, join_ids
 from ranksieve.io.shards.store import ShardStore
+from ranksieve.missing import Missing
 
 
 @dataclass
@@ -64,6 +65,8 @@ class ShardFiller:
         How to store feature values.
     width : int
         Number of features, as far as it is known; wider pieces may come.
+    missing : Missing or None
+        How missing values are filled in.
 
     Attributes
     ----------
@@ -83,12 +86,14 @@ class ShardFiller:
         dtype: np.dtype[Any],
         is_sparse: bool,
         width: int = 0,
+        missing: Missing | None = None,
     ) -> None:
         if shard_bytes < 1:
             raise ValueError(f"shard_bytes must be at least 1, got {shard_bytes}")
         self.dtype = dtype
         self.is_sparse = is_sparse
         self.width = width
+        self.missing = missing
         self.places: dict[Any, int] = {}
         self._heaviest = 0.0
         self._store = store
@@ -152,6 +157,8 @@ class ShardFiller:
         if order is not None:
             X, y = X[order], y[order]
             doc_ids = None if doc_ids is None else doc_ids[order]
+        if self.missing is not None:
+            X = self.missing.applied_to(X, query_ptr)
         weights = None
         if any(weight is not None for weight in self._weights):
             weights = np.array([1.0 if weight is None else weight for weight in self._weights])

@@ -19,6 +19,7 @@ import numpy as np
 from ranksieve.data import DataError
 from ranksieve.io import records
 from ranksieve.io.records import get, get_count
+from ranksieve.io.shards.crc32 import crc32
 
 FORMAT = "ranksieve-shards"
 VERSION = 3  # since 2, the manifest has a checksum of its own; since 3, queries may have weights
@@ -246,7 +247,7 @@ def checksum_of(path: Path, advance: Callable[[int], None]) -> str:
 
 def checksum_in(content: np.ndarray) -> str:
     """Checksum of the bytes of a file."""
-    return f"{zlib.crc32(content.data):08x}"
+    return f"{crc32(content):08x}"
 
 
 def check_checksum(path: Path, found: str, file: StoredFile) -> None:

@@ -16,8 +16,12 @@ def setting_of(result: StudyResult) -> str:
     return (
         f"Measured on {quantity(result.n_queries, 'test query', 'test queries')}, convention "
         f"{result.convention}; everything was tuned by {result.tune} on validation queries. "
-        f"Protocol: {protocol}.{_fixed(result)}{_leaks(result)}"
+        f"Protocol: {protocol}.{_missing(result)}{_fixed(result)}{_leaks(result)}"
     )
+
+
+def _missing(result: StudyResult) -> str:
+    return "" if result.missing == "none" else f" Missing values: {result.missing}."
 
 
 def _fixed(result: StudyResult) -> str:
