@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 
 from ranksieve import RankingData, make_ranking
 from ranksieve.base import Choices, RankSelector
-from ranksieve.base.choices import feature_groups, feature_indices
+from ranksieve.base.feature_lists import feature_groups, feature_indices
 from ranksieve.data import DataError
 from ranksieve.engine.memo import Memo, sharing
 from ranksieve.inputs import take_columns
@@ -446,10 +446,11 @@ class TestParametersOfSingleFeatures:
 def test_the_page_says_how(name):
     """The page on these parameters has the sentences that methods declare, for each of them."""
     page = Path(__file__).parents[2] / "docs" / "choosing-from.md"
-    rows = [line for line in page.read_text().splitlines() if f"`{name}`" in line.split(" | ")[0]]
+    table = [line.split(" | ") for line in page.read_text().splitlines() if line[:1] == "|"]
+    found = [row[1].removesuffix(" |") for row in table if f"`{name}`" in row[0]]
     method = SELECTORS[name]
     groups = f"Not supported: {method.no_groups}" if method.no_groups else method.kind.grouped
-    assert [row.split(" | ")[1].removesuffix(" |") for row in rows] == [method.kind.given, groups]
+    assert found == [method.kind.given, groups]
 
 
 class Fixed(RankSelector):
