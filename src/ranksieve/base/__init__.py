@@ -1,8 +1,9 @@
 """The scikit-learn contract, with query ids."""
 
-from ranksieve.base.choices import Choices, PerFeature
+from ranksieve.base.choices import Choices
 from ranksieve.base.estimator import RankEstimator
 from ranksieve.base.fit_inputs import as_source
+from ranksieve.base.per_feature import PerFeature
 from ranksieve.base.predictor import Predictor
 from ranksieve.base.selector import RankSelector
 

@@ -12,9 +12,10 @@ import numpy as np
 from sklearn.feature_selection._base import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ranksieve.base.choices import Choices, PerFeature, in_data, make_choices
+from ranksieve.base.choices import Choices, make_choices
 from ranksieve.base.estimator import RankEstimator
 from ranksieve.base.fit_inputs import as_source
+from ranksieve.base.per_feature import PerFeature, in_data
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source
 from ranksieve.fitted import as_in_training, check_features, refusals

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ranksieve.base import RankSelector
-from ranksieve.base.choices import Choices
+from ranksieve.base import Choices, RankSelector
 from ranksieve.base.selector import ChoiceParameters
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source, in_memory

@@ -72,12 +72,13 @@ def chunks(block: Block, most: int | None = None) -> Iterator[Chunk]:
     Without ``most`` an array is one chunk, and a CSR matrix is cut so that little of it is an
     array at a time.
     """
-    n_rows, n_columns = block.X.shape
+    values, is_sparse = block.X, block.is_sparse  # held as long as there are chunks
+    n_rows, n_columns = values.shape
     if most is None:
-        most = CHUNK if block.is_sparse else n_rows * n_columns
+        most = CHUNK if is_sparse else n_rows * n_columns
     for first, last in query_runs(block.query_ptr, most // max(1, n_columns)):
         rows = slice(int(block.query_ptr[first]), int(block.query_ptr[last]))
-        X = block.X[rows].toarray() if block.is_sparse else block.X[rows]
+        X = values[rows].toarray() if is_sparse else values[rows]
         query_ptr = block.query_ptr[first : last + 1] - rows.start
         yield Chunk(X, query_ptr, rows, slice(first, last))
 

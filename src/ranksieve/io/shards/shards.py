@@ -161,8 +161,8 @@ class Shards:
     def take_features(self, features: Any) -> Shards:
         """Keep some features: 0-based indices (in the given order) or a boolean mask.
 
-        The files stay as they are. A block of the new shards is a copy of its features in memory,
-        not mapped: if even that is too large, write shards of these features alone.
+        The files stay as they are. A block of the new shards is not mapped: its features are copied
+        whenever it is used. To use them often, write shards of these features alone.
         """
         columns = np.arange(self._n_all_features) if self.columns is None else self.columns
         return self._changed(columns=columns[np.asarray(features)])
@@ -239,6 +239,7 @@ class Shards:
             first_query=self._first_queries[number],
             query_weights=self._weights_of(number),
             keeps_missing=self.keeps_missing,
+            keeps_X=self.columns is None,
         )
 
     def read_shard(self, number: int) -> RankingData:

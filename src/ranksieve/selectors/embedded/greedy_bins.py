@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import Choices, Predictor, RankSelector
-from ranksieve.base.choices import feature_indices
+from ranksieve.base.feature_lists import feature_indices
 from ranksieve.engine import Source, engine_of
 from ranksieve.feature_names import default_names
 from ranksieve.parameters import AtLeastTwo, Count, FeatureCount, Features, Positive, Seed
