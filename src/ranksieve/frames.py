@@ -44,7 +44,8 @@ def read_frame(
         if table[name] is None:
             raise DataError(f"{_FRAME}: column {name!r} holds values of several types")
     special = special_arrays(table, roles, f"{_FRAME}: row", 0)
-    X = feature_matrix(table, roles.features, float_type([table[n].type for n in roles.features]))
+    kind = float_type([table[name].type for name in roles.features])
+    X = feature_matrix(table, roles.features, kind, len(special["y"]))
     with explaining_weights(_FRAME, roles.weight):
         data = make(X, **special, feature_names=roles.features)
     return data, {name: ids_of(table[name]) for name in aside}
@@ -101,10 +102,10 @@ def float_type(kinds: Sequence[Any]) -> np.dtype[Any]:
 
 
 def feature_matrix(
-    table: Mapping[str, Any], names: Sequence[str], dtype: np.dtype[Any]
+    table: Mapping[str, Any], names: Sequence[str], dtype: np.dtype[Any], n_rows: int
 ) -> np.ndarray:
     """Feature columns side by side, in row order; missing values are NaN."""
-    X = np.empty((len(table[names[0]]), len(names)), dtype=dtype)
+    X = np.empty((n_rows, len(names)), dtype=dtype)
     for index, name in enumerate(names):
         X[:, index] = numbers_of(table[name])
     return X

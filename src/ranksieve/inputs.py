@@ -22,7 +22,7 @@ def as_matrix(X: Any) -> tuple[Any, list[str] | None]:
     if sparse.issparse(X):
         return canonical(sparse.csr_matrix(X, dtype=_float_type(X.dtype))), None
     names = [str(column) for column in X.columns] if hasattr(X, "columns") else None
-    array = np.asarray(X)
+    array = np.asarray(in_row_order(X))
     if array.ndim != 2:
         raise DataError(
             f"X must have two dimensions, rows and features, but its shape is {array.shape}"
@@ -36,6 +36,12 @@ def as_matrix(X: Any) -> tuple[Any, list[str] | None]:
         return np.ascontiguousarray(array, dtype=_float_type(array.dtype)), names
     except (TypeError, ValueError) as error:
         raise DataError(f"X must contain only numbers: {error}") from None
+
+
+def in_row_order(X: Any) -> Any:
+    """Rows of a polars frame as an array, of which there would be two copies otherwise; else X."""
+    is_polars = type(X).__module__.partition(".")[0] == "polars"
+    return X.to_numpy(order="c") if is_polars and hasattr(X, "to_numpy") else X
 
 
 def canonical(X: Any) -> Any:

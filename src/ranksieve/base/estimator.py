@@ -6,11 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_feature_names, validate_data
 
 from ranksieve.base.fit_inputs import with_sample_weight
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source
+from ranksieve.inputs import in_row_order
 from ranksieve.io.shards import Shards
 from ranksieve.missing import Missing
 from ranksieve.parameters import Constraints
@@ -66,10 +67,10 @@ class RankEstimator(BaseEstimator):
         if y is None:
             name = type(self).__name__
             raise DataError(f"{name} requires y to be passed, but the target y is None")
-        names = getattr(X, "columns", None)
+        names, frame = getattr(X, "columns", None), X
         X, y = validate_data(
             self,
-            X,
+            in_row_order(X),
             y,
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
@@ -77,6 +78,7 @@ class RankEstimator(BaseEstimator):
             y_numeric=True,
             ensure_min_samples=2,  # one document cannot be ranked
         )
+        _check_feature_names(self, frame, reset=True)
         return RankingData(X, y, qid, feature_names=names)
 
     def _remember_features(self, source: Source) -> None:
