@@ -7,6 +7,7 @@ import math
 import re
 from dataclasses import dataclass, field
 from fractions import Fraction
+from statistics import median
 
 import numpy as np
 
@@ -251,6 +252,32 @@ def standard(values: list[Fraction]) -> list[float]:
         return [0.0] * len(values)
     sizes = [math.sqrt((value - mean) ** 2 / variance) for value in values]
     return [size if value > mean else -size for size, value in zip(sizes, values, strict=True)]
+
+
+# Missing values
+
+
+def fill_by_query(X, qid, policy) -> list[list[float]]:
+    """Replace NaN by what the other documents of the query have, or by 0."""
+    filled = [list(row) for row in X]
+    for row, feature in itertools.product(range(len(X)), range(len(X[0]))):
+        if math.isnan(X[row][feature]):
+            peers = [other[feature] for other, q in zip(X, qid, strict=True) if q == qid[row]]
+            present = [value for value in peers if not math.isnan(value)]
+            if not present or policy == "zero":
+                filled[row][feature] = 0.0
+            else:
+                filled[row][feature] = {"query-min": min, "query-median": median}[policy](present)
+    return filled
+
+
+def missing_last(X, directions) -> list[list[float]]:
+    """Whole numbers in the order of the values times -1 or 1, with missing ones at the end."""
+    columns = []
+    for values, sign in zip(zip(*X, strict=True), directions, strict=True):
+        steps = sorted({sign * value for value in values if not math.isnan(value)})
+        columns.append([0 if math.isnan(v) else 1 + steps.index(sign * v) for v in values])
+    return [list(row) for row in zip(*columns, strict=True)]
 
 
 # Similarity

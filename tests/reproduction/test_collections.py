@@ -74,7 +74,7 @@ def test_what_is_published_is_about_candidates(paper):
         for methods in table.values():
             known = set(methods) <= set(paper.candidates)
             assert known or table is paper.settings  # which papers share
-    for named in (*paper.groups.values(), *paper.unified_ranks.values(), paper.usual):
+    for named in (*paper.groups.values(), *paper.unified_ranks.values(), paper.always):
         assert set(named) <= set(paper.candidates)
     assert set(paper.fold_measures) | set(paper.mean_measures) <= set(paper.measures)
 
