@@ -26,7 +26,7 @@ from ranksieve.selectors._search.fits import (
     steps_of,
 )
 from ranksieve.selectors._search.searches import Bounds, forward
-from ranksieve.selectors._search.teacher import teacher_scores
+from ranksieve.selectors._search.teacher import make_teacher, teacher_scores
 from ranksieve.selectors.embedded.greedy_rankrls import with_bars
 from ranksieve.solvers.rankrls.binned import BinnedRows
 from ranksieve.solvers.rankrls.groups import GroupLeaveQueryOut, GroupModel, GroupProducts
@@ -136,8 +136,8 @@ class GreedyBins(Predictor, RankSelector):
     Greedy selection by leave-query-out errors is that of the paper. Groups of columns with exact
     errors, bins, and the scores of a teacher as the target are ours.
 
-    Missing values have a bin of their own. A category that training did not see counts as one of
-    the rarest, and has no weight if there were none.
+    Missing values that the data keeps have a bin of their own. A category that training did not see
+    counts as one of the rarest, and has no weight if there were none.
 
     References
     ----------
@@ -191,6 +191,20 @@ class GreedyBins(Predictor, RankSelector):
     verbose: bool = False
 
     _is_nested = True
+
+    @property
+    def takes_missing(self) -> bool:  # type: ignore[override]
+        """True unless there is a teacher that does not take missing values."""
+        return self.teacher is None or make_teacher(self.teacher).takes_missing
+
+    @property
+    def _allows_missing(self) -> bool:  # type: ignore[override]
+        kept = getattr(self, "missing_", None)
+        return kept is not None and kept.keeps
+
+    @property
+    def _name_in_errors(self) -> str:
+        return f"{type(self).__name__} with the teacher {type(make_teacher(self.teacher)).__name__}"
 
     @property
     def works_on_shards(self) -> bool:  # type: ignore[override]
