@@ -14,7 +14,7 @@ from ranksieve.engine import Source, engine_of
 from ranksieve.engine.memo import shared
 from ranksieve.sums.chunks import row_weights_of, weights_of
 from ranksieve.sums.columns import Columns
-from ranksieve.sums.grades import Classes, bin_ranks, order_statistics, totals
+from ranksieve.sums.grades import Classes, frequency_edges, totals
 from ranksieve.text import on_one_line
 
 
@@ -27,7 +27,7 @@ class Bins:
     bounds : tuple of arrays
         Of a number, the inner edges of its bins, ascending: bin b has values in (edge b - 1,
         edge b]. Of a category, the codes with a bin of their own, ascending; all others share the
-        last bin.
+        last bin. Missing values count as -infinity.
     is_category : bool array of shape (features,)
     """
 
@@ -71,10 +71,15 @@ class Bins:
 
 def bins_of(values: np.ndarray, bounds: np.ndarray, is_category: bool) -> np.ndarray:
     """Bin of each value of one feature; see :class:`Bins`."""
+    values = _comparable(values)
     bins = np.searchsorted(bounds, values)
     if not is_category:
         return bins
     return np.where(np.append(bounds, np.nan)[bins] == values, bins, len(bounds))
+
+
+def _comparable(values: np.ndarray) -> np.ndarray:
+    return np.where(np.isnan(values), -np.inf, values)
 
 
 class Categories:
@@ -100,7 +105,7 @@ class Categories:
         columns, weights = Columns(self.block.X), row_weights_of(self.block, weights_of(self.block))
         counted, found = weights > 0, []
         for feature in self.features.tolist():
-            codes, owner = np.unique(columns[feature][counted], return_inverse=True)
+            codes, owner = np.unique(_comparable(columns[feature])[counted], return_inverse=True)
             counts = np.bincount(owner, weights[counted], minlength=len(codes))
             odd = codes != np.floor(codes)
             found.append((codes[odd][:1], counts[odd][:1]) if odd.any() else (codes, counts))
@@ -119,7 +124,8 @@ def make_bins(
     ----------
     source : RankingData or opened shards
     n_bins : int
-        Largest number of bins of a number. Bins whose edges coincide are one.
+        Largest number of bins of a number. Bins whose edges coincide are one. Missing values have
+        one more.
     categories : tuple of int
         Features that are categories. Their values must be whole numbers.
     max_categories : int
@@ -128,9 +134,11 @@ def make_bins(
     one_class = np.array([np.inf])
     with engine_of(source).start(Classes, one_class) as workers:
         found = totals(workers)
-        ranks = bin_ranks(found.counts.sum(), n_bins)
-        edges = order_statistics(workers, ranks[None], source.n_features)[0]
-    bounds = [np.unique(row[row < high]) for row, high in zip(edges, found.high, strict=True)]
+        edges = frequency_edges(workers, found, n_bins)
+    bounds = []
+    for row, high, n_missing in zip(edges, found.high, found.missing, strict=True):
+        below = [-np.inf] if n_missing else []  # the edge above missing values
+        bounds.append(np.unique([*below, *row[row < high]]))
     codes = _codes(source, categories, max_categories)
     for feature, kept in zip(categories, codes, strict=True):
         bounds[feature] = kept

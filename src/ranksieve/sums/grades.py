@@ -200,6 +200,28 @@ def order_statistics(workers: Workers, ranks: np.ndarray, n_features: int) -> np
     return values_of_ranks(lambda *known: workers.sum("digits", *known), everywhere, n_bits=8)
 
 
+def frequency_edges(workers: Workers, found: Totals, n_bins: int) -> np.ndarray:
+    """Inner edges of bins with equally many values, some of which may be equal.
+
+    Bin b has values in (edge b - 1, edge b]. Missing values are below all bins, and do not count.
+
+    Parameters
+    ----------
+    workers : Workers of :class:`Classes`
+    found : Totals
+        What :func:`totals` finds.
+    n_bins : int
+
+    Returns
+    -------
+    array of shape (features, bins - 1)
+    """
+    total = found.counts.sum()
+    ranks = found.missing[:, None] + bin_ranks(total - found.missing, n_bins)  # which come first
+    ranks = np.minimum(ranks, last_rank(total))  # where all are missing
+    return order_statistics(workers, ranks[None], len(found.low))[0]
+
+
 def values_of_ranks(
     count: Callable[[int, np.ndarray], np.ndarray], ranks: np.ndarray, n_bits: int
 ) -> np.ndarray:

@@ -59,8 +59,6 @@ def teacher_scores(
             f"there {'is only one query' if n == 1 else f'are only {n} queries'} for the {n_folds} "
             "folds of a teacher: lower n_folds, or do without a teacher"
         )
-    if not ranker._allows_missing:
-        data.check_finite()
     tasks = [
         (_with_seed(ranker, repeat), counted[part])
         for repeat in range(n_repeats)

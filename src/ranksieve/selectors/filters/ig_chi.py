@@ -14,15 +14,7 @@ from ranksieve.engine.memo import shared
 from ranksieve.parameters import AtLeastTwo, FeatureCount
 from ranksieve.registry import Method
 from ranksieve.selectors._search.greedy import best_first
-from ranksieve.sums.grades import (
-    Classes,
-    Totals,
-    bin_ranks,
-    grades_of,
-    last_rank,
-    order_statistics,
-    totals,
-)
+from ranksieve.sums.grades import Classes, Totals, frequency_edges, grades_of, totals
 
 _PARAMETERS = """
     Parameters
@@ -193,14 +185,11 @@ def contingency(source: Source, n_bins: int, binning: Literal["frequency", "widt
 
 def _edges(workers: Workers, found: Totals, n_bins: int, binning: str) -> np.ndarray:
     """Inner edges (features, bins - 1), some of which may be equal."""
-    if binning == "width":
-        is_there = found.low <= found.high  # some value
-        low, high = np.where(is_there, (found.low, found.high), 0.0)
-        return low[:, None] + (high - low)[:, None] * (np.arange(1, n_bins) / n_bins)
-    total = found.counts.sum()
-    ranks = found.missing[:, None] + bin_ranks(total - found.missing, n_bins)  # which come first
-    ranks = np.minimum(ranks, last_rank(total))  # where all are missing
-    return order_statistics(workers, ranks[None], len(found.low))[0]
+    if binning == "frequency":
+        return frequency_edges(workers, found, n_bins)
+    is_there = found.low <= found.high  # some value
+    low, high = np.where(is_there, (found.low, found.high), 0.0)
+    return low[:, None] + (high - low)[:, None] * (np.arange(1, n_bins) / n_bins)
 
 
 def _entropy(shares: np.ndarray, axis: Any) -> np.ndarray:

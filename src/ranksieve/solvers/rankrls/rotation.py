@@ -94,10 +94,7 @@ class CenteredRows:
         end, n_seen = 0, 0
         most = _PIECE * self.block.X.shape[1] // max(1, self.n_features)  # of what a row is made of
         for chunk in chunks(self.block, most=most):
-            X, labels = (
-                np.ascontiguousarray(self._columns(chunk, features)),
-                self.block.y[chunk.rows],
-            )
+            X, labels = self._columns(chunk, features), self.block.y[chunk.rows]
             part = np.empty(X.shape)
             center_queries(X, labels, chunk.query_ptr, part, np.empty(len(X)))
             if not np.isfinite(part.sum()):
