@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -25,6 +26,12 @@ class Ranking:
     order: np.ndarray
     tie_end: np.ndarray
     average_ties: bool
+
+    @cached_property
+    def each_alone(self) -> np.ndarray:
+        """What ``tie_end`` would be without equal scores."""
+        starts = np.repeat(self.query_ptr[:-1], np.diff(self.query_ptr))
+        return np.arange(1, len(self.order) + 1) - starts
 
     @property
     def has_ties(self) -> bool:
@@ -60,12 +67,13 @@ class Prepared:
     def per_query(self, ranking: Ranking) -> np.ndarray:
         """Value of each query."""
         out = np.empty(len(ranking.query_ptr) - 1)
+        use_ties = ranking.average_ties or self.kind == kernel.PAIR_ERRORS
         over_queries(
             kernel.measure_queries[self.kind],
             ranking.query_ptr,
             self.on_lists(ranking.average_ties),
             ranking.order,
-            ranking.tie_end,
+            ranking.tie_end if use_ties else ranking.each_alone,
             ranking.query_ptr,
             out,
         )

@@ -6,7 +6,7 @@ model that cannot tell documents apart then ranks well.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -83,10 +83,9 @@ def order_values(
 ) -> np.ndarray:
     """Values of each query in the order of the data, and by chance: shape (2, queries)."""
     prepared = measure.prepare(y, query_ptr, convention)
-    rows, lengths = np.arange(len(y)), np.diff(query_ptr)
-    next_rank = rows + 1 - np.repeat(query_ptr[:-1], lengths)
-    in_order = Ranking(query_ptr, rows, next_rank, average_ties=False)
-    all_tied = Ranking(query_ptr, rows, np.repeat(lengths, lengths), average_ties=True)
+    lengths = np.diff(query_ptr)
+    all_tied = Ranking(query_ptr, np.arange(len(y)), np.repeat(lengths, lengths), average_ties=True)
+    in_order = replace(all_tied, tie_end=all_tied.each_alone)
     return np.array([prepared.per_query(in_order), prepared.per_query(all_tied)])
 
 
