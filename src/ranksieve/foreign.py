@@ -241,7 +241,10 @@ def fit_foreign(
     beside: dict[str, Any] = {}
     if query_weights is not None:
         if "sample_weight" not in takes:
-            raise DataError(f"{type(estimator).__name__} takes no weights: leave out sample_weight")
+            raise DataError(
+                f"{type(estimator).__name__} takes no weights, because its fit has no parameter "
+                "sample_weight: use data without weights"
+            )
         beside["sample_weight"] = np.repeat(query_weights, data.group_counts)
     if "y" not in takes:
         if validation is not None and "eval_set" in takes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,11 @@ from scipy import sparse
 
 from ranksieve._kernels.rows import first_bad_row
 from ranksieve.errors import DataError, NonFiniteError
+
+_HOW_TO_DECLARE = (
+    "declare what to do with missing values (missing= of RankingData, QueryImputer, or --missing): "
+    "query-min, query-median or zero fills them in, keep passes them on to methods that take them"
+)
 
 
 def as_matrix(X: Any) -> tuple[Any, list[str] | None]:
@@ -153,29 +158,56 @@ def group_rows(qid: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
     return np.argsort(row_codes, kind="stable"), np.concatenate([[0], np.cumsum(counts)])
 
 
+def query_runs(query_ptr: np.ndarray, most_rows: int) -> Iterator[tuple[int, int]]:
+    """Runs of whole queries of at most so many rows, or of one query: first, and after the last."""
+    first, n_queries = 0, len(query_ptr) - 1
+    while first < n_queries:
+        end = query_ptr[first] + most_rows
+        last = int(np.searchsorted(query_ptr, end, side="right")) - 1
+        last = min(max(last, first + 1), n_queries)
+        yield first, last
+        first = last
+
+
 def as_query_weights(
     weights: Any, query_ptr: np.ndarray, row_order: np.ndarray
 ) -> np.ndarray | None:
     """One weight per query, from one per query or one per input row; None stays None."""
+    values = weights_by_query(weights, query_ptr, row_order)
+    if values is not None and values.size and values.max() == 0:
+        raise DataError("sample_weight must be above 0, not 0 for all queries")
+    return values
+
+
+def weights_by_query(
+    weights: Any, query_ptr: np.ndarray, row_order: np.ndarray
+) -> np.ndarray | None:
+    """As :func:`as_query_weights`, for a part of the data: all of them may be 0."""
     if weights is None:
         return None
     try:
         values = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"sample_weight must be numbers: {error}") from None
+    if values.size and (not np.isfinite(values).all() or values.min() < 0):
+        raise DataError("sample_weight must be finite and not negative")
     n_queries, n_rows = len(query_ptr) - 1, len(row_order)
     if values.shape == (n_rows,) and (n_rows == 0 or row_order.max() < n_rows):
         rows = values[row_order]
         values = rows[query_ptr[:-1]]
-        if np.any(rows != np.repeat(values, np.diff(query_ptr))):
-            raise DataError("sample_weight must be the same for all rows of a query")
+        differs = np.flatnonzero(rows != np.repeat(values, np.diff(query_ptr)))
+        if differs.size:
+            first = query_ptr[np.searchsorted(query_ptr, differs[0], side="right") - 1]
+            raise DataError(
+                "sample_weight must be the same for all rows of a query; it is "
+                f"{rows[first]:g} in row {row_order[first]}, but {rows[differs[0]]:g} in row "
+                f"{row_order[differs[0]]}"
+            )
     elif values.shape != (n_queries,):
         raise DataError(
             f"sample_weight has shape {values.shape}, but there are {n_queries} queries and "
             f"{n_rows} rows"
         )
-    if n_queries and (not np.isfinite(values).all() or values.min() < 0 or values.max() == 0):
-        raise DataError("sample_weight must be finite, not negative, and not 0 for all queries")
     return values
 
 
@@ -185,16 +217,23 @@ def as_positions(choice: Any) -> np.ndarray:
     return positions if positions.size else positions.astype(np.intp)
 
 
-def check_finite(X: Any, place: Callable[[int, int], str]) -> None:
-    """Raise a NonFiniteError that names the place of the first value that is not finite."""
+def check_finite(X: Any, place: Callable[[int, int], str], *, allow_missing: bool = False) -> None:
+    """Raise a NonFiniteError that names the place of the first value that is not finite.
+
+    NaN is such a value unless missing values are allowed.
+    """
+    is_bad = np.isinf if allow_missing else _is_not_finite
     step = max(1, 2**20 // max(1, X.shape[1]))
     for start in range(0, X.shape[0], step):
         part = X[start : start + step]
-        if not np.isfinite(part.data if sparse.issparse(part) else part).all():
+        if is_bad(part.data if sparse.issparse(part) else part).any():
             part = part.toarray() if sparse.issparse(part) else part
-            row, column = np.argwhere(~np.isfinite(part))[0].tolist()
-            value = "NaN" if np.isnan(part[row, column]) else "infinity"
-            raise NonFiniteError(
-                f"X has {value} in {place(start + row, column)}; fill in or drop missing values "
-                "first"
-            )
+            row, column = np.argwhere(is_bad(part))[0].tolist()
+            where = place(start + row, column)
+            if np.isnan(part[row, column]):
+                raise NonFiniteError(f"X has NaN in {where}; {_HOW_TO_DECLARE}")
+            raise NonFiniteError(f"X has infinity in {where}; replace or drop infinite values")
+
+
+def _is_not_finite(values: np.ndarray) -> np.ndarray:
+    return ~np.isfinite(values)

@@ -7,6 +7,7 @@ from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankRLS, RankRLSCV
 from ranksieve.rankers.rankrls import LAMS, leave_query_out
+from ranksieve.solvers.rankrls import ridge
 from tests import oracles
 from tests.selectors.test_greedy_rankrls import random_data, trained
 
@@ -43,6 +44,25 @@ def test_left_out_errors_equal_refitting():
         np.testing.assert_allclose(
             found.coefs[place], RankRLS(lam).fit(data).coef_, rtol=1e-9, atol=1e-12
         )
+
+
+@pytest.mark.parametrize("batch", [1, 200, 2**16])
+def test_queries_that_are_left_out_together_keep_their_own_weights(monkeypatch, batch):
+    monkeypatch.setattr(ridge, "_BATCH", batch)
+    data = mixed_data()
+    weights = np.random.default_rng(1).uniform(0.1, 3, data.n_queries)
+    found = leave_query_out(data, LAMBDAS, query_weights=weights)
+    for place, lam in enumerate(LAMBDAS):
+        errors = []
+        for query in np.flatnonzero(data.group_counts > 1):
+            others = np.arange(data.n_queries) != query
+            model = RankRLS(lam).fit(data.take_queries(others), sample_weight=weights[others])
+            own = data.take_queries([query])
+            left = (own.y - own.y.mean()) - (own.X - own.X.mean(axis=0)) @ model.coef_
+            errors.append(weights[query] * (left**2).sum())
+        assert found.mean[place] == pytest.approx(np.mean(errors), rel=1e-7)
+        deviation = np.std(errors, ddof=1) / np.sqrt(len(errors))
+        assert found.deviation[place] == pytest.approx(deviation, rel=1e-6)
 
 
 def test_left_out_measures_equal_refitting():

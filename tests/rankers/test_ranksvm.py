@@ -12,7 +12,6 @@ from ranksieve import DataError, RankingData, make_ranking
 from ranksieve._kernels.pairs import (
     ActivePairs,
     count_active,
-    number_levels,
     order_active,
     sum_active,
 )
@@ -69,18 +68,17 @@ class TestKernels:
         y, z, qid = example
         values = np.random.default_rng(seed).normal(size=len(y))
         ptr = np.append(np.unique(qid, return_index=True)[1], len(y))
-        levels, reach = np.zeros((2, len(y)), dtype=np.int32)
-        order = np.zeros(len(y), dtype=np.int64)
-        n_levels, n_pairs = np.zeros((2, len(ptr) - 1), dtype=np.int64)
+        statistic = SquaredHinge(with_scores(y, z, qid), None)
+        order, reach = np.zeros(len(y), dtype=np.int64), np.zeros(len(y), dtype=np.int32)
         worse, better, sums, others = np.empty((4, len(y)))
-        number_levels(y, ptr, levels, n_levels, n_pairs)
-        active_pairs = ActivePairs(ptr, levels, n_levels, order, reach)
+        active_pairs = ActivePairs(ptr, statistic.levels, statistic.n_levels, order, reach)
         order_active(z, active_pairs)
         count_active(z, active_pairs, worse, better, others)
         sum_active(values, active_pairs, sums)
         pairs = oracles.margin_pairs(y, qid)
         active = [(i, j) for i, j in pairs if z[i] - z[j] < 1]
-        assert n_pairs.tolist() == [sum(qid[i] == q for i, _ in pairs) for q in range(len(ptr) - 1)]
+        n_pairs = statistic.n_pairs.tolist()
+        assert n_pairs == [sum(qid[i] == q for i, _ in pairs) for q in range(len(ptr) - 1)]
         for row in range(len(y)):
             assert worse[row] == sum(i == row for i, _ in active)
             assert better[row] == sum(j == row for _, j in active)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import cache
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -415,6 +416,16 @@ class TestParametersOfSingleFeatures:
         for name in ("bt-influence", "bt-randomized"):
             selector = fitted(name, data, exclude=[1, 5], params=self.constraints())
             assert not {1, 5} & set(selector.selected_.tolist())
+
+
+@each
+def test_the_page_says_how(name):
+    """The page on these parameters has the sentences that methods declare, for each of them."""
+    page = Path(__file__).parents[2] / "docs" / "choosing-from.md"
+    rows = [line for line in page.read_text().splitlines() if f"`{name}`" in line.split(" | ")[0]]
+    method = SELECTORS[name]
+    groups = f"Not supported: {method.no_groups}" if method.no_groups else method.kind.grouped
+    assert [row.split(" | ")[1].removesuffix(" |") for row in rows] == [method.kind.given, groups]
 
 
 class Fixed(RankSelector):

@@ -421,3 +421,82 @@ class TestSelector:
             products = Products(*workers.sum("gram"))
         expected = trained(data, [4, 1], 0.5)
         np.testing.assert_allclose(ridge(products, [4, 1], 0.5), expected, rtol=1e-9)
+
+
+class TestGroups:
+    GROUPS = ((0, 4), (1, 2, 5), (3,))
+
+    @pytest.mark.parametrize("lam", LAMBDAS)
+    def test_equal_to_brute_force(self, lam):
+        data = random_data(5)
+        selector = GreedyRankRLS(3, lam=lam, groups=self.GROUPS, count="groups").fit(data)
+        chosen = []
+        for fit in selector.fits_:
+            free = [group for group in self.GROUPS if group not in chosen]
+            model = [feature for group in chosen for feature in group]
+            errors = oracles.group_errors(data.X, data.y, data.qid.tolist(), model, free, lam)
+            chosen.append(free[int(np.argmin(errors))])
+            assert fit.features == tuple(feature for group in chosen for feature in group)
+            assert fit.error == pytest.approx(min(errors), rel=1e-10)
+            np.testing.assert_allclose(
+                fit.coef, trained(data, fit.features, lam), rtol=1e-6, atol=1e-9
+            )
+        assert selector.n_groups_ == 3
+        errors = {step.feature: step.score for step in selector.path_}
+        for group, fit in zip(chosen, selector.fits_, strict=True):
+            assert {errors[feature] for feature in group} == {fit.error}
+
+    @pytest.mark.parametrize("groups", [[[0], [5]], list("abcdef"), [[2], [1, 3]]])
+    def test_groups_of_one_feature_change_nothing(self, groups):
+        data = random_data(6)
+        expected = GreedyRankRLS(5, exclude=[3]).fit(data)
+        found = GreedyRankRLS(5, exclude=[3], groups=groups).fit(data)
+        assert found.selected_.tolist() == expected.selected_.tolist()
+        np.testing.assert_array_equal(found.coef_, expected.coef_)
+        assert found.path_ == expected.path_
+
+    def test_whole_groups_that_fit(self):
+        data = random_data(5)
+        whole = GreedyRankRLS(5, groups=self.GROUPS).fit(data)
+        assert len(whole.selected_) in (3, 4, 5)
+        for group in self.GROUPS:
+            assert len({feature in whole.selected_ for feature in group}) == 1
+
+    @pytest.mark.parametrize("search", ["floating", "foba"])
+    def test_other_searches(self, search):
+        data = random_data(5)
+        how = {"groups": self.GROUPS, "count": "groups", "include": [3]}
+        selector = GreedyRankRLS(2, search=search, **how).fit(data)
+        assert selector.selected_[0] == 3
+        assert selector.n_groups_ == 2
+        expected = sum(left_out(data, selector.selected_, 1.0))
+        assert selector.fits_[-1].error == pytest.approx(expected, rel=1e-9)
+
+    def test_random_candidates(self):
+        data = random_data(5)
+        every = GreedyRankRLS(2, groups=self.GROUPS, count="groups").fit(data)
+        some = GreedyRankRLS(2, groups=self.GROUPS, count="groups", kappa=3).fit(data)
+        assert some.selected_.tolist() == every.selected_.tolist()
+        one = GreedyRankRLS(4, groups=self.GROUPS, kappa=1).fit(data)
+        assert len(one.selected_) <= 4
+
+    def test_smaller_selections(self):
+        data = random_data(5)
+        selector = GreedyRankRLS(6, groups=self.GROUPS).fit(data)
+        smaller = selector.at(2)
+        assert smaller.selected_.tolist() == list(selector.fits_[1].features)
+        assert smaller.n_features_to_select == len(smaller.selected_)
+        with pytest.raises(ValueError, match="1 to 3 groups"):
+            selector.at(4)
+
+    def test_what_groups_do_without(self):
+        data = random_data(5)
+        for other in ({"criterion": "map"}, {"fitting": "back"}):
+            with pytest.raises(ValueError, match="groups need"):
+                GreedyRankRLS(2, groups=self.GROUPS, **other).fit(data)
+
+    def test_the_error_chooses_the_number(self):
+        data = random_data(5)
+        selector = GreedyRankRLS("best", groups=self.GROUPS).fit(data)
+        best = min(selector.fits_, key=lambda fit: fit.error)
+        assert selector.selected_.tolist() == list(best.features)

@@ -17,6 +17,7 @@ HEAD = {
     "tune": "MAP",
     "convention": "standard",
     "scale": "none",
+    "missing": "none",
     "folds": ["Fold1"],
 }
 FOLD = {"fold": "Fold1"}

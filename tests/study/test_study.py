@@ -728,7 +728,7 @@ def test_a_directory_that_cannot_be_made_is_named(data):
 def test_protocols_by_name():
     assert Protocol.parse("kfold:7", seed=3) == Protocol("kfold", 7, 3)
     assert Protocol.parse("six-trials").name == "six-trials"
-    with pytest.raises(ValueError, match="unknown protocol 'loo'; known are letor, kfold"):
+    with pytest.raises(ValueError, match="unknown protocol 'loo'; known are letor, split, kfold"):
         Protocol.parse("loo")
     with pytest.raises(ValueError, match="only kfold takes a number"):
         Protocol.parse("letor:5")
@@ -854,7 +854,9 @@ def test_a_refused_run_leaves_the_plan_as_it_was(data, tmp_path):
 
 
 def test_data_of_no_known_kind_is_refused():
-    with pytest.raises(DataError, match="data must be a RankingData, shards, a collection or path"):
+    with pytest.raises(
+        DataError, match="must be a RankingData, shards, a collection, a frame or paths"
+    ):
         Study(42)
     with pytest.raises(DataError, match=r"not ndarray; make one of .* RankingData\(X, y, qid\)"):
         Study(np.ones((2, 2)))

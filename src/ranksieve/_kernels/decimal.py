@@ -7,12 +7,15 @@ to the caller.
 
 import numpy as np
 
-from ranksieve._kernels.compiling import kernel, part
+from ranksieve._kernels.compiling import part
 
 OK, HARD, BAD = 0, 1, 2
 
 _EXACT_POWERS = 10.0 ** np.arange(23)
 _MAX_DIGITS = 19  # digits that always fit into 64 bits
+
+_PLUS, _MINUS, _POINT, _ZERO, _E = (np.uint8(ord(byte)) for byte in "+-.0e")
+_LOWER = np.uint8(32)  # the bit that tells small letters from capitals
 
 _NAN = np.frombuffer(b"nan", dtype=np.uint8)
 _INF = np.frombuffer(b"inf", dtype=np.uint8)
@@ -23,7 +26,7 @@ _INITY = np.frombuffer(b"inity", dtype=np.uint8)
 def _word_ends(text, at, word):
     """Position after ``word`` (lower case) at ``at``, ignoring case, or -1."""
     for letter in word:
-        if text[at] | np.uint8(32) != letter:
+        if text[at] | _LOWER != letter:
             return -1
         at += 1
     return at
@@ -45,26 +48,26 @@ def _parse_word(text, at):
 def _scan_digits(text, at, digits):
     """Append decimal digits to ``digits``, modulo 2^64: (digits, position after them)."""
     while True:
-        value = text[at] - np.uint8(48)  # wraps around for bytes below '0'
+        value = text[at] - _ZERO  # wraps around for bytes below '0'
         if value > np.uint8(9):
             return digits, at
         digits = digits * np.uint64(10) + np.uint64(value)
         at += 1
 
 
-@kernel
+@part
 def parse_number(text, at):
     """Parse a number that starts at ``at``: (status, value, position after it).
 
     ``text`` must end with a byte that no number contains, such as a newline: no loop passes it.
     The grammar is that of ``float`` without underscores and surrounding blanks.
     """
-    negative = text[at] == np.uint8(45)
-    start = at + (negative or text[at] == np.uint8(43))
+    negative = text[at] == _MINUS
+    start = at + (negative or text[at] == _PLUS)
     digits, at = _scan_digits(text, start, np.uint64(0))
     n_digits = at - start
     power = 0
-    if text[at] == np.uint8(46):
+    if text[at] == _POINT:
         point = at
         digits, at = _scan_digits(text, point + 1, digits)
         power = point + 1 - at
@@ -73,9 +76,9 @@ def parse_number(text, at):
         status, value, at = _parse_word(text, start)
         return status, -value if negative else value, at
     n_exponent = 0
-    if text[at] | np.uint8(32) == np.uint8(101):
-        below = text[at + 1] == np.uint8(45)
-        at += 1 + (below or text[at + 1] == np.uint8(43))
+    if text[at] | _LOWER == _E:
+        below = text[at + 1] == _MINUS
+        at += 1 + (below or text[at + 1] == _PLUS)
         exponent, end = _scan_digits(text, at, np.uint64(0))
         n_exponent = end - at
         if n_exponent == 0:

@@ -288,28 +288,3 @@ def ideal_curve(worth, discounts, query_ptr, out, first, last):
         for rank in range(n):
             total += values[order[rank]] * discounts[rank]
             out[start + rank] = total
-
-
-@kernel
-def dense_ranks(labels, query_ptr, ranks, n_pairs, first, last):
-    """Rank each query's distinct labels 0, 1, ... and count its pairs of unequal labels.
-
-    Updates ``ranks`` (rows,) and ``n_pairs`` (queries,) in place.
-    """
-    longest = longest_query(query_ptr[first : last + 1])
-    order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
-    keys = np.empty(2 * longest)
-    for query in range(first, last):
-        start, end = query_ptr[query], query_ptr[query + 1]
-        descending = order[: end - start]
-        sort_descending(labels[start:end], descending, spare, keys)
-        rank = below = equal = 0
-        for place in range(end - start - 1, -1, -1):
-            row = start + descending[place]
-            if place + 1 < end - start and labels[row] > labels[start + descending[place + 1]]:
-                rank += 1
-                below += equal
-                equal = 0
-            equal += 1
-            ranks[row] = rank
-            n_pairs[query] += below

@@ -31,29 +31,6 @@ class ActivePairs(NamedTuple):
 
 
 @kernel
-def number_levels(y, query_ptr, levels, n_levels, n_pairs):
-    """Number the labels of each query and count its pairs; updates the last three in place."""
-    n_queries = query_ptr.size - 1
-    longest = longest_query(query_ptr)
-    order, spare = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.int64)
-    keys = np.empty(2 * longest)
-    for query in range(n_queries):
-        start, end = query_ptr[query], query_ptr[query + 1]
-        ranked = order[: end - start]
-        sort_descending(y[start:end], ranked, spare, keys)
-        level, below, pairs = 0, 0, 0
-        for place in range(end - start - 1, -1, -1):  # from the lowest label
-            row = start + ranked[place]
-            if place + 1 < end - start and y[row] != y[start + ranked[place + 1]]:
-                level += 1
-                below = end - start - 1 - place
-            levels[row] = level
-            pairs += below
-        n_levels[query] = level + 1
-        n_pairs[query] = pairs
-
-
-@kernel
 def order_active(z, pairs):
     """Sort each query by descending score and find what is active; updates ``order`` and ``reach``.
 

@@ -20,7 +20,8 @@ INDEX_TOO_LARGE = 8
 INDEX_TWICE = 9
 INDEX_ORDER = 10
 
-_NEWLINE, _HASH, _COLON = np.uint8(10), np.uint8(35), np.uint8(58)
+_TAB, _NEWLINE, _RETURN, _SPACE = np.uint8(9), np.uint8(10), np.uint8(13), np.uint8(32)
+_HASH, _ZERO, _NINE, _COLON, _EQUALS = (np.uint8(ord(byte)) for byte in "#09:=")
 MAX_INDEX = 2**31 - 2  # the largest that fits into a 32-bit 0-based index
 
 _QID = np.frombuffer(b"qid:", dtype=np.uint8)
@@ -31,7 +32,7 @@ _NULL = np.frombuffer(b"NULL", dtype=np.uint8)  # LETOR 3's word for a missing v
 
 @part
 def _is_blank(byte):
-    return byte == np.uint8(32) or byte == np.uint8(9) or byte == np.uint8(13)
+    return byte == _SPACE or byte == _TAB or byte == _RETURN
 
 
 @part
@@ -73,7 +74,7 @@ def _document_id(text, start, end):
     start = _skip_blanks(text, start + 1)
     if _starts_with(text, start, _DOCID):
         sign = _skip_blanks(text, start + _DOCID.size)
-        if text[sign] == np.uint8(61):
+        if text[sign] == _EQUALS:
             start = _skip_blanks(text, sign + 1)
             for at in range(start, end):
                 if _starts_with(text, at, _INC):
@@ -81,7 +82,7 @@ def _document_id(text, start, end):
                     break
     while end > start and _is_blank(text[end - 1]):
         end -= 1
-    return start, max(start, end)
+    return start, end if end > start else start
 
 
 @part
@@ -154,9 +155,9 @@ def _parse_query(text, at, row, line, runs, n_runs):
 def _parse_index(text, at):
     """Digits as a number that stops growing beyond the largest index: (index, position)."""
     index = 0
-    while np.uint8(48) <= text[at] <= np.uint8(57):
+    while _ZERO <= text[at] <= _NINE:
         if index <= MAX_INDEX:
-            index = index * 10 + np.int64(text[at] - np.uint8(48))
+            index = index * 10 + np.int64(text[at] - _ZERO)
         at += 1
     return index, at
 

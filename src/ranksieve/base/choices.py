@@ -63,6 +63,11 @@ class Choices:
         return self.n_features if self.groups is None else len(self.groups)
 
     @property
+    def has_several(self) -> bool:
+        """Whether a group has several features."""
+        return self.n_groups < self.n_features
+
+    @property
     def include(self) -> list[int]:
         """Features that come first, in this order."""
         return self.features_of(self.start)
@@ -175,29 +180,41 @@ def make_choices(selector: Any, source: Source) -> Choices:
     n, counts_groups = source.n_features, selector.count == "groups"
     if counts_groups and selector.groups is None:
         raise DataError("count='groups' needs groups: features that come and go together")
-    groups, include, exclude = _listed(selector, source)
-    columns = np.setdiff1d(np.arange(n), exclude)
-    every = Choices(columns, n, _without(groups, columns), [], n, counts_groups)
-    start = every.places_of(np.searchsorted(columns, include).tolist())
+    given = selector.include, selector.exclude, selector.groups
+    listed = Listed([], [], None)
+    if any(part is not None for part in given):  # names, of which there may be many, are needed
+        listed = listed_features(*given, source.feature_names)
+    columns = np.setdiff1d(np.arange(n), listed.exclude)
+    every = Choices(columns, n, _without(listed.groups, columns), [], n, counts_groups)
+    start = every.places_of(np.searchsorted(columns, listed.include).tolist())
     choices = replace(every, start=start, k=_number(selector, every))
     if not choices.fits(start):
         raise DataError(_too_many_included(choices))
     return choices
 
 
-def _listed(selector: Any, source: Source) -> tuple[list[Group] | None, list[int], list[int]]:
-    """Groups, and features to include and to exclude."""
-    if all(part is None for part in (selector.groups, selector.include, selector.exclude)):
-        return None, [], []  # names, of which there may be very many, are not needed
-    names = source.feature_names
-    groups = None if selector.groups is None else feature_groups(selector.groups, names)
-    include = feature_indices("include", selector.include, names)
-    exclude = feature_indices("exclude", selector.exclude, names)
-    for feature in sorted(set(include) & set(exclude))[:1]:
+class Listed(NamedTuple):
+    """Features that parameters list, as indices."""
+
+    include: list[int]
+    exclude: list[int]
+    groups: list[Group] | None
+
+
+def listed_features(
+    include: Any, exclude: Any, groups: Any, names: Sequence[str] | np.ndarray
+) -> Listed:
+    """Read lists of features; a DataError if they contradict each other or the names."""
+    found = Listed(
+        feature_indices("include", include, names),
+        feature_indices("exclude", exclude, names),
+        None if groups is None else feature_groups(groups, names),
+    )
+    for feature in sorted(set(found.include) & set(found.exclude))[:1]:
         raise DataError(f"feature {on_one_line(names[feature])} is both included and excluded")
-    if len(exclude) == len(names):
+    if len(found.exclude) == len(names):
         raise DataError("all features are excluded")
-    return groups, include, exclude
+    return found
 
 
 def _number(selector: Any, choices: Choices) -> int:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source
 from ranksieve.io.shards import Shards
+from ranksieve.missing import Missing
 from ranksieve.parameters import Constraints
 
 # Entry of docstrings, in which {verbose} stands for it.
@@ -32,7 +33,8 @@ class RankEstimator(BaseEstimator):
     # Routes qid to fit once metadata routing is enabled; without it, pass it by name.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"qid": True}
 
-    _allows_missing: ClassVar[bool] = False  # NaN in X
+    takes_missing: ClassVar[bool] = False  # missing values, if the data declares to keep them
+    _allows_missing: ClassVar[bool] = False  # NaN in X, whatever the data declares
 
     verbose: bool
 
@@ -47,7 +49,8 @@ class RankEstimator(BaseEstimator):
             if y is not None or qid is not None:
                 raise DataError("the data has its own labels and query ids: leave out y and qid")
             self._remember_features(X)
-            return X
+            return X if self.takes_missing else X.refusing_missing()
+        self._remember_missing(None)
         if y is None:
             name = type(self).__name__
             raise DataError(f"{name} requires y to be passed, but the target y is None")
@@ -65,11 +68,18 @@ class RankEstimator(BaseEstimator):
         return RankingData(X, y, qid, feature_names=names)
 
     def _remember_features(self, source: Source) -> None:
+        self._remember_missing(source.missing)
         self.n_features_in_ = source.n_features
         if source.has_feature_names:
             self.feature_names_in_ = source.feature_names
         elif hasattr(self, "feature_names_in_"):  # of an earlier fit
             del self.feature_names_in_
+
+    def _remember_missing(self, missing: Missing | None) -> None:
+        """What was done with missing values, which is done with those of later data."""
+        self.__dict__.pop("missing_", None)  # of an earlier fit
+        if missing is not None:
+            self.missing_ = missing
 
     def _name_of(self, feature: int) -> str:
         """Name of a feature to show: its own, or its 1-based number."""
@@ -80,6 +90,9 @@ class RankEstimator(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         # A wrapper of a ranker has a property instead: that depends on the ranker, once trained.
-        tags.input_tags.allow_nan = type(self)._allows_missing is True
+        kept = getattr(self, "missing_", None)
+        tags.input_tags.allow_nan = type(self)._allows_missing is True or (
+            kept is not None and kept.keeps
+        )
         tags.target_tags.required = True
         return tags

@@ -12,7 +12,7 @@ from ranksieve.base.estimator import RankEstimator
 from ranksieve.base.fit_inputs import query_weights_of
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import in_memory
-from ranksieve.fitted import checked_rows, checked_scores
+from ranksieve.fitted import as_in_training, checked_rows, checked_scores
 from ranksieve.io.shards import Shards
 from ranksieve.metrics import evaluate
 
@@ -44,6 +44,7 @@ class Predictor(RankEstimator):
         """
         check_is_fitted(self)
         if isinstance(X, Shards):
+            X = as_in_training(self, X)
             return np.concatenate([self.predict(X.read_shard(i)) for i in range(X.n_shards)])
         return checked_scores(self._scores(self._rows(X)))
 

@@ -17,7 +17,7 @@ from ranksieve.base.estimator import RankEstimator
 from ranksieve.base.fit_inputs import as_source
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source
-from ranksieve.fitted import check_features
+from ranksieve.fitted import as_in_training, check_features, refusals
 from ranksieve.io.shards import Shards
 from ranksieve.parameters import FeatureCount, Features
 from ranksieve.progress import progress_bar
@@ -61,6 +61,7 @@ class _WholeDataMixin:
         if not isinstance(X, (RankingData, Shards)):
             return super().transform(X)  # type: ignore[misc]
         check_is_fitted(self)
+        X = as_in_training(self, X)
         check_features(self, X)
         return self._kept_of_data(X)  # type: ignore[attr-defined]
 
@@ -108,6 +109,8 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
     n_features_in_ : int
     feature_names_in_ : array of str
         Only if the features have names.
+    missing_ : Missing
+        What the data declares to be done with missing values, if it does.
 
     Notes
     -----
@@ -193,11 +196,13 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
         source = self._source(X, y, qid)
         self._check_choices()
         choices = make_choices(self, source)
-        if held_out.get("eval_set") is not None:
-            held_out["eval_set"] = choices.cut(as_source(held_out["eval_set"], source))
+        if "eval_set" in held_out:
+            queries = {name: held_out.pop(name, None) for name in ("eval_qid", "eval_group")}
+            given = as_source(held_out["eval_set"], source, **queries)
+            held_out["eval_set"] = None if given is None else choices.cut(given)
         before = dict(vars(self))
         inside = choices.cut(source)
-        with progress_bar(bool(self.verbose)), sound_numbers(inside, self):
+        with progress_bar(bool(self.verbose)), sound_numbers(inside, self), refusals(self, X):
             if self._uses_labels:
                 check_labels_differ(source)
             chosen = np.asarray(self._choose(inside, choices, **held_out), dtype=np.intp)

@@ -68,8 +68,8 @@ _Out = Annotated[
     option(
         "DIR",
         "Write every table (Markdown, LaTeX, CSV, JSON) and figure (SVG, PNG) to this directory, "
-        "with a page, report.md, that sets paper and ours together. Finished work is kept there, "
-        "too, and the same command resumes it. Default: print tables only.",
+        "with a page, report.md, that shows the results of the paper beside ours. Finished work "
+        "is kept there, too, and the same command resumes it. Default: print tables only.",
     ),
 ]
 _Convention = Annotated[
@@ -89,7 +89,7 @@ def reproduce(
     convention: _Convention = None,
     form: Format = "terminal",
 ) -> None:
-    """Repeat published experiments, and print the results beside the published ones."""
+    """Repeat published experiments, and print both results."""
     import json
 
     from ranksieve import reproduction

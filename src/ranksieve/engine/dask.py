@@ -22,6 +22,7 @@ from ranksieve.engine.base import Engine, Workers
 from ranksieve.engine.local import LocalWorkers
 from ranksieve.io.shards import Shards, open_shards
 from ranksieve.io.shards.files import Checks
+from ranksieve.missing import Missing
 from ranksieve.threads import limit_threads
 
 _PATIENCE = 60.0  # seconds to wait for a worker when none is left
@@ -58,13 +59,15 @@ class Stored(NamedTuple):
     path: str
     data_id: str
     columns: np.ndarray | None
+    missing: tuple[Missing | None, bool]  # with its indicators, and whether missing values are kept
     checksums: bool
 
     @classmethod
     def of(cls, shards: Shards) -> Stored:
         """What to tell about opened shards."""
         path, checksums = str(shards.path.resolve()), shards.checks.checksums
-        return cls(path, shards.data_id, shards.columns, checksums)
+        missing = shards.missing, shards.keeps_missing
+        return cls(path, shards.data_id, shards.columns, missing, checksums)
 
     def open_on_worker(self) -> Shards:
         """Open them there."""
@@ -81,6 +84,11 @@ class Stored(NamedTuple):
             raise DataError(f"worker {get_worker().address} sees other data in {self.path}")
         key = (self.path, self.data_id, self.checksums)
         opened.checks = _checks.setdefault(key, Checks(self.checksums))
+        missing, keeps = self.missing
+        if missing is not None:
+            opened = opened.with_missing(missing)
+        if not keeps:
+            opened = opened.refusing_missing()
         return opened if self.columns is None else opened.take_features(self.columns)
 
 

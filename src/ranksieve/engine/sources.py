@@ -62,4 +62,12 @@ def _view(data: RankingData, first: int, last: int) -> Block:
     rows = slice(data.query_ptr[first], data.query_ptr[last])
     pointer = data.query_ptr[first : last + 1] - data.query_ptr[first]
     weights = None if data.query_weights is None else data.query_weights[first:last]
-    return Block(data.X[rows], data.y[rows], pointer, int(rows.start), first, weights)
+    return Block(
+        data.X[rows],
+        data.y[rows],
+        pointer,
+        int(rows.start),
+        first,
+        weights,
+        keeps_missing=data.keeps_missing,
+    )

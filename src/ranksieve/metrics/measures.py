@@ -11,6 +11,7 @@ import numpy as np
 from ranksieve._kernels import measures as kernel
 from ranksieve.data import DataError
 from ranksieve.metrics.conventions import Convention, get_convention
+from ranksieve.metrics.levels import number_levels
 from ranksieve.metrics.ranking import Prepared
 from ranksieve.threads import over_queries
 
@@ -314,8 +315,5 @@ class PairwiseError(Measure):
             raise ValueError("PairwiseError has no cutoff: it counts all pairs")
 
     def _prepare(self, labels: _Labels, convention: Convention) -> Prepared:
-        ranks, n_pairs = np.empty(len(labels.y)), np.zeros(len(labels.lengths))
-        over_queries(
-            kernel.dense_ranks, labels.query_ptr, labels.y, labels.query_ptr, ranks, n_pairs
-        )
-        return labels.prepared(kernel.PAIR_ERRORS, ranks, n_pairs)
+        levels, n_pairs = number_levels(labels.y, labels.query_ptr)
+        return labels.prepared(kernel.PAIR_ERRORS, levels.astype(float), n_pairs.astype(float))

@@ -95,13 +95,15 @@ class Prepared:
         first_query: int = 0,
         first_row: int = 0,
         wanted: np.ndarray | None = None,
+        keeps_missing: bool = False,
     ) -> bool:
         """Rank by each column of X, and add the values of all queries to ``sums``.
 
         ``query_ptr`` has the rows of X of each query; the first of them is number ``first_row`` of
         the rows, and ``first_query`` of the queries, that the measure was prepared for. Queries
-        that are not ``wanted`` are left out. Returns whether all values of X are finite; if not,
-        the sums are meaningless.
+        that are not ``wanted`` are left out. If ``keeps_missing``, NaN ranks last in both
+        directions. Returns whether all other values of X are finite; if not, the sums are
+        meaningless.
         """
         n_queries = len(query_ptr) - 1
         return bool(
@@ -114,6 +116,7 @@ class Prepared:
                 ),
                 query_ptr,
                 np.ones(n_queries, dtype=bool) if wanted is None else wanted,
+                keeps_missing,
                 sums.values,
                 sums.squares,
                 sums.varying,

@@ -13,10 +13,11 @@ from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, Count, Ties
-from ranksieve.rankers.boosting_rounds import Columns, Rounds
+from ranksieve.rankers.boosting_rounds import Rounds
 from ranksieve.rankers.linear import LinearRanker
 from ranksieve.registry import Method
 from ranksieve.sums.chunks import block_weights, chunks
+from ranksieve.sums.columns import Columns
 from ranksieve.sums.measured import Measured
 
 # Share of the weight that a perfect feature is taken to leave, so that alpha stays finite.
@@ -58,7 +59,7 @@ class QueryValues:
         both: bool,
         multiply: bool,
     ) -> None:
-        self.columns = Columns(block)
+        self.columns = Columns(block.X)
         self.measured = Measured(block, measure, convention)
         signs = (1.0, -1.0) if both else (1.0,)
         self.values = np.hstack([self._values(block, sign) for sign in signs])

@@ -17,10 +17,10 @@ from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, Count, NotNegative, Seed, Ties
-from ranksieve.rankers.boosting_rounds import Columns
 from ranksieve.rankers.linear import LinearRanker
 from ranksieve.registry import Method
 from ranksieve.sums.chunks import block_weights, chunks, vary_within_queries
+from ranksieve.sums.columns import Columns
 from ranksieve.sums.held_out import measure_models
 from ranksieve.sums.measured import Measured
 
@@ -63,7 +63,7 @@ class Trials:
         convention: Convention | str,
         query_weights: np.ndarray | None,
     ) -> None:
-        self.block, self.columns = block, Columns(block)
+        self.block, self.columns = block, Columns(block.X)
         self.measured = Measured(block, measure, convention)
         self.weights = block_weights(block, query_weights)
         self.tells = vary_within_queries(self.measured.prepared.worth, block.query_ptr)

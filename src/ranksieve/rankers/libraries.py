@@ -299,6 +299,12 @@ def is_of_library(estimator: Any) -> bool:
     return any(kind in _LIBRARIES for kind in _kinds(estimator))
 
 
+def is_error_of_library(error: Exception) -> bool:
+    """Whether LightGBM, XGBoost or CatBoost raised an error of its own kind."""
+    home = type(error).__module__.strip("_").partition(".")[0]
+    return any(name.startswith(f"{home}.") for name in _LIBRARIES)
+
+
 def _kinds(estimator: Any) -> list[str]:
     mro = type(estimator).__mro__
     return [f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in mro]

@@ -6,7 +6,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.data import DataError, RankingData
@@ -122,7 +121,9 @@ class OtherEstimator(Library):
 
 
 def _last(estimator: Any) -> Any:
-    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    """The last step of a pipeline, or the estimator itself."""
+    steps = getattr(estimator, "steps", None)
+    return steps[-1][1] if isinstance(steps, list) and steps else estimator
 
 
 def _one_each(estimator: Any, name: str, n_features: int) -> np.ndarray | None:

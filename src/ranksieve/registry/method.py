@@ -98,9 +98,17 @@ class Method:
         return bool(self.make().is_nested)
 
     @property
+    def takes_missing(self) -> bool:
+        """Whether it takes missing values that the data declares to keep, with default parameters.
+
+        Methods around a ranker take them if the ranker does.
+        """
+        return bool(getattr(self.make(), "takes_missing", False))
+
+    @property
     def works_on_shards(self) -> bool:
         """Whether it works on shards in place; if not, it reads them into memory."""
-        return bool(getattr(self.kind, "works_on_shards", True))
+        return bool(getattr(self.make(), "works_on_shards", True))
 
     @property
     def no_include(self) -> str:

@@ -5,8 +5,7 @@ Classes are found by the methods that they declare, and imported on first use.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from ranksieve.exports import export
 
 # What is public beside the classes of the registry.
 _OTHERS = {
@@ -20,21 +19,4 @@ _OTHERS = {
     "fsmrank_path": "ranksieve.selectors.embedded.fsmrank",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name == "__all__":
-        return __dir__()
-    if name in _OTHERS:
-        return getattr(import_module(_OTHERS[name]), name)
-    if not name.startswith("_"):
-        from ranksieve.selectors.registry import SELECTORS
-
-        if name in SELECTORS.own_classes:
-            return SELECTORS.own_classes[name]
-    raise AttributeError(f"module 'ranksieve.selectors' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    from ranksieve.selectors.registry import SELECTORS
-
-    return sorted([*SELECTORS.own_classes, *_OTHERS])
+__getattr__, __dir__ = export(__name__, _OTHERS, registry="SELECTORS")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from ranksieve.base import RankSelector
 from ranksieve.base.choices import Choices
+from ranksieve.base.selector import ChoiceParameters
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source, in_memory
 from ranksieve.foreign import (
@@ -144,9 +145,23 @@ class SelectorAdapter(RankSelector):
         parameters = parameters_of(estimator)
         return next((name for name in _NUMBERS if name in parameters), None)
 
+    @classmethod
+    def outer_parameters(cls, estimator: Any) -> dict[str, Any]:
+        """Parameters of the adapter itself, with their defaults; none if it is not needed."""
+        if isinstance(estimator, RankSelector):
+            return {}
+        numbered = cls.number_parameter(estimator) is not None
+        choices = {choice.name: choice.default for choice in fields(ChoiceParameters)}
+        return ({"n_features_to_select": None} if numbered else {}) | choices
+
     @staticmethod
     def library_of(estimator: Any) -> None:
         """Nothing is known about a selector but what it tells itself."""
+
+    @property
+    def takes_missing(self) -> bool:  # type: ignore[override]
+        """Whether the estimator may get missing values."""
+        return takes_missing(self.estimator)
 
     @property
     def is_nested(self) -> bool:
@@ -173,7 +188,7 @@ class SelectorAdapter(RankSelector):
         data, validation = in_memory(source), None
         if held_out["eval_set"] is not None:
             validation = in_memory(held_out["eval_set"])
-        if not takes_missing(self.estimator):
+        if not self.takes_missing:
             data.check_finite()
         made = copy_of(self.estimator, **self._number(choices.k))
         weights = data.query_weights if "y" in fit_parameters(made) else None

@@ -13,8 +13,9 @@ from ranksieve.data import DataError, RankingData
 from ranksieve.engine.clock import work_seconds
 from ranksieve.engine.memo import sharing
 from ranksieve.metrics import evaluate
+from ranksieve.missing import has_missing
 from ranksieve.registry import Method, OwnMethod, describe
-from ranksieve.study.plan import make_study_selector
+from ranksieve.study.plan import Plan, make_study_selector
 from ranksieve.study.protocols import StudyFold
 from ranksieve.study.records import Record
 from ranksieve.text import quantity
@@ -168,6 +169,22 @@ class TrainingCell:
         return evaluate(
             data.y, scores, data.qid, measures, self.convention, doc_ids=data.doc_ids
         ).per_query
+
+
+def check_takes_missing(fold: StudyFold, plan: Plan) -> None:
+    """Raise a DataError that names the methods which cannot use the missing values of a fold."""
+    if not fold.train.keeps_missing or not any(has_missing(part.X) for part in fold.parts):
+        return
+    unable = [
+        *(name for name in plan.selectors if not plan.make_selector(name).takes_missing),
+        *(name for name in plan.rankers if not plan.method(name).takes_missing),
+    ]
+    if unable:
+        raise DataError(
+            f"{fold.name}: there are missing values, which cannot be kept for "
+            f"{', '.join(unable)}: fill them in with missing query-min, query-median or zero, or "
+            "leave these methods out"
+        )
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -162,13 +162,23 @@ class Stability:
     jaccard: float
 
 
-def stability_of(tested: Outcomes, n_features: int) -> Stability | None:
-    """Stability of the selected features over folds, averaged over seeds; None with one fold."""
-    by_seed = [[outcome.features for outcome in seed] for seed in tested.outcomes]
+def stability_of(
+    tested: Outcomes, n_features: int, fixed: Collection[int] = ()
+) -> Stability | None:
+    """Stability of the selected features over folds, averaged over seeds; None with one fold.
+
+    Features that are ``fixed``, to be in every selection or in none, do not count.
+    """
+    free = [feature for feature in range(n_features) if feature not in fixed]
+    place_of = {feature: place for place, feature in enumerate(free)}
+    by_seed = [
+        [[place_of[f] for f in outcome.features if f in place_of] for outcome in seed]
+        for seed in tested.outcomes
+    ]
     if len(by_seed[0]) < 2:
         return None
     try:
-        found = np.array([nogueira(folds, n_features) for folds in by_seed])
+        found = np.array([nogueira(folds, len(free)) for folds in by_seed])
         index = Interval(*found.mean(axis=0).tolist())
     except DataError:  # all features on all folds: there is nothing to be stable
         index = None

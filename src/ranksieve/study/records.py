@@ -18,6 +18,7 @@ _HEAD = dict(
     tune=str,
     convention=str,
     scale=str,
+    missing=str,
     folds=list,
 )
 # What the lines are about, and what each says of it.

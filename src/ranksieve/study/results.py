@@ -74,6 +74,12 @@ class FoldSummary:
     file_order: Mapping[str, Any] = field(default_factory=dict)
 
 
+def are_resamples(folds: Sequence[FoldSummary]) -> bool:
+    """Whether folds differ only in what they train on: all test the same queries."""
+    tested = [list(fold.query_ids) for fold in folds]
+    return len(tested) > 1 and all(queries == tested[0] for queries in tested)
+
+
 @dataclass(frozen=True)
 class Outcomes:
     """One outcome for each seed and fold.
@@ -106,7 +112,12 @@ class Outcomes:
         return float(self.values(measure).mean())
 
     def spread(self, measure: str) -> float | None:
-        """Standard deviation over seeds of the mean over folds; None with one seed."""
+        """Standard deviation over seeds of the mean over folds; None with one seed.
+
+        If folds are resamples, that of the mean over seeds, over resamples.
+        """
+        if are_resamples(self.folds):
+            return float(self.on_folds(measure).std(ddof=1))
         if self.n_seeds < 2:
             return None
         return float(self.values(measure).mean(axis=1).std(ddof=1))
@@ -191,6 +202,10 @@ class StudyResult:
     feature_names : sequence of str
     runs : mapping of (str, str) to Run
         By selector and ranker, in the order of the plan.
+    missing : str
+        What was done with missing values; ``"none"`` if nothing was declared.
+    included, excluded : sequences of int
+        Features that all selectors had to start with, and to leave out.
     """
 
     title: str
@@ -201,6 +216,9 @@ class StudyResult:
     folds: Sequence[FoldSummary]
     feature_names: Sequence[str]
     runs: Mapping[tuple[str, str], Run]
+    missing: str = "none"
+    included: Sequence[int] = ()
+    excluded: Sequence[int] = ()
 
     @cached_property
     def selectors(self) -> list[str]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ranksieve.data import Block
+from ranksieve.inputs import query_runs
 
 CHUNK = 2**18  # numbers: 2 MB, which the caches near a core hold
 
@@ -40,7 +41,7 @@ def take_queries(block: Block, queries: np.ndarray | None) -> Block:
     lengths = np.diff(block.query_ptr)
     rows = np.repeat(wanted, lengths)
     query_ptr = np.concatenate([[0], np.cumsum(lengths[wanted])])
-    return Block(block.X[rows], block.y[rows], query_ptr)
+    return Block(block.X[rows], block.y[rows], query_ptr, keeps_missing=block.keeps_missing)
 
 
 def vary_within_queries(values: np.ndarray, query_ptr: np.ndarray) -> np.ndarray:
@@ -67,16 +68,21 @@ def chunks(block: Block, most: int | None = None) -> Iterator[Chunk]:
     n_rows, n_columns = block.X.shape
     if most is None:
         most = CHUNK if block.is_sparse else n_rows * n_columns
-    first, n_queries = 0, len(block.query_ptr) - 1
-    while first < n_queries:
-        end = block.query_ptr[first] + most // max(1, n_columns)
-        last = int(np.searchsorted(block.query_ptr, end, side="right")) - 1
-        last = min(max(last, first + 1), n_queries)
+    for first, last in query_runs(block.query_ptr, most // max(1, n_columns)):
         rows = slice(int(block.query_ptr[first]), int(block.query_ptr[last]))
         X = block.X[rows].toarray() if block.is_sparse else block.X[rows]
         query_ptr = block.query_ptr[first : last + 1] - rows.start
         yield Chunk(X, query_ptr, rows, slice(first, last))
-        first = last
+
+
+def comparable_chunks(block: Block) -> Iterator[Chunk]:
+    """Cut a block so that its values can be compared: kept missing values are below all others."""
+    if not block.keeps_missing:
+        yield from chunks(block)
+        return
+    for chunk in chunks(block, most=CHUNK):
+        gaps = np.isnan(chunk.X)
+        yield chunk._replace(X=np.where(gaps, -np.inf, chunk.X)) if gaps.any() else chunk
 
 
 def count_varying(block: Block, counted: np.ndarray) -> np.ndarray:

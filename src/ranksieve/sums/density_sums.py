@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft, rfftfreq
 
 from ranksieve._kernels.densities import add_kernel_sums, add_to_grids
+from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.sums.chunks import chunks
 from ranksieve.sums.grades import Classes, Totals, totals
@@ -45,10 +47,14 @@ class Densities(NamedTuple):
 class ClassDensities(Classes):
     """Statistic: what kernel densities within classes are sums of.
 
-    ``features`` are the numbers of some features in all methods.
+    ``features`` are the numbers of some features in all methods. Missing values have no density, so
+    they are refused.
     """
 
     title = "Densities"
+
+    def __init__(self, block: Block, grades: np.ndarray, queries: np.ndarray | None = None) -> None:
+        super().__init__(replace(block, keeps_missing=False), grades, queries)
 
     def on_grids(
         self, features: np.ndarray, origin: np.ndarray, step: np.ndarray, starts: np.ndarray
@@ -203,7 +209,7 @@ class KernelSums:
 def _nothing(like: Totals) -> Totals:
     """What is found in no rows."""
     none = np.zeros(len(like.low))
-    return Totals(like.counts * 0, like.sums * 0, none + np.inf, none - np.inf, none > 0)
+    return Totals(like.counts * 0, like.sums * 0, none + np.inf, none - np.inf, none > 0, none)
 
 
 class _Points:

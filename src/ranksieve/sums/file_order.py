@@ -77,13 +77,11 @@ def order_values(
 ) -> np.ndarray:
     """Values of each query in the order of the data, and by chance: shape (2, queries)."""
     prepared = measure.prepare(y, query_ptr, convention)
-    distinct, equal = -np.arange(len(y), dtype=np.float64), np.zeros(len(y))
-    return np.array(
-        [
-            prepared.per_query(Ranking.of(distinct, query_ptr, average_ties=False)),
-            prepared.per_query(Ranking.of(equal, query_ptr, average_ties=True)),
-        ]
-    )
+    rows, lengths = np.arange(len(y)), np.diff(query_ptr)
+    next_rank = rows + 1 - np.repeat(query_ptr[:-1], lengths)
+    in_order = Ranking(query_ptr, rows, next_rank, average_ties=False)
+    all_tied = Ranking(query_ptr, rows, np.repeat(lengths, lengths), average_ties=True)
+    return np.array([prepared.per_query(in_order), prepared.per_query(all_tied)])
 
 
 class _InOrder:

@@ -13,7 +13,7 @@ import numpy as np
 from ranksieve._kernels.classes import add_digits, add_squares, add_table, add_totals
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, Workers, engine_of
-from ranksieve.sums.chunks import chunks, wanted_queries
+from ranksieve.sums.chunks import chunks, comparable_chunks, wanted_queries
 
 MOST_GRADES = 256
 
@@ -56,6 +56,10 @@ class Classes:
         Labels of the classes in ascending order, as :func:`grades_of` finds them.
     queries : bool array of shape (queries of all blocks,), optional
         The queries to look at.
+
+    Notes
+    -----
+    Missing values that are kept are below all others: -infinity.
     """
 
     title = "Classes"
@@ -68,14 +72,17 @@ class Classes:
         self.classes[~np.repeat(wanted, np.diff(block.query_ptr))] = -1
 
     def totals(self) -> tuple[np.ndarray, ...]:
-        """Counts and sums by class, smallest and largest values, and queries that tell."""
+        """Counts and sums by class, smallest and largest values, and queries that tell.
+
+        And the rows without a value. Where there are any, the sums mean nothing.
+        """
         n_features = self.block.X.shape[1]
         counts = np.zeros(self.n_classes, dtype=np.int64)
         sums = np.zeros((self.n_classes, n_features))
         low, high = np.full(n_features, np.inf), np.full(n_features, -np.inf)
-        varying = np.zeros(n_features, dtype=np.int64)
+        varying, missing = np.zeros((2, n_features), dtype=np.int64)
         all_finite = True
-        for chunk in chunks(self.block):
+        for chunk in comparable_chunks(self.block):
             all_finite &= add_totals(
                 chunk.X,
                 self.classes[chunk.rows],
@@ -88,7 +95,17 @@ class Classes:
             )
         if not all_finite:
             self.block.check_finite()
-        return counts, sums, low, high, varying
+            missing, low = self._missing(low)
+        return counts, sums, low, high, varying, missing
+
+    def _missing(self, low: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows without a value of each feature, and the smallest values of the others."""
+        missing, low = np.zeros(len(low), dtype=np.int64), np.full(len(low), np.inf)
+        for chunk in comparable_chunks(self.block):
+            X = chunk.X[self.classes[chunk.rows] >= 0]
+            missing += np.isneginf(X).sum(axis=0)
+            low = np.minimum(low, np.where(np.isneginf(X), np.inf, X).min(axis=0, initial=np.inf))
+        return missing, low
 
     def squares(self, means: np.ndarray) -> np.ndarray:
         """Sums of squared distances to ``means``, (classes, features)."""
@@ -100,14 +117,14 @@ class Classes:
     def digits(self, shift: int, prefixes: np.ndarray) -> np.ndarray:
         """Counts of the next byte below ``prefixes``; see :func:`order_statistics`."""
         counts = np.zeros((*prefixes.shape, 256), dtype=np.int64)
-        for chunk in chunks(self.block):
+        for chunk in comparable_chunks(self.block):
             add_digits(chunk.X, self.classes[chunk.rows], shift, prefixes, counts)
         return counts
 
     def table(self, edges: np.ndarray, n_edges: np.ndarray) -> np.ndarray:
         """Rows by bin and class, (features, bins, classes)."""
         table = np.zeros((len(edges), edges.shape[1] + 1, self.n_classes), dtype=np.int64)
-        for chunk in chunks(self.block):
+        for chunk in comparable_chunks(self.block):
             add_table(chunk.X, self.classes[chunk.rows], edges, n_edges, table)
         return table
 
@@ -120,17 +137,19 @@ class Totals(NamedTuple):
     low: np.ndarray  # (features,)
     high: np.ndarray
     varies: np.ndarray  # (features,): not constant within every query
+    missing: np.ndarray  # (features,): rows without a value
 
 
 def totals(workers: Workers) -> Totals:
     """Counts and sums by class, and the range of each feature; ``workers`` of :class:`Classes`."""
-    counts, sums, low, high, varying = zip(*workers.collect("totals"), strict=True)
+    counts, sums, low, high, varying, missing = zip(*workers.collect("totals"), strict=True)
     return Totals(
         counts=np.sum(counts, axis=0),
         sums=np.sum(sums, axis=0),
         low=np.min(low, axis=0),
         high=np.max(high, axis=0),
         varies=np.sum(varying, axis=0) > 0,
+        missing=np.sum(missing, axis=0),
     )
 
 
@@ -140,15 +159,15 @@ def order_statistics(workers: Workers, ranks: np.ndarray, n_features: int) -> np
     Parameters
     ----------
     workers : Workers of :class:`Classes`
-    ranks : int array of shape (classes or 1, ranks)
-        0-based, ascending; in one row for all classes together, or in one row for each class.
+    ranks : int array of shape (classes or 1, ranks) or (classes or 1, features, ranks)
+        0-based, ascending; for all classes together, or for each class.
     n_features : int
 
     Returns
     -------
     array of shape (classes or 1, features, ranks)
     """
-    everywhere = np.repeat(ranks[:, None, :], n_features, axis=1)
+    everywhere = ranks if ranks.ndim == 3 else np.repeat(ranks[:, None, :], n_features, axis=1)
     return values_of_ranks(lambda *known: workers.sum("digits", *known), everywhere, n_bits=8)
 
 
@@ -188,7 +207,10 @@ def values_of_ranks(
 
 
 def varying_features(source: Source) -> np.ndarray:
-    """Mask of the features that vary within some query; raises a DataError for NaN."""
+    """Mask of the features that vary within some query; a missing value is one of its own.
+
+    Raises a DataError for NaN unless missing values are kept.
+    """
     all_rows = np.array([np.inf])  # one class
     with engine_of(source).start(Classes, all_rows) as workers:
         return totals(workers).varies

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from ranksieve._kernels.centering import center_queries
+from ranksieve._kernels.centering import center_present, center_queries
 from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
 from ranksieve.sums.chunks import CHUNK, chunks
+
+_ROUNDING = 1e-12  # of squares: less is nothing
 
 
 class CenteredGram:
@@ -78,3 +81,58 @@ def centered_gram(source: Source) -> GramSums:
     """
     with engine_of(source).start(CenteredGram) as workers:
         return GramSums(*workers.sum("sums"))
+
+
+class PresentGram:
+    """Statistic: products of features over the documents that have a value of both."""
+
+    title = "Correlations"
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+
+    def sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Products of features i and j, squares of i where j has a value, and documents with both.
+
+        Each query counts from the means over the documents that have both.
+        """
+        n_features = self.block.X.shape[1]
+        products, squares, n_both = np.zeros((3, n_features, n_features))
+        for part in chunks(self.block, most=CHUNK):
+            x, present = np.empty((2, *part.X.shape))
+            center_present(part.X, part.query_ptr, x, present)
+            products += x.T @ x
+            squares += (x * x).T @ present
+            for start, end in pairwise(part.query_ptr.tolist()):
+                own = present[start:end]
+                both = own.T @ own
+                n_both += both
+                if not own.all():  # else the means are 0
+                    total = x[start:end].T @ own
+                    mean = total / np.maximum(both, 1)
+                    products -= mean * total.T
+                    squares -= mean * total
+        return products, squares, n_both
+
+
+def present_correlation(source: Source) -> np.ndarray:
+    r"""Correlation of features within queries, over the documents that have a value of both.
+
+    .. math:: r_{ij} = \frac{\sum \hat x_i \hat x_j}{\sqrt{\sum \hat x_i^2 \sum \hat x_j^2}}
+
+    where the mean of these documents of a query is subtracted from each. 0 where a feature does not
+    vary, and where fewer than half of the documents with one of the values have both: few documents
+    correlate by chance.
+
+    Notes
+    -----
+    O(m f^2) for m rows and f features, with a product of matrices for each query, as each has means
+    of its own for each pair of features.
+    """
+    with engine_of(source).start(PresentGram) as workers:
+        products, squares, n_both = workers.sum("sums")
+    n_either = np.add.outer(np.diag(n_both), np.diag(n_both)) - n_both
+    scale = np.sqrt(np.maximum(squares * squares.T, 0.0))
+    varies = squares > _ROUNDING * np.diag(squares)[:, None]
+    enough = (2 * n_both >= n_either) & varies & varies.T
+    return np.divide(products, scale, where=enough, out=np.zeros_like(products))

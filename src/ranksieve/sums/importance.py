@@ -28,9 +28,11 @@ class Importance(ParameterValue):
 
     .. math:: w_f = \frac{1}{|Q|} \sum_{q \in Q} M_q(x_f)
 
-    is the mean over queries of a measure M of the ranking by feature f. Called with data, it
-    returns the :class:`Quality` of all features. Where a selector takes an importance, the name of
-    a measure stands for the selector's default with that measure.
+    is the mean over queries of a measure M of the ranking by feature f. A document without a value
+    of the feature, if the data keeps missing values, ranks last in both directions, tied with all
+    others without one. Called with data, it returns the :class:`Quality` of all features. Where a
+    selector takes an importance, the name of a measure stands for the selector's default with that
+    measure.
 
     Parameters
     ----------
@@ -164,6 +166,7 @@ class ImportanceStatistic:
                 first_query=chunk.queries.start,
                 first_row=chunk.rows.start,
                 wanted=self.wanted[chunk.queries],
+                keeps_missing=self.block.keeps_missing,
             )
         if not all_finite:
             self.block.check_finite()
@@ -190,7 +193,7 @@ def feature_importance(
     Notes
     -----
     Takes O(f m log n) time for f features and m rows in queries of n documents; one sort serves
-    both directions.
+    both directions. Missing values that the data keeps rank last in both.
 
     Examples
     --------

@@ -16,6 +16,7 @@ _TRAITS = {
     "nested": "the best k features are the first k of the best k + 1",
     "seeded": "draws random numbers",
     "in memory": "reads shards into memory",
+    "missing": "takes missing values (--missing keep); methods around a ranker do if it does",
     "no include": "cannot start with given features (--include)",
     "no groups": "cannot select groups of features (--groups)",
 }
@@ -72,6 +73,7 @@ def _traits_of(method: Method) -> list[str]:
         method.is_nested,
         method.is_seeded,
         not method.works_on_shards,
+        method.takes_missing,
         bool(method.no_include),
         bool(method.no_groups),
     )

@@ -16,8 +16,22 @@ def setting_of(result: StudyResult) -> str:
     return (
         f"Measured on {quantity(result.n_queries, 'test query', 'test queries')}, convention "
         f"{result.convention}; everything was tuned by {result.tune} on validation queries. "
-        f"Protocol: {protocol}.{_leaks(result)}"
+        f"Protocol: {protocol}.{_missing(result)}{_fixed(result)}{_leaks(result)}"
     )
+
+
+def _missing(result: StudyResult) -> str:
+    return "" if result.missing == "none" else f" Missing values: {result.missing}."
+
+
+def _fixed(result: StudyResult) -> str:
+    """How many features selectors were not free to choose."""
+    told = [
+        f"{quantity(len(features), 'feature')} {what}"
+        for features, what in ((result.included, "included"), (result.excluded, "left out"))
+        if features
+    ]
+    return f" Of all selections: {', '.join(told)}." if told else ""
 
 
 def _leaks(result: StudyResult) -> str:

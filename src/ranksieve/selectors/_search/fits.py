@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ranksieve.base import Choices
 from ranksieve.choosing import first_nearly_best
 from ranksieve.data import DataError
+from ranksieve.selectors._search.greedy import Step
 
 
 class Fit(NamedTuple):
@@ -47,6 +49,23 @@ def standard_error(total: float, squares: float, n_queries: int) -> float:
         return float("nan")
     spread = max(0.0, squares - total**2 / n_queries)
     return float(np.sqrt(n_queries / (n_queries - 1) * spread))
+
+
+def features_of_groups(path: Sequence[Fit], choices: Choices) -> list[Fit]:
+    """A path of models whose ``features`` are places of groups, with the features of these."""
+    return [fit._replace(features=tuple(choices.features_of(fit.features))) for fit in path]
+
+
+def steps_of(path: Sequence[Fit], place: int) -> list[Step]:
+    """Each feature of a model of a path, with the error of the model of the size that it makes.
+
+    Features of one group come together, and have the same error.
+    """
+    sizes = np.array([len(fit.features) for fit in path])
+    return [
+        Step(feature, path[int(np.argmax(sizes >= number))].error)
+        for number, feature in enumerate(path[place].features, start=1)
+    ]
 
 
 def best_fit(path: Sequence[Fit], rule: str, least: int = 1, *, tol: float = 0.0) -> int:

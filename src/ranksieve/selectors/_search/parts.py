@@ -36,17 +36,30 @@ _VALIDATION = """
 class HeldOutSelector(RankSelector):
     """Base of selectors that use held-out queries, which ``_choose`` gets as ``eval_set``."""
 
-    def fit(self, X: Any, y: Any = None, qid: Any = None, eval_set: Any = None) -> Any:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        qid: Any = None,
+        eval_set: Any = None,
+        *,
+        eval_qid: Any = None,
+        eval_group: Any = None,
+    ) -> Any:
         """Select features.
 
         Parameters
         ----------
         X, y, qid
             As in :meth:`ranksieve.base.RankSelector.fit`.
-        eval_set : tuple (X, y, qid), RankingData or opened shards, optional
+        eval_set : tuple (X, y, qid), RankingData, opened shards, or list [(X, y)], optional
             Held-out queries. Without it, some queries of the data are held out.
+        eval_qid, eval_group : list of one array, optional
+            For a list [(X, y)], as LightGBM and XGBoost take it: the query of each row of X, or the
+            number of rows of each query, one after the other.
         """
-        return self._fit(X, y, qid, eval_set=eval_set)
+        held_out = {"eval_set": eval_set, "eval_qid": eval_qid, "eval_group": eval_group}
+        return self._fit(X, y, qid, **held_out)
 
 
 @dataclass(eq=False, repr=False)

@@ -135,6 +135,8 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         ),
     )
 
+    no_groups = "its values are those of models with one more feature each."
+
     n_features_to_select: FeatureCount | Rule = "best"
     _: KW_ONLY
     lam: ClassVar[None] = None  # type: ignore[misc, assignment]  # there are several

@@ -90,7 +90,8 @@ class FSED(ImportanceFilter, HeldOutSelector):
     choices are ours: a density is divided by the number of documents of its grade, not of all; the
     estimators; logarithms of base 2; the treatment of zero bandwidths (see
     :func:`ranksieve.sums.densities.bandwidths_of`); densities below 1e-12 of the largest are raised
-    to that; a grade without training documents is left out; a constant feature has d = 0.
+    to that; a grade without training documents is left out; a constant feature has d = 0. Missing
+    values have no density, and are refused: fill them in first (:class:`ranksieve.Missing`).
 
     Scale features within queries first if their ranges differ between queries
     (:class:`ranksieve.preprocessing.QueryMinMaxScaler`). With a single query nothing is held out,
@@ -116,6 +117,7 @@ class FSED(ImportanceFilter, HeldOutSelector):
     )
 
     _is_nested = True
+    takes_missing = False  # they have no density
     _per_feature = RankSelector._per_feature | {
         "divergence_": PerFeature(),
         "bandwidths_": PerFeature((1,)),

@@ -13,6 +13,8 @@ from ranksieve.metrics.ranking import ColumnSums
 from ranksieve.solvers.rankrls.rotation import CenteredRows
 from ranksieve.sums.chunks import block_weights
 
+_BATCH = 2**16  # numbers at a time when queries are left out: 0.5 MB, which a core's cache holds
+
 
 class Ridge(NamedTuple):
     """Models for several regularizations, from one decomposition of the products of features."""
@@ -63,10 +65,10 @@ class RidgeRows:
     def errors(self, ridge: Ridge) -> tuple[int, np.ndarray, np.ndarray]:
         """Queries with two documents or more; sums of their errors, and of squares, by lambda."""
         sums, squares = np.zeros((2, len(ridge.lams)))
-        for query, (_, left) in enumerate(self._left_out(ridge)):
-            error = self.weights[query] * (left**2).sum(axis=1)
-            sums += error
-            squares += error**2
+        for queries, _, left in self._left_out(ridge):
+            errors = self.weights[queries, None] * (left**2).sum(axis=2)
+            sums += errors.sum(axis=0)
+            squares += (errors**2).sum(axis=0)
         return len(self.weights), sums, squares
 
     def measured(
@@ -75,39 +77,56 @@ class RidgeRows:
         """The same of a measure of the predictions for queries that are left out."""
         rows = self.rows
         predicted = np.empty((len(rows.y), len(ridge.lams)))
-        for own, left in self._left_out(ridge):
-            predicted[own] = (rows.y[own] - left).T
+        for _, own, left in self._left_out(ridge):
+            predicted[own] = rows.y[own][:, :, None] - left.swapaxes(1, 2)
         labels = np.asarray(self.block.y)[rows.kept]
         prepared = measure.prepare(labels, rows.query_ptr, convention)
         sums = ColumnSums(len(ridge.lams))
         prepared.add_columns(predicted, rows.query_ptr, convention.averages_ties, sums)
         return len(self.weights), sums.values[0], sums.squares[0]
 
-    def _left_out(self, ridge: Ridge) -> Iterator[tuple[slice, np.ndarray]]:
-        """Rows of each query, and its residuals without it (lams, rows)."""
+    def _left_out(self, ridge: Ridge) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Queries of one length at a time, their rows (queries, rows), and residuals without them.
+
+        The residuals have the shape (queries, lams, rows).
+        """
         inverse = 1.0 / (ridge.values + ridge.lams[:, None])
-        pointer = self.rows.query_ptr
         for piece in self.rows.pieces():
             turned = piece.X @ ridge.vectors
             residuals = self.rows.y[piece.rows, None] - piece.X @ ridge.coefs.T
-            for query in range(piece.queries.start, piece.queries.stop):
-                rows = slice(int(pointer[query]), int(pointer[query + 1]))
-                own = slice(rows.start - piece.rows.start, rows.stop - piece.rows.start)
-                weight = self.weights[query]
-                yield rows, _without(turned[own], residuals[own].T, inverse, weight)
+            pointer = self.rows.query_ptr[piece.queries.start : piece.queries.stop + 1]
+            lengths = np.diff(pointer)
+            for own in _equally_long(lengths, inverse.size):
+                rows = pointer[own, None] + np.arange(lengths[own[0]])
+                queries, places = piece.queries.start + own, rows - piece.rows.start
+                residual = residuals[places].swapaxes(1, 2)
+                weights = self.weights[queries, None, None]
+                yield queries, rows, _without(turned[places], residual, inverse, weights)
 
 
-def _without(Z: np.ndarray, residual: np.ndarray, inverse: np.ndarray, weight: float) -> np.ndarray:
-    """Residuals (lams, rows) of a query's rows Z by models that were trained without them.
+def _equally_long(lengths: np.ndarray, width: int) -> Iterator[np.ndarray]:
+    """Positions of queries that have the same length, as many as memory for their rows allows."""
+    for length in np.unique(lengths):
+        queries = np.flatnonzero(lengths == length)
+        most = max(1, _BATCH // (int(length) * width))
+        for start in range(0, len(queries), most):
+            yield queries[start : start + most]
+
+
+def _without(
+    Z: np.ndarray, residual: np.ndarray, inverse: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    """Residuals (queries, lams, rows) of queries' rows Z by models that were trained without them.
 
     Residuals by the model of all rows are those times I - w Z D Z', with D = ``inverse`` of a
     lambda; what is inverted has as many rows as the query, or as there are features if these are
-    fewer.
+    fewer. ``weights`` has the shape (queries, 1, 1).
     """
-    n_rows, n_features = Z.shape
+    n_rows, n_features = Z.shape[1:]
+    turned = Z.swapaxes(1, 2)
     if n_rows <= n_features:
-        inner = np.eye(n_rows) - weight * (Z * inverse[:, None, :]) @ Z.T
-        return np.linalg.solve(inner, residual[:, :, None])[:, :, 0]
-    inner = -weight * Z.T @ Z + np.eye(n_features) / inverse[:, None, :]
-    moved = np.linalg.solve(inner, (residual @ Z)[:, :, None])[:, :, 0]
-    return residual + weight * moved @ Z.T
+        inner = (weights * Z)[:, None] * inverse[:, None, :] @ turned[:, None]
+        return np.linalg.solve(np.eye(n_rows) - inner, residual[..., None])[..., 0]
+    inner = np.eye(n_features) / inverse[:, None, :] - (weights * turned @ Z)[:, None]
+    moved = np.linalg.solve(inner, (residual @ Z)[..., None])[..., 0]
+    return residual + weights * moved @ turned

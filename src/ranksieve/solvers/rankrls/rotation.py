@@ -9,7 +9,7 @@ import numpy as np
 
 from ranksieve._kernels.centering import center_column, center_queries
 from ranksieve.data import Block
-from ranksieve.sums.chunks import chunks
+from ranksieve.sums.chunks import Chunk, chunks
 
 # A query is rotated if that leaves at most this share of its rows: below it, a round saves more
 # than the rotation costs within some ten rounds.
@@ -67,9 +67,12 @@ class CenteredRows:
     def pieces(self, features: np.ndarray | None = None) -> Iterator[CenteredPiece]:
         """All rows, of all features or of some, a few queries at a time."""
         end, n_seen = 0, 0
-        for chunk in chunks(self.block, most=_PIECE):
-            X = chunk.X if features is None else chunk.X[:, features]
-            X, labels = np.ascontiguousarray(X), self.block.y[chunk.rows]
+        most = _PIECE * self.block.X.shape[1] // max(1, self.n_features)  # of what a row is made of
+        for chunk in chunks(self.block, most=most):
+            X, labels = (
+                np.ascontiguousarray(self._columns(chunk, features)),
+                self.block.y[chunk.rows],
+            )
             part = np.empty(X.shape)
             center_queries(X, labels, chunk.query_ptr, part, np.empty(len(X)))
             if not np.isfinite(part.sum()):
@@ -78,6 +81,10 @@ class CenteredRows:
             queries = slice(n_seen, n_seen + n_kept)
             yield CenteredPiece(kept, slice(end, end + len(kept)), queries)
             end, n_seen = end + len(kept), n_seen + n_kept
+
+    def _columns(self, chunk: Chunk, features: np.ndarray | None) -> np.ndarray:
+        """Rows of a chunk as they are centered: all columns, or some."""
+        return np.ascontiguousarray(chunk.X if features is None else chunk.X[:, features])
 
     def column(self, feature: int) -> np.ndarray:
         """One centered feature."""

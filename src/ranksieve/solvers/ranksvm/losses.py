@@ -12,11 +12,11 @@ from ranksieve._kernels.pairs import (
     ActivePairs,
     add_spread,
     count_active,
-    number_levels,
     order_active,
     sum_active,
 )
 from ranksieve.data import Block
+from ranksieve.metrics.levels import number_levels
 from ranksieve.sums.chunks import block_weights
 
 _CHUNK = 2**18  # numbers of a float32 matrix that are made float64 at a time
@@ -36,10 +36,10 @@ class Pairs:
     def __init__(self, block: Block, query_weights: np.ndarray | None) -> None:
         block.check_finite()
         self.X, self.query_ptr = block.X, block.query_ptr
-        n_rows, n_queries = len(block.y), len(block.query_ptr) - 1
-        self.levels = np.empty(n_rows, dtype=np.int32)
-        self.n_levels, self.n_pairs = np.empty((2, n_queries), dtype=np.int64)
-        number_levels(block.y, self.query_ptr, self.levels, self.n_levels, self.n_pairs)
+        n_rows = len(block.y)
+        levels, self.n_pairs = number_levels(block.y, self.query_ptr)
+        self.levels = levels.astype(np.int32)
+        self.n_levels = np.maximum.reduceat(levels, self.query_ptr[:-1]) + 1
         self.order, self.reach = np.zeros(n_rows, dtype=np.int64), np.zeros(n_rows, dtype=np.int32)
         self.worse, self.better, self.sums = np.empty((3, n_rows))
         self.pairs = ActivePairs(self.query_ptr, self.levels, self.n_levels, self.order, self.reach)
