@@ -8,7 +8,7 @@ process of its own with the same number of threads; rounds alternate between con
 busy moment of the machine does not hit only one of them, and the best time counts.
 
 A benchmark that is no such contest has a function ``run`` instead, which takes the parameters and
-returns a table.
+returns a table: one of rich, or text that is printed as it is.
 """
 
 from __future__ import annotations
@@ -120,7 +120,8 @@ def compare(
     """Measure all contenders and print a table."""
     module = load(name)
     if hasattr(module, "run"):
-        Console(width=110).print(module.run(**parameters))
+        shown = module.run(**parameters)
+        print(shown) if isinstance(shown, str) else Console(width=110).print(shown)
         return
     best: dict[str, dict[str, Any]] = {}
     for number in range(rounds):

@@ -141,7 +141,8 @@ def everywhere(request, tmp_path):
         directory = tmp_path / f"shards-{len(opened)}"
         write_shards(data, directory, shard_bytes=shard_bytes)
         dask_client = request.getfixturevalue("client") if request.param == "dask" else None
-        opened.append(open_shards(directory, client=dask_client))
+        missing = "keep" if data.keeps_missing else None
+        opened.append(open_shards(directory, client=dask_client, missing=missing))
         return opened[-1]
 
     yield put

@@ -49,3 +49,16 @@ class Awkward:
 
     def term(self):
         return np.array([1e16 if self.first_row == 0 else 1.0])
+
+
+class ColumnTotals:
+    """Sums of features, and whether missing values are kept."""
+
+    def __init__(self, block):
+        self.block = block
+
+    def totals(self):
+        return np.asarray(self.block.X).sum(axis=0)
+
+    def keeps(self):
+        return int(self.block.keeps_missing)

@@ -7,6 +7,7 @@ import math
 import re
 from dataclasses import dataclass, field
 from fractions import Fraction
+from statistics import median
 
 import numpy as np
 
@@ -253,6 +254,32 @@ def standard(values: list[Fraction]) -> list[float]:
     return [size if value > mean else -size for size, value in zip(sizes, values, strict=True)]
 
 
+# Missing values
+
+
+def fill_by_query(X, qid, policy) -> list[list[float]]:
+    """Replace NaN by what the other documents of the query have, or by 0."""
+    filled = [list(row) for row in X]
+    for row, feature in itertools.product(range(len(X)), range(len(X[0]))):
+        if math.isnan(X[row][feature]):
+            peers = [other[feature] for other, q in zip(X, qid, strict=True) if q == qid[row]]
+            present = [value for value in peers if not math.isnan(value)]
+            if not present or policy == "zero":
+                filled[row][feature] = 0.0
+            else:
+                filled[row][feature] = {"query-min": min, "query-median": median}[policy](present)
+    return filled
+
+
+def missing_last(X, directions) -> list[list[float]]:
+    """Whole numbers in the order of the values times -1 or 1, with missing ones at the end."""
+    columns = []
+    for values, sign in zip(zip(*X, strict=True), directions, strict=True):
+        steps = sorted({sign * value for value in values if not math.isnan(value)})
+        columns.append([0 if math.isnan(v) else 1 + steps.index(sign * v) for v in values])
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
 # Similarity
 
 
@@ -348,28 +375,37 @@ def ward_d(apart) -> tuple[list[float], dict[int, set[frozenset[int]]]]:
 # Back-fitting
 
 
-def pairs_of(X, y, qid, query, inside: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted differences of all pairs of documents of a query, or of all other queries."""
+def pairs_of(
+    X, y, qid, query, inside: bool, weights=None, copy_of=None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted differences of all pairs of documents of a query, or of all other queries.
+
+    ``weights`` has a weight for each query, in order; ``copy_of`` the query that each is a copy of.
+    """
     differences, targets = [np.zeros(len(X[0]))], [0.0]
-    for other in sorted(set(qid)):
+    for place, other in enumerate(sorted(set(qid))):
         rows = [row for row, own in enumerate(qid) if own == other]
-        if (other == query) == inside:
+        if ((other if copy_of is None else copy_of[place]) == query) == inside:
+            weight = 1.0 if weights is None else float(weights[place])
             for i, j in itertools.product(rows, repeat=2):
-                differences.append((X[i] - X[j]) / math.sqrt(2 * len(rows)))
-                targets.append((y[i] - y[j]) / math.sqrt(2 * len(rows)))
+                differences.append((X[i] - X[j]) * math.sqrt(weight / (2 * len(rows))))
+                targets.append((y[i] - y[j]) * math.sqrt(weight / (2 * len(rows))))
     return np.array(differences), np.array(targets)
 
 
-def backfitting_errors(X, y, qid, model, lam) -> tuple[list[float], list[float]]:
+def backfitting_errors(
+    X, y, qid, model, lam, weights=None, copy_of=None
+) -> tuple[list[float], list[float]]:
     """Leave-query-out error of each query by the model, and of all by the model and a candidate.
 
-    For each query left out, the model is trained anew on the pairs of the others, then one weight
-    is fitted to what it leaves, for each feature as the candidate.
+    For each query left out, together with its copies, the model is trained anew on the pairs of the
+    others, then one weight is fitted to what it leaves, for each feature as the candidate.
     """
     own, candidates = [], [0.0] * len(X[0])
-    for query in sorted(set(qid)):
-        train, train_y = pairs_of(X, y, qid, query, inside=False)
-        test, test_y = pairs_of(X, y, qid, query, inside=True)
+    how = {"weights": weights, "copy_of": copy_of}
+    for query in sorted(set(qid if copy_of is None else copy_of)):
+        train, train_y = pairs_of(X, y, qid, query, inside=False, **how)
+        test, test_y = pairs_of(X, y, qid, query, inside=True, **how)
         inner = train[:, model].T @ train[:, model] + lam * np.eye(len(model))
         weights = np.linalg.solve(inner, train[:, model].T @ train_y)
         left, test_left = train_y - train[:, model] @ weights, test_y - test[:, model] @ weights
@@ -378,6 +414,26 @@ def backfitting_errors(X, y, qid, model, lam) -> tuple[list[float], list[float]]
             omega = train[:, i] @ left / (train[:, i] @ train[:, i] + lam)
             candidates[i] += float(np.sum((test_left - omega * test[:, i]) ** 2))
     return own, candidates
+
+
+def group_errors(X, y, qid, model, groups, lam) -> list[float]:
+    """Leave-query-out error of the model with each group of columns added to it.
+
+    For each group and each query left out, a model of all columns is trained anew on the pairs of
+    the other queries.
+    """
+    queries = sorted(set(qid))
+    trains = [pairs_of(X, y, qid, query, inside=False) for query in queries]
+    tests = [pairs_of(X, y, qid, query, inside=True) for query in queries]
+    errors = []
+    for group in groups:
+        columns, total = [*model, *group], 0.0
+        for (train, train_y), (test, test_y) in zip(trains, tests, strict=True):
+            inner = train[:, columns].T @ train[:, columns] + lam * np.eye(len(columns))
+            weights = np.linalg.solve(inner, train[:, columns].T @ train_y)
+            total += float(np.sum((test_y - test[:, columns] @ weights) ** 2))
+        errors.append(total)
+    return errors
 
 
 # Losses of one query

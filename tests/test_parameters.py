@@ -32,8 +32,8 @@ class Example(RankSelector):
     random_state: Seed = 0
     verbose: bool = False
 
-    def _choose(self, source, k, **held_out):
-        return np.arange(k)
+    def _choose(self, source, choices, **held_out):
+        return np.arange(choices.k)
 
 
 @pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)

@@ -287,9 +287,9 @@ def test_traits_are_listed():
     sheet = registry_sheet(SELECTORS)
     rows = {row[0].value: [cell.value for cell in row[2:]] for row in sheet.rows}
     assert list(rows) == list(SELECTORS)
-    assert rows["gas-e"] == ["nested", "c", 8]
+    assert rows["gas-e"] == ["nested, missing", "c", 8]
     assert rows["sequential"] == ["held-out, nested, in memory", "", 1]
-    assert rows["bt-randomized"][0] == "held-out, seeded, no groups"
+    assert rows["bt-randomized"][0] == "held-out, seeded, missing, no groups"
     legend, *reasons = sheet.notes
     assert "no groups: cannot select groups of features" in legend
     assert "no include" not in legend  # every method can

@@ -11,13 +11,16 @@ from ranksieve._version import __version__
 from ranksieve.exports import export
 
 if TYPE_CHECKING:
+    from ranksieve.columns import Columns
     from ranksieve.data import DataError, RankingData
     from ranksieve.datasets import load_demo, make_ranking, open_collection
+    from ranksieve.io.delimited import read_csv
     from ranksieve.io.feature_logs import read_feature_log
     from ranksieve.io.letor import read_letor, write_letor
     from ranksieve.io.parquet import read_parquet, write_parquet
     from ranksieve.io.shards import convert_to_shards, open_shards, write_shards
     from ranksieve.joining import concatenate
+    from ranksieve.missing import Missing
     from ranksieve.rankers.loading import load_model
     from ranksieve.study import Study
     from ranksieve.threads import limit_threads
@@ -26,9 +29,12 @@ _HOME = {
     "__version__": "ranksieve._version",
     "DataError": "ranksieve.data",
     "RankingData": "ranksieve.data",
+    "Columns": "ranksieve.columns",
+    "Missing": "ranksieve.missing",
     "concatenate": "ranksieve.joining",
     "read_letor": "ranksieve.io.letor",
     "write_letor": "ranksieve.io.letor",
+    "read_csv": "ranksieve.io.delimited",
     "read_parquet": "ranksieve.io.parquet",
     "write_parquet": "ranksieve.io.parquet",
     "open_shards": "ranksieve.io.shards",
@@ -46,10 +52,13 @@ _HOME = {
 __all__ = [
     "__version__",
     "RankingData",
+    "Columns",
+    "Missing",
     "DataError",
     "concatenate",
     "read_letor",
     "write_letor",
+    "read_csv",
     "read_parquet",
     "write_parquet",
     "open_shards",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from ranksieve.block import Block
+from ranksieve.columns import Columns
 from ranksieve.errors import DataError, NonFiniteError
 from ranksieve.feature_names import are_numbers, as_names, default_names, numbers
+from ranksieve.frames import read_frame
 from ranksieve.inputs import (
     as_column,
     as_labels,
@@ -22,55 +24,9 @@ from ranksieve.inputs import (
     group_rows,
     take_columns,
 )
+from ranksieve.missing import Missing, count_missing
 
 __all__ = ["Block", "DataError", "NonFiniteError", "RankingData"]
-
-
-@dataclass(frozen=True)
-class Block:
-    """A run of whole queries: the unit in which data is processed.
-
-    Attributes
-    ----------
-    X : (rows, features) array or CSR matrix
-        float32 or float64; an array is in row order, and may be a view or a memory map. May also be
-        a function that returns X; it is called when X is first used.
-    y : (rows,) float64 array
-    query_ptr : (queries + 1,) int64 array
-        Rows of query ``q`` of this block are ``query_ptr[q]:query_ptr[q + 1]``; starts at 0.
-    first_row : int
-        Number of rows in the blocks before this one.
-    first_query : int
-        Number of queries in the blocks before this one.
-    query_weights : (queries,) float64 array or None
-        How often each query counts; None if each counts once.
-    """
-
-    X: Any
-    y: np.ndarray
-    query_ptr: np.ndarray
-    first_row: int = 0
-    first_query: int = 0
-    query_weights: np.ndarray | None = None
-
-    def __post_init__(self) -> None:
-        if callable(self.X):
-            self.__dict__["_open"] = self.__dict__.pop("X")
-
-    def __getattr__(self, name: str) -> Any:
-        if name != "X" or "_open" not in self.__dict__:
-            raise AttributeError(f"a block has no {name!r}")
-        X = self.__dict__["X"] = self.__dict__["_open"]()
-        return X
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether X is a CSR matrix."""
-        return sparse.issparse(self.X)
-
-    def check_finite(self) -> None:
-        """Raise a NonFiniteError that names the first NaN or infinity in X, if there is one."""
-        check_finite(self.X, lambda row, column: f"row {self.first_row + row}, column {column}")
 
 
 class RankingData:
@@ -83,8 +39,7 @@ class RankingData:
     Parameters
     ----------
     X : array, scipy.sparse matrix, pandas or polars frame of shape (rows, features)
-        Feature values. float32 and float64 are kept, other numbers become float64. Missing
-        values (NaN) may be stored; methods that cannot use them call :meth:`check_finite`.
+        Feature values. float32 and float64 are kept, other numbers become float64.
     y : array of shape (rows,)
         Labels; larger is more relevant.
     qid : array of shape (rows,)
@@ -97,11 +52,19 @@ class RankingData:
     sample_weight : array of shape (rows,) or (queries,), optional
         How often a query counts: a weight for each row, the same for all rows of a query, or for
         each query in order of first appearance.
+    missing : str or Missing, optional
+        What is done with missing values (NaN); see :class:`ranksieve.Missing`.
+        Without it they may be stored, but only rankers that take NaN of their own accept them.
 
     Attributes
     ----------
     X, y, qid, doc_ids
-        As given, grouped by query; sparse input is CSR.
+        As given, grouped by query; sparse input is CSR. Missing values are treated as ``missing``
+        says.
+    missing : Missing or None
+        What was done with missing values, to be applied to validation and test data.
+    keeps_missing : bool
+        Whether NaN in X is a missing value that was declared to be kept.
     query_ptr : int64 array of shape (queries + 1,)
         Rows of query ``q`` are ``query_ptr[q]:query_ptr[q + 1]``.
     row_order : int64 array of shape (rows,)
@@ -129,6 +92,8 @@ class RankingData:
     row_order: np.ndarray
     doc_ids: np.ndarray | None
     query_weights: np.ndarray | None
+    missing: Missing | None = None
+    keeps_missing: bool = False
     _names: np.ndarray | None  # None if they are the features' numbers, of which there may be many
 
     def __init__(
@@ -140,6 +105,7 @@ class RankingData:
         feature_names: Sequence[str] | np.ndarray | None = None,
         doc_ids: Any = None,
         sample_weight: Any = None,
+        missing: str | Missing | None = None,
     ) -> None:
         matrix, columns = as_matrix(X)
         n_rows, n_features = matrix.shape
@@ -158,6 +124,8 @@ class RankingData:
             documents = None if documents is None else documents[order]
         self.X, self.y, self.qid, self.doc_ids = matrix, labels, ids, documents
         self.query_weights = as_query_weights(sample_weight, self.query_ptr, self.row_order)
+        if missing is not None:
+            self.__dict__.update(vars(self.with_missing(missing)))
 
     @classmethod
     def from_group_counts(cls, X: Any, y: Any, counts: Any, **options: Any) -> RankingData:
@@ -173,6 +141,25 @@ class RankingData:
         if counts.sum() != n_rows:
             raise DataError(f"group counts add up to {counts.sum()} rows but X has {n_rows}")
         return cls(X, y, np.repeat(np.arange(len(counts)), counts), **options)
+
+    @classmethod
+    def from_frame(cls, frame: Any, columns: Columns | None = None) -> RankingData:
+        """Build from a frame of pandas or polars, or a table of pyarrow, with all columns in it.
+
+        ``columns`` says which are label, query, document, weight and features; by default their
+        names tell. See :class:`~ranksieve.columns.Columns`.
+
+        Examples
+        --------
+        >>> import polars
+        >>> from ranksieve import Columns, RankingData
+        >>> table = {"query": ["a", "a"], "clicked": [1, 0], "bm25": [2.5, None], "shop_id": [3, 4]}
+        >>> columns = Columns(label="clicked", drop=["shop_id"])
+        >>> data = RankingData.from_frame(polars.DataFrame(table), columns)
+        >>> data.X.tolist(), data.feature_names.tolist()
+        ([[2.5], [nan]], ['bm25'])
+        """
+        return read_frame(cls, frame, columns)[0]
 
     def __repr__(self) -> str:
         return (
@@ -244,6 +231,30 @@ class RankingData:
         weights = as_query_weights(sample_weight, self.query_ptr, self.row_order)
         return self._replace(query_weights=weights)
 
+    def with_missing(self, missing: str | Missing) -> RankingData:
+        """Return the same data with its missing values (NaN) treated in a declared way.
+
+        Parameters
+        ----------
+        missing : str or Missing
+            See :class:`ranksieve.Missing`. If it has indicators, these are of the
+            features with missing values in this data, which is meant to be training data; its
+            ``missing`` gives validation and test data the same features.
+        """
+        how = Missing(missing) if isinstance(missing, str) else missing
+        how = how.learned(lambda: count_missing(self.X))
+        how.check_fits(self.n_features)
+        return self._replace(
+            X=how.applied_to(self.X, self.query_ptr),
+            feature_names=how.names(self.feature_names) if how.indicated else self._names,
+            missing=how,
+            keeps_missing=how.keeps,
+        )
+
+    def refusing_missing(self) -> RankingData:
+        """Return the same data for a method that takes no missing values: NaN is an error."""
+        return self._replace(keeps_missing=False) if self.keeps_missing else self
+
     def take_features(self, features: Any) -> RankingData:
         """Keep some features: 0-based indices (in the given order), names, or a boolean mask."""
         features = as_positions(features)
@@ -285,13 +296,14 @@ class RankingData:
         )
 
     def check_finite(self) -> None:
-        """Raise a NonFiniteError that names the first NaN or infinity in X, if there is one."""
+        """Raise a NonFiniteError that names the first infinity in X, or NaN unless that is kept."""
         check_finite(
             self.X,
             lambda row, column: (
                 f"row {self.row_order[row]}, feature {self.feature_names[column]!r} "
                 f"(column {column})"
             ),
+            allow_missing=self.keeps_missing,
         )
 
     def _feature_indices(self, names: list[str]) -> np.ndarray:

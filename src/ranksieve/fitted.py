@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import assert_all_finite, validate_data
 
-from ranksieve.data import DataError, RankingData
+from ranksieve.data import DataError, NonFiniteError, RankingData
 
 SCALE_FIRST = (
     "scale the features first, with ranksieve.preprocessing.QueryMinMaxScaler or "
@@ -44,6 +46,34 @@ def check_names(known: np.ndarray | None, data: Any) -> None:
         )
 
 
+def as_in_training(estimator: Any, data: Any) -> Any:
+    """Treat the missing values of data that declares nothing as those of the training data.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With ``missing_`` if its training data declared what is done with missing values.
+    data : RankingData or opened shards
+    """
+    missing = getattr(estimator, "missing_", None)
+    return data if missing is None or data.missing is not None else data.with_missing(missing)
+
+
+@contextmanager
+def refusals(estimator: Any, data: Any) -> Iterator[None]:
+    """Say in the errors of a ``with`` block that a method takes no missing values.
+
+    Whoever has declared to keep them would not understand that they are to be declared.
+    """
+    try:
+        yield
+    except NonFiniteError as error:
+        if estimator.takes_missing or not getattr(data, "keeps_missing", False):
+            raise
+        name = getattr(estimator, "_name_in_errors", type(estimator).__name__)
+        raise NonFiniteError(f"{name} cannot use missing values: {error}") from error
+
+
 def checked_rows(estimator: Any, X: Any, *, allow_missing: bool = False) -> Any:
     """Return rows as an array or a CSR matrix with the features an estimator was trained on.
 
@@ -56,11 +86,12 @@ def checked_rows(estimator: Any, X: Any, *, allow_missing: bool = False) -> Any:
         Whether NaN is allowed.
     """
     if isinstance(X, RankingData):
+        X = as_in_training(estimator, X)
         check_features(estimator, X)
         if allow_missing:
             assert_all_finite(X.X, allow_nan=True, input_name="X")
         else:
-            X.check_finite()  # says where
+            X.refusing_missing().check_finite()  # says where
         return X.X
     return validate_data(
         estimator,

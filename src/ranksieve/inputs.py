@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,18 @@ from scipy import sparse
 from ranksieve._kernels.rows import first_bad_row
 from ranksieve.errors import DataError, NonFiniteError
 
+_HOW_TO_DECLARE = (
+    "declare what to do with missing values (missing= of RankingData, QueryImputer, or --missing): "
+    "query-min, query-median or zero fills them in, keep passes them on to methods that take them"
+)
+
 
 def as_matrix(X: Any) -> tuple[Any, list[str] | None]:
     """X as a float array or CSR matrix, and the names of its columns if it has any."""
     if sparse.issparse(X):
         return canonical(sparse.csr_matrix(X, dtype=_float_type(X.dtype))), None
     names = [str(column) for column in X.columns] if hasattr(X, "columns") else None
-    array = np.asarray(X)
+    array = np.asarray(in_row_order(X))
     if array.ndim != 2:
         raise DataError(
             f"X must have two dimensions, rows and features, but its shape is {array.shape}"
@@ -31,6 +36,12 @@ def as_matrix(X: Any) -> tuple[Any, list[str] | None]:
         return np.ascontiguousarray(array, dtype=_float_type(array.dtype)), names
     except (TypeError, ValueError) as error:
         raise DataError(f"X must contain only numbers: {error}") from None
+
+
+def in_row_order(X: Any) -> Any:
+    """Rows of a polars frame as an array, of which there would be two copies otherwise; else X."""
+    is_polars = type(X).__module__.partition(".")[0] == "polars"
+    return X.to_numpy(order="c") if is_polars and hasattr(X, "to_numpy") else X
 
 
 def canonical(X: Any) -> Any:
@@ -153,30 +164,70 @@ def group_rows(qid: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
     return np.argsort(row_codes, kind="stable"), np.concatenate([[0], np.cumsum(counts)])
 
 
+def query_runs(query_ptr: np.ndarray, most_rows: int) -> Iterator[tuple[int, int]]:
+    """Runs of whole queries of at most so many rows, or of one query: first, and after the last."""
+    first, n_queries = 0, len(query_ptr) - 1
+    while first < n_queries:
+        end = query_ptr[first] + most_rows
+        last = int(np.searchsorted(query_ptr, end, side="right")) - 1
+        last = min(max(last, first + 1), n_queries)
+        yield first, last
+        first = last
+
+
 def as_query_weights(
-    weights: Any, query_ptr: np.ndarray, row_order: np.ndarray
+    weights: Any, query_ptr: np.ndarray, row_order: np.ndarray, name: str = "sample_weight"
 ) -> np.ndarray | None:
-    """One weight per query, from one per query or one per input row; None stays None."""
+    """One weight per query, from one per query or one per input row; None stays None.
+
+    Errors call them by ``name``.
+    """
+    values = weights_by_query(weights, query_ptr, row_order, name)
+    check_query_weights(values, name)
+    return values
+
+
+def weights_by_query(
+    weights: Any, query_ptr: np.ndarray, row_order: np.ndarray, name: str = "sample_weight"
+) -> np.ndarray | None:
+    """As :func:`as_query_weights`, for a part of the data: all of them may be 0."""
     if weights is None:
         return None
-    try:
-        values = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"sample_weight must be numbers: {error}") from None
+    values = as_weights(weights, name)
     n_queries, n_rows = len(query_ptr) - 1, len(row_order)
     if values.shape == (n_rows,) and (n_rows == 0 or row_order.max() < n_rows):
         rows = values[row_order]
         values = rows[query_ptr[:-1]]
-        if np.any(rows != np.repeat(values, np.diff(query_ptr))):
-            raise DataError("sample_weight must be the same for all rows of a query")
+        differs = np.flatnonzero(rows != np.repeat(values, np.diff(query_ptr)))
+        if differs.size:
+            first = query_ptr[np.searchsorted(query_ptr, differs[0], side="right") - 1]
+            raise DataError(
+                f"{name} must be the same for all rows of a query; it is "
+                f"{rows[first]:g} in row {row_order[first]}, but {rows[differs[0]]:g} in row "
+                f"{row_order[differs[0]]}"
+            )
     elif values.shape != (n_queries,):
         raise DataError(
-            f"sample_weight has shape {values.shape}, but there are {n_queries} queries and "
-            f"{n_rows} rows"
+            f"{name} has shape {values.shape}, but there are {n_queries} queries and {n_rows} rows"
         )
-    if n_queries and (not np.isfinite(values).all() or values.min() < 0 or values.max() == 0):
-        raise DataError("sample_weight must be finite, not negative, and not 0 for all queries")
     return values
+
+
+def as_weights(weights: Any, name: str = "sample_weight") -> np.ndarray:
+    """Weights as an array of their own; a DataError unless they are finite and not negative."""
+    try:
+        values = np.array(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{name} must be numbers: {error}") from None
+    if values.size and (not np.isfinite(values).all() or values.min() < 0):
+        raise DataError(f"{name} must be finite and not negative")
+    return values
+
+
+def check_query_weights(weights: np.ndarray | None, name: str = "sample_weight") -> None:
+    """Raise a DataError if queries have weights that are all 0."""
+    if weights is not None and weights.size and weights.max() == 0:
+        raise DataError(f"{name} must be above 0, not 0 for all queries")
 
 
 def as_positions(choice: Any) -> np.ndarray:
@@ -185,16 +236,23 @@ def as_positions(choice: Any) -> np.ndarray:
     return positions if positions.size else positions.astype(np.intp)
 
 
-def check_finite(X: Any, place: Callable[[int, int], str]) -> None:
-    """Raise a NonFiniteError that names the place of the first value that is not finite."""
+def check_finite(X: Any, place: Callable[[int, int], str], *, allow_missing: bool = False) -> None:
+    """Raise a NonFiniteError that names the place of the first value that is not finite.
+
+    NaN is such a value unless missing values are allowed.
+    """
+    is_bad = np.isinf if allow_missing else _is_not_finite
     step = max(1, 2**20 // max(1, X.shape[1]))
     for start in range(0, X.shape[0], step):
         part = X[start : start + step]
-        if not np.isfinite(part.data if sparse.issparse(part) else part).all():
+        if is_bad(part.data if sparse.issparse(part) else part).any():
             part = part.toarray() if sparse.issparse(part) else part
-            row, column = np.argwhere(~np.isfinite(part))[0].tolist()
-            value = "NaN" if np.isnan(part[row, column]) else "infinity"
-            raise NonFiniteError(
-                f"X has {value} in {place(start + row, column)}; fill in or drop missing values "
-                "first"
-            )
+            row, column = np.argwhere(is_bad(part))[0].tolist()
+            where = place(start + row, column)
+            if np.isnan(part[row, column]):
+                raise NonFiniteError(f"X has NaN in {where}; {_HOW_TO_DECLARE}")
+            raise NonFiniteError(f"X has infinity in {where}; replace or drop infinite values")
+
+
+def _is_not_finite(values: np.ndarray) -> np.ndarray:
+    return ~np.isfinite(values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -11,6 +11,8 @@ from scipy import sparse
 from ranksieve.data import DataError, RankingData
 from ranksieve.feature_names import same_names
 from ranksieve.inputs import join_ids
+
+S = TypeVar("S", bound=Any)
 
 
 def concatenate(parts: Iterable[RankingData], *, merge: bool = False) -> RankingData:
@@ -34,7 +36,7 @@ def concatenate(parts: Iterable[RankingData], *, merge: bool = False) -> Ranking
         documents = join_ids(
             [np.full(p.n_rows, "", dtype=object) if p.doc_ids is None else p.doc_ids for p in parts]
         )
-    return RankingData(
+    joined = RankingData(
         sparse.vstack(matrices, format="csr") if any_sparse else np.concatenate(matrices),
         np.concatenate([part.y for part in parts]),
         join_ids([part.qid for part in parts]),
@@ -42,6 +44,10 @@ def concatenate(parts: Iterable[RankingData], *, merge: bool = False) -> Ranking
         doc_ids=documents,
         sample_weight=_joined_weights(parts),
     )
+    # What was done to all parts was done to the whole; else NaN must be declared anew.
+    same = all(part.missing == first.missing for part in parts)
+    keeps = all(part.keeps_missing for part in parts)
+    return joined._replace(missing=first.missing if same else None, keeps_missing=keeps)
 
 
 def _joined_weights(parts: list[RankingData]) -> np.ndarray | None:
@@ -61,6 +67,31 @@ def check_same_features(data: RankingData, first: RankingData, word: str, number
         )
     if not same_names(data._names, first._names):
         raise DataError(f"{word} 1 and {word} {number} have different feature names")
+
+
+def with_features_of(data: S, first: Any, place: Any) -> S:
+    """Data with its features in the order of other data, which must have the same features.
+
+    Features are told by their names; if only one side has any, by their order.
+    Data may be a RankingData or shards; ``place`` is what to call it in messages.
+    """
+    if data.n_features != first.n_features:
+        raise DataError(
+            f"{place}: it has {data.n_features} features, but the training data has "
+            f"{first.n_features}"
+        )
+    if same_names(data._names, first._names):
+        return data
+    position = {name: index for index, name in enumerate(data.feature_names)}
+    lacking = [name for name in first.feature_names if name not in position]
+    if not lacking:
+        return data.take_features([position[name] for name in first.feature_names])
+    if data.has_feature_names and first.has_feature_names:
+        raise DataError(
+            f"{place}: the names of its features differ from the training data: it has no "
+            f"{lacking[0]!r}"
+        )
+    return data
 
 
 def _check_distinct_queries(parts: list[RankingData]) -> None:

@@ -211,6 +211,26 @@ def six_trials(n_queries: int, *, shuffle: bool = True, random_state: Any = 0) -
     return [Split(*assignment) for assignment in permutations(parts)]
 
 
+def resample_queries(
+    n_queries: int, n_resamples: int, *, share: float = 0.8, random_state: int = 0
+) -> list[np.ndarray]:
+    """Draw a share of the queries again and again, each time without replacement.
+
+    Unlike in a bootstrap, no query is drawn twice: methods that hold out queries of their own to
+    choose by would otherwise train on copies of what they choose by.
+
+    Examples
+    --------
+    >>> from ranksieve.splits import resample_queries
+    >>> [part.tolist() for part in resample_queries(5, 3)]
+    [[0, 1, 2, 3], [0, 2, 3, 4], [0, 1, 3, 4]]
+    """
+    n_drawn = max(1, round(share * n_queries))
+    seeds = np.random.SeedSequence(random_state).spawn(n_resamples)
+    draws = (np.random.default_rng(s).permutation(n_queries)[:n_drawn] for s in seeds)
+    return [np.sort(queries) for queries in draws]
+
+
 def _as_positions(queries: Any, role: str) -> np.ndarray:
     positions = np.asarray(queries)
     if positions.size == 0:

@@ -5,6 +5,7 @@ import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ranksieve import make_ranking, write_letor
@@ -51,7 +52,8 @@ def test_a_study_leaves_tables_figures_and_a_page(letor_file, tmp_path, capsys):
     stems = {table.stem for table in (out / "tables").iterdir()}
     assert {"comparison-rankrls", "folds-rankrls-map", "statistics-all"} <= stems
     for stem in stems:
-        assert {p.suffix for p in (out / "tables").glob(f"{stem}.*")} == {".md", ".tex", ".csv"}
+        suffixes = {path.suffix for path in (out / "tables").glob(f"{stem}.*")}
+        assert suffixes == {".md", ".tex", ".csv", ".json"}
     with (out / "tables" / "comparison-rankrls.csv").open() as file:
         rows = {row["selector"]: row for row in csv.DictReader(file)}
     result = load_study(out)
@@ -124,7 +126,7 @@ def test_report_writes_the_tables_again(letor_file, tmp_path, capsys):
         (["--selectors", "gas-x"], "error: unknown method 'gas-x'; known are fs-ed, fs-scpr"),
         (["--rankers", "svm"], "error: unknown ranker 'svm'; known are adarank-map"),
         (["--ks", "few"], "error: ks must be whole numbers from 1 on or 'all', got 'few'"),
-        (["--protocol", "loo"], "error: unknown protocol 'loo'; known are letor, kfold"),
+        (["--protocol", "loo"], "error: unknown protocol 'loo'; known are letor, split, kfold"),
         (["--convention", "letor9"], "letor9"),
         (["--protocol", "letor"], "error: the protocol letor needs the directory of a collection"),
         (["--plan", "nowhere.toml"], "error: nowhere.toml: no such file"),
@@ -147,7 +149,7 @@ def test_bad_plan_files_are_named(tmp_path):
     plan = tmp_path / "plan.toml"
     for text, message in (
         ("selectors = [", "plan.toml: not TOML"),
-        ("selector = ['top']", "unknown setting 'selector'; known are data, title"),
+        ("selector = ['top']", "unknown setting 'selector'; known are data, vali"),
         ('seeds = "3"', "plan.toml: seeds must be a whole number"),
         ("seeds = 1.5", "plan.toml: seeds must be a whole number"),
         ("seeds = 1" + "0" * 5000, "plan.toml: not TOML"),
@@ -251,8 +253,9 @@ def test_one_of_a_thing_is_told_as_one(letor_file, tmp_path, capsys):
 
 
 def test_the_fold_of_plain_files_is_not_named_as_a_selector(tmp_path, capsys):
-    for name, seed in (("train.txt", 1), ("vali.txt", 2), ("test.txt", 3)):
-        write_letor(make_ranking(15, **SMALL, random_state=seed)[0], tmp_path / name)
+    data, _ = make_ranking(45, **SMALL, random_state=1)
+    for number, name in enumerate(("train.txt", "vali.txt", "test.txt")):
+        write_letor(data.take_queries(np.arange(15) + 15 * number), tmp_path / name)
     out = tmp_path / "study"
     run("compare", tmp_path, "--selectors", "top", *OPTIONS, "--no-figures", "--out", out)
     with (out / "tables" / "folds-rankrls-map.csv").open() as file:

@@ -78,7 +78,7 @@ def test_selected_features_and_scaling(run, files, tmp_path):
     run("convert", log, out, "--judgments", judgments)
     assert run("select", out, "--method", "top", "-k", "1", "--out", chosen)[0] == 0
     small, shards = tmp_path / "small.parquet", tmp_path / "small.shards"
-    how = ("--judgments", judgments, "--features", chosen)
+    how = ("--judgments", judgments, "--selection", chosen)
     assert run("convert", log, small, *how, "--scale", "min-max")[0] == 0
     assert run("convert", log, shards, *how)[0] == 0
     assert read_parquet(small).X.tolist() == [[0], [1], [0]]
@@ -93,10 +93,11 @@ def test_errors(run, files, tmp_path):
     for command in (("inspect", log), ("convert", log, out)):
         status, _, errors = run(*command)
         assert (status, errors.startswith(needs)) == (1, True)
-    for option in (("--unjudged", "zero"), ("--qid", "x"), ("--doc-id", "x")):
-        status, _, errors = run("convert", log, out, *option)
-        assert status == 2
-        assert "name the --judgments, too" in errors
+    status, _, errors = run("convert", log, out, "--unjudged", "zero")
+    assert status == 2
+    assert "name the --judgments, too" in errors
+    status, _, errors = run("convert", log, out, "--judgments", judgments, "--label", "x")
+    assert (status, f"{log}: leave out --label: only Parquet" in errors) == (1, True)
     log.write_text('{"a\x1b": 1}\n')
     status, _, errors = run("convert", log, out, "--judgments", judgments)
     assert (status, errors.startswith(f"error: {log}:1: not JSON: Invalid control")) == (1, True)

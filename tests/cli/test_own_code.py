@@ -99,7 +99,7 @@ def test_a_selector_of_the_user(run, here, data):
         "s.json",
     )
     assert "Spread (power=-1): 4 of 8 features" in output
-    assert run("train", "data.txt", "--features", "s.json")[0] == 0
+    assert run("train", "data.txt", "--selection", "s.json")[0] == 0
 
 
 def test_a_ranker_of_the_user(run, here):

@@ -367,7 +367,12 @@ def test_held_out_data_have_the_features_of_the_data(run, planted, divided, tmp_
     assert (
         "other.parquet: it has 11 features, but the training data has 12" in run(*command, other)[2]
     )
-    write_parquet(planted.take_features(np.arange(12)[::-1]), other)
+    write_parquet(planted, other)
+    in_order = run(*command, other)
+    write_parquet(planted.take_features(np.arange(12)[::-1]), other)  # the names tell
+    assert run(*command, other) == in_order
+    names = [f"other {number}" for number in range(12)]
+    write_parquet(RankingData(planted.X, planted.y, planted.qid, feature_names=names), other)
     assert "other.parquet: the names of its features differ from" in run(*command, other)[2]
 
 
@@ -466,7 +471,7 @@ def test_convert_does_what_transform_does(
     run, stored, planted, selection, tmp_path, source, destination
 ):
     target = tmp_path / destination
-    status, output, errors = run("convert", stored[source], target, "--features", selection)
+    status, output, errors = run("convert", stored[source], target, "--selection", selection)
     assert (status, errors) == (0, "")
     assert output == f"{target}: {planted.n_rows:,} rows, 60 queries, 5 features\n"
     assert_identical(make_selector("gas-e", 5).fit(planted).transform(planted), read(target))
@@ -476,7 +481,7 @@ def test_convert_does_what_transform_does(
 @pytest.mark.parametrize("destination", ["kept.txt", "kept.shards"])
 def test_sparse_conversion(run, stored, planted, selection, tmp_path, destination):
     target = tmp_path / destination
-    assert run("convert", stored["txt"], target, "--features", selection, "--sparse")[0] == 0
+    assert run("convert", stored["txt"], target, "--selection", selection, "--sparse")[0] == 0
     kept = read(target)
     assert kept.is_sparse == (destination == "kept.shards")
     X = kept.X.toarray() if kept.is_sparse else kept.X
@@ -489,7 +494,7 @@ def test_features_without_names_keep_their_numbers(run, planted, selection, tmp_
     numbers = [str(column + 1) for column in read_selection(selection).columns]
     for destination in ("kept.txt", "kept.shards"):
         target = tmp_path / destination
-        assert run("convert", bare, target, "--features", selection)[0] == 0
+        assert run("convert", bare, target, "--selection", selection)[0] == 0
         assert read(target).feature_names.tolist() == numbers
 
 
@@ -500,7 +505,7 @@ def test_a_collection(run, mq2008_dir, tmp_path):
     assert "39" in [line.split()[1] for line in output.splitlines()[2:]]
     for destination in ("kept.txt", "kept.shards"):
         target = tmp_path / destination
-        status, output, _ = run("convert", mq2008_dir, target, "--features", out)
+        status, output, _ = run("convert", mq2008_dir, target, "--selection", out)
         assert (status, output) == (0, f"{target}: 15,211 rows, 784 queries, 3 features\n")
     assert_identical(read(tmp_path / "kept.txt"), read(tmp_path / "kept.shards"))
 
@@ -511,12 +516,12 @@ def test_other_features_are_refused(run, stored, planted, selection, tmp_path, s
     target, path = tmp_path / destination, tmp_path / f"other.{source}"
     write = {"txt": write_letor, "parquet": write_parquet, "shards": write_shards}[source]
     write(planted.take_features(np.arange(11)), path)
-    status, output, errors = run("convert", path, target, "--features", selection)
+    status, output, errors = run("convert", path, target, "--selection", selection)
     assert (status, output) == (1, "")
     assert errors.startswith(f"error: {path}: there are 11 features, but the selection was made")
     path = tmp_path / f"renamed.{source}"
     write(planted.take_features(np.arange(12)[::-1]), path)
-    errors = run("convert", path, target, "--features", selection)[2]
+    errors = run("convert", path, target, "--selection", selection)[2]
     assert errors.startswith(f"error: {path}: feature ")
     assert " in the selection" in errors
     assert not target.exists()
@@ -528,7 +533,7 @@ def test_a_selection_that_cannot_be_read(run, stored, tmp_path):
         bad.write_text(content)
         for destination in ("kept.txt", "kept.shards"):
             status, _, errors = run(
-                "convert", stored["txt"], tmp_path / destination, "--features", bad
+                "convert", stored["txt"], tmp_path / destination, "--selection", bad
             )
             assert status == 1
             assert errors.startswith(f"error: {bad}{message}")

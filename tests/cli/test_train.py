@@ -93,7 +93,7 @@ def test_selected_features(run, stored, tmp_path):
     run("select", stored["txt"], "--method", "top", "-k", 3, "--out", chosen)
     results = []
     for form in ("txt", "parquet", "shards"):
-        command = ["train", stored[form], "--features", chosen, "--eval", stored["other"]]
+        command = ["train", stored[form], "--selection", chosen, "--eval", stored["other"]]
         status, output, _ = run(*command, "--out", model)
         assert status == 0
         assert "ranksvm, trained on 3 features" in output
@@ -190,5 +190,5 @@ class TestErrors:
         twice = np.hstack([planted.X, planted.X])
         write_parquet(RankingData(twice, planted.y, planted.qid), wide)
         assert "16 features" in self.refused(run, "predict", model, wide)
-        assert "16 features" in self.refused(run, "train", wide, "--features", chosen)
+        assert "16 features" in self.refused(run, "train", wide, "--selection", chosen)
         assert "16 features" in self.refused(run, "train", stored["txt"], "--eval", wide)

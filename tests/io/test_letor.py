@@ -663,6 +663,28 @@ def assert_identical(a: RankingData, b: RankingData) -> None:
         [""] * d.n_rows if d.doc_ids is None else d.doc_ids.tolist() for d in (a, b)
     )
     assert documents_a == documents_b
+    weights_a, weights_b = (
+        None if d.query_weights is None else d.query_weights.tolist() for d in (a, b)
+    )
+    assert weights_a == weights_b
+
+
+def weighted(data: RankingData, draw) -> RankingData:
+    """The data, with weights of queries or without."""
+    weights = st.lists(st.floats(0, 1e6), min_size=data.n_queries, max_size=data.n_queries).filter(
+        any
+    )
+    return data.with_weights(draw(st.none() | weights))
+
+
+def test_weights_are_not_lost_silently(tmp_path):
+    data = RankingData(np.eye(2), [0, 1], [1, 2], sample_weight=[1, 2])
+    path = tmp_path / "data.txt"
+    with pytest.raises(DataError, match=r"data.txt: LETOR text has no place for .*\.parquet"):
+        write_letor(data, path)
+    assert list(tmp_path.iterdir()) == []
+    write_letor(data.with_weights(None), path)
+    assert read_letor(path).query_weights is None
 
 
 @given(ranking_data(), st.booleans(), st.sampled_from(["", ".gz", ".zst"]))

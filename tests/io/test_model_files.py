@@ -132,6 +132,7 @@ def test_what_is_written(data, path):
         "n_features_in": 6,
         "feature_names": ["bm25", "clicks", "age", "length", "price", "caf\u00e9"],
         "selection": None,
+        "missing": None,
         "learned": {"coef": ranker.coef_.tolist()},
         "ranksieve": __version__,
     }

@@ -9,16 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from ranksieve import DataError, RankingData, read_parquet, write_parquet
+from ranksieve import Columns, DataError, RankingData, read_parquet, write_parquet
 from ranksieve.io import parquet as module
-from tests.io.test_letor import assert_identical, ranking_data
+from tests.io.test_letor import assert_identical, ranking_data, weighted
 
 
-@given(ranking_data(), st.booleans(), st.sampled_from([1, 3, 10**6]))
-def test_round_trip(tmp_path_factory, data, as_csr, group):
+@given(ranking_data(), st.booleans(), st.sampled_from([1, 3, 10**6]), st.data())
+def test_round_trip(tmp_path_factory, data, as_csr, group, choose):
     if as_csr:
         X = sparse.csr_matrix(np.where(data.X > 0, data.X, 0))
         data = RankingData(X, data.y, data.qid, doc_ids=data.doc_ids)
+    data = weighted(data, choose.draw)
     path = tmp_path_factory.getbasetemp() / "round-trip.parquet"
     rows, module._ROWS_PER_GROUP = module._ROWS_PER_GROUP, group
     try:
@@ -43,16 +44,57 @@ def test_a_file_of_somebody_else(tmp_path):
         }
     )
     frame.to_parquet(path)
-    data = read_parquet(path, label="grade", qid="session", doc_id="url")
+    data = read_parquet(path, Columns(qid="session", doc_id="url"))
     assert data.feature_names.tolist() == ["bm25", "n"]
     assert data.doc_ids.tolist() == ["u1", "u2"]
     np.testing.assert_array_equal(data.X, [[1.5, 1], [np.nan, 2]])
-    only = read_parquet(path, label="grade", qid="session", features=["n"], sparse=True)
+    only = read_parquet(path, Columns(qid="session", features=["n"]), sparse=True)
     assert only.X.toarray().tolist() == [[1], [2]]
-    with pytest.raises(DataError, match=r"clicks.parquet: column 'url' holds .*features="):
-        read_parquet(path, label="grade", qid="session")
+    with pytest.raises(DataError, match=r"clicks.parquet: column 'url' holds text.*--drop url"):
+        read_parquet(path, Columns(qid="session"))
     with pytest.raises(DataError, match=r"there is no column 'label'; columns are session, url"):
-        read_parquet(path)
+        read_parquet(path, Columns(label="label"))
+
+
+def test_our_own_files_know_their_features(tmp_path):
+    names = ["shop_id", "relevance", "sample_weight", ""]
+    data = RankingData(np.eye(4), [0, 1, 0, 1], ["", "", "b", "b"], feature_names=names)
+    write_parquet(data, tmp_path / "data.parquet")
+    assert_identical(data, read_parquet(tmp_path / "data.parquet"))
+    kept = read_parquet(tmp_path / "data.parquet", Columns(drop="sample_*", weight=None))
+    assert kept.feature_names.tolist() == ["shop_id", "relevance", ""]
+
+
+def test_a_feature_may_be_called_weight_where_queries_have_none(tmp_path):
+    data = RankingData(np.eye(2), [0, 1], [1, 1], feature_names=["weight", "f"])
+    write_parquet(data, tmp_path / "data.parquet")
+    back = read_parquet(tmp_path / "data.parquet")
+    assert_identical(data, back)
+    assert back.query_weights is None
+    with pytest.raises(DataError, match="a feature is named 'weight'"):
+        write_parquet(data.with_weights([2.0]), tmp_path / "other.parquet")
+
+
+def test_several_files_are_one_data_set(tmp_path):
+    frame = pd.DataFrame({"qid": [1, 2, 1], "label": [0, 1, 1], "f": [1.0, 2.0, 3.0]})
+    paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    frame[:2].to_parquet(paths[0])
+    frame[2:].to_parquet(paths[1])  # with an index that does not begin at 0
+    data = read_parquet(paths)
+    assert data.X.ravel().tolist() == [1, 3, 2]
+    assert data.row_order.tolist() == [0, 2, 1]
+    frame.rename(columns={"f": "g"}).to_parquet(paths[1])
+    with pytest.raises(DataError, match=r"b.parquet: its columns .*a.parquet: it lacks 'f'"):
+        read_parquet(paths)
+
+
+def test_single_precision_stays(tmp_path):
+    path = tmp_path / "f.parquet"
+    frame = pd.DataFrame({"qid": [1, 1], "label": [0, 1], "f": np.float32([0.1, 2])})
+    frame.to_parquet(path)
+    assert read_parquet(path).X.dtype == np.float32
+    frame.assign(n=np.array([1, 2])).to_parquet(path)
+    assert read_parquet(path).X.dtype == np.float64
 
 
 def test_errors(tmp_path):

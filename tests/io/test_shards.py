@@ -21,7 +21,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from ranksieve import DataError, RankingData, concatenate, read_letor, read_parquet, write_parquet
+from ranksieve import (
+    Columns,
+    DataError,
+    RankingData,
+    concatenate,
+    read_letor,
+    read_parquet,
+    write_parquet,
+)
 from ranksieve.cli import main
 from ranksieve.datasets import PlantedRanking, draw_plan, make_ranking
 from ranksieve.io import files
@@ -31,7 +39,7 @@ from ranksieve.io.shards import files as shard_files
 from ranksieve.io.shards import store as shard_store
 from ranksieve.progress import listen
 from ranksieve.sums.importance import feature_importance
-from tests.io.test_letor import assert_identical, ranking_data
+from tests.io.test_letor import assert_identical, ranking_data, weighted
 
 SIZES = [1, 50, 200, 10**6]
 
@@ -76,6 +84,11 @@ def read_back(directory) -> RankingData:
         assert block.query_ptr[-1] == len(block.y) == block.X.shape[0]
         np.testing.assert_array_equal(block.y, data.y[rows])
         np.testing.assert_array_equal(dense(block.X), dense(data.X[rows]))
+        queries = slice(block.first_query, block.first_query + len(block.query_ptr) - 1)
+        if data.query_weights is None:
+            assert block.query_weights is None
+        else:
+            assert block.query_weights.tolist() == data.query_weights[queries].tolist()
     return data
 
 
@@ -100,12 +113,15 @@ def replace_in_manifest(directory, **changes) -> None:
 # Round trips
 
 
-@given(ranking_data(), st.booleans(), st.sampled_from(SIZES))
-def test_writing_and_reading_back_is_the_identity(tmp_path_factory, data, as_csr, shard_bytes):
+@given(ranking_data(), st.booleans(), st.sampled_from(SIZES), st.data())
+def test_writing_and_reading_back_is_the_identity(
+    tmp_path_factory, data, as_csr, shard_bytes, choose
+):
     if as_csr:
         X = sparse.csr_matrix(np.where(data.X > 0, data.X, 0))
         names = data.feature_names
         data = RankingData(X, data.y, data.qid, feature_names=names, doc_ids=data.doc_ids)
+    data = weighted(data, choose.draw)
     directory = tmp_path_factory.getbasetemp() / "shards-round-trip"
     write_shards(data, directory, shard_bytes=shard_bytes, overwrite=True)
     back = read_back(directory)
@@ -474,10 +490,10 @@ def test_errors_of_parquet_files(tmp_path):
         convert_to_shards([scattered, again], tmp_path / "e", shard_bytes=60)
 
     bad_label = table("label.parquet", [1, 2], label=[0.0, np.nan], f=[1.0, 2])
-    with pytest.raises(DataError, match="label.parquet: in the rows from 1 on: the label of row 0"):
+    with pytest.raises(DataError, match="label.parquet: row 1: column 'label' has no value"):
         convert_to_shards(bad_label, tmp_path / "e", shard_bytes=1)
     other = table("other.parquet", [3], g=[1.0])
-    with pytest.raises(DataError, match="other.parquet: its features are not those"):
+    with pytest.raises(DataError, match="other.parquet: its columns .*scattered.*: it lacks 'f'"):
         convert_to_shards([scattered, other], tmp_path / "e")
     with pytest.raises(DataError, match="there are 1 features, but n_features=2"):
         convert_to_shards(scattered, tmp_path / "e", n_features=2)
@@ -705,7 +721,7 @@ def test_a_manifest_that_is_none(stored, content, message):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        (dict(version=3), "newer version of ranksieve: format 3, this one reads 2"),
+        (dict(version=4), "newer version of ranksieve: format 4, this one reads 3"),
         (dict(version=0), "'version' is 0"),
         (dict(manifest_checksum="sha256:0"), "its checksum is not that of its content"),
         (dict(version=2, manifest_checksum=KeyError), "'manifest_checksum' is missing"),
@@ -959,6 +975,73 @@ def test_shards_of_the_first_format_are_read(stored):
     assert_identical(data, read_back(directory))
 
 
+def test_shards_of_the_second_format_have_no_weights(stored):
+    directory, data = stored
+    replace_in_manifest(directory, version=2, weights=KeyError)
+    assert_identical(data, read_back(directory))
+
+
+# Weights
+
+
+def test_weights_that_come_late(tmp_path):
+    """Shards that were written before count once; a shard may have no weight at all."""
+    data, _ = make_ranking(9, docs_per_query=3)
+    pieces = [data.take_queries(range(first, first + 3)) for first in (0, 3, 6)]
+    pieces[1] = pieces[1].with_weights([2.0, 0.0, 0.5])
+    pieces[2] = pieces[2]._replace(query_weights=np.zeros(3))
+    write_shards(pieces, tmp_path / "d", shard_bytes=1)
+    expected = [1, 1, 1, 2, 0, 0.5, 0, 0, 0]
+    assert read_back(tmp_path / "d").query_weights.tolist() == expected
+    with open_shards(tmp_path / "d") as shards:
+        assert shards.query_weights.tolist() == expected
+        parts = [shards.read_shard(number).query_weights for number in range(shards.n_shards)]
+    assert np.concatenate(parts).tolist() == expected
+    for piece in pieces:
+        piece.query_weights = np.zeros(3)
+    with pytest.raises(DataError, match="not 0 for all queries"):
+        write_shards(pieces, tmp_path / "e")
+    assert not (tmp_path / "e").exists()
+
+
+@pytest.mark.parametrize("name", ["data.parquet", "data.csv"])
+def test_converted_weights_are_those_of_the_file(tmp_path, name):
+    frame = pd.DataFrame(
+        {"qid": [1, 1, 2, 1], "label": [0, 1, 0, 1], "weight": [3, 3, 0, 3], "f": [1.0, 2, 3, 4]}
+    )
+    save = pd.DataFrame.to_parquet if name.endswith("parquet") else pd.DataFrame.to_csv
+    save(frame, tmp_path / name, index=False)
+    convert_to_shards(tmp_path / name, tmp_path / "d")
+    assert read_back(tmp_path / "d").query_weights.tolist() == [3, 0]
+    convert_to_shards(tmp_path / name, tmp_path / "e", columns=Columns(drop="weight"))
+    assert read_back(tmp_path / "e").query_weights is None
+    save(frame.assign(weight=[3, 3, 1, 2]), tmp_path / name, index=False)
+    with pytest.raises(
+        DataError, match=rf"{name}: .*'weight' is taken for .*it is 3 in row 0, but"
+    ):
+        convert_to_shards(tmp_path / name, tmp_path / "f")
+    more = tmp_path / f"more-{name}"
+    save(frame[3:].assign(weight=[5]), more, index=False)
+    save(frame, tmp_path / name, index=False)
+    with pytest.raises(DataError, match=rf"more-{name}: .*that of query '?1'? is 3.0 and 5.0"):
+        convert_to_shards([tmp_path / name, more], tmp_path / "f")
+
+
+def test_types_of_parquet_files_are_kept(tmp_path):
+    path = tmp_path / "single.parquet"
+    pd.DataFrame({"qid": [1], "label": [0], "f": np.float32([0.1])}).to_parquet(path)
+    convert_to_shards(path, tmp_path / "d")
+    assert read_back(tmp_path / "d").X.dtype == np.float32
+    convert_to_shards(path, tmp_path / "e", dtype="float64")
+    assert read_back(tmp_path / "e").X.dtype == np.float64
+
+
+def test_text_has_no_columns(text, tmp_path):
+    path = text("1 qid:1 1:2\n")
+    with pytest.raises(DataError, match=r"leave out --label, --drop: only Parquet, CSV and frames"):
+        convert_to_shards(path, tmp_path / "d", columns=Columns(label="y", drop="z"))
+
+
 def test_verify_is_one_of_three(stored):
     with pytest.raises(ValueError, match="verify must be True, False or 'first-read', not 'yes'"):
         open_shards(stored[0], verify="yes")
@@ -1023,3 +1106,33 @@ class TestTakeFeatures:
                 again = taken.take_features([1])
                 assert_identical(again.read(), expected.take_features([1]))
             assert shards.n_features == 8
+
+
+class TestWithWeights:
+    def test_blocks_and_what_is_read_have_them(self, tmp_path):
+        data, _ = make_ranking(30, n_informative=2, n_noise=2, random_state=1)
+        weights = np.random.default_rng(0).uniform(0, 3, 30)
+        write_shards(data, tmp_path / "shards", shard_bytes=2_000)
+        with open_shards(tmp_path / "shards") as shards:
+            assert shards.n_shards > 2
+            assert shards.query_weights is None
+            for weighted in (shards.with_weights(weights), shards.with_weights(weights.tolist())):
+                blocks = [weighted.block(number) for number in range(shards.n_shards)]
+                found = np.concatenate([block.query_weights for block in blocks])
+                np.testing.assert_array_equal(found, weights)
+                pieces = [weighted.read_shard(number) for number in range(shards.n_shards)]
+                found = np.concatenate([piece.query_weights for piece in pieces])
+                np.testing.assert_array_equal(found, weights)
+                np.testing.assert_array_equal(weighted.read().query_weights, weights)
+                taken = weighted.take_features([0, 2])
+                np.testing.assert_array_equal(taken.query_weights, weights)
+                assert weighted.with_weights(None).block(0).query_weights is None
+            assert shards.block(0).query_weights is None
+            assert_identical(shards.read(), data)
+
+    @pytest.mark.parametrize("wrong", [np.ones(29), -np.ones(30), np.zeros(30), ["a"] * 30])
+    def test_wrong_weights(self, tmp_path, wrong):
+        data, _ = make_ranking(30, random_state=1)
+        write_shards(data, tmp_path / "shards")
+        with open_shards(tmp_path / "shards") as shards, pytest.raises(DataError, match="sample_w"):
+            shards.with_weights(wrong)

@@ -331,6 +331,21 @@ class TestCurves:
             found = ends_at(shaded[to_rgb(colors["random"])], k)
             np.testing.assert_allclose(found, [min(seeds), max(seeds)])
 
+    def test_a_random_order_far_below_is_cut_off(self, study):
+        best = SELECTORS[0]
+        ax = plot_curves(study, RANKER, selectors=["random", best], bands=[])
+        means = {
+            name: [plain_mean(tested, "MAP") for tested in study.runs[name, RANKER].by_k.values()]
+            for name in (best, "all", "random")
+        }
+        selected = means[best] + means["all"]
+        low, high = min(selected), max(selected)
+        assert min(means["random"]) < low - (high - low)
+        assert ax.get_ylim()[0] == pytest.approx(low - (high - low))
+        assert ax.get_ylim()[1] > high
+        alone = plot_curves(study, RANKER, selectors=["random"])
+        assert alone.get_ylim()[0] < min(means["random"])
+
     def test_bands_that_are_asked_for(self, study):
         names = ["ig", "chi", "fs-ed"]
         assert len(plot_curves(study, RANKER, selectors=names, bands=names).collections) == 3

@@ -8,12 +8,13 @@ import pytest
 
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankBoost
+from ranksieve.report.sheets.reproduction_study import pairs_sheet
 from ranksieve.reproduction import PAPERS, Reproduction, reproduce
 from ranksieve.reproduction.bests import validation_mean
 from ranksieve.reproduction.collections import CollectionFacts, open_at_hand
 from ranksieve.reproduction.papers.fs_ed import GRIDS, MEASURE
 from ranksieve.selectors import FSED
-from ranksieve.significance import paired_t_test
+from ranksieve.significance import holm, paired_t_test
 from ranksieve.study import results  # Outcomes is no class of tests
 from tests.cli.test_data_commands import runner
 from tests.reproduction.printing import shown
@@ -37,7 +38,7 @@ def outcomes_at(k, validation, test):
     return results.Outcomes([outcomes], FOLDS)
 
 
-def made_up(known_as="MQ2008"):
+def made_up(known_as="MQ2008", **others):
     """Two rankers; 2 features are best on validation queries, 1 on test queries."""
     by_k = {
         1: outcomes_at(1, (0.3, 0.4), ([0.9, 0.8, 0.7], [0.9, 0.8, 0.9])),
@@ -49,6 +50,8 @@ def made_up(known_as="MQ2008"):
     for ranker in ("ranksvm-struct", "lambdamart"):
         runs["fs-ed", ranker] = results.Run("fs-ed", ranker, by_k[2], by_k)
         runs["all", ranker] = results.Run("all", ranker, by_k[4], {4: by_k[4]})
+        for name, own in others.items():
+            runs[name, ranker] = results.Run(name, ranker, own[1], own)
     names = [str(number) for number in range(4)]
     protocol = "the folds of the collection"
     study = results.StudyResult("x", protocol, "standard", MEASURE, [MEASURE], FOLDS, names, runs)
@@ -59,17 +62,33 @@ class TestBest:
     def test_by_validation_and_by_test(self):
         linear, trees = made_up().bests()
         # Means on validation queries: 0.35, 0.5, 0.5, 0.4: the fewest of equals.
-        assert (linear.by_validation, linear.by_test) == (2, 1)
-        assert linear.value == pytest.approx((2 / 3 + 0.2) / 2)
-        assert linear.value_by_test == pytest.approx((0.8 + 2.6 / 3) / 2)
+        assert (linear.by_validation.k, linear.by_test.k) == (2, 1)
+        assert linear.by_validation.value == pytest.approx((2 / 3 + 0.2) / 2)
+        assert linear.by_test.value == pytest.approx((0.8 + 2.6 / 3) / 2)
         assert linear.base == pytest.approx((0.5 + 0.8 / 3) / 2)
         assert (linear.published, trees.published) == (3, 20)
 
     def test_significance_is_over_all_test_queries(self):
-        first, second = made_up().bests()
+        first, second = (best.by_validation.against["all"] for best in made_up().bests())
         queries = [0.5, 0.6, 0.9, 0.1, 0.2, 0.3], [0.5, 0.5, 0.5, 0.1, 0.4, 0.3]
-        assert first.p_value == pytest.approx(paired_t_test(*queries).p_value)
+        test = paired_t_test(*queries)
+        assert first[:2] == pytest.approx((test.difference, test.p_value))
         assert first.adjusted == second.adjusted == pytest.approx(min(1, 2 * first.p_value))
+
+    def test_selectors_are_compared_with_each_other(self):
+        other = {k: outcomes_at(k, (0.1 * k, 0.2), ([0.2] * 3, [0.1] * 3)) for k in (1, 2)}
+        found = {(best.selector, best.ranker): best for best in made_up(rival=other).bests()}
+        linear, rival = found["fs-ed", "ranksvm-struct"], found["rival", "ranksvm-struct"]
+        # By test queries, fs-ed has 1 feature and wins on each query by 0.5 to 0.8.
+        values = [0.9, 0.8, 0.7, 0.9, 0.8, 0.9], [0.2] * 3 + [0.1] * 3
+        test, against = paired_t_test(*values), linear.by_test.against["rival"]
+        assert against[:2] == pytest.approx((test.difference, test.p_value))
+        # 3 pairs of selectors with 2 rankers; this one is the first or the second of them.
+        assert 5 * test.p_value <= against.adjusted <= 6 * test.p_value * (1 + 1e-9)
+        assert rival.by_test.against["fs-ed"].difference == -against.difference
+        assert linear.by_test.better_than == ["all", "rival"]
+        assert rival.by_test.better_than == []
+        assert linear.by_validation.better_than == []
 
     def test_what_is_not_published(self):
         assert [best.published for best in made_up(None).bests()] == [None, None]
@@ -91,12 +110,37 @@ def test_tables():
     lines = shown(made_up())
     assert max(map(len, lines)) <= 80
     words = [line.split() for line in lines]
-    row = ["fs-ed", "ranksvm-struct", "3", "2", "-1", "1*", "0.4333", "0.3833", "+0.0500"]
-    assert row in words
+    place = words.index(["fs-ed", "ranksvm-struct", "paper", "3"])
+    assert words[place + 1][:4] == ["validation", "2", "0.4333", "+0.0500"]
+    assert words[place + 2][:4] == ["test", "1*", "0.8333", "+0.4500"]
+    assert words[place + 2][-1] == "all"  # than which it is better
     text = " ".join(" ".join(lines).split())
     assert "*: chosen by looking at the test queries" in text
     assert "convention standard" in text
     assert "NDCG@10 by number of features with lambdamart on x" in text
+
+
+def test_selectors_against_each_other():
+    rival = {1: outcomes_at(1, (0.1, 0.2), ([0.2] * 3, [0.1] * 3))}
+    study = made_up(rival=rival).study
+    sheet = pairs_sheet(study, "lambdamart")
+    assert [column.name for column in sheet.columns[1:]] == [
+        "minus fs-ed",
+        "minus all",
+        "minus rival",
+    ]
+    cells = {row[0].value: row[1:] for row in sheet.rows}
+    # With 2 features, which validation queries chose on each fold, and with all 4.
+    chosen, every = [0.5, 0.6, 0.9, 0.1, 0.2, 0.3], [0.5, 0.5, 0.5, 0.1, 0.4, 0.3]
+    assert cells["fs-ed"][1].value == pytest.approx(np.mean(chosen) - np.mean(every))
+    assert cells["all"][0].value == -cells["fs-ed"][1].value
+    assert [cells[name][place].text for place, name in enumerate(cells)] == ["", "", ""]
+    values = {"fs-ed": chosen, "all": every, "rival": [0.2] * 3 + [0.1] * 3}
+    pairs = [("fs-ed", "all"), ("fs-ed", "rival"), ("all", "rival")]
+    p_values = holm([paired_t_test(values[a], values[b]).p_value for a, b in pairs])
+    marks = [cells[a][list(cells).index(b)].mark for a, b in pairs]
+    assert marks == ["*" if p < 0.05 else "" for p in p_values]
+    assert set(marks) == {"", "*"}
 
 
 def test_the_grid_of_ranksvm():
@@ -127,7 +171,8 @@ class TestOtherCollections:
         assert {"fs-ed-numbers", "fs-ed-printed-numbers"} < tables
         page = (kept / "report.md").read_text()
         assert all(f"figures/{name}" in page for name in drawn)
-        assert "Selectors against 'fs-ed'" in page
+        assert "[Selectors against 'all' with" in page
+        assert "Selectors against each other with rankboost on ours: NDCG@10" in page
         assert "on ours: paper and ours" in " ".join(output.split())
         found = json.loads((kept / "results.json").read_text())
         assert (found["convention"], found["known_as"]) == ("ranklib", None)
@@ -138,8 +183,11 @@ class TestOtherCollections:
             assert list(curve) == ["1", "2", "3", "4", "5", "6", "7"]
             assert best["published"] is None
             top = max(point["validation"] for point in curve.values())
-            assert curve[str(best["by_validation"])]["validation"] == pytest.approx(top)
-            assert best["value"] == curve[str(best["by_validation"])]["test"]
+            peak = best["by_validation"]
+            assert curve[str(peak["k"])]["validation"] == pytest.approx(top)
+            assert peak["value"] == curve[str(peak["k"])]["test"]
+            assert set(peak["against"]) == {"random", "all"}
+            assert best["by_test"]["value"] == max(point["test"] for point in curve.values())
             assert best["base"] == pytest.approx(curve["7"]["test"])
 
     def test_settings_by_hand(self, directory):

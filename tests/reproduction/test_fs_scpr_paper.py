@@ -16,7 +16,7 @@ from ranksieve.reproduction.papers.fs_scpr import (
     SELECTORS,
     UNIFIED_RANKS,
 )
-from ranksieve.reproduction.results import recompute_ranks
+from ranksieve.reproduction.ranks import recompute_ranks
 from ranksieve.reproduction.training import best_weights
 from ranksieve.selectors import FSMRank
 from ranksieve.selectors.registry import SELECTORS as REGISTERED

@@ -213,7 +213,10 @@ class TestCommand:
                 name = f"mean-{measure}-{part}.svg"
                 assert f"figures/{name}" in page
                 assert "number of features" in (tmp_path / "figures" / name).read_text()
-        assert {path.suffix for path in (tmp_path / "tables").iterdir()} == {".md", ".tex", ".csv"}
+        suffixes = {path.suffix for path in (tmp_path / "tables").iterdir()}
+        assert suffixes == {".md", ".tex", ".csv", ".json"}
+        assert "each fold alone" in page
+        assert "MeanNDCG on test queries, mean over the 5 folds" in page
         found = json.loads((tmp_path / "results.json").read_text())
         assert (found["within"], found["asked"]) == (40, 40)
 

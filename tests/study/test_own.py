@@ -582,13 +582,23 @@ class Native(RankSelector):
         self.n_features_to_select = n_features_to_select
         self.verbose = verbose
 
-    def _choose(self, source, k, **held_out):
-        return np.arange(k)
+    def _choose(self, source, choices, **held_out):
+        return np.arange(choices.k)
 
 
 def test_an_own_selector_of_this_library(data):
     study = Study(data, selectors=[Native()], rankers=[Column()], **QUICK)
     assert study.run().run("Native", "Column").chosen.selections == [(0, 1)] * 3
+
+
+def test_features_are_excluded(data):
+    plan = dict(selectors=[Spread(), GAS()], rankers=[Column()])
+    excluded = {"Spread": {"exclude": [0, 1]}, "GAS": {"exclude": [0, 1]}}
+    result = Study(data, **plan, parameters=excluded, **QUICK).run()
+    for name in excluded:
+        assert all({0, 1}.isdisjoint(s) for s in result.run(name, "Column").chosen.selections)
+    with pytest.raises(DataError, match="Spread: SelectorAdapter takes no include: the estimator"):
+        Study(data, **plan, parameters={"Spread": {"include": [0]}}, **QUICK).run()
 
 
 def test_as_selector(data):

@@ -78,7 +78,8 @@ def plain_study(data, selectors, rankers, ks, grids, parameters, tune, measures,
                             if RANKERS[ranker].is_seeded:
                                 model.set_params(random_state=seed)
                             model.fit(train.take_features(kept), eval_set=vali.take_features(kept))
-                            value = measured(model, vali, kept, tune, convention).mean()
+                            values = measured(model, vali, kept, tune, convention)
+                            value = np.average(values, weights=vali.query_weights)
                             if best is None or value > best[0]:
                                 best = value, model, kept
                 _, model, kept = best
@@ -729,7 +730,7 @@ def test_a_directory_that_cannot_be_made_is_named(data):
 def test_protocols_by_name():
     assert Protocol.parse("kfold:7", seed=3) == Protocol("kfold", 7, 3)
     assert Protocol.parse("six-trials").name == "six-trials"
-    with pytest.raises(ValueError, match="unknown protocol 'loo'; known are letor, kfold"):
+    with pytest.raises(ValueError, match="unknown protocol 'loo'; known are letor, split, kfold"):
         Protocol.parse("loo")
     with pytest.raises(ValueError, match="only kfold takes a number"):
         Protocol.parse("letor:5")
@@ -855,7 +856,9 @@ def test_a_refused_run_leaves_the_plan_as_it_was(data, tmp_path):
 
 
 def test_data_of_no_known_kind_is_refused():
-    with pytest.raises(DataError, match="data must be a RankingData, shards, a collection or path"):
+    with pytest.raises(
+        DataError, match="must be a RankingData, shards, a collection, a frame or paths"
+    ):
         Study(42)
     with pytest.raises(DataError, match=r"not ndarray; make one of .* RankingData\(X, y, qid\)"):
         Study(np.ones((2, 2)))

@@ -81,14 +81,64 @@ def test_planted_facts_are_found():
         assert frozenset((names[feature], names[truth.source[feature]])) in near
 
 
-def test_missing_values_leave_features_uncompared():
+def gappy(form=np.asarray):
+    """a, b, c as above, c = a with the same gap; d never there; e = a somewhere; f with gaps."""
     matrix = X.copy()
-    matrix[0, 0] = np.nan
+    matrix[0, [0, 2]] = matrix[2, 5] = matrix[3, 5] = np.nan
+    matrix[:, 3] = np.nan
+    return form(matrix)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("missing", [None, "keep"])
+def test_missing_values_are_counted_and_features_compared(form, missing):
+    data = RankingData(gappy(form), Y, QID, feature_names=list("abcdef"), missing=missing)
+    found = inspect(data)
+    assert found.n_missing == 10
+    assert found.missing == {"d": 6, "f": 2, "a": 1, "c": 1}
+    assert list(found.missing) == ["d", "f", "a", "c"]
+    assert found.n_infinite == 0
+    assert found.density == pytest.approx(26 / 36)
+    assert found.constant == ["b", "d"]
+    assert found.duplicates == [["a", "c"]]
+    near = {(pair.first, pair.second) for pair in found.near_duplicates}
+    assert {("a", "e"), ("c", "e")} <= near
+    best = {feature.name: feature for feature in found.best_features}
+    assert set(best) == set("abcdef")
+    ranks = np.array([[0.0], [1], [2], [3], [1], [1]])  # of a, the first last
+    importance = inspect(RankingData(ranks, Y, QID)).best_features[0]
+    assert best["a"].value == pytest.approx(importance.value)
+    assert not inspect(data.with_missing("zero")).missing
+
+
+def test_gaps_at_other_places_are_no_copies():
+    matrix = np.array([[1.0, 1.0, 5.0], [np.nan, 2.0, 5.0], [3.0, np.nan, np.nan]])
+    found = inspect(RankingData(matrix, [0, 1, 2], [1, 1, 1]))
+    assert found.duplicates == []
+    assert found.constant == []  # where the last feature is missing tells something
+    assert found.constant_in_queries == []
+
+
+def test_infinite_values_leave_features_uncompared():
+    matrix = X.copy()
+    matrix[0, 0] = np.inf
     found = inspect(RankingData(matrix, Y, QID))
-    assert found.n_missing == 1
+    assert (found.n_missing, found.n_infinite) == (0, 1)
     assert found.near_duplicates is None
     assert found.best_features is None
     assert found.constant == ["2"]
+
+
+def test_inspection_of_gaps_everywhere(everywhere):
+    rng = np.random.default_rng(1)
+    matrix = rng.normal(size=(400, 4)).round(1)
+    matrix[:, 2] = matrix[:, 0]
+    matrix[rng.random(400) < 0.3, 1] = matrix[7, 0] = matrix[7, 2] = np.nan
+    data = RankingData(matrix, rng.integers(0, 3, 400), np.repeat(np.arange(40), 10))
+    expected, found = inspect(data), inspect(everywhere(data, shard_bytes=2000))
+    assert found.missing == expected.missing
+    assert found.duplicates == expected.duplicates == [["1", "3"]]
+    assert [f.name for f in found.best_features] == [f.name for f in expected.best_features]
 
 
 def test_many_features_are_not_paired():

@@ -53,3 +53,27 @@ def center_column(X, feature, query_ptr, centered):
         for row in range(end - start):
             centered[end_of_centered + row] -= mean
         end_of_centered += end - start
+
+
+@kernel
+def center_present(X, query_ptr, centered, present):
+    """Subtract the mean of each query's values from them; missing values (NaN) become 0.
+
+    Updates ``centered`` (rows, features) and ``present`` (rows, features), 1 where there is a
+    value, in place. Values count from the first that the query has.
+    """
+    for query in range(query_ptr.size - 1):
+        start, end = query_ptr[query], query_ptr[query + 1]
+        for feature in range(X.shape[1]):
+            base, total, n_present = np.float64(0.0), 0.0, 0
+            for row in range(start, end):
+                value = np.float64(X[row, feature])
+                is_there = value == value
+                if is_there and n_present == 0:
+                    base = value
+                centered[row, feature] = value - base if is_there else 0.0
+                present[row, feature] = is_there
+                total += centered[row, feature]
+                n_present += is_there
+            for row in range(start, end):
+                centered[row, feature] -= present[row, feature] * total / max(1, n_present)

@@ -8,33 +8,55 @@ from ranksieve._kernels.ranking import longest_query, mark_ties, sort_descending
 
 
 @part
-def _reverse_ranking(order, tie_end, reversed_order, reversed_tie_end):
+def _reverse_ranking(order, tie_end, n_present, reversed_order, reversed_tie_end):
     """Ranking by ascending value, from the one by descending value; updates the last two.
 
-    Blocks of equal values come in the opposite order, their documents in the same.
+    Blocks of equal values come in the opposite order, their documents in the same. The documents
+    after the first ``n_present`` have no value, and stay where they are.
     """
-    n = order.size
     start = 0
-    while start < n:
+    while start < n_present:
         end = tie_end[start]
         for rank in range(start, end):
-            place = n - end + rank - start
+            place = n_present - end + rank - start
             reversed_order[place] = order[rank]
-            reversed_tie_end[place] = n - start
+            reversed_tie_end[place] = n_present - start
         start = end
+    for rank in range(n_present, order.size):
+        reversed_order[rank] = order[rank]
+        reversed_tie_end[rank] = order.size
+
+
+@part
+def _take_column(X, start, feature, keeps_missing, values):
+    """Copy a feature of a query, -infinity where it is missing; updates ``values`` in place.
+
+    Returns the number of documents with a value; -1 if one is not finite, or missing unless such
+    are kept.
+    """
+    n_present = values.size
+    for row in range(values.size):
+        value = np.float64(X[start + row, feature])
+        values[row] = value
+        if not np.isfinite(value):
+            if np.isinf(value) or not keeps_missing:
+                return -1
+            values[row] = -np.inf
+            n_present -= 1
+    return n_present
 
 
 def _adds(kind):
     @kernel
-    def add_importance(X, measure, query_ptr, wanted, sums, squares, varying):
+    def add_importance(X, measure, query_ptr, weights, keeps_missing, sums, squares, varying):
         """Add each query's value of each feature, and its square; updates the last three in place.
 
-        Only the ``wanted`` queries count. ``sums`` and ``squares`` (2, features): row 0 ranks by
-        descending value, row 1 by ascending. ``varying`` (features,) counts the queries in which a
-        feature is not constant. One sort serves both directions. Returns whether all values of X
-        are finite; if not, the sums mean nothing.
+        Each query counts ``weights`` (queries,) times. ``sums`` and ``squares`` (2, features): row
+        0 ranks by descending value, row 1 by ascending. ``varying`` (features,) counts the queries
+        in which a feature is not constant, but for those of weight 0. One sort serves both
+        directions. A missing value ranks last in both, if ``keeps_missing``. Returns whether all
+        other values of X are finite; if not, the sums mean nothing.
         """
-        all_finite = True
         longest = longest_query(query_ptr)
         column, keys, space = np.empty(longest), np.empty(2 * longest), np.empty(2 * longest + 1)
         orders, back_orders = np.empty(longest, np.int64), np.empty(longest, np.int64)
@@ -42,7 +64,8 @@ def _adds(kind):
         spare, each_alone = np.empty(longest, np.int64), single_blocks(longest)
         use_ties = measure.average_ties or kind == PAIR_ERRORS
         for query in range(query_ptr.size - 1):
-            if not wanted[query]:
+            weight = weights[query]
+            if weight == 0.0:
                 continue
             start, n = query_ptr[query], query_ptr[query + 1] - query_ptr[query]
             values, order, tie_end = column[:n], orders[:n], tie_ends[:n]
@@ -50,20 +73,18 @@ def _adds(kind):
             ends = tie_end if use_ties else each_alone[:n]
             back_ends = back_tie_end if use_ties else ends
             for feature in range(X.shape[1]):
-                for row in range(n):
-                    values[row] = X[start + row, feature]
-                    all_finite &= np.isfinite(values[row])
-                if not all_finite:
+                n_present = _take_column(X, start, feature, keeps_missing, values)
+                if n_present < 0:
                     return False
                 sort_descending(values, order, spare, keys)
                 mark_ties(values, order, tie_end)
                 varying[feature] += tie_end[0] < n
-                _reverse_ranking(order, tie_end, back_order, back_tie_end)
+                _reverse_ranking(order, tie_end, n_present, back_order, back_tie_end)
                 for way in range(2):  # so that what measures is compiled once
                     ranked, ranked_ends = (back_order, back_ends) if way else (order, ends)
                     value = measure_list(kind, measure, query, start, ranked, ranked_ends, space)
-                    sums[way, feature] += value
-                    squares[way, feature] += value * value
+                    sums[way, feature] += weight * value
+                    squares[way, feature] += weight * value * value
         return True
 
     return add_importance

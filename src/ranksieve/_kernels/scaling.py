@@ -6,7 +6,8 @@ Both scalings are one map per query and feature,
 
 where u takes the query's smallest value to 0 and its largest to 1. Min-max scaling stops
 there (mean 0, deviation 1); standardization takes mean and deviation of u, which are those of
-x up to the map u but can neither overflow nor cancel. A constant feature has u = 0.
+x up to the map u but can neither overflow nor cancel. A constant feature has u = 0. Missing
+values (NaN) stay, and count in none of these.
 
 ``maps`` is the tuple (factor, shift, span, mean, deviation) of arrays with one entry per
 feature.
@@ -48,32 +49,45 @@ def _set_unit_map(low, high, maps, feature):
 
 
 @part
-def _find_ranges(block, low, high):
-    for feature in range(block.shape[1]):
-        low[feature] = high[feature] = block[0, feature]
-    for row in range(1, block.shape[0]):
+def _find_ranges(block, low, high, n_present):
+    """Find each feature's range and number of values; updates the last three in place."""
+    low[:] = np.inf
+    high[:] = -np.inf
+    n_present[:] = 0
+    for row in range(block.shape[0]):
         for feature in range(block.shape[1]):
-            low[feature] = min(low[feature], block[row, feature])
-            high[feature] = max(high[feature], block[row, feature])
+            value = np.float64(block[row, feature])
+            # Comparisons that are false for NaN.
+            low[feature] = value if value < low[feature] else low[feature]
+            high[feature] = value if value > high[feature] else high[feature]
+            n_present[feature] += value == value
+    for feature in range(block.shape[1]):
+        if n_present[feature] == 0:
+            low[feature] = high[feature] = 0.0
+
+
+@inlined
+def _or_zero(value):
+    return value if value == value else 0.0
 
 
 @part
-def _find_moments(block, maps, total):
+def _find_moments(block, n_present, maps, total):
     """Set mean and deviation, in two passes over the block; ``total`` is scratch space."""
     mean, deviation = maps[3], maps[4]
     total[:] = 0.0
     for row in range(block.shape[0]):
         for feature in range(block.shape[1]):
-            total[feature] += _scaled(np.float64(block[row, feature]), maps, feature)
+            total[feature] += _or_zero(_scaled(np.float64(block[row, feature]), maps, feature))
     for feature in range(block.shape[1]):
-        mean[feature] = total[feature] / block.shape[0]
+        mean[feature] = total[feature] / max(1, n_present[feature])
         total[feature] = 0.0
     for row in range(block.shape[0]):
         for feature in range(block.shape[1]):
-            total[feature] += _scaled(np.float64(block[row, feature]), maps, feature) ** 2
+            total[feature] += _or_zero(_scaled(np.float64(block[row, feature]), maps, feature)) ** 2
     for feature in range(block.shape[1]):
         if total[feature] > 0.0:  # zero: the feature is constant, and stays 0
-            deviation[feature] = np.sqrt(total[feature] / block.shape[0])
+            deviation[feature] = np.sqrt(total[feature] / n_present[feature])
 
 
 @kernel
@@ -89,55 +103,64 @@ def scale_dense(values, query_ptr, standardize, first, last):
     n_features = values.shape[1]
     maps = _new_maps(n_features)
     low, high, total = np.empty(n_features), np.empty(n_features), np.empty(n_features)
+    n_present = np.empty(n_features, np.int64)
     for query in range(first, last):
         block = values[query_ptr[query] : query_ptr[query + 1]]
-        _find_ranges(block, low, high)
+        _find_ranges(block, low, high, n_present)
         for feature in range(n_features):
             _set_unit_map(low[feature], high[feature], maps, feature)
         if standardize:
-            _find_moments(block, maps, total)
+            _find_moments(block, n_present, maps, total)
         for row in range(block.shape[0]):
             for feature in range(n_features):
                 block[row, feature] = _scaled(np.float64(block[row, feature]), maps, feature)
 
 
 @part
-def _find_sparse_ranges(indices, values, stored, low, high, seen):
+def _find_sparse_ranges(indices, values, stored, missing, low, high, seen):
     """Range of the stored values of each feature; returns how many features are in ``seen``.
 
-    ``stored`` counts a feature's values and must come in as zeros.
+    ``stored`` counts a feature's entries, and ``missing`` those that are NaN; ``stored`` must come
+    in as zeros.
     """
     n_seen = 0
     for entry in range(indices.size):
-        feature, value = indices[entry], values[entry]
+        feature, value = indices[entry], np.float64(values[entry])
         if stored[feature] == 0:
             seen[n_seen] = feature
             n_seen += 1
-            low[feature] = high[feature] = value
+            low[feature], high[feature] = np.inf, -np.inf
+            missing[feature] = 0
         stored[feature] += 1
-        low[feature] = min(low[feature], value)
-        high[feature] = max(high[feature], value)
+        missing[feature] += value != value
+        # Comparisons that are false for NaN.
+        low[feature] = value if value < low[feature] else low[feature]
+        high[feature] = value if value > high[feature] else high[feature]
     return n_seen
 
 
 @part
-def _find_sparse_moments(indices, values, n_rows, stored, seen, maps, total):
-    """Set mean and deviation of the features in ``seen``, implicit zeros included."""
+def _find_sparse_moments(indices, values, n_rows, counts, seen, maps, total):
+    """Set mean and deviation of the features in ``seen``, implicit zeros included.
+
+    ``counts`` are the entries of each feature, and those that are missing.
+    """
+    stored, missing = counts
     mean, deviation = maps[3], maps[4]
     for feature in seen:
         total[feature] = (n_rows - stored[feature]) * _scaled(0.0, maps, feature)
     for entry in range(indices.size):
         feature = indices[entry]
-        total[feature] += _scaled(np.float64(values[entry]), maps, feature)
+        total[feature] += _or_zero(_scaled(np.float64(values[entry]), maps, feature))
     for feature in seen:
-        mean[feature] = total[feature] / n_rows
+        mean[feature] = total[feature] / max(1, n_rows - missing[feature])
         total[feature] = (n_rows - stored[feature]) * _scaled(0.0, maps, feature) ** 2
     for entry in range(indices.size):
         feature = indices[entry]
-        total[feature] += _scaled(np.float64(values[entry]), maps, feature) ** 2
+        total[feature] += _or_zero(_scaled(np.float64(values[entry]), maps, feature)) ** 2
     for feature in seen:
         if total[feature] > 0.0:
-            deviation[feature] = np.sqrt(total[feature] / n_rows)
+            deviation[feature] = np.sqrt(total[feature] / (n_rows - missing[feature]))
 
 
 @part
@@ -147,16 +170,19 @@ def _prepare_sparse(indices, values, n_rows, standardize, spare, maps):
     Returns the sorted features whose implicit zeros do not stay zero. Features that the query
     does not store are zero throughout, so nothing needs to be done for them.
     """
-    stored, seen, low, high, total = spare
-    n_seen = _find_sparse_ranges(indices, values, stored, low, high, seen)
+    stored, missing, seen, low, high, total = spare
+    n_seen = _find_sparse_ranges(indices, values, stored, missing, low, high, seen)
     features = np.sort(seen[:n_seen])
     for feature in features:
         if stored[feature] < n_rows:
             low[feature] = min(low[feature], 0.0)
             high[feature] = max(high[feature], 0.0)
+        elif stored[feature] == missing[feature]:
+            low[feature] = high[feature] = 0.0
         _set_unit_map(low[feature], high[feature], maps, feature)
     if standardize:
-        _find_sparse_moments(indices, values, n_rows, stored, features, maps, total)
+        counts = stored, missing
+        _find_sparse_moments(indices, values, n_rows, counts, features, maps, total)
     n_filled = 0
     for feature in features:
         if stored[feature] < n_rows and _scaled(0.0, maps, feature) != 0.0:
@@ -207,7 +233,8 @@ def scale_sparse(matrix, n_features, query_ptr, standardize, write, out, first, 
     row_ptr, indices, values = matrix
     out_ptr, out_indices, out_values = out
     maps = _new_maps(n_features)
-    stored, seen = np.zeros(n_features, np.int64), np.empty(n_features, np.int64)
+    stored, missing = np.zeros(n_features, np.int64), np.zeros(n_features, np.int64)
+    seen = np.empty(n_features, np.int64)
     low, high, total = np.empty(n_features), np.empty(n_features), np.empty(n_features)
     for query in range(first, last):
         begin, end = query_ptr[query], query_ptr[query + 1]
@@ -217,7 +244,7 @@ def scale_sparse(matrix, n_features, query_ptr, standardize, write, out, first, 
             values[entries],
             end - begin,
             standardize,
-            (stored, seen, low, high, total),
+            (stored, missing, seen, low, high, total),
             maps,
         )
         for row in range(begin, end):

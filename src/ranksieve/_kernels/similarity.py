@@ -1,6 +1,7 @@
 """How alike features order the documents of a query: counts of document pairs, and ranks."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,19 +13,38 @@ CONCORDANCE, TAU_A, TAU_B, SPEARMAN = range(4)
 BY_BITS, BY_SORTING, BY_RANKS = range(3)
 
 
+class Comparison(NamedTuple):
+    """How features are compared.
+
+    Queries of up to ``most_by_bits`` documents per varying feature are counted by bits, longer ones
+    by sorting.
+    """
+
+    directions: np.ndarray  # (features,): 1, or -1 if small values are good
+    method: int
+    absolute: bool
+    most_by_bits: int
+    keeps_missing: bool  # else NaN is an error
+
+
 @part
-def _find_varying(rows, varying):
+def _find_varying(rows, keeps_missing, varying):
     """List the features that are not constant in a query; updates ``varying`` in place.
 
-    Returns their number, or -1 if a value is not finite.
+    Missing values are equal to each other, and differ from all others. Returns the number of
+    features, or -1 if a value is not finite, or missing unless such are kept.
     """
     varying[:] = 0
     all_finite = True
     for row in range(rows.shape[0]):
         for feature in range(rows.shape[1]):
-            value = rows[row, feature]
-            all_finite &= np.isfinite(value)
-            varying[feature] |= value != rows[0, feature]
+            value, first = rows[row, feature], rows[0, feature]
+            if keeps_missing:
+                all_finite &= not np.isinf(value)
+                varying[feature] |= (value != first) & ((value == value) | (first == first))
+            else:
+                all_finite &= np.isfinite(value)
+                varying[feature] |= value != first
     n_varying = 0
     for feature in range(rows.shape[1]):
         varies = varying[feature]
@@ -35,15 +55,20 @@ def _find_varying(rows, varying):
 
 @part
 def _take_features(rows, directions, features, values):
-    """Copy some features, large values being the good ones; updates ``values`` in place."""
+    """Copy some features, large values being the good ones; updates ``values`` in place.
+
+    Missing values become -infinity, whatever the direction.
+    """
     for row in range(rows.shape[0]):
         for place in range(features.size):
-            values[row, place] = directions[features[place]] * rows[row, features[place]]
+            value = directions[features[place]] * rows[row, features[place]]
+            values[row, place] = value if value == value else -np.inf
 
 
 @part
-def _add_values(agree, shared, n_pairs, method, absolute, features, sums):
+def _add_values(agree, shared, n_pairs, how, weight, features, sums):
     """Turn the counts of a query into similarities and add them; updates ``sums`` in place."""
+    method = how.method
     for i in range(features.size):
         for j in range(i, features.size):
             if method == CONCORDANCE:
@@ -54,7 +79,7 @@ def _add_values(agree, shared, n_pairs, method, absolute, features, sums):
                 value = _cosine(2 * agree[i, j] - shared[i, j], shared[i, i], shared[j, j])
             else:
                 value = _cosine(agree[i, j], agree[i, i], agree[j, j])
-            sums[features[i], features[j]] += abs(value) if absolute else value
+            sums[features[i], features[j]] += weight * (abs(value) if how.absolute else value)
 
 
 @part
@@ -66,13 +91,13 @@ def _cosine(product, square_i, square_j):
 
 def _adds(way):
     @kernel
-    def add_similarity(X, query_ptr, first, directions, method, absolute, most_by_bits, sums):
+    def add_similarity(X, query_ptr, weights, first, how, sums):
         """Add the similarity of all pairs of features in each query from ``first`` on.
 
-        Updates ``sums`` (features, features) in place, only the upper triangle and the diagonal.
-        Queries of up to ``most_by_bits`` documents per varying feature are counted by bits, longer
-        ones by sorting. Returns the first query that is to be counted the other way, the number of
-        queries if there is none, or -1 if a value of X is not finite; then the sums mean nothing.
+        A query counts ``weights`` (queries,) times. Updates ``sums`` (features, features) in place,
+        only the upper triangle and the diagonal. Returns the first query that is to be counted the
+        other way, the number of queries if there is none, or -1 if a value of X is not finite; then
+        the sums mean nothing.
         """
         n_features, n_queries = X.shape[1], query_ptr.size - 1
         varying = np.empty(n_features, np.int64)
@@ -80,19 +105,21 @@ def _adds(way):
         agree = np.empty((n_features, n_features), np.int64)
         shared = np.empty((n_features, n_features), np.int64)
         for query in range(first, n_queries):
+            if weights[query] == 0.0:
+                continue
             start, n = query_ptr[query], query_ptr[query + 1] - query_ptr[query]
             rows = X[start : start + n]
-            n_varying = _find_varying(rows, varying)
+            n_varying = _find_varying(rows, how.keeps_missing, varying)
             if n_varying < 0:
                 return -1
             if n_varying == 0:
                 continue
-            if way != BY_RANKS and (n <= most_by_bits * n_varying) != (way == BY_BITS):
+            if way != BY_RANKS and (n <= how.most_by_bits * n_varying) != (way == BY_BITS):
                 return query
             # The others, a fifth of the features in a query of LETOR's MQ2008, are 0 similar to
             # all.
             values = np.empty((n, n_varying))
-            _take_features(rows, directions, varying[:n_varying], values)
+            _take_features(rows, how.directions, varying[:n_varying], values)
             if way == BY_RANKS:
                 multiply_ranks(values, agree)
             elif way == BY_BITS:
@@ -100,7 +127,8 @@ def _adds(way):
             else:
                 count_by_sorting(values, agree, shared)
             n_pairs = n * (n - 1) // 2
-            _add_values(agree, shared, n_pairs, method, absolute, varying[:n_varying], sums)
+            features = varying[:n_varying]
+            _add_values(agree, shared, n_pairs, how, weights[query], features, sums)
         return n_queries
 
     return add_similarity

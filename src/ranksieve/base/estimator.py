@@ -6,11 +6,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_feature_names, validate_data
 
+from ranksieve.base.fit_inputs import with_sample_weight
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source
+from ranksieve.inputs import in_row_order
 from ranksieve.io.shards import Shards
+from ranksieve.missing import Missing
 from ranksieve.parameters import Constraints
 
 # Entry of docstrings, in which {verbose} stands for it.
@@ -29,10 +32,12 @@ class RankEstimator(BaseEstimator):
     _parameter_constraints: ClassVar[Any] = Constraints()
     _shared_docs: ClassVar[dict[str, str]] = {"verbose": _VERBOSE}
 
-    # Routes qid to fit once metadata routing is enabled; without it, pass it by name.
-    __metadata_request__fit: ClassVar[dict[str, Any]] = {"qid": True}
+    # Routes these to fit once metadata routing is enabled; without it, pass them by name.
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"qid": True, "sample_weight": True}
 
-    _allows_missing: ClassVar[bool] = False  # NaN in X
+    no_weights: ClassVar[str] = ""  # why it takes no weights of queries, if it cannot: a sentence
+    takes_missing: ClassVar[bool] = False  # missing values, if the data declares to keep them
+    _allows_missing: ClassVar[bool] = False  # NaN in X, whatever the data declares
 
     verbose: bool
 
@@ -42,19 +47,30 @@ class RankEstimator(BaseEstimator):
             for name, text in vars(kind).get("_shared_docs", {}).items():
                 cls.__doc__ = cls.__doc__ and cls.__doc__.replace(f"{{{name}}}", text.strip())
 
-    def _source(self, X: Any, y: Any, qid: Any) -> Source:
+    def _source(self, X: Any, y: Any, qid: Any, sample_weight: Any = None) -> Source:
+        """Data to learn from, with the weights of its queries."""
+        source = with_sample_weight(self._open(X, y, qid), sample_weight)
+        if self.no_weights and source.query_weights is not None:
+            raise DataError(
+                f"{type(self).__name__} takes no weights of queries: {self.no_weights} Pass the "
+                "data with data.with_weights(None)"
+            )
+        return source
+
+    def _open(self, X: Any, y: Any, qid: Any) -> Source:
         if isinstance(X, (RankingData, Shards)):
             if y is not None or qid is not None:
                 raise DataError("the data has its own labels and query ids: leave out y and qid")
             self._remember_features(X)
-            return X
+            return X if self.takes_missing else X.refusing_missing()
+        self._remember_missing(None)
         if y is None:
             name = type(self).__name__
             raise DataError(f"{name} requires y to be passed, but the target y is None")
-        names = getattr(X, "columns", None)
+        names, frame = getattr(X, "columns", None), X
         X, y = validate_data(
             self,
-            X,
+            in_row_order(X),
             y,
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
@@ -62,14 +78,22 @@ class RankEstimator(BaseEstimator):
             y_numeric=True,
             ensure_min_samples=2,  # one document cannot be ranked
         )
+        _check_feature_names(self, frame, reset=True)
         return RankingData(X, y, qid, feature_names=names)
 
     def _remember_features(self, source: Source) -> None:
+        self._remember_missing(source.missing)
         self.n_features_in_ = source.n_features
         if source.has_feature_names:
             self.feature_names_in_ = source.feature_names
         elif hasattr(self, "feature_names_in_"):  # of an earlier fit
             del self.feature_names_in_
+
+    def _remember_missing(self, missing: Missing | None) -> None:
+        """What was done with missing values, which is done with those of later data."""
+        self.__dict__.pop("missing_", None)  # of an earlier fit
+        if missing is not None:
+            self.missing_ = missing
 
     def _name_of(self, feature: int) -> str:
         """Name of a feature to show: its own, or its 1-based number."""
@@ -80,6 +104,9 @@ class RankEstimator(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         # A wrapper of a ranker has a property instead: that depends on the ranker, once trained.
-        tags.input_tags.allow_nan = type(self)._allows_missing is True
+        kept = getattr(self, "missing_", None)
+        tags.input_tags.allow_nan = type(self)._allows_missing is True or (
+            kept is not None and kept.keeps
+        )
         tags.target_tags.required = True
         return tags

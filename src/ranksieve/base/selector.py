@@ -12,12 +12,13 @@ import numpy as np
 from sklearn.feature_selection._base import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ranksieve.base.choices import Choices, PerFeature, in_data, make_choices
+from ranksieve.base.choices import Choices, make_choices
 from ranksieve.base.estimator import RankEstimator
 from ranksieve.base.fit_inputs import as_source
+from ranksieve.base.per_feature import PerFeature, in_data
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source
-from ranksieve.fitted import check_features
+from ranksieve.fitted import as_in_training, check_features, refusals
 from ranksieve.io.shards import Shards
 from ranksieve.parameters import FeatureCount, Features
 from ranksieve.progress import progress_bar
@@ -61,6 +62,7 @@ class _WholeDataMixin:
         if not isinstance(X, (RankingData, Shards)):
             return super().transform(X)  # type: ignore[misc]
         check_is_fitted(self)
+        X = as_in_training(self, X)
         check_features(self, X)
         return self._kept_of_data(X)  # type: ignore[attr-defined]
 
@@ -108,6 +110,8 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
     n_features_in_ : int
     feature_names_in_ : array of str
         Only if the features have names.
+    missing_ : Missing
+        What the data declares to be done with missing values, if it does.
 
     Notes
     -----
@@ -173,7 +177,7 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
         check_is_fitted(self)
         return [""] * len(self.selected_)
 
-    def fit(self, X: Any, y: Any = None, qid: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, qid: Any = None, *, sample_weight: Any = None) -> Any:
         """Select features.
 
         Parameters
@@ -184,20 +188,25 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
             Labels; larger is more relevant.
         qid : array of shape (rows,)
             Query of each row.
+        sample_weight : array of shape (queries,) or (rows,), optional
+            How often each query counts, unless the data has weights: a weight for each query, in
+            order of first appearance; or for each row, the same for all rows of a query.
         """
-        return self._fit(X, y, qid)
+        return self._fit(X, y, qid, sample_weight)
 
-    def _fit(self, X: Any, y: Any, qid: Any, **held_out: Any) -> Any:
+    def _fit(self, X: Any, y: Any, qid: Any, sample_weight: Any, **held_out: Any) -> Any:
         """Select features; further arguments of a method are passed on to :meth:`_choose`."""
         self._validate_params()
-        source = self._source(X, y, qid)
+        source = self._source(X, y, qid, sample_weight)
         self._check_choices()
         choices = make_choices(self, source)
-        if held_out.get("eval_set") is not None:
-            held_out["eval_set"] = choices.cut(as_source(held_out["eval_set"], source))
+        if "eval_set" in held_out:
+            queries = {name: held_out.pop(name, None) for name in ("eval_qid", "eval_group")}
+            given = as_source(held_out["eval_set"], source, **queries)
+            held_out["eval_set"] = None if given is None else choices.cut(given)
         before = dict(vars(self))
         inside = choices.cut(source)
-        with progress_bar(bool(self.verbose)), sound_numbers(inside, self):
+        with progress_bar(bool(self.verbose)), sound_numbers(inside, self), refusals(self, X):
             if self._uses_labels:
                 check_labels_differ(source)
             chosen = np.asarray(self._choose(inside, choices, **held_out), dtype=np.intp)

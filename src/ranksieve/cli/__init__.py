@@ -13,9 +13,11 @@ import typer
 
 from ranksieve.cli.data import convert, evaluate, inspect
 from ranksieve.cli.models import predict, train
+from ranksieve.cli.option_groups import with_option_groups
 from ranksieve.cli.quick_imports import import_quickly
 from ranksieve.cli.reproduce import reproduce
 from ranksieve.cli.selection import select
+from ranksieve.cli.sources import notes_on_stderr
 from ranksieve.cli.studies import compare, report
 from ranksieve.text import printable
 
@@ -29,7 +31,7 @@ app = typer.Typer(
 for _command in (
     compare, report, inspect, select, train, predict, evaluate, convert, reproduce
 ):  # fmt: skip
-    app.command()(_command)
+    app.command()(with_option_groups(_command))
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -38,7 +40,8 @@ def main(arguments: list[str] | None = None) -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
     import_quickly()
     try:
-        app(arguments, prog_name="ranksieve")
+        with notes_on_stderr():
+            app(arguments, prog_name="ranksieve")
     except ValueError as error:  # bad data, or an unknown measure, convention or method
         _fail(str(error))
     except MemoryError as error:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ranksieve.cli.option_groups import Reading
 from ranksieve.cli.options import (
     DATA,
     ConventionName,
@@ -14,13 +15,11 @@ from ranksieve.cli.options import (
     DaskWorkers,
     Demo,
     Format,
-    NFeatures,
     Verify,
-    ZeroBased,
     option,
     show_result,
 )
-from ranksieve.cli.sources import open_training_data
+from ranksieve.cli.sources import missing_policy, open_training_data
 from ranksieve.text import on_one_line, printable, quantity
 
 if TYPE_CHECKING:
@@ -38,8 +37,7 @@ def inspect(
         option("M", "Measure of how well a feature ranks on its own (see evaluate --help)."),
     ] = "ndcg@10",
     convention: ConventionName = "standard",
-    n_features: NFeatures = None,
-    zero_based: ZeroBased = False,
+    reading: Reading = Reading(),
     dask: DaskAddress = None,
     workers: DaskWorkers = None,
     verify: Verify = None,
@@ -54,8 +52,11 @@ def inspect(
     from ranksieve.report.sheets.inspection import inspection_sheets
     from ranksieve.sums.inspection import inspect as inspect_source
 
-    how = {"n_features": n_features, "zero_based": zero_based}
-    with progress_bar(), open_training_data(data, demo, dask, workers, verify, **how) as source:
+    how = reading.how | {"missing": reading.missing}
+    with (
+        progress_bar(),
+        open_training_data(data, demo, dask, workers, verify, **how) as source,
+    ):
         found = inspect_source(source, measure, convention)
     sheets = inspection_sheets(title_of(data), found, top)
     show_result(sheets, form, json.dumps(dataclasses.asdict(found), indent=2))
@@ -70,12 +71,13 @@ def convert(
             "ends in .shards or has no suffix; else LETOR text (also .gz, .zst)."
         ),
     ],
-    features: Annotated[
+    selected: Annotated[
         Path | None,
         option(
             "FILE",
             "Keep only the features that select --out wrote to this file, in the order of "
             "the data. Default: all features.",
+            "--selection",
         ),
     ] = None,
     scale: Annotated[
@@ -85,8 +87,7 @@ def convert(
             "Scale features within each query: none, min-max or standard. Text and Parquet only.",
         ),
     ] = "none",
-    n_features: NFeatures = None,
-    zero_based: ZeroBased = False,
+    reading: Reading = Reading(),
     sparse: Annotated[
         bool,
         typer.Option(
@@ -97,8 +98,8 @@ def convert(
         str | None,
         option(
             "TYPE",
-            "Type of the values: float64 or float32. Default: float64, or that of the shards "
-            "that are converted.",
+            "Type of the values: float64 or float32. Default: that of the shards or Parquet files "
+            "that are converted, and float64 for text.",
         ),
     ] = None,
     overwrite: Annotated[
@@ -110,7 +111,9 @@ def convert(
         option(
             "FILE",
             "Read JSON responses of Elasticsearch, OpenSearch or Solr with logged features, and "
-            "join them with these judgments: TREC qrels, or CSV with query, document and grade.",
+            "join them with these judgments: TREC qrels, or CSV with query, document and grade. "
+            "--qid and --doc-id then name fields of the responses, such as search.id and "
+            "_source.sku.",
         ),
     ] = None,
     unjudged: Annotated[
@@ -120,65 +123,61 @@ def convert(
             "grade 0."
         ),
     ] = "drop",
-    qid: Annotated[
-        str | None,
-        option(
-            "FIELD",
-            "With --judgments: field of the responses with the query id, such as search.id. "
-            "Default: guessed and printed.",
-        ),
-    ] = None,
-    doc_id: Annotated[
-        str | None,
-        option(
-            "FIELD",
-            "With --judgments: field of the documents with their id, such as _source.sku. "
-            "Default: that of the engine.",
-        ),
-    ] = None,
 ) -> None:
-    """Convert data: LETOR text, Parquet, shards and feature logs.
+    """Convert data: LETOR text, Parquet, CSV, shards and feature logs.
 
     Shards are for data larger than memory and for Dask clusters. Data of any size can be converted
     to shards: it is read piece by piece. Only feature logs are read as a whole.
     """
-    from ranksieve.datasets.opening import are_shards, files_of, read_whole
+    from dataclasses import replace
+
+    from ranksieve.datasets.opening import are_shards, files_of, paths_of, read_whole
+    from ranksieve.io import check_no_columns
     from ranksieve.io.selection import read_selection
     from ranksieve.progress import progress_bar
 
-    kept = None if features is None else read_selection(features)
-    text: dict[str, Any] = {"n_features": n_features, "zero_based": zero_based}
-    stored: dict[str, Any] = {"sparse": sparse, "dtype": dtype or "float64"}
+    sources = paths_of(sources)
+    kept = None if selected is None else read_selection(selected)
+    policy = missing_policy(reading.missing, kept)
+    text: dict[str, Any] = reading.how
+    stored: dict[str, Any] = {"sparse": sparse} | ({} if dtype is None else {"dtype": dtype})
     written: Source
     log = None
     with progress_bar():
         if judgments is not None:
-            where = {"unjudged": unjudged, "qid": qid, "doc_id": doc_id}
+            others = replace(reading.columns, qid=None, doc_id=None)
+            check_no_columns(others, sources[0], "feature logs")
+            where = {"unjudged": unjudged, "qid": reading.qid, "doc_id": reading.doc_id}
             log = _read_log(sources, judgments, **where, **stored)
-        elif unjudged != "drop" or qid or doc_id:
-            raise typer.BadParameter(
-                "--unjudged, --qid and --doc-id are for feature logs: name the --judgments, too"
-            )
+            log = log if policy is None else log.with_missing(policy)
+        elif unjudged != "drop":
+            raise typer.BadParameter("--unjudged is for feature logs: name the --judgments, too")
         if destination.suffix not in ("", ".shards"):
-            data = read_whole(sources, **text, **stored) if log is None else log
+            data = log
+            if data is None:
+                data = read_whole(sources, **text, **stored)
+                data = data if policy is None else data.with_missing(policy)
             written = _write_file(data, sources, destination, kept, scale)
         elif scale != "none":
             raise typer.BadParameter(
                 "--scale writes only text or Parquet: scale first, then convert that to shards"
             )
         else:
-            from ranksieve.io.shards import convert_to_shards, open_shards, write_shards
+            from ranksieve.io import shards
 
             if log is not None:
-                write_shards(_keep(log, kept, sources), destination, overwrite=overwrite)
+                shards.write_shards(_keep(log, kept, sources), destination, overwrite=overwrite)
             elif are_shards(sources):
+                check_no_columns(reading.columns, sources[0], "shards")
                 # Shards stay as they are where nothing else is asked for.
                 stored = {"sparse": sparse or None, "dtype": dtype}
-                _rewrite_shards(sources[0], destination, kept, overwrite=overwrite, **stored)
+                stored |= {"features": kept, "overwrite": overwrite}
+                with shards.open_shards(sources[0], missing=policy) as opened:
+                    shards.rewrite_shards(opened, destination, sources[0], **stored)
             else:
-                how = {"features": kept, "overwrite": overwrite, **text, **stored}
-                convert_to_shards(files_of(sources), destination, **how)
-            written = open_shards(destination)
+                stored |= {"features": kept, "missing": policy, "overwrite": overwrite}
+                shards.convert_to_shards(files_of(sources), destination, **text, **stored)
+            written = shards.open_shards(destination)
     typer.echo(
         f"{on_one_line(str(destination))}: {quantity(written.n_rows, 'row')}, "
         f"{quantity(written.n_queries, 'query', 'queries')}, "
@@ -216,18 +215,6 @@ def _keep(data: RankingData, kept: Selection | None, sources: list[Path]) -> Ran
     return data.take_features(kept.columns)
 
 
-def _rewrite_shards(source: Path, destination: Path, kept: Selection | None, **how: Any) -> None:
-    from ranksieve.io.shards import open_shards, write_shards
-
-    with open_shards(source) as shards:
-        if kept is not None:
-            kept.check_fits(shards.n_features, shards.feature_names, source)
-        pieces = (shards.read_shard(number) for number in range(shards.n_shards))
-        if kept is not None:
-            pieces = (piece.take_features(kept.columns) for piece in pieces)
-        write_shards(pieces, destination, **how)
-
-
 def evaluate(
     data: Annotated[Path, typer.Argument(help="Ranking data with labels and query ids.")],
     scores: Annotated[
@@ -248,7 +235,7 @@ def evaluate(
             "--per-query", help="Also print the values of each query. Default: only the means."
         ),
     ] = False,
-    zero_based: ZeroBased = False,
+    reading: Reading = Reading(),
     form: Format = "terminal",
 ) -> None:
     """Measure how well scores rank the documents."""
@@ -262,7 +249,7 @@ def evaluate(
     from ranksieve.report.sheets.evaluation import evaluation_sheet
 
     with progress_bar():
-        loaded = read_whole([data], zero_based=zero_based)
+        loaded = read_whole([data], **reading.how)
     values = read_scores(scores)
     if len(values) != loaded.n_rows:
         raise DataError(
@@ -275,6 +262,7 @@ def evaluate(
         [name for name in measures.split(",") if name.strip()],
         convention,
         doc_ids=loaded.doc_ids,
+        query_weights=loaded.query_weights,
     )
     answer: dict[str, Any] = {"convention": result.convention, "mean": result.mean}
     if per_query:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ranksieve.cli.option_groups import Reading
 from ranksieve.cli.options import (
     DATA,
     ConventionName,
@@ -15,16 +16,14 @@ from ranksieve.cli.options import (
     DaskWorkers,
     Demo,
     Format,
-    NFeatures,
     RankerParameters,
     Seed,
     Settings,
     Verify,
-    ZeroBased,
     option,
 )
 from ranksieve.cli.settings import allow_own_code, explain_errors, ranker_parameters
-from ranksieve.cli.sources import open_training_data, open_validation_data
+from ranksieve.cli.sources import missing_policy, open_training_data, open_validation_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,11 +47,12 @@ def train(
             "--ranker",
         ),
     ] = "ranksvm",
-    features: Annotated[
+    selected: Annotated[
         Path | None,
         option(
             "FILE",
             "Train on the features that select --out wrote to this file. Default: all features.",
+            "--selection",
         ),
     ] = None,
     evaluate_on: Annotated[
@@ -72,8 +72,7 @@ def train(
         option("FILE", "Write the model here as JSON, for predict. Default: only measure it."),
     ] = None,
     convention: ConventionName = "standard",
-    n_features: NFeatures = None,
-    zero_based: ZeroBased = False,
+    reading: Reading = Reading(),
     dask: DaskAddress = None,
     workers: DaskWorkers = None,
     verify: Verify = None,
@@ -105,15 +104,15 @@ def train(
     if out is not None:
         check_replaceable(out)
         _check_savable(ranker)
-    selection = None if features is None else read_selection(features)
-    if selection is not None and n_features is None:
-        n_features = selection.n_features_in
-    how = {"n_features": n_features, "zero_based": zero_based}
+    selection = None if selected is None else read_selection(selected)
+    how = reading.how | {"missing": missing_policy(reading.missing, selection)}
+    if selection is not None and reading.n_features is None:
+        how["n_features"] = selection.n_features_given
     with progress_bar(), ExitStack() as stack:
         source = stack.enter_context(open_training_data(data, demo, dask, workers, verify, **how))
         parts = {title_of(data): source}
         if evaluate_on is not None:
-            validation = open_validation_data(evaluate_on, source, verify, zero_based=zero_based)
+            validation = open_validation_data(evaluate_on, source, verify, **reading.how)
             parts[str(evaluate_on)] = stack.enter_context(validation)
         if selection is not None:
             for place, part in parts.items():
@@ -137,11 +136,12 @@ def predict(
         Path | None,
         option("FILE", "Write the scores to this file (also .gz, .zst). Default: print them."),
     ] = None,
-    zero_based: ZeroBased = False,
+    reading: Reading = Reading(),
 ) -> None:
     """Score documents with a trained ranker.
 
-    Writes one score per line, in the order of the data's rows, as evaluate expects them.
+    Writes one score per line, in the order of the data's rows, as evaluate expects them. Without
+    --missing, missing values are treated as those of the training data were.
     """
     from ranksieve.io.files import check_replaceable
     from ranksieve.io.scores import write_scores
@@ -151,11 +151,8 @@ def predict(
     ranker = load_model(model)
     if out is not None:
         check_replaceable(out)
-    n_features = ranker.n_features_in_
-    if hasattr(ranker, "selection_"):
-        n_features = ranker.selection_.n_features_in
     with progress_bar():
-        scores = _scores(ranker, data, n_features=n_features, zero_based=zero_based)
+        scores = _scores(ranker, data, reading)
     if out is not None:
         write_scores(scores, out)
     else:
@@ -175,18 +172,35 @@ def _check_savable(ranker: Ranker) -> None:
         )
 
 
-def _scores(ranker: Ranker, paths: list[Path], **how: Any) -> np.ndarray:
+def _scores(ranker: Ranker, data: list[Path], reading: Reading) -> np.ndarray:
     """Scores of all rows in the order of the files; shards are read one at a time."""
-    from ranksieve.data import RankingData
-    from ranksieve.datasets.opening import open_source
+    from dataclasses import replace
 
-    with open_source(paths, **how) as data:
-        scores = ranker.predict(data)
-        return data.to_input_order(scores) if isinstance(data, RankingData) else scores
+    from ranksieve.data import RankingData
+    from ranksieve.datasets.opening import are_table_files, open_source, paths_of
+
+    paths, how = paths_of(data), reading.how
+    names: Any = getattr(ranker, "feature_names_in_", None)
+    trained = getattr(ranker, "missing_", None)
+    indicated = trained.indicated if trained else ()  # whose indicators are in no file
+    if not are_table_files(paths) or reading.columns.features or indicated:
+        names = None
+        selection = getattr(ranker, "selection_", None)
+        n_features = ranker.n_features_in_ if selection is None else selection.n_features_in
+        how["n_features"] = n_features - len(indicated)
+    elif names is not None:
+        how["columns"] = replace(reading.columns, features=names.tolist())
+    with open_source(paths, **how) as source:
+        if names is not None:  # in whatever order the columns are
+            source = source.take_features(names)
+        if reading.missing is not None:
+            source = source.with_missing(reading.missing)
+        scores = ranker.predict(source)
+        return source.to_input_order(scores) if isinstance(source, RankingData) else scores
 
 
 def _measure(ranker: Ranker, source: Source, convention: str) -> dict[str, float]:
-    """Means of the measures; shards are read one at a time."""
+    """Means of the measures, weighted if queries have weights; reads shards one at a time."""
     import numpy as np
 
     from ranksieve.data import RankingData
@@ -202,7 +216,8 @@ def _measure(ranker: Ranker, source: Source, convention: str) -> dict[str, float
         evaluate(piece.y, ranker.predict(piece), piece.qid, _MEASURES, convention)
         for piece in pieces()
     ]
+    weights = source.query_weights
     return {
-        name: float(np.concatenate([part.per_query[name] for part in found]).mean())
+        name: float(np.average(np.concatenate([f.per_query[name] for f in found]), weights=weights))
         for name in found[0].mean
     }

@@ -23,8 +23,9 @@ def option(metavar: str, text: str, *names: str, **limits: Any) -> Any:
 
 
 DATA = typer.Argument(
-    help="Ranking data: LETOR / SVMlight text (also .gz, .zst) or Parquet, where several files are "
-    "joined; or one directory: shards, or a collection (LETOR, MSLR, Yahoo, Istella).",
+    help="Ranking data: LETOR / SVMlight text (also .gz, .zst), Parquet, CSV or TSV, where several "
+    "files, or a pattern such as 'part-*.parquet', are one data set; or one directory: shards, or "
+    "a collection (LETOR, MSLR, Yahoo, Istella).",
 )
 Demo = Annotated[bool, typer.Option("--demo", help="Use the embedded demo data instead of files.")]
 Format = Annotated[
@@ -38,16 +39,6 @@ ConventionName = Annotated[
         "Metric convention, because programs compute measures differently: standard, letor3, "
         "letor4, mslr, lightgbm, xgboost, ranklib, trec or sklearn. NAME:2 counts only labels of "
         "2 and more as relevant.",
-    ),
-]
-NFeatures = Annotated[
-    int | None,
-    option("N", "Number of features of text files. Default: the largest index in the files."),
-]
-ZeroBased = Annotated[
-    bool,
-    typer.Option(
-        "--zero-based", help="Feature indices in text files start at 0. Default: they start at 1."
     ),
 ]
 DaskAddress = Annotated[

@@ -43,7 +43,7 @@ _Method = Annotated[
     option(
         "NAME",
         "Run only this method (fs-scpr and fs-ed only). May be repeated. Default: all methods "
-        "of fs-scpr; for fs-ed, fs-ed and random (fs-bfs, which is slow, is optional).",
+        "of the paper.",
     ),
 ]
 _Reading = Annotated[

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ranksieve.cli.option_groups import Reading
 from ranksieve.cli.options import (
     DATA,
     DaskAddress,
@@ -17,12 +18,10 @@ from ranksieve.cli.options import (
     Format,
     Groups,
     Include,
-    NFeatures,
     RankerParameters,
     Seed,
     Settings,
     Verify,
-    ZeroBased,
     option,
     show_result,
 )
@@ -113,8 +112,7 @@ def select(
     parameters: RankerParameters = None,
     seed: Seed = None,
     out: _Out = None,
-    n_features: NFeatures = None,
-    zero_based: ZeroBased = False,
+    reading: Reading = Reading(),
     dask: DaskAddress = None,
     workers: DaskWorkers = None,
     verify: Verify = None,
@@ -123,7 +121,7 @@ def select(
 ) -> None:
     """Select the features that matter, best first.
 
-    With --out, convert --features and train --features apply the selection to other files.
+    With --out, convert --selection and train --selection apply the selection to other files.
     """
     from ranksieve.datasets.opening import title_of
     from ranksieve.io.files import check_replaceable
@@ -160,12 +158,13 @@ def select(
         )
     if out is not None:
         check_replaceable(out)
-    how = {"n_features": n_features, "zero_based": zero_based}
     with progress_bar(), ExitStack() as stack:
-        source = stack.enter_context(open_training_data(data, demo, dask, workers, verify, **how))
+        how = reading.how | {"missing": reading.missing}
+        opened = open_training_data(data, demo, dask, workers, verify, **how)
+        source = stack.enter_context(opened)
         beside: dict[str, Any] = {}
         if evaluate_on is not None:
-            validation = open_validation_data(evaluate_on, source, verify, zero_based=zero_based)
+            validation = open_validation_data(evaluate_on, source, verify, **reading.how)
             beside["eval_set"] = stack.enter_context(validation)
         with explain_errors(found):
             selector.fit(source, **beside)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -10,8 +11,39 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
+    from ranksieve.cli.option_groups import Reading, Splitting
     from ranksieve.engine import Source
+    from ranksieve.io.selection import Selection
     from ranksieve.io.shards import Verify
+    from ranksieve.missing import Missing
+
+
+class _Notes(logging.Handler):
+    """Prints what the library notes, such as which columns it took for what, each note once."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self._seen: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = record.getMessage()
+        if text not in self._seen:
+            self._seen.add(text)
+            typer.echo(text, err=True)
+
+
+@contextmanager
+def notes_on_stderr() -> Iterator[None]:
+    """Show what the library notes while it works."""
+    log, notes = logging.getLogger("ranksieve"), _Notes()
+    before = log.level
+    log.addHandler(notes)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(notes)
+        log.setLevel(before)
 
 
 @contextmanager
@@ -21,6 +53,7 @@ def open_training_data(
     dask: str | None,
     workers: int | None,
     verify: bool | None,
+    missing: str | Missing | None = None,
     **read_options: Any,
 ) -> Iterator[Source]:
     """Open shards in place, on a cluster if one is named; other data, or the demo, in memory."""
@@ -35,8 +68,40 @@ def open_training_data(
             from ranksieve.engine.dask import connect
 
             client = stack.enter_context(connect(dask, workers))
-        source = open_source(paths or None, client=client, verify=_when(verify), **read_options)
-        yield stack.enter_context(source)
+        opened = open_source(paths or None, client=client, verify=_when(verify), **read_options)
+        source = stack.enter_context(opened)
+        yield source if missing is None else source.with_missing(missing)
+
+
+def take_source(
+    wanted: dict[str, Any], data: list[Path] | None, splitting: Splitting, reading: Reading
+) -> Any:
+    """Take the data out of the settings of a plan file, and add how to read and to divide it.
+
+    Options take precedence over what the plan file says. Returns data for a study: None, paths, or
+    a tuple of those to train on, to tune on and to test on.
+    """
+    from ranksieve.columns import Columns
+
+    named = {name: wanted.pop(name, None) for name in ("data", "vali", "test")}
+    data = data or named["data"]
+    vali, test = splitting.vali or named["vali"], splitting.test or named["test"]
+    if test and not data:
+        raise typer.BadParameter("--test needs data to train on")
+    if vali and not test:
+        raise typer.BadParameter("--vali needs data to test on: add --test")
+    given = {
+        "split": splitting.rule,
+        "pool": splitting.pool or None,
+        "resamples": splitting.resamples,
+        "columns": reading.columns or None,
+    }
+    if reading.columns and "columns" in wanted:
+        told = wanted["columns"].as_dict() | reading.columns.as_dict()
+        given["columns"] = Columns.from_dict(told)
+    wanted |= {name: value for name, value in given.items() if value is not None}
+    wanted["read_options"] = {"n_features": reading.n_features, "zero_based": reading.zero_based}
+    return (data, vali, test) if test else data
 
 
 def _check_shards(paths: list[Path] | None) -> None:
@@ -61,20 +126,32 @@ def _when(verify: bool | None) -> Verify:
 def open_validation_data(
     path: Path, train: Source, verify: bool | None, **read_options: Any
 ) -> Iterator[Source]:
-    """Open data with the features of the training data, on the same cluster if there is one."""
-    from ranksieve.data import DataError
+    """Open data with the features of the training data, on the same cluster if there is one.
+
+    Its missing values are treated as those of the training data.
+    """
     from ranksieve.datasets.opening import open_source
     from ranksieve.io.shards import Shards
+    from ranksieve.joining import with_features_of
 
     client = train.client if isinstance(train, Shards) else None
-    read_options["n_features"] = train.n_features
+    indicated = train.missing.indicated if train.missing else ()
+    read_options["n_features"] = train.n_features - len(indicated)
     with open_source([path], client=client, verify=_when(verify), **read_options) as source:
-        if source.n_features != train.n_features:
-            raise DataError(
-                f"{path}: it has {source.n_features} features, but the training data has "
-                f"{train.n_features}"
-            )
-        both_named = source.has_feature_names and train.has_feature_names
-        if both_named and (source.feature_names != train.feature_names).any():
-            raise DataError(f"{path}: the names of its features differ from the training data")
-        yield source
+        if train.missing is not None:
+            source = source.with_missing(train.missing)
+        yield with_features_of(source, train, path)
+
+
+def missing_policy(given: str | None, selection: Selection | None) -> Missing | None:
+    """What is done with missing values: as given, or as in the data that features were chosen on.
+
+    If both are the same, indicators are of the features that had them when features were chosen.
+    """
+    from ranksieve.missing import Missing
+
+    declared = Missing.of(given)
+    recorded = None if selection is None else selection.missing
+    if recorded is not None and (declared is None or declared.name == recorded.name):
+        return recorded
+    return declared

@@ -16,32 +16,35 @@ from ranksieve.cli.interruption import (
     termination_as_interrupt,
     without_dask_logs,
 )
-from ranksieve.cli.options import DaskAddress, DaskWorkers, NFeatures, ZeroBased, option
-from ranksieve.cli.settings import allow_own_code
+from ranksieve.cli.option_groups import Reading, Splitting
+from ranksieve.cli.options import DaskAddress, DaskWorkers, Exclude, Groups, Include, option
+from ranksieve.cli.settings import allow_own_code, chosen_features
 
 _Data = Annotated[
     list[Path] | None,
     typer.Argument(
-        help="The directory of a collection, whose folds are used; or files or shards, whose "
-        "queries are divided into folds. Default: the embedded demo."
+        help="The directory of a collection, or of train, vali and test files, whose division is "
+        "used; or a file or shards, whose queries are divided into folds; with --test, the data to "
+        "train on. Default: the embedded demo."
     ),
 ]
 _Selectors = Annotated[
     str | None,
     option(
         "A,B,..",
-        "Selectors to compare; select --methods lists them. Or [NAME=]MODULE:OBJECT: a class or an "
-        "object of your own. Default: "
-        "greedy-rankrls,gas-e,fs-scpr,fs-ed.",
+        "Selectors to compare; select --methods lists them. Default: "
+        "greedy-rankrls,gas-e,fs-scpr,fs-ed. [NAME=]MODULE:OBJECT is a class or an object of your "
+        "own code.",
     ),
 ]
 _Rankers = Annotated[
     str | None,
     option(
         "A,B,..",
-        "Rankers to train on the selected features; train --rankers lists them. Or "
-        "[NAME=]MODULE:OBJECT: a class or an object of your own. Default: "
-        "ranksvm,lambdamart.",
+        "Rankers to train on the selected features; train --rankers lists them. Default: "
+        "ranksvm,lambdamart. [NAME=]MODULE:OBJECT is a class or an object of your own code: a "
+        "ranker of ranksieve, LightGBM, XGBoost or CatBoost, a regressor of scikit-learn, or "
+        "anything with fit(X, y, qid) and predict(X).",
     ),
 ]
 _Ks = Annotated[
@@ -65,8 +68,9 @@ _Protocol = Annotated[
     str | None,
     option(
         "P",
-        "How queries are divided: letor (the folds of a collection), kfold:N or six-trials. "
-        "Default: letor for collections with folds, else kfold:5.",
+        "How queries are divided: letor (the folds of a collection), split (that of --test or a "
+        "column), kfold:N or six-trials. Default: letor or split where there is such a division, "
+        "else kfold:5.",
     ),
 ]
 _Scale = Annotated[
@@ -147,6 +151,9 @@ def compare(
     selectors: _Selectors = None,
     rankers: _Rankers = None,
     ks: _Ks = None,
+    include: Include = None,
+    exclude: Exclude = None,
+    groups: Groups = None,
     measures: _Measures = None,
     tune: _Tune = None,
     convention: _Convention = None,
@@ -162,8 +169,8 @@ def compare(
     plan: _Plan = None,
     out: _Out = Path("study"),
     no_figures: _NoFigures = False,
-    n_features: NFeatures = None,
-    zero_based: ZeroBased = False,
+    splitting: Splitting = Splitting(),
+    reading: Reading = Reading(),
     dask: DaskAddress = None,
     workers: DaskWorkers = None,
 ) -> None:
@@ -182,26 +189,27 @@ def compare(
         "convention": convention,
         "protocol": protocol,
         "scale": scale,
+        "missing": reading.missing,
         "choose": choose,
         "seeds": seeds,
         "seed": seed,
         "baselines": False if no_baselines else None,
     }
+    from ranksieve.cli.sources import take_source
     from ranksieve.study.plan_files import read_settings
 
     wanted = read_settings(plan) if plan is not None else {}
     wanted |= {name: value for name, value in given.items() if value is not None}
+    wanted |= chosen_features(include, exclude, groups)
     allow_own_code(selectors, rankers, "plan:" if plan else None)
     _leave_out_others(wanted)
     _add_from_files(wanted, ranker_parameters or [])
     _add_parameters(wanted, settings or [], grids or [])
-    named = wanted.pop("data", None)
-    source = data or named
+    source = take_source(wanted, data, splitting, reading)
     if source is None:
         wanted.setdefault("scale", "min-max")  # the demo's features are as logged
         wanted.setdefault("seeds", 3)  # and it should not take long
-    how = {"n_features": n_features, "zero_based": zero_based}
-    _compare(source, out, wanted, how, no_figures, dask, workers)
+    _compare(source, out, wanted, no_figures, dask, workers)
 
 
 def report(
@@ -222,7 +230,6 @@ def _compare(
     source: Any,
     out: Path,
     wanted: dict[str, Any],
-    how: dict[str, Any],
     no_figures: bool,
     dask: str | None,
     workers: int | None,
@@ -234,7 +241,7 @@ def _compare(
 
     try:
         with termination_as_interrupt(), progress_bar(), ExitStack() as stack:
-            study = Study(source, out=out, read_options=how, **wanted)
+            study = Study(source, out=out, **wanted)
             client = None
             if dask is not None or workers is not None:
                 from ranksieve.engine.dask import connect

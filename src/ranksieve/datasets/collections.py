@@ -13,19 +13,22 @@ from ranksieve.data import DataError, RankingData
 from ranksieve.datasets.fold_files import (
     Fold,
     FoldFiles,
-    _join,
-    _read_aligned,
-    _read_files,
-    _read_parts,
-    _rotate,
+    fold_reader,
+    join_parts,
+    read_parts,
+    rotate,
 )
+from ranksieve.joining import concatenate
 from ranksieve.splits import adjacent_parts, rotate_parts
 
-_SUFFIXES = (".txt", ".txt.gz", ".txt.zst")
+_TEXTS = (".txt", ".letor", ".svm", ".svmlight", ".dat", ".csv", ".tsv")
+_SUFFIXES = (
+    *(suffix + packed for suffix in _TEXTS for packed in ("", ".gz", ".zst")), ".parquet", ".pq"
+)  # fmt: skip
 # Stems of file names, in lower case.
 _PARTS = ("s1", "s2", "s3", "s4", "s5")
 _TRAIN = ("train", "trainingset")
-_VALI = ("vali", "validationset", "valid")
+_VALI = ("vali", "validationset", "valid", "validation", "dev")
 _TEST = ("test", "testset")
 # Directories that some archives have between the collection and its files.
 _INNER = ("full", "sample", "querylevelnorm")
@@ -60,7 +63,8 @@ class Collection:
         ----------
         fold : int
         **read_options
-            Passed on to :func:`ranksieve.io.letor.read_letor`.
+            ``columns`` for Parquet and CSV files; others are those of
+            :func:`ranksieve.io.letor.read_letor`.
         """
         if not 0 <= fold < len(self.folds):
             raise DataError(f"{self.name} has folds 0 to {len(self.folds) - 1}, got {fold}")
@@ -75,9 +79,10 @@ class Collection:
         Parameters
         ----------
         **read_options
-            Passed on to :func:`ranksieve.io.letor.read_letor`.
+            ``columns`` for Parquet and CSV files; others are those of
+            :func:`ranksieve.io.letor.read_letor`.
         """
-        return _join(_read_aligned(self.whole, read_options))
+        return join_parts(read_parts(self.whole, **read_options))
 
     @property
     def whole(self) -> tuple[Path, ...]:
@@ -96,12 +101,18 @@ class Collection:
         Parameters
         ----------
         **read_options
-            Passed on to :func:`ranksieve.io.letor.read_letor`.
+            ``columns`` for Parquet and CSV files; others are those of
+            :func:`ranksieve.io.letor.read_letor`.
         """
         if self.layout != "parts":
-            return [partial(_read_files, fold, read_options) for fold in self.folds]
-        parts = cache(lambda: _read_parts(self.folds[0].files, read_options))
-        return [partial(_rotate, parts, turn) for turn in range(len(self.folds))]
+            return [fold_reader(fold, **read_options) for fold in self.folds]
+
+        def read_joined() -> tuple[RankingData, list[int]]:
+            parts = read_parts(self.folds[0].files, **read_options)
+            return concatenate(parts), [part.n_queries for part in parts]
+
+        shared = cache(read_joined)
+        return [partial(rotate, shared, turn) for turn in range(len(self.folds))]
 
 
 def open_collection(path: str | os.PathLike[str], *, subset: str | None = None) -> Collection:
@@ -114,12 +125,14 @@ def open_collection(path: str | os.PathLike[str], *, subset: str | None = None) 
            ``Fold1/{trainingset,validationset,testset}.txt``
     parts  ``S1.txt`` .. ``S5.txt``, rotated into five folds    LETOR 4
     sets   ``set1.{train,valid,test}.txt``, also ``set2``       Yahoo! LTR Challenge
-    single ``{train,vali,test}.txt``, ``vali`` may be missing   Istella, one fold of others
+    single ``{train,vali,test}.txt``, ``vali`` may be missing   Istella, a split of your own
     ====== ==================================================== ===========================
 
-    Names may be in upper or lower case and end in ``.txt``, ``.txt.gz`` or ``.txt.zst``. The
-    files may also be in a directory ``full``, ``sample`` (Istella) or ``QueryLevelNorm``
-    (LETOR 3) below the path.
+    Names may be in upper or lower case. Instead of ``.txt``, they may end in ``.parquet``,
+    ``.pq``, ``.csv``, ``.tsv``, ``.letor``, ``.svm``, ``.svmlight`` or ``.dat``, and text may be
+    compressed (``.gz``, ``.zst``). The validation file may also be called ``valid``,
+    ``validation`` or ``dev``. The files may also be in a directory ``full``, ``sample`` (Istella)
+    or ``QueryLevelNorm`` (LETOR 3) below the path.
 
     Parameters
     ----------
@@ -250,7 +263,8 @@ _LAYOUTS = {
 _LOOKED_FOR = (
     "Fold1/train.txt or Fold1/trainingset.txt (LETOR 3 and 4, MSLR), S1.txt..S5.txt (LETOR 4), "
     "set1.train.txt or set2.train.txt (Yahoo!), train.txt and test.txt (Istella), also below "
-    "full/, sample/ or QueryLevelNorm/; each may end in .gz or .zst"
+    "full/, sample/ or QueryLevelNorm/; each may end in .gz or .zst, or be Parquet or CSV. Several "
+    "files of one data set are named by a pattern, such as '*.parquet'"
 )
 
 
@@ -267,5 +281,17 @@ def _roles(entries: dict[str, Path], name: str, prefix: str = "") -> FoldFiles |
 
 
 def _file(entries: dict[str, Path], stems: Sequence[str]) -> Path | None:
-    names = (stem + suffix for stem in stems for suffix in _SUFFIXES)
-    return next((entries[name] for name in names if name in entries), None)
+    """The file with one of the stems; a DataError if there are several that are no copies."""
+    names = [stem + suffix for stem in stems for suffix in _SUFFIXES]
+    found = [entries[name] for name in names if name in entries]
+    for other in found[1:]:
+        if _unpacked(other) != _unpacked(found[0]):
+            raise DataError(
+                f"{other}: there is {found[0].name}, too; name the files to use, such as "
+                f"compare {found[0]} --test ..."
+            )
+    return found[0] if found else None
+
+
+def _unpacked(path: Path) -> str:
+    return path.name.lower().removesuffix(".gz").removesuffix(".zst")

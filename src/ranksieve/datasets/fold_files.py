@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from ranksieve.columns import Columns
 from ranksieve.data import DataError, RankingData
+from ranksieve.io import are_tables, check_no_columns, open_tables, stored_options
 from ranksieve.io.files import total_size
 from ranksieve.io.letor import read_letor
+from ranksieve.io.tables import Tables
 from ranksieve.joining import concatenate
 from ranksieve.progress import listen, track
 from ranksieve.splits import adjacent_parts, rotate_parts
@@ -38,27 +42,54 @@ class FoldFiles:
         return self.train + self.vali + self.test
 
 
-def _read_files(fold: FoldFiles, read_options: dict[str, Any]) -> Fold:
+def fold_reader(
+    fold: FoldFiles, columns: Columns | None = None, **read_options: Any
+) -> Callable[[], Fold]:
+    """Function that reads a fold; columns of Parquet and CSV files are checked at once."""
+    if are_tables(fold.files):
+        tables = open_tables(fold.files, columns)
+        return partial(_read_tables, tables, fold, stored_options(read_options))
+    check_no_columns(columns, fold.files[0], "LETOR text")
+    return partial(_read_texts, fold, read_options)
+
+
+def _read_tables(tables: Tables, fold: FoldFiles, how: dict[str, Any]) -> Fold:
+    def read(paths: tuple[Path, ...]) -> RankingData:
+        return tables.read([file for file in tables.files if file.path in paths], **how)
+
+    return read(fold.train), read(fold.vali) if fold.vali else None, read(fold.test)
+
+
+def _read_texts(fold: FoldFiles, read_options: dict[str, Any]) -> Fold:
     parts = iter(_read_aligned(fold.files, read_options))
     train, vali, test = ([next(parts) for _ in role] for role in (fold.train, fold.vali, fold.test))
-    return _join(train), _join(vali) if vali else None, _join(test)
+    return join_parts(train), join_parts(vali) if vali else None, join_parts(test)
 
 
-def _read_parts(
-    paths: Sequence[Path], read_options: dict[str, Any]
-) -> tuple[RankingData, list[int]]:
-    """All parts, joined, and the number of queries of each."""
-    parts = _read_aligned(paths, read_options)
-    return concatenate(parts), [part.n_queries for part in parts]
+def read_parts(
+    paths: Sequence[Path], columns: Columns | None = None, **read_options: Any
+) -> list[RankingData]:
+    """Read files, each on its own, with the same features in all of them."""
+    if are_tables(paths):
+        tables = open_tables(paths, columns)
+        return [tables.read([file], **stored_options(read_options)) for file in tables.files]
+    check_no_columns(columns, paths[0], "LETOR text")
+    return _read_aligned(paths, read_options)
 
 
-def _rotate(read_parts: Callable[[], tuple[RankingData, list[int]]], turn: int) -> Fold:
-    data, sizes = read_parts()
+def join_parts(parts: list[RankingData]) -> RankingData:
+    """Join parts with distinct queries."""
+    return parts[0] if len(parts) == 1 else concatenate(parts)
+
+
+def rotate(read_joined: Callable[[], tuple[RankingData, list[int]]], turn: int) -> Fold:
+    """Fold of LETOR's rotation, counted from 0, of joined parts with so many queries each."""
+    data, sizes = read_joined()
     return rotate_parts(adjacent_parts(sizes))[turn].apply(data)
 
 
 def _read_aligned(paths: Sequence[Path], read_options: dict[str, Any]) -> list[RankingData]:
-    """Read each file once and give all of them the same features, those of the widest."""
+    """Read each text file once and give all of them the same features, those of the widest."""
     parts = _read_each(paths, read_options)
     names = max(parts, key=lambda part: part.n_features).feature_names.copy()
     for part in parts:
@@ -98,7 +129,3 @@ def _align(data: RankingData, names: np.ndarray, path: Path) -> RankingData:
         X = np.zeros((data.n_rows, len(names)), dtype=data.X.dtype)
         X[:, :width] = data.X
     return data._replace(X=X, feature_names=names)
-
-
-def _join(parts: list[RankingData]) -> RankingData:
-    return parts[0] if len(parts) == 1 else concatenate(parts)

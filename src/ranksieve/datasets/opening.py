@@ -1,17 +1,20 @@
-"""The one way from what a user names to data: arrays, shards, a collection or files."""
+"""The one way from what a user names to data: arrays, frames, shards, a collection or files."""
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from ranksieve.columns import Columns
 from ranksieve.data import DataError, RankingData
 from ranksieve.datasets.collections import Collection, open_collection
 from ranksieve.datasets.demo import load_demo
-from ranksieve.io import read_data
+from ranksieve.frames import is_frame
+from ranksieve.io import are_tables, check_no_columns, read_data
 from ranksieve.io.shards import Shards, Verify, open_shards
 from ranksieve.io.shards.format import MANIFEST
 from ranksieve.text import quantity
@@ -20,22 +23,29 @@ DEMO = "embedded demo"
 
 
 def open_data(
-    source: Any = None, *, client: Any = None, verify: Verify = "first-read", **read_options: Any
+    source: Any = None,
+    *,
+    columns: Columns | None = None,
+    client: Any = None,
+    verify: Verify = "first-read",
+    **read_options: Any,
 ) -> RankingData | Shards | Collection:
-    """Open data where it lies; only files that are neither shards nor a collection are read.
+    """Open data where it lies; only frames and files that are no shards or collection are read.
 
     Parameters
     ----------
-    source : RankingData, Shards, Collection, path, or several paths of files
-        A path names a file, the directory of a collection, or one of shards. By default the
-        embedded demo.
+    source : RankingData, Shards, Collection, frame, path, or several paths of files
+        A path names a file, files by a pattern such as ``"part-*.parquet"``, the directory of a
+        collection, or one of shards. Several files are one data set. By default the embedded demo.
+    columns : Columns, optional
+        What the columns of Parquet and CSV files and of frames are.
     client : distributed.Client, optional
         Of the cluster that has the shards.
     verify : {"first-read", True, False}
         When checksums of shards are compared; see :func:`ranksieve.open_shards`.
     **read_options
-        For files; see :func:`ranksieve.io.letor.read_letor`. With ``judgments``, files are feature
-        logs of search engines; see :func:`ranksieve.io.feature_logs.read_feature_log`.
+        For files of text; see :func:`ranksieve.io.letor.read_letor`. With ``judgments``, files are
+        feature logs of search engines; see :func:`ranksieve.io.feature_logs.read_feature_log`.
 
     Raises
     ------
@@ -49,30 +59,40 @@ def open_data(
     300
     """
     if source is None:
+        check_no_columns(columns, DEMO, "the demo")
         return load_demo()[0]
     if isinstance(source, (RankingData, Shards, Collection)):
+        check_no_columns(columns, title_of(source), "such data")
         return source
+    if is_frame(source):
+        return RankingData.from_frame(source, columns)
     paths = paths_of(source)
     if not paths:
         raise DataError(
-            "data must be a RankingData, shards, a collection or paths, not "
-            f"{type(source).__name__}; make one of arrays and frames with RankingData(X, y, qid)"
+            "data must be a RankingData, shards, a collection, a frame or paths, not "
+            f"{type(source).__name__}; make one of arrays with RankingData(X, y, qid)"
         )
     if are_shards(paths):
+        check_no_columns(columns, paths[0], "shards")
         return open_shards(paths[0], client=client, verify=verify)
     if len(paths) == 1 and paths[0].is_dir():
         return open_collection(paths[0])
-    return read_data(paths, **read_options)
+    return read_data(paths, columns, **read_options)
 
 
 @contextmanager
 def open_source(
-    source: Any = None, *, client: Any = None, verify: Verify = "first-read", **read_options: Any
+    source: Any = None,
+    *,
+    columns: Columns | None = None,
+    client: Any = None,
+    verify: Verify = "first-read",
+    **read_options: Any,
 ) -> Iterator[RankingData | Shards]:
     """Open data as :func:`open_data` does, with collections read; shards are closed at the end."""
-    data = open_data(source, client=client, verify=verify, **read_options)
+    data = open_data(source, columns=columns, client=client, verify=verify, **read_options)
     if isinstance(data, Collection):
-        yield data.read_all(**read_options)
+        yield data.read_all(columns=columns, **read_options)
     elif isinstance(data, Shards) and data is not source:  # what the caller opened stays open
         with data:
             yield data
@@ -80,18 +100,18 @@ def open_source(
         yield data
 
 
-def open_in_memory(source: Any = None, **read_options: Any) -> RankingData | Collection:
+def open_in_memory(source: Any = None, **how: Any) -> RankingData | Collection:
     """Open data as :func:`open_data` does, with shards read into memory."""
-    data = open_data(source, **read_options)
+    data = open_data(source, **how)
     if not isinstance(data, Shards):
         return data
     with nullcontext() if data is source else data:
         return data.read()
 
 
-def read_whole(source: Any = None, **read_options: Any) -> RankingData:
+def read_whole(source: Any = None, **how: Any) -> RankingData:
     """Read all queries into memory; the parts of a collection's first fold are joined."""
-    with open_source(source, **read_options) as data:
+    with open_source(source, **how) as data:
         return data.read() if isinstance(data, Shards) else data
 
 
@@ -103,20 +123,45 @@ def title_of(source: Any) -> str:
         return source.name
     if isinstance(source, (RankingData, Shards)):
         return quantity(source.n_queries, "query", "queries")
-    first, *others = paths_of(source)
+    if is_frame(source):
+        return f"a frame of {quantity(len(source), 'row')}"
+    first, *others = _named(source)
     return str(first) + (f" and {quantity(len(others), 'more file')}" if others else "")
 
 
 def paths_of(source: Any) -> list[Path]:
-    """The files or the directory that data is read from; empty if it is not read from any."""
+    """The files or the directory that data is read from; empty if it is not read from any.
+
+    A name that is no file but a pattern, which a shell would have replaced, stands for all files
+    that match it, in alphabetical order.
+    """
+    return [path for name in _named(source) for path in _matching(name)]
+
+
+def _named(source: Any) -> list[Path]:
+    """Paths and patterns as they were given; empty if these are none."""
     named = source if isinstance(source, (list, tuple)) else [source]
     is_named = all(isinstance(path, (str, os.PathLike)) for path in named)
     return [Path(path) for path in named] if is_named else []
 
 
+def _matching(path: Path) -> list[Path]:
+    if not glob.has_magic(str(path)) or path.exists():
+        return [path]
+    found = sorted(glob.glob(str(path), recursive=True))
+    if not found:
+        raise DataError(f"{path}: no such file, and none matches it as a pattern")
+    return [Path(name) for name in found]
+
+
 def are_shards(paths: Sequence[Path]) -> bool:
     """Whether paths name a directory of shards."""
     return len(paths) == 1 and (paths[0] / MANIFEST).is_file()
+
+
+def are_table_files(paths: Sequence[Path]) -> bool:
+    """Whether paths name Parquet or CSV files."""
+    return bool(paths) and not any(path.is_dir() for path in paths) and are_tables(paths)
 
 
 def files_of(paths: Sequence[Path]) -> list[Path]:

@@ -22,6 +22,7 @@ from ranksieve.engine.base import Engine, Workers
 from ranksieve.engine.local import LocalWorkers
 from ranksieve.io.shards import Shards, open_shards
 from ranksieve.io.shards.files import Checks
+from ranksieve.missing import Missing
 from ranksieve.threads import limit_threads
 
 _PATIENCE = 60.0  # seconds to wait for a worker when none is left
@@ -58,13 +59,17 @@ class Stored(NamedTuple):
     path: str
     data_id: str
     columns: np.ndarray | None
+    missing: tuple[Missing | None, bool]  # with its indicators, and whether missing values are kept
     checksums: bool
+    given_weights: tuple[np.ndarray | None] | None
 
     @classmethod
     def of(cls, shards: Shards) -> Stored:
         """What to tell about opened shards."""
         path, checksums = str(shards.path.resolve()), shards.checks.checksums
-        return cls(path, shards.data_id, shards.columns, checksums)
+        missing = shards.missing, shards.keeps_missing
+        weights = shards.given_weights
+        return cls(path, shards.data_id, shards.columns, missing, checksums, weights)
 
     def open_on_worker(self) -> Shards:
         """Open them there."""
@@ -81,6 +86,13 @@ class Stored(NamedTuple):
             raise DataError(f"worker {get_worker().address} sees other data in {self.path}")
         key = (self.path, self.data_id, self.checksums)
         opened.checks = _checks.setdefault(key, Checks(self.checksums))
+        missing, keeps = self.missing
+        if missing is not None:
+            opened = opened.with_missing(missing)
+        if not keeps:
+            opened = opened.refusing_missing()
+        if self.given_weights is not None:
+            opened = opened._changed(given_weights=self.given_weights)
         return opened if self.columns is None else opened.take_features(self.columns)
 
 

@@ -1,4 +1,4 @@
-"""Files: LETOR / SVMlight text, Parquet, feature logs of engines, and lists of scores."""
+"""Files: LETOR / SVMlight text, Parquet, CSV, feature logs of engines, and lists of scores."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ranksieve.columns import Columns
     from ranksieve.data import RankingData
+    from ranksieve.io.tables import Tables
 
 
 def is_parquet(path: Path) -> bool:
@@ -15,51 +17,98 @@ def is_parquet(path: Path) -> bool:
     return path.suffix in (".parquet", ".pq")
 
 
+def is_delimited(path: Path) -> bool:
+    """Whether a file's name says that it is CSV or TSV, maybe compressed."""
+    return _unpacked_suffix(path) in (".csv", ".tsv")
+
+
 def is_feature_log(path: Path) -> bool:
     """Whether a file's name says that it is JSON, maybe compressed: responses of an engine."""
-    suffix = Path(path.stem).suffix if path.suffix in (".gz", ".zst") else path.suffix
-    return suffix in (".json", ".jsonl", ".ndjson")
+    return _unpacked_suffix(path) in (".json", ".jsonl", ".ndjson")
 
 
-def are_parquet(paths: Sequence[Path]) -> bool:
-    """Whether all files are Parquet; a DataError if only some are."""
+def _unpacked_suffix(path: Path) -> str:
+    return Path(path.stem).suffix if path.suffix in (".gz", ".zst") else path.suffix
+
+
+def are_tables(paths: Sequence[Path]) -> bool:
+    """Whether all files are Parquet or CSV; a DataError if only some are."""
     from ranksieve.errors import DataError
 
-    parquet = [path for path in paths if is_parquet(path)]
-    if parquet and len(parquet) < len(paths):
-        raise DataError(f"{parquet[0]}: Parquet files and text files cannot be joined")
-    return bool(parquet)
+    tables = [path for path in paths if is_parquet(path) or is_delimited(path)]
+    if tables and len(tables) < len(paths):
+        other = next(path for path in paths if path not in tables)
+        raise DataError(f"{other}: LETOR text cannot be joined with {tables[0]}, which has columns")
+    return bool(tables)
 
 
-def read_data(paths: Sequence[Path], *, judgments: Any = None, **how: Any) -> RankingData:
-    """Read files of one format, told by their names: ``.parquet`` or ``.pq``, else LETOR text.
+def open_tables(
+    paths: Sequence[Path], columns: Columns | None = None, aside: Sequence[str] = ()
+) -> Tables:
+    """Open Parquet or CSV files with the same columns; their rows are not read yet."""
+    from ranksieve.io.delimited import DelimitedTable
+    from ranksieve.io.parquet import ParquetTable
+    from ranksieve.io.tables import Tables
 
-    With ``judgments`` they are feature logs. ``how`` goes to :func:`read_letor`, and ``sparse`` and
-    ``dtype`` of it to feature logs; Parquet files know their features and types themselves.
+    files = [DelimitedTable(p) if is_delimited(p) else ParquetTable(p) for p in paths]
+    return Tables(files, columns, aside)
+
+
+def read_data(
+    paths: Sequence[Path],
+    columns: Columns | None = None,
+    *,
+    judgments: Any = None,
+    **how: Any,
+) -> RankingData:
+    """Read files of one format, told by their names: Parquet, CSV or TSV, else LETOR text.
+
+    With ``judgments`` they are feature logs. ``columns`` is for Parquet and CSV; ``how`` goes to
+    :func:`read_letor`, and ``sparse`` and ``dtype`` of it to other files, which know the number of
+    their features.
     """
     from ranksieve.errors import DataError
     from ranksieve.io.feature_logs import read_feature_log
     from ranksieve.io.letor import read_letor
-    from ranksieve.io.parquet import read_parquet
-    from ranksieve.joining import concatenate
 
     if judgments is not None:
-        kept = {name: how[name] for name in ("sparse", "dtype") if name in how}
-        return read_feature_log(paths, judgments, **kept)[0]
+        check_no_columns(columns, paths[0], "feature logs")
+        return read_feature_log(paths, judgments, **stored_options(how))[0]
     for path in filter(is_feature_log, paths):
         raise DataError(
             f"{path}: a feature log needs judgments: ranksieve convert {path} data.parquet "
             "--judgments FILE"
         )
-    if not are_parquet(paths):
+    if not are_tables(paths):
+        check_no_columns(columns, paths[0], "LETOR text")
         return read_letor(paths, **how)
-    parts = [read_parquet(path) for path in paths]
-    return parts[0] if len(parts) == 1 else concatenate(parts)
+    return open_tables(paths, columns).read(**stored_options(how))
+
+
+def stored_options(how: dict[str, Any]) -> dict[str, Any]:
+    """Options of :func:`read_letor` for other files: how values are stored."""
+    return {name: how[name] for name in ("sparse", "dtype") if how.get(name)}
+
+
+def check_no_columns(columns: Columns | None, place: Any, what: str) -> None:
+    """Raise a DataError if columns are named for data that has none."""
+    from ranksieve.errors import DataError
+
+    if columns:
+        given = ", ".join(f"--{name.replace('_', '-')}" for name in columns.as_dict())
+        other = "; --selection applies a selection" if columns.features else ""
+        raise DataError(
+            f"{place}: leave out {given}: only Parquet, CSV and frames have columns, not {what}"
+            f"{other}"
+        )
 
 
 def write_data(data: RankingData, path: Path) -> None:
     """Write a file whose name tells the format: ``.parquet`` or ``.pq``, else LETOR text."""
+    from ranksieve.errors import DataError
     from ranksieve.io.letor import write_letor
     from ranksieve.io.parquet import write_parquet
 
+    if is_delimited(path):
+        raise DataError(f"{path}: CSV is only read; write Parquet (.parquet) instead")
     (write_parquet if is_parquet(path) else write_letor)(data, path)

@@ -45,7 +45,7 @@ def line_chunks(path: Path, advance: Callable[[int], None]) -> Iterator[bytes]:
     (before decompression) that each piece took. A line beyond all measure is a LongLineError.
     """
     with path.open("rb") as file:
-        stream = _decompress(file, path)
+        stream = decompressed(file, path)
         rest: list[bytes] = []
         n_rest = before = 0
         is_first = True
@@ -68,7 +68,8 @@ def line_chunks(path: Path, advance: Callable[[int], None]) -> Iterator[bytes]:
             yield b"".join([*rest, b"\n"])
 
 
-def _decompress(file: IO[bytes], path: Path) -> Any:
+def decompressed(file: IO[bytes], path: Path) -> Any:
+    """Stream of the content of an opened file, decompressed as its name says."""
     if path.suffix == ".gz":
         return gzip.GzipFile(fileobj=file)
     if path.suffix == ".zst":

@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.sparse import vstack
 
-from ranksieve._kernels.rows import permute_rows
 from ranksieve.data import DataError, RankingData
-from ranksieve.inputs import group_rows
+from ranksieve.io.collecting import group_by_query, rows_for
 from ranksieve.io.files import compressed_writer, replacing, total_size
 from ranksieve.io.letor_blocks import (
     Grammar,
@@ -99,7 +97,7 @@ def _assemble(
     blocks: Iterable[TextBlock], grammar: Grammar, text_bytes: int, source: Path
 ) -> RankingData:
     """Join blocks as they come, then group their rows by query."""
-    matrix = _SparseRows() if grammar.sparse else _DenseRows(grammar.dtype, text_bytes)
+    matrix = rows_for(grammar.dtype, grammar.sparse, text_bytes)
     names: dict[int, str] = {}
     kept: list[TextBlock] = []
     for block in blocks:
@@ -108,83 +106,14 @@ def _assemble(
         block.matrix = None
         kept.append(block)
     n_features = grammar.n_features or max(max(names, default=-1) + 1, matrix.width)
-    feature_names = header_names(names, n_features, source)
-    qid, doc_ids = _query_ids(kept), _join_document_ids(kept)
-    labels = np.concatenate([block.labels for block in kept])
-    order, _ = group_rows(qid)
-    X = matrix.finish(n_features, order)
-    if order is not None:
-        qid, labels = qid[order], labels[order]
-        doc_ids = None if doc_ids is None else doc_ids[order]
-    data = RankingData(X, labels, qid, feature_names=feature_names, doc_ids=doc_ids)
-    if order is not None:
-        data.row_order = order
-    return data
-
-
-class _DenseRows:
-    """A matrix that grows at the bottom, and to the right where a block is wider.
-
-    Blocks are copied as they come, so that there is never a second copy of all of them. Room for
-    the rows to come is estimated from the text still to be read; memory that they turn out not to
-    need is never touched.
-    """
-
-    def __init__(self, dtype: np.dtype[Any], text_bytes: int) -> None:
-        self.width = 0
-        self._n_rows = 0
-        self._X = np.empty((0, 0), dtype=dtype)
-        self._text_bytes = text_bytes
-        self._bytes_read = 0
-
-    def append(self, block: np.ndarray, n_bytes: int) -> None:
-        self._bytes_read += n_bytes
-        end = self._n_rows + len(block)
-        if block.shape[1] > self.width:
-            self._move(self._room(end), block.shape[1])
-        elif end > len(self._X):
-            # In place where the system can do that. Nobody else has seen the array yet.
-            self._X.resize((self._room(end), self.width), refcheck=False)
-        self._X[self._n_rows : end, : block.shape[1]] = block
-        self._X[self._n_rows : end, block.shape[1] :] = 0
-        self._n_rows = end
-
-    def _room(self, n_rows: int) -> int:
-        still_to_read = self._text_bytes / max(1, self._bytes_read)
-        return int(n_rows * max(1.05 * still_to_read, 1.25))
-
-    def _move(self, room: int, width: int) -> None:
-        """Make room for more rows, or for wider ones, which are zero so far."""
-        wider = np.empty((room, width), dtype=self._X.dtype)
-        wider[: self._n_rows, : self.width] = self._X[: self._n_rows]
-        wider[: self._n_rows, self.width :] = 0
-        self._X, self.width = wider, width
-
-    def finish(self, n_features: int, order: np.ndarray | None) -> np.ndarray:
-        if n_features > self.width:
-            self._move(self._n_rows, n_features)
-        self._X.resize((self._n_rows, n_features), refcheck=False)
-        if order is not None:
-            permute_rows(self._X, order)
-        return self._X
-
-
-class _SparseRows:
-    """CSR matrices to be joined."""
-
-    def __init__(self) -> None:
-        self.width = 0
-        self._parts: list[Any] = []
-
-    def append(self, block: Any, n_bytes: int) -> None:
-        self.width = max(self.width, block.shape[1])
-        self._parts.append(block)
-
-    def finish(self, n_features: int, order: np.ndarray | None) -> Any:
-        for part in self._parts:
-            part.resize(part.shape[0], n_features)
-        X = vstack(self._parts, format="csr")
-        return X if order is None else X[order]
+    return group_by_query(
+        matrix,
+        n_features,
+        np.concatenate([block.labels for block in kept]),
+        _query_ids(kept),
+        doc_ids=_join_document_ids(kept),
+        feature_names=header_names(names, n_features, source),
+    )
 
 
 def _query_ids(blocks: list[TextBlock]) -> np.ndarray:
@@ -222,9 +151,15 @@ def write_letor(data: RankingData, path: PathLike, *, zero_based: bool = False) 
     Raises
     ------
     DataError
-        If a query id, document id or feature name cannot be distinguished from the text around it.
+        If a query id, document id or feature name cannot be distinguished from the text around it;
+        or if queries have weights, for which the format has no place.
     """
     target = Path(path)
+    if data.query_weights is not None:
+        raise DataError(
+            f"{path}: LETOR text has no place for the weights of queries: write Parquet (.parquet) "
+            "or shards, or drop the weights first (data.with_weights(None), --drop)"
+        )
     first = 0 if zero_based else 1
     queries = [_check_writable(query, _QUERY_ID, "query id") for query in data.query_ids.tolist()]
     with replacing(target) as temporary, compressed_writer(temporary) as file:

@@ -13,12 +13,14 @@ from ranksieve.io.records import (
     checksum_of,
     get,
     get_count,
+    get_missing,
     get_texts,
     matches_checksum,
     read_record,
     write_text,
 )
 from ranksieve.io.selection import Selection, selection_of
+from ranksieve.missing import Missing
 
 FORMAT = "ranksieve-model"
 VERSION = 1
@@ -40,6 +42,8 @@ class SavedModel:
         Their names, if they say more than their numbers.
     selection : Selection or None
         How they were chosen from more.
+    missing : Missing or None
+        What was done with missing values of the training data.
     learned : dict
         What training has found.
     ranksieve : str
@@ -51,13 +55,16 @@ class SavedModel:
     n_features_in: int
     feature_names: list[str] | None
     selection: Selection | None
+    missing: Missing | None
     learned: dict[str, Any]
     ranksieve: str
 
     def to_json(self) -> str:
         """Text for :func:`read_model`: a line for each part."""
         selection = None if self.selection is None else self.selection.to_record()
-        record = {"format": FORMAT, "version": VERSION} | vars(self) | {"selection": selection}
+        missing = None if self.missing is None else self.missing.to_record()
+        parts = vars(self) | {"selection": selection, "missing": missing}
+        record = {"format": FORMAT, "version": VERSION} | parts
         lines = [
             f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}"
             for key, value in record.items()
@@ -106,6 +113,7 @@ def _model(record: Any) -> SavedModel:
         n_features_in=n_features_in,
         feature_names=names,
         selection=selection,
+        missing=get_missing(record),
         learned=get(record, "learned", dict),
         ranksieve=get(record, "ranksieve", str),
     )

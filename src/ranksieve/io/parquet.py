@@ -1,40 +1,44 @@
-"""Parquet: one row per document, with columns for label, query, document and each feature."""
+"""Parquet files with one row per document."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix, issparse, vstack
 
+from ranksieve.columns import Columns, check_distinct, check_named
 from ranksieve.data import DataError, RankingData
-from ranksieve.inputs import join_ids
+from ranksieve.frames import kind_of, numbers_of
 from ranksieve.io.files import explain_os_error, replacing
 from ranksieve.io.records import checksum_of
-from ranksieve.progress import track
+from ranksieve.io.tables import Tables
 
 PathLike = str | os.PathLike[str]
 
 _ROWS_PER_GROUP = 65_536
+_BUFFER = 2**16  # bytes of a column that are read at a time
+_COLUMNS = 16  # a line of the cache, as rows are filled with them
 _METADATA_KEY = b"ranksieve"
 
 
 def write_parquet(data: RankingData, path: PathLike) -> None:
     """Write a Parquet file that :func:`read_parquet` reads back to the same bits.
 
-    Columns are ``label``, ``qid``, ``doc_id`` if there are document ids, and one per feature, with
-    its name. An old file is replaced only when the new one is complete; a sparse matrix is
-    converted to columns a group of rows at a time. Pages and the names and types of columns have
-    checksums.
+    Columns are ``label``, ``qid``, ``doc_id`` if there are document ids, ``weight`` if queries have
+    weights, and one per feature, with its name. An old file is replaced only when the new one is
+    complete; a sparse matrix is converted to columns a group of rows at a time. Pages and the names
+    and types of columns have checksums.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    for reserved in ("label", "qid", "doc_id"):
+    weights = () if data.query_weights is None else ("weight",)
+    for reserved in ("label", "qid", "doc_id", *weights):
         if reserved in data.feature_names:
             raise DataError(f"a feature is named {reserved!r}, like a column that Parquet needs")
     for what, ids in (("query", data.query_ids), ("document", data.doc_ids)):
@@ -65,8 +69,13 @@ def write_parquet(data: RankingData, path: PathLike) -> None:
 
 def _note(schema: Any, data: RankingData) -> dict[bytes, str]:
     """What a reader could not tell otherwise: sparse storage, and damage outside of pages."""
-    checksum = _schema_checksum(schema, data.n_rows)
-    return {_METADATA_KEY: json.dumps({"version": 1, "sparse": data.is_sparse, "schema": checksum})}
+    note = {
+        "version": 1,
+        "sparse": data.is_sparse,
+        "weights": data.query_weights is not None,
+        "schema": _schema_checksum(schema, data.n_rows),
+    }
+    return {_METADATA_KEY: json.dumps(note)}
 
 
 def _schema_checksum(schema: Any, n_rows: int) -> str:
@@ -79,103 +88,120 @@ def _columns(data: RankingData, rows: slice) -> dict[str, Any]:
     columns: dict[str, Any] = {"label": data.y[rows], "qid": data.qid[rows]}
     if data.doc_ids is not None:
         columns["doc_id"] = data.doc_ids[rows]
+    if data.query_weights is not None:
+        columns["weight"] = data.query_weights[data.query_codes[rows]]
     for index, name in enumerate(data.feature_names):
         columns[name] = matrix[:, index]
     return columns
 
 
 def read_parquet(
-    path: PathLike,
+    path: PathLike | Sequence[PathLike],
+    columns: Columns | None = None,
     *,
-    label: str = "label",
-    qid: str = "qid",
-    doc_id: str = "doc_id",
-    features: Sequence[str] | None = None,
     sparse: bool | None = None,
 ) -> RankingData:
-    """Read a Parquet file with one row per document.
+    """Read Parquet files with one row per document.
 
     Parameters
     ----------
-    path : path
-    label, qid, doc_id : str
-        Columns with the label, the query and the document; ``doc_id`` may be missing.
-    features : sequence of str, optional
-        Feature columns; by default all other columns, which must be numbers.
+    path : path or list of paths
+        File, or files with the same columns, which are one data set.
+    columns : Columns, optional
+        What the columns are; by default their names tell. A file of :func:`write_parquet` knows.
     sparse : bool, optional
         Whether to build a CSR matrix; by default if the data was sparse when it was written.
 
     Returns
     -------
     RankingData
-        float32 if all feature columns are, else float64; nulls become NaN.
+        float32 if that holds all feature columns exactly, else float64; nulls become NaN.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> from ranksieve import Columns, read_parquet
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "clicks.parquet"
+    >>> table = {"session": ["s", "s"], "grade": [1, 0], "bm25": [2.5, None], "price": [10, 12]}
+    >>> pq.write_table(pa.table(table), path)
+    >>> data = read_parquet(path, Columns(qid="session"))
+    >>> data.feature_names.tolist(), data.X.tolist()
+    (['bm25', 'price'], [[2.5, 10.0], [nan, 12.0]])
     """
-    batches = list(
-        read_batches(path, label=label, qid=qid, doc_id=doc_id, features=features, sparse=sparse)
-    )
-    parts = [batch.X for batch in batches]
-    documents = [batch.doc_ids for batch in batches if batch.doc_ids is not None]
-    return RankingData(
-        vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts),
-        np.concatenate([batch.labels for batch in batches]),
-        join_ids([batch.qid for batch in batches]),
-        feature_names=batches[0].feature_names,
-        doc_ids=join_ids(documents) if documents else None,
-    )
+    paths = [path] if isinstance(path, (str, os.PathLike)) else path
+    return Tables([ParquetTable(Path(p)) for p in paths], columns).read(sparse=sparse)
 
 
-class ParquetBatch(NamedTuple):
-    """Some rows of a Parquet file."""
+class ParquetTable:
+    """A Parquet file: a :class:`~ranksieve.io.tables.TableFile`, whose size is in rows."""
 
-    X: Any  # array or CSR matrix
-    labels: np.ndarray
-    qid: np.ndarray
-    doc_ids: np.ndarray | None
-    feature_names: list[str]
+    ids_are_text = False
+    first_row = 0
+
+    def __init__(self, path: Path) -> None:
+        import pyarrow.parquet as pq
+
+        self.path = path
+        with _explaining(path), pq.ParquetFile(path, pre_buffer=False) as file:
+            schema, self.size = file.schema_arrow, file.metadata.num_rows
+            check_distinct(schema.names, path)
+        note = _read_note(schema, self.size, path)
+        self.schema = dict(zip(schema.names, schema.types, strict=True))
+        self.held = {name: kind_of(kind) for name, kind in self.schema.items()}
+        self.is_sparse: bool = note.get("sparse", False)
+        self.known: dict[str, str] | None = None
+        if "schema" in note:
+            own = ("label", "qid", "doc_id", *(("weight",) if note.get("weights") else ()))
+            self.known = {role: role for role in own if role in self.schema}
+        else:
+            check_named(schema.names, path)
+
+    def batches(
+        self, numbers: Sequence[str], others: Sequence[str], rows: int
+    ) -> Iterator[tuple[Any, int]]:
+        """Yield batches of some columns, with the number of their rows."""
+        import pyarrow.parquet as pq
+
+        with (
+            _explaining(self.path),
+            # Buffering ahead would hold the whole file.
+            pq.ParquetFile(
+                self.path,
+                pre_buffer=False,
+                buffer_size=_BUFFER,
+                page_checksum_verification=True,
+            ) as file,
+        ):
+            for batch in file.iter_batches(rows, columns=[*numbers, *others]):
+                yield batch, batch.num_rows
+
+    def fill(self, names: Sequence[str], X: np.ndarray) -> Iterator[int]:
+        """Read columns of numbers into an array of all rows; yields how many are read.
+
+        A few columns at a time: each column that is open takes a few MB, whatever the batch.
+        """
+        for first in range(0, len(names), _COLUMNS):
+            some = names[first : first + _COLUMNS]
+            row = 0
+            for batch, n_rows in self.batches(some, [], _ROWS_PER_GROUP):
+                for place, column in enumerate(batch.columns, start=first):
+                    X[row : row + n_rows, place] = numbers_of(column)
+                row += n_rows
+            if row != len(X):
+                raise DataError(f"{self.path}: is damaged: it has {row} rows, not {len(X)}")
+            yield len(some)
 
 
-def read_batches(
-    path: PathLike,
-    *,
-    label: str = "label",
-    qid: str = "qid",
-    doc_id: str = "doc_id",
-    features: Sequence[str] | None = None,
-    sparse: bool | None = None,
-    batch_bytes: int | None = None,
-) -> Iterator[ParquetBatch]:
-    """Read a Parquet file some rows at a time, at least once.
-
-    ``batch_bytes`` bounds the feature values of a batch; the rest is as in :func:`read_parquet`.
-    """
+@contextmanager
+def _explaining(path: Path) -> Iterator[None]:
+    """Turn errors of the file into a DataError that names it."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    n_rows = 0
     try:
-        # Buffering ahead would hold the whole file.
-        with pq.ParquetFile(path, pre_buffer=False, page_checksum_verification=True) as file:
-            schema = file.schema_arrow
-            note = _read_note(schema, file.metadata.num_rows, path)
-            names = _feature_columns(schema, label, qid, doc_id, features, path)
-            documents = [doc_id] if doc_id in schema.names else []
-            as_csr = note.get("sparse", False) if sparse is None else sparse
-            advance = track("Reading", file.metadata.num_rows)
-            rows = _ROWS_PER_GROUP
-            if batch_bytes is not None:
-                rows = min(rows, max(1, batch_bytes // (8 * len(names) + 8)))
-            columns = [label, qid, *documents, *names]
-            for batch in file.iter_batches(rows, columns=columns):
-                labels, ids, *doc_ids = (_values(batch, n) for n in (label, qid, *documents))
-                yield ParquetBatch(
-                    _part(batch, names, as_csr), labels, ids, doc_ids[0] if doc_ids else None, names
-                )
-                n_rows += batch.num_rows
-                advance(batch.num_rows)
+        yield
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         raise DataError(f"{path}: {explain_os_error(error)}") from error
-    if not n_rows:
-        raise DataError(f"{path}: no rows")
 
 
 def _read_note(schema: Any, n_rows: int, path: PathLike) -> dict[str, Any]:
@@ -185,42 +211,9 @@ def _read_note(schema: Any, n_rows: int, path: PathLike) -> dict[str, Any]:
         note = json.loads(text)
     except (ValueError, RecursionError):
         note = None
-    if not isinstance(note, dict) or type(note.get("sparse", False)) is not bool:
+    flags = ("sparse", "weights")
+    if not isinstance(note, dict) or any(type(note.get(flag, False)) is not bool for flag in flags):
         raise DataError(f"{path}: is damaged: ranksieve's note in it cannot be read")
     if note.get("schema", "") not in ("", _schema_checksum(schema, n_rows)):
         raise DataError(f"{path}: is damaged: its columns are not those that were written")
     return note
-
-
-def _values(batch: Any, name: str) -> np.ndarray:
-    return batch[name].to_numpy(zero_copy_only=False)
-
-
-def _feature_columns(
-    schema: Any, label: str, qid: str, doc_id: str, features: Sequence[str] | None, path: PathLike
-) -> list[str]:
-    """Names of the feature columns, checked to exist and to hold numbers."""
-    import pyarrow.types as kinds
-
-    for needed in (label, qid, *(features or ())):
-        if needed not in schema.names:
-            found = ", ".join(schema.names[:8]) + (" ..." if len(schema.names) > 8 else "")
-            raise DataError(f"{path}: there is no column {needed!r}; columns are {found}")
-    names = list(features or (n for n in schema.names if n not in (label, qid, doc_id)))
-    for name in names:
-        kind = schema.field(name).type
-        if not (kinds.is_floating(kind) or kinds.is_integer(kind) or kinds.is_boolean(kind)):
-            raise DataError(
-                f"{path}: column {name!r} holds {kind}, not numbers; "
-                "list the feature columns with features=[...]"
-            )
-    return names
-
-
-def _part(batch: Any, names: list[str], as_csr: bool) -> Any:
-    """Feature values of a batch of rows."""
-    single = all(batch.schema.field(name).type == "float" for name in names)
-    X = np.empty((batch.num_rows, len(names)), dtype=np.float32 if single else np.float64)
-    for index, name in enumerate(names):
-        X[:, index] = _values(batch, name)
-    return csr_matrix(X) if as_csr else X

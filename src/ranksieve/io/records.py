@@ -15,6 +15,7 @@ import numpy as np
 
 from ranksieve.data import DataError
 from ranksieve.io.files import READ_ERRORS, explain_os_error, replacing
+from ranksieve.missing import Missing
 
 PathLike = str | os.PathLike[str]
 
@@ -174,6 +175,20 @@ def get_count(record: Any, key: str) -> int:
     if not 0 <= count < 2**63:
         raise DataError(f"{key!r} is {count!r:.40}")
     return count
+
+
+def get_missing(record: dict[str, Any]) -> Missing | None:
+    """What was done with missing values, as ``Missing.to_record`` tells it; None if nothing."""
+    if record.get("missing") is None:
+        return None
+    told = get(record, "missing", dict)
+    policy, indicators = get(told, "policy", str), get(told, "indicators", list)
+    if not all(type(feature) is int for feature in indicators):
+        raise DataError("'indicators' of 'missing' should be whole numbers")
+    try:
+        return Missing(policy, tuple(indicators))
+    except ValueError as error:
+        raise DataError(str(error)) from None
 
 
 def get_texts(record: dict[str, Any], key: str) -> list[str]:

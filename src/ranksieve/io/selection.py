@@ -17,11 +17,13 @@ from ranksieve.io.records import (
     checksum_of,
     get,
     get_count,
+    get_missing,
     get_texts,
     matches_checksum,
     read_record,
     write_text,
 )
+from ranksieve.missing import Missing
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ class Selection:
     ranksieve : str
         Version of the program.
     features : list of SelectedFeature
+    missing : Missing or None
+        What was done with missing values before; indicators are among the features to choose from.
     """
 
     method: str
@@ -71,6 +75,12 @@ class Selection:
     data: list[str]
     ranksieve: str
     features: list[SelectedFeature]
+    missing: Missing | None = None
+
+    @property
+    def n_features_given(self) -> int:
+        """Number of features of files, which have no indicators."""
+        return self.n_features_in - len(self.missing.indicated if self.missing else ())
 
     @property
     def columns(self) -> np.ndarray:
@@ -84,7 +94,9 @@ class Selection:
 
     def to_record(self) -> dict[str, Any]:
         """All of it, for JSON and for :func:`selection_of`."""
-        return asdict(self)
+        record = asdict(self)
+        del record["missing"]
+        return record if self.missing is None else record | {"missing": self.missing.to_record()}
 
     def to_json(self) -> str:
         """Text for people and for :func:`read_selection`.
@@ -200,6 +212,9 @@ def selection_of(record: Any) -> Selection:
         for place, entry in enumerate(get(record, "features", list), start=1)
     ]
     _check_distinct(features)
+    missing = get_missing(record)
+    if missing is not None and len(missing.indicated) >= n_features_in:
+        raise DataError(f"{len(missing.indicated)} indicators among {n_features_in} features")
     return Selection(
         method=get(record, "method", str),
         parameters=get(record, "parameters", dict),
@@ -207,6 +222,7 @@ def selection_of(record: Any) -> Selection:
         data=get_texts(record, "data"),
         ranksieve=get(record, "ranksieve", str),
         features=features,
+        missing=missing,
     )
 
 

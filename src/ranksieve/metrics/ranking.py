@@ -102,14 +102,15 @@ class Prepared:
         *,
         first_query: int = 0,
         first_row: int = 0,
-        wanted: np.ndarray | None = None,
+        weights: np.ndarray | None = None,
+        keeps_missing: bool = False,
     ) -> bool:
         """Rank by each column of X, and add the values of all queries to ``sums``.
 
         ``query_ptr`` has the rows of X of each query; the first of them is number ``first_row`` of
-        the rows, and ``first_query`` of the queries, that the measure was prepared for. Queries
-        that are not ``wanted`` are left out. Returns whether all values of X are finite; if not,
-        the sums are meaningless.
+        the rows, and ``first_query`` of the queries, that the measure was prepared for. Each query
+        counts ``weights`` times, or once. If ``keeps_missing``, NaN ranks last in both directions.
+        Returns whether all other values of X are finite; if not, the sums are meaningless.
         """
         n_queries = len(query_ptr) - 1
         return bool(
@@ -121,7 +122,8 @@ class Prepared:
                     slice(first_query, first_query + n_queries),
                 ),
                 query_ptr,
-                np.ones(n_queries, dtype=bool) if wanted is None else wanted,
+                np.ones(n_queries) if weights is None else weights,
+                keeps_missing,
                 sums.values,
                 sums.squares,
                 sums.varying,
@@ -135,7 +137,8 @@ class ColumnSums:
     Attributes
     ----------
     values, squares : arrays of shape (2, columns)
-        Sums of the value and of its square; row 0 by descending, row 1 by ascending numbers.
+        Weighted sums of the value and of its square; row 0 by descending, row 1 by ascending
+        numbers.
     varying : int array of shape (columns,)
         Number of queries in which a column is not constant.
     """

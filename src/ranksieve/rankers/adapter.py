@@ -15,11 +15,12 @@ from ranksieve.engine import Source, in_memory
 from ranksieve.foreign import changed_parameters, parameters_of
 from ranksieve.io.records import get
 from ranksieve.rankers.base import Ranker
-from ranksieve.rankers.libraries import class_named, library_of
+from ranksieve.rankers.libraries import class_named, is_error_of_library, library_of
 from ranksieve.rankers.library import Library
 from ranksieve.rankers.lightgbm_data import as_known
 from ranksieve.rankers.per_feature import cut_to
 from ranksieve.registry import OwnMethod
+from ranksieve.sums.magnitudes import check_magnitudes
 from ranksieve.threads import openmp_thread_count
 
 
@@ -118,7 +119,8 @@ class RankerAdapter(Ranker):
     rankers of LightGBM, XGBoost and CatBoost can be saved: nothing is ever unpickled.
 
     A ``RankerAdapter(estimator)`` must be fitted; :func:`as_ranker` can use an estimator that is
-    already fitted.
+    already fitted. Each library weighs queries in its own way; where trees count documents, as in a
+    smallest number of them in a leaf, weights do not count.
 
     Examples
     --------
@@ -166,6 +168,11 @@ class RankerAdapter(Ranker):
         """No parameter of a ranker is a number of features to select."""
 
     @staticmethod
+    def outer_parameters(estimator: Any) -> dict[str, Any]:
+        """Parameters of the adapter itself that can be set by name: none."""
+        return {}
+
+    @staticmethod
     def library_of(estimator: Any) -> Library | None:
         """Library of an estimator; None for rankers of this one."""
         return None if isinstance(estimator, Ranker) else library_of(estimator)
@@ -195,9 +202,7 @@ class RankerAdapter(Ranker):
         importances = library.importances(self.estimator_, self.n_features_in_)
         return np.asarray(importances, dtype=np.float64)
 
-    def _train(
-        self, source: Source, validation: Source | None, query_weights: np.ndarray | None
-    ) -> None:
+    def _train(self, source: Source, validation: Source | None) -> None:
         library = library_of(self.estimator)
         parts = [in_memory(part) for part in (source, validation) if part is not None]
         fresh = library.unfitted(self.estimator)
@@ -211,7 +216,14 @@ class RankerAdapter(Ranker):
             unsaid[library.threads] = openmp_thread_count()
         if unsaid:
             fresh.set_params(**unsaid)
-        library.fit(fresh, parts[0], query_weights, *parts[1:])
+        try:
+            library.fit(fresh, *parts)
+        except Exception as error:
+            if not is_error_of_library(error):
+                raise
+            reason = str(error).partition("\nStack trace")[0]
+            check_magnitudes(source, f"{library.name} failed ({reason})")
+            raise DataError(f"{library.name}: {reason}") from error
         self.estimator_ = fresh
 
     def _for_features(self, features: Sequence[int], n_features: int) -> RankerAdapter:

@@ -1,4 +1,4 @@
-"""Shared by boosting rankers: access to columns, and the number of rounds chosen by a measure."""
+"""Shared by boosting rankers: the number of rounds chosen by a measure."""
 
 from __future__ import annotations
 
@@ -11,19 +11,8 @@ from ranksieve.choosing import EarlyStopping
 from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
+from ranksieve.sums.columns import Columns
 from ranksieve.sums.measured import Measured
-
-
-class Columns:
-    """Single features of a block; a CSR matrix is converted to CSC once, to find them quickly."""
-
-    def __init__(self, block: Block) -> None:
-        self._X = block.X.tocsc() if block.is_sparse else block.X
-        self._is_sparse = block.is_sparse
-
-    def __getitem__(self, feature: int) -> np.ndarray:
-        column = self._X[:, [feature]].toarray()[:, 0] if self._is_sparse else self._X[:, feature]
-        return np.ascontiguousarray(column, dtype=np.float64)
 
 
 class GrowingModel(Measured):
@@ -32,15 +21,15 @@ class GrowingModel(Measured):
     def __init__(self, block: Block, measure: Measure, convention: Convention) -> None:
         block.check_finite()
         super().__init__(block, measure, convention)
-        self.columns = Columns(block)
+        self.columns = Columns(block.X)
         self.scores = np.zeros(len(block.y))
 
-    def add(self, feature: int, alpha: float) -> tuple[int, float]:
-        """Add a feature times ``alpha``; return the number of queries and their sum."""
+    def add(self, feature: int, alpha: float) -> tuple[float, float]:
+        """Add a feature times ``alpha``; return the weight of queries and their sum."""
         self.scores += alpha * self.columns[feature]
         return self.total(self.scores)
 
-    def add_step(self, feature: int, alpha: float, threshold: float) -> tuple[int, float]:
+    def add_step(self, feature: int, alpha: float, threshold: float) -> tuple[float, float]:
         """Add ``alpha`` where a feature is above the threshold; returns as :meth:`add`."""
         self.scores += np.where(self.columns[feature] > threshold, alpha, 0.0)
         return self.total(self.scores)

@@ -58,6 +58,8 @@ def _restore(model: SavedModel) -> Ranker:
         ranker.feature_names_in_ = np.array(model.feature_names, dtype=object)
     if model.selection is not None:
         ranker.selection_ = model.selection
+    if model.missing is not None:
+        ranker.missing_ = model.missing
     ranker._relearn(model.learned)
     return ranker
 

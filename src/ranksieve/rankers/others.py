@@ -76,11 +76,10 @@ class OtherEstimator(Library):
         self,
         estimator: Any,
         data: RankingData,
-        query_weights: np.ndarray | None,
         validation: RankingData | None = None,
     ) -> None:
         """Fit with as much as ``fit`` takes."""
-        fit_foreign(estimator, data, query_weights, validation)
+        fit_foreign(estimator, data, validation)
 
     def scores(self, estimator: Any, X: Any) -> Any:
         """Predictions, one for each row."""
@@ -121,9 +120,9 @@ class OtherEstimator(Library):
 
 
 def _last(estimator: Any) -> Any:
-    from sklearn.pipeline import Pipeline  # which takes longer to import than a command may
-
-    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    """The last step of a pipeline, or the estimator itself."""
+    steps = getattr(estimator, "steps", None)
+    return steps[-1][1] if isinstance(steps, list) and steps else estimator
 
 
 def _one_each(estimator: Any, name: str, n_features: int) -> np.ndarray | None:

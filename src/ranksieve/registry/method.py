@@ -98,9 +98,17 @@ class Method:
         return bool(self.make().is_nested)
 
     @property
+    def takes_missing(self) -> bool:
+        """Whether it takes missing values that the data declares to keep, with default parameters.
+
+        Methods around a ranker take them if the ranker does.
+        """
+        return bool(getattr(self.make(), "takes_missing", False))
+
+    @property
     def works_on_shards(self) -> bool:
         """Whether it works on shards in place; if not, it reads them into memory."""
-        return bool(getattr(self.kind, "works_on_shards", True))
+        return bool(getattr(self.make(), "works_on_shards", True))
 
     @property
     def no_include(self) -> str:
@@ -111,6 +119,16 @@ class Method:
     def no_groups(self) -> str:
         """Why a selector cannot select groups of features; empty if it can."""
         return str(getattr(self.kind, "no_groups", ""))
+
+    @property
+    def no_weights(self) -> str:
+        """Why it takes no weights of queries; empty if it does."""
+        return str(getattr(self.kind, "no_weights", ""))
+
+    @property
+    def takes_weights(self) -> bool:
+        """Whether it takes weights of queries."""
+        return not self.no_weights
 
     def make(self, **parameters: Any) -> Any:
         """Make an estimator with the preset and other parameters."""

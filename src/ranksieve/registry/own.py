@@ -129,11 +129,15 @@ class OwnMethod(Method):
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
-        """Parameters of the prototype, and the number of features if it can be set."""
-        number = self.kind.number_parameter(self.prototype)
-        return parameters_of(self.prototype) | (
-            {} if number is None else {"n_features_to_select": None}
-        )
+        """Parameters of the prototype, and those of its adapter."""
+        return self._outer | parameters_of(self.prototype)
+
+    @cached_property
+    def _outer(self) -> dict[str, Any]:
+        """Parameters of the adapter that the prototype does not have itself."""
+        own = parameters_of(self.prototype)
+        outer = self.kind.outer_parameters(self.prototype)
+        return {name: usual for name, usual in outer.items() if name not in own}
 
     @property
     def _library(self) -> Any:
@@ -160,19 +164,17 @@ class OwnMethod(Method):
     def make(self, **parameters: Any) -> Any:
         """Make a selector or ranker of this library from a copy of the estimator."""
         own = self.translate(self._assemble(parameters))
-        is_own = "n_features_to_select" in parameters_of(self.prototype)
-        number = None if is_own else own.pop("n_features_to_select", None)
+        outer = {name: own.pop(name) for name in self._outer if name in own}
         made = self.kind.adapt(copy_of(self.prototype, **own))
-        return made if number is None else made.set_params(n_features_to_select=number)
+        return made.set_params(**outer) if outer else made
 
     def changed(self, estimator: Any) -> dict[str, Any]:
         """Parameters of what :meth:`make` returned that differ from those of the estimator."""
         is_adapted = isinstance(estimator, self.kind)
         own = estimator.estimator if is_adapted else estimator
-        number = getattr(estimator, "n_features_to_select", None) if is_adapted else None
-        return changed_from(self.prototype, own) | (
-            {} if number is None else {"n_features_to_select": number}
-        )
+        outer = {name: getattr(estimator, name) for name in self._outer}
+        changed = {name: value for name, value in outer.items() if value != self._outer[name]}
+        return changed_from(self.prototype, own) | changed
 
 
 def _has_own_seed(estimator: Any) -> bool:

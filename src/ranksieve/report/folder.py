@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -10,12 +11,18 @@ from ranksieve.io.files import make_directory
 from ranksieve.io.records import write_text
 from ranksieve.report.figures import write_figure
 from ranksieve.report.formats.csv_text import to_csv
+from ranksieve.report.formats.json_text import to_json
 from ranksieve.report.formats.latex import to_latex
-from ranksieve.report.formats.markdown import to_markdown
+from ranksieve.report.formats.markdown import escape, to_markdown
 from ranksieve.report.sheets.sheet import Sheet
 from ranksieve.text import file_stem
 
-_FORMS = {".md": to_markdown, ".tex": to_latex, ".csv": to_csv}
+_FORMS: dict[str, Callable[[Sheet], str]] = {
+    ".md": to_markdown,
+    ".tex": to_latex,
+    ".csv": to_csv,
+    ".json": to_json,
+}
 _FIGURE_SUFFIXES = (".svg", ".png")
 
 
@@ -27,14 +34,21 @@ def write_table(sheet: Sheet, directory: Path) -> str:
     return to_markdown(sheet)
 
 
-def write_drawing(ax: Axes, name: str, directory: Path) -> str:
+def write_drawing(ax: Axes, name: str, directory: Path, caption: str = "") -> str:
     """Write a figure in all formats to ``figures/``, and return what shows it on the page."""
     figures = make_directory(directory / "figures")
     for suffix in _FIGURE_SUFFIXES:
         write_figure(ax, figures / f"{file_stem(name)}{suffix}")
-    return embed(file_stem(name))
+    return embed(file_stem(name), caption)
 
 
-def embed(name: str) -> str:
-    """What shows a figure on the page."""
-    return f"![{name}](figures/{name}.svg)"
+def embed(name: str, caption: str = "") -> str:
+    """What shows a figure on the page, with a caption below it."""
+    below = f"\n\n{escape(caption)}" if caption else ""
+    return f"![{name}](figures/{name}.svg){below}"
+
+
+def link_table(sheet: Sheet, directory: Path) -> str:
+    """Write a table in all forms to ``tables/``, and return an entry of a list that leads there."""
+    write_table(sheet, directory)
+    return f"- [{escape(sheet.title)}](tables/{sheet.name}.md)"

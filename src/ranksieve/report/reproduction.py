@@ -5,18 +5,37 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from ranksieve.io.records import write_text
 from ranksieve.report.figures import plot_curves, plot_mean_paths, plot_path_scores
-from ranksieve.report.folder import embed, write_drawing, write_table
+from ranksieve.report.folder import embed, link_table, write_drawing, write_table
 from ranksieve.report.formats.markdown import escape
 from ranksieve.report.sheets.reproduction import further_sheets, reproduction_sheets
 from ranksieve.report.study import write_data_figures
 from ranksieve.reproduction import Reproduction
 from ranksieve.reproduction.training import PATH_MEASURES, FoldPaths
+from ranksieve.study.results import RANDOM
+
+DATA_CAPTIONS = {
+    "importance": "How well each feature ranks the training queries alone, the best first.",
+    "similarity": "Similarity of all pairs of features on the training queries; similar features "
+    "are neighbors, so that families of them are dark blocks. Features that are equal in every "
+    "query are similar to none, not even to themselves.",
+    "densities": "Densities of the values of features in documents of each grade: of the features "
+    "with the largest scores (above) and with the smallest (below).",
+}
+
+
+class Drawing(NamedTuple):
+    """A figure, the stem of its files, and what is said below it."""
+
+    name: str
+    ax: Axes
+    caption: str
 
 
 def write_reproduction(result: Reproduction, directory: Path) -> None:
@@ -28,37 +47,47 @@ def write_reproduction(result: Reproduction, directory: Path) -> None:
     directory : Path
         ``tables/``, ``figures/``, ``report.md`` and ``results.json`` are made in it, or replaced.
     """
-    title = f"{result.paper.title} on {result.facts.title}: paper and ours"
-    page = [f"# {escape(title)}"]
-    sheets = [*reproduction_sheets(result), *further_sheets(result)]
-    page += [write_table(sheet, directory) for sheet in sheets]
-    drawings = [write_drawing(ax, name, directory) for name, ax in _figures(result)]
-    if drawings:
-        page += ["## Figures", *drawings]
+    paper = result.paper
+    page = [f"# {escape(f'{paper.title} on {result.facts.title}: paper and ours')}"]
+    page += [escape(paragraph) for paragraph in paper.paragraphs]
+    page += ["## Tables", *(write_table(sheet, directory) for sheet in reproduction_sheets(result))]
+    drawn = [write_drawing(ax, name, directory, told) for name, ax, told in _figures(result)]
     if result.planned is not None:
-        drawn = write_data_figures(result.planned, directory)
-        if drawn:
-            page += ["## What the selectors saw on the first fold", *map(embed, drawn)]
+        names = write_data_figures(result.planned, directory)
+        drawn += [embed(name, f"{DATA_CAPTIONS[name]} First fold.") for name in names]
+    if drawn:
+        page += ["## Figures", *filter(None, [escape(paper.figures)]), *drawn]
+    further = [link_table(sheet, directory) for sheet in further_sheets(result)]
+    if further:
+        page += ["## Further tables", "\n".join(further)]
     write_text("\n\n".join(page) + "\n", directory / "report.md")
     write_text(json.dumps(result.as_dict(), indent=2) + "\n", directory / "results.json")
 
 
-def _figures(result: Reproduction) -> Iterator[tuple[str, Axes]]:
+def _figures(result: Reproduction) -> Iterator[Drawing]:
     study = result.study
     if study is not None and len(study.selectors) > 1:
-        for ranker in study.rankers:
-            for measure in study.measures:
-                stem = measure.lower().replace("@", "")
-                yield f"curves-{ranker}-{stem}", plot_curves(study, ranker, measure)
+        random = (
+            ", gray ones the range of the random orders, cut off far below"
+            if RANDOM in study.selectors
+            else ""
+        )
+        for measure in study.measures:
+            for ranker in study.rankers:
+                yield Drawing(
+                    f"curves-{ranker}-{measure.lower().replace('@', '')}",
+                    plot_curves(study, ranker, measure),
+                    f"{measure} of {ranker} on test queries, by the number of features. Colored "
+                    "bands are 95 % intervals of the difference to all features, for the two best "
+                    f"selectors{random}.",
+                )
     models = [model for outcome in result.outcomes.values() for model in outcome.models]
     paths = [model for model in models if isinstance(model, FoldPaths)]
     if paths:
         yield from _figures_of_paths(paths, result.paper.figure_lams)
 
 
-def _figures_of_paths(
-    paths: list[FoldPaths], lams: tuple[float, ...]
-) -> Iterator[tuple[str, Axes]]:
+def _figures_of_paths(paths: list[FoldPaths], lams: tuple[float, ...]) -> Iterator[Drawing]:
     """Means over the folds of validation and test queries, and validation curves of each fold."""
     tried = list(paths[0].selector.lams_)
     for measure in PATH_MEASURES:
@@ -71,7 +100,16 @@ def _figures_of_paths(
                 [fold.values[part, measure][at, -1] for fold, at in zip(paths, best, strict=True)]
             )
             label = f"{measure} on {part} queries"
-            drawn = plot_mean_paths(curves, label, base=float(base))
-            yield f"mean-{measure.lower()}-{part}", drawn
+            yield Drawing(
+                f"mean-{measure.lower()}-{part}",
+                plot_mean_paths(curves, label, base=float(base)),
+                f"{label}, mean over the {len(paths)} folds, by the number of features and "
+                "lambda. The line of all features has the lambda with the best validation MAP on "
+                "each fold.",
+            )
     for number, fold in enumerate(paths, start=1):
-        yield f"validation-fold-{number}", plot_path_scores(fold.selector, lams)
+        yield Drawing(
+            f"validation-fold-{number}",
+            plot_path_scores(fold.selector, lams),
+            f"MAP on the validation queries of fold {number}; the circle is what was chosen.",
+        )

@@ -47,7 +47,7 @@ DATA_FIGURES: dict[str, tuple[type, ...]] = {
 
 
 def write_report(result: StudyResult, directory: Path, *, figures: bool = True) -> None:
-    """Write all tables (Markdown, LaTeX, CSV) and figures (SVG, PNG), and a page with them.
+    """Write all tables (Markdown, LaTeX, CSV, JSON) and figures (SVG, PNG), and a page with them.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def write_data_figures(study: Study, directory: Path) -> list[str]:
     list of str
         Names of the figures that were drawn.
     """
-    fold = study.folds[0].load().scaled(study.plan.scale)
+    fold = study.load(study.folds[0])
     train, names = fold.train, fold.train.feature_names.tolist()
     convention = get_convention(study.plan.convention)
     path = GreedyRankRLSCV(measure=study.plan.tune, convention=convention)

@@ -1,7 +1,8 @@
 """Published results, made again beside what the papers print."""
 
+from ranksieve.reproduction.outcomes import MethodOutcome
 from ranksieve.reproduction.papers import PAPERS
-from ranksieve.reproduction.results import MethodOutcome, Reproduction
+from ranksieve.reproduction.results import Reproduction
 from ranksieve.reproduction.running import reproduce
 
 __all__ = ["reproduce", "PAPERS", "Reproduction", "MethodOutcome"]

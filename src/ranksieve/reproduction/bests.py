@@ -2,14 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from itertools import combinations
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ranksieve.significance import holm, paired_t_test
-from ranksieve.study import Outcomes, Run, StudyResult
+from ranksieve.study import Outcomes, StudyResult
 from ranksieve.study.results import BASE
+
+LEVEL = 0.05  # of the marks, as in the papers
+
+
+class Against(NamedTuple):
+    """Difference to another selector, and its p-value: of the paired t-test, and by Holm."""
+
+    difference: float
+    p_value: float
+    adjusted: float
+
+
+@dataclass(frozen=True)
+class Peak:
+    """A selector with the number of features at which it is best.
+
+    Attributes
+    ----------
+    k : int
+    value : float
+        Test value of the study's first measure, mean over folds.
+    against : dict of str to Against
+        Comparison with every other selector at its own best number of features, by tests over
+        test queries; p-values are adjusted for all pairs of selectors with all rankers.
+    """
+
+    k: int
+    value: float
+    against: dict[str, Against] = field(default_factory=dict)
+
+    @property
+    def better_than(self) -> list[str]:
+        """Selectors, of which all features are one, that are shown to be worse."""
+        return [
+            name
+            for name, own in self.against.items()
+            if own.adjusted < LEVEL and own.difference > 0
+        ]
 
 
 @dataclass(frozen=True)
@@ -21,31 +61,24 @@ class Best:
     selector, ranker : str
     published : int or None
         Number of features that the paper prints.
-    by_validation : int
-        Number with the largest mean over folds on validation queries, the fewest of equals.
-    by_test : int
-        The same on test queries: what nobody can choose who has not seen them.
-    value : float
-        Test value of the study's first measure with ``by_validation`` features, mean over folds.
-    value_by_test : float
-        The same with ``by_test`` features.
     base : float
-        The same with all features.
-    p_value, adjusted : float
-        Of the paired t-test of ``value`` against ``base`` over test queries; and by Holm's method,
-        over all selectors and rankers.
+        Test value with all features.
+    by_validation : Peak
+        With the largest mean over folds on validation queries, the fewest of equals.
+    by_test : Peak
+        The same on test queries: what nobody can choose who has not seen them.
     """
 
     selector: str
     ranker: str
     published: int | None
-    by_validation: int
-    by_test: int
-    value: float
-    value_by_test: float
     base: float
-    p_value: float
-    adjusted: float
+    by_validation: Peak
+    by_test: Peak
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it, for JSON."""
+        return asdict(self)
 
 
 def find_bests(
@@ -62,34 +95,41 @@ def find_bests(
     collection : str
         Its name in the paper; empty if it is not known.
     """
-    found = []
+    measure = study.measures[0]
+    by_validation = _find_peaks(study, validation_mean)
+    by_test = _find_peaks(study, lambda tested: tested.mean(measure))
+    return [
+        Best(
+            selector,
+            ranker,
+            published.get((selector, ranker), {}).get(collection),
+            study.run(BASE, ranker).chosen.mean(measure),
+            peak,
+            by_test[selector, ranker],
+        )
+        for (selector, ranker), peak in by_validation.items()
+        if selector != BASE
+    ]
+
+
+def _find_peaks(
+    study: StudyResult, quality: Callable[[Outcomes], float]
+) -> dict[tuple[str, str], Peak]:
+    """Where each selector with each ranker has the largest quality, compared with the others."""
+    measure = study.measures[0]
+    peaks, values, pairs = {}, {}, []
     for ranker in study.rankers:
-        base = study.run(BASE, ranker)
         for run in study.of_ranker(ranker):
-            if run.selector != BASE:
-                printed = published.get((run.selector, ranker), {}).get(collection)
-                found.append(_find_best(run, base, study.measures[0], printed))
-    adjusted = holm([best.p_value for best in found])
-    return [replace(best, adjusted=float(p)) for best, p in zip(found, adjusted, strict=True)]
-
-
-def _find_best(run: Run, base: Run, measure: str, published: int | None) -> Best:
-    by_validation = _first_best({k: validation_mean(tested) for k, tested in run.by_k.items()})
-    by_test = _first_best({k: tested.mean(measure) for k, tested in run.by_k.items()})
-    chosen = run.by_k[by_validation]
-    p_value = paired_t_test(chosen.per_query(measure), base.chosen.per_query(measure)).p_value
-    return Best(
-        run.selector,
-        run.ranker,
-        published,
-        by_validation,
-        by_test,
-        chosen.mean(measure),
-        run.by_k[by_test].mean(measure),
-        base.chosen.mean(measure),
-        p_value,
-        p_value,
-    )
+            k = _first_best({k: quality(tested) for k, tested in run.by_k.items()})
+            peaks[run.selector, ranker] = Peak(k, run.by_k[k].mean(measure))
+            values[run.selector, ranker] = run.by_k[k].per_query(measure)
+        pairs += [((a, ranker), (b, ranker)) for a, b in combinations(study.selectors, 2)]
+    tests = [paired_t_test(values[one], values[other]) for one, other in pairs]
+    adjusted = holm([test.p_value for test in tests]).tolist()
+    for (one, other), test, p_value in zip(pairs, tests, adjusted, strict=True):
+        peaks[one].against[other[0]] = Against(test.difference, test.p_value, p_value)
+        peaks[other].against[one[0]] = Against(-test.difference, test.p_value, p_value)
+    return peaks
 
 
 def validation_mean(tested: Outcomes) -> float:

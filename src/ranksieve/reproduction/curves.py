@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ranksieve.significance import relative_improvement
+from ranksieve.reproduction.bests import LEVEL
+from ranksieve.significance import holm, paired_t_test, relative_improvement
 from ranksieve.study import StudyResult
 from ranksieve.study.results import BASE
 
@@ -25,9 +26,11 @@ class Curves:
 
     def __init__(self, study: StudyResult, measure: str = "MAP") -> None:
         ranker = study.rankers[0]
+        self._tested = {run.selector: run.by_k for run in study.of_ranker(ranker)}
+        self._measure = measure
         self.of = {
-            run.selector: {k: tested.mean(measure) for k, tested in run.by_k.items()}
-            for run in study.of_ranker(ranker)
+            name: {k: tested.mean(measure) for k, tested in by_k.items()}
+            for name, by_k in self._tested.items()
         }
         self.all = study.run(BASE, ranker).chosen.mean(measure)
 
@@ -47,6 +50,15 @@ class Curves:
     def gain_at(self, selector: str, k: int) -> float:
         """Gain over all features with ``k`` features."""
         return self.gain(self.of[selector][k])
+
+    def p_values(self, selector: str, other: str) -> list[float]:
+        """Of paired t-tests with each number of features, adjusted for all of them (Holm)."""
+        pairs = zip(self._tested[selector].values(), self._tested[other].values(), strict=True)
+        tests = [
+            paired_t_test(own.per_query(self._measure), theirs.per_query(self._measure))
+            for own, theirs in pairs
+        ]
+        return [float(p) for p in holm([test.p_value for test in tests])]
 
 
 class Finding(NamedTuple):
@@ -123,13 +135,17 @@ def gains_of_best(selectors: Sequence[str], other: str, least: float, most: floa
 
 
 def reaches(selector: str, other: str) -> Find:
-    """Whether a selector is at least as good as another with most numbers of features."""
+    """Whether a selector is as good as another with most numbers of features, and no better."""
 
     def find(curves: Curves) -> Finding:
         own, theirs = curves.of[selector], curves.of[other]
         n_reached = sum(own[k] >= value for k, value in theirs.items())
-        text = f"with {n_reached} of {len(theirs)} numbers of features"
-        return Finding(text, n_reached > len(theirs) / 2)
+        n_apart = sum(p_value < LEVEL for p_value in curves.p_values(selector, other))
+        text = (
+            f"with {n_reached} of {len(theirs)} numbers of features; "
+            f"{n_apart or 'none'} of the differences significant"
+        )
+        return Finding(text, n_reached > len(theirs) / 2 and n_apart == 0)
 
     return find
 

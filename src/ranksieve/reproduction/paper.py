@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ranksieve.reproduction.curves import Curves, Finding
+    from ranksieve.reproduction.features import Features
     from ranksieve.study import StudyFold
 
 FOUR_DIGITS = 0.00005  # nearer than this is the same number of four digits
@@ -100,10 +101,17 @@ class PaperMethod:
 
 
 class Statement(NamedTuple):
-    """A sentence of a paper about a collection, and how to find what it says in curves of ours."""
+    """A sentence of a paper, and how to find what it says in curves of ours."""
 
     paper: str
     find: Callable[[Curves], Finding]
+
+
+class FeatureStatement(NamedTuple):
+    """A sentence of a paper, and how to find what it says in the features of the collection."""
+
+    paper: str
+    find: Callable[[Features], Finding]
 
 
 @dataclass(frozen=True)
@@ -116,13 +124,15 @@ class Paper:
         On the command line.
     title : str
         What tables call it.
+    about : str
+        Protocol, choices of ours and reference, in paragraphs of plain text.
     measures : sequence of str
     candidates : mapping of str to PaperMethod
         By name; those of a study are names of selectors.
     what : {"method", "ranker", ""}
         What candidates are called where some of them are asked for; empty if all are always run.
-    usual, always : sequence of str
-        Candidates that are run if none are asked for (empty for all of them), and in any case.
+    always : sequence of str
+        Candidates that are run whichever are asked for.
     study : mapping or None
         Arguments of :class:`ranksieve.study.Study` for candidates that are selectors; ``ks`` may
         depend on the number of features.
@@ -143,6 +153,8 @@ class Paper:
         Selector and ranker -> collection -> number of features at the best result.
     statements : mapping
         Collection -> sentences about it.
+    general_statements : sequence of Statement
+        Sentences about all collections, for those that the paper does not have.
     unified_ranks : mapping
         Table -> candidate -> unified rank over all collections.
     asked_on : sequence of str
@@ -159,16 +171,18 @@ class Paper:
         For readers of the tables.
     shows_curves : bool
         Whether tables of measures by the number of features belong to it.
+    figures : str
+        Which figures of the paper ours are like.
     figure_lams : tuple of float
         Regularizations in its figures.
     """
 
     name: str
     title: str
+    about: str
     measures: Sequence[str]
     candidates: Mapping[str, PaperMethod]
     what: Literal["method", "ranker", ""] = ""
-    usual: Sequence[str] = ()
     always: Sequence[str] = ()
     study: Mapping[str, Any] | None = None
     readings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -179,7 +193,8 @@ class Paper:
     choices: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]] = field(default_factory=dict)
     settings: Mapping[str, Mapping[str, Mapping[str, Sequence[Any]]]] = field(default_factory=dict)
     best_numbers: Mapping[tuple[str, str], Mapping[str, int]] = field(default_factory=dict)
-    statements: Mapping[str, Sequence[Statement]] = field(default_factory=dict)
+    statements: Mapping[str, Sequence[Statement | FeatureStatement]] = field(default_factory=dict)
+    general_statements: Sequence[Statement] = ()
     unified_ranks: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     asked_on: Sequence[str] = ("MQ2008",)
     asked_elsewhere: Asked | None = None
@@ -189,7 +204,13 @@ class Paper:
     sources: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
     shows_curves: bool = False
+    figures: str = ""
     figure_lams: tuple[float, ...] = ()
+
+    @property
+    def paragraphs(self) -> list[str]:
+        """What it is about, each paragraph on one line."""
+        return [" ".join(part.split()) for part in self.about.split("\n\n")]
 
     @property
     def rankers(self) -> Sequence[str]:
@@ -198,7 +219,7 @@ class Paper:
 
     def choose(self, wanted: Iterable[str] | None, reading: str | None = None) -> list[str]:
         """The candidates to run, in the order of the paper; of one reading, or of all."""
-        names = list(wanted if wanted is not None else self.usual or self.candidates)
+        names = list(self.candidates if wanted is None else wanted)
         check_known(self.what, self.candidates, names)
         if reading is not None:
             check_known("reading", self.readings, [reading])

@@ -2,72 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ranksieve.rankers.registry import RANKERS
-from ranksieve.reproduction.bests import Best, find_bests, validation_mean
+from ranksieve.reproduction.bests import Best, find_bests
 from ranksieve.reproduction.collections import CollectionFacts
 from ranksieve.reproduction.curves import Curves, Finding
-from ranksieve.reproduction.paper import Asked, Paper
-from ranksieve.reproduction.training import ranker_settings
+from ranksieve.reproduction.features import Features
+from ranksieve.reproduction.json_values import as_dict
+from ranksieve.reproduction.outcomes import MethodOutcome, Number
+from ranksieve.reproduction.paper import Asked, FeatureStatement, Paper, Statement
+from ranksieve.reproduction.ranks import recompute_ranks
 from ranksieve.significance import relative_improvement, unified_rank
 from ranksieve.study import Study, StudyResult
 from ranksieve.study.results import BASE, RANDOM
-
-
-class Number(NamedTuple):
-    """A number of ours, the published one, and how near they should be; None if there is none."""
-
-    ours: float | None
-    published: float | None
-    tolerance: float | None = None
-
-    @property
-    def difference(self) -> float | None:
-        """Ours minus the published one, if there are both."""
-        return None if None in self[:2] else self.ours - self.published  # type: ignore[operator]
-
-    @property
-    def is_within(self) -> bool | None:
-        """Whether it is as near as asked; None if nothing is asked."""
-        if self.difference is None or self.tolerance is None:
-            return None
-        return abs(self.difference) <= self.tolerance
-
-    def as_dict(self) -> dict[str, Any]:
-        """All of it, for JSON."""
-        return {
-            "published": self.published,
-            "ours": self.ours,
-            "difference": self.difference,
-            "within": self.is_within,
-        }
-
-
-@dataclass(frozen=True)
-class MethodOutcome:
-    """What came out for one method.
-
-    Attributes
-    ----------
-    values : mapping of str to sequence of sequences of float
-        Measure -> ``[seed][fold]``, means over test queries; one seed if nothing is random.
-    n_features : sequence of float
-        Mean over the folds of the number of features, for each seed.
-    chosen : sequence of mappings
-        On each fold, what was chosen there; empty if a study knows it.
-    models : sequence
-        On each fold, what figures are drawn of, if anything.
-    """
-
-    values: Mapping[str, Sequence[Sequence[float]]]
-    n_features: Sequence[float]
-    chosen: Sequence[Mapping[str, Any]] = ()
-    models: Sequence[Any] = ()
 
 
 @dataclass(frozen=True)
@@ -82,7 +33,7 @@ class Reproduction:
         By names of the paper's candidates; empty if a study has several rankers.
     study : StudyResult or None
     planned : Study or None
-        What it is the result of, for figures of its data.
+        What it is the result of, for figures of its data and sentences about its features.
     """
 
     paper: Paper
@@ -246,110 +197,22 @@ class Reproduction:
         return find_bests(self.study, self.paper.best_numbers, self.facts.known_as or "")
 
     def findings(self) -> list[tuple[str, Finding]]:
-        """What the paper says about this collection, and what is found."""
-        statements = self.paper.statements.get(self.facts.known_as or "", ())
+        """What the paper says about this collection, or about all, and what is found."""
+        paper = self.paper
+        statements = paper.statements.get(self.facts.known_as or "", paper.general_statements)
         if self.study is None or not statements:
             return []
-        curves = Curves(self.study)
-        return [(statement.paper, statement.find(curves)) for statement in statements]
+        curves, features = Curves(self.study), None
+        if self.planned is not None and any(isinstance(s, FeatureStatement) for s in statements):
+            features = Features.of(self.planned.folds[0].load().train, self.facts.convention)
+        found = []
+        for statement in statements:
+            if isinstance(statement, Statement):
+                found.append((statement.paper, statement.find(curves)))
+            elif features is not None:
+                found.append((statement.paper, statement.find(features)))
+        return found
 
     def as_dict(self) -> dict[str, Any]:
         """All of it, for JSON."""
-        verdicts = [verdict for name in self.outcomes for verdict in self.verdicts(name)]
-        return {
-            "paper": self.paper.name,
-            **self.facts.as_dict(),
-            "asked": len(verdicts),
-            "within": sum(verdicts),
-            "methods": {name: self._method_as_dict(name) for name in self.outcomes},
-            "unified_ranks": {
-                table: self._ranks_as_dict(table) for table in self.paper.unified_ranks
-            },
-            "best": [vars(best) for best in self.bests()],
-            "findings": [
-                {"paper": theirs, "ours": ours.text, "holds": ours.holds}
-                for theirs, ours in self.findings()
-            ],
-            "study": None if self.study is None else _study_as_dict(self.study),
-        }
-
-    def _method_as_dict(self, name: str) -> dict[str, Any]:
-        outcome, asked = self.outcomes[name], self.asked(name)
-        candidate, published = self.paper.candidates[name], self.published_choices(name)
-        settings = dict(candidate.settings)
-        if candidate.train is not None and name in RANKERS:
-            preset = RANKERS[name].preset
-            settings = dict(preset) | ranker_settings(name, settings, self.facts.convention)
-        return {
-            "note": self.note(name),
-            "settings": settings,
-            "asked": None if asked is None else asked._asdict(),
-            "within": self.is_within(name),
-            "random_below": self.random_below(name),
-            "n_features": list(outcome.n_features),
-            "chosen": [dict(chosen) for chosen in outcome.chosen],
-            "published_choices": None if published is None else [dict(own) for own in published],
-            "same_features": self.same_features(name),
-            "values": {measure: self._values_as_dict(name, measure) for measure in outcome.values},
-        }
-
-    def _values_as_dict(self, name: str, measure: str) -> dict[str, Any]:
-        improvement = self.improvement(name, measure)
-        return {
-            "folds": [number.as_dict() for number in self.on_folds(name, measure)],
-            "mean": self.mean(name, measure).as_dict(),
-            "seeds": self.of_seeds(name, measure),
-            "spread": self.spread(name, measure),
-            "improvement": None if improvement is None else improvement.as_dict(),
-        }
-
-    def _ranks_as_dict(self, table: str) -> dict[str, Any]:
-        here = self.unified_ranks(table)
-        return {
-            "printed": dict(self.paper.unified_ranks[table]),
-            "recomputed": recompute_ranks(self.paper, table),
-            "here": None if here is None else {n: rank.as_dict() for n, rank in here.items()},
-        }
-
-
-def recompute_ranks(
-    paper: Paper, table: str, collections: Iterable[str] | None = None
-) -> dict[str, float]:
-    """Unified ranks of a table of a paper, from its rows for some collections, or for all.
-
-    Examples
-    --------
-    >>> from ranksieve.reproduction import PAPERS
-    >>> recompute_ranks(PAPERS["fs-scpr"], "Table 11")
-    {'fsmrank': 17.5, 'fs-scpr': 15.5, 'gas-e': 9.5, 'fsmsvm': 8.0}
-    """
-    names = list(paper.unified_ranks[table])
-    places = list(paper.means if collections is None else collections)
-    cells = [(place, measure) for place in places for measure in paper.mean_measures]
-    rows = [[paper.means[place][name][measure] for place, measure in cells] for name in names]
-    return dict(zip(names, unified_rank(rows).round(10).tolist(), strict=True))
-
-
-def _study_as_dict(study: StudyResult) -> dict[str, Any]:
-    return {
-        "protocol": study.protocol,
-        "curves": {
-            ranker: {
-                measure: {
-                    run.selector: {
-                        "chosen": run.chosen.mean(measure),
-                        "by_k": {
-                            str(k): {
-                                "validation": validation_mean(tested),
-                                "test": tested.mean(measure),
-                            }
-                            for k, tested in run.by_k.items()
-                        },
-                    }
-                    for run in study.of_ranker(ranker)
-                }
-                for measure in study.measures
-            }
-            for ranker in study.rankers
-        },
-    }
+        return as_dict(self)

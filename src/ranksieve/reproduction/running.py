@@ -12,9 +12,10 @@ import numpy as np
 
 from ranksieve.progress import listen, track
 from ranksieve.reproduction.collections import AtHand, CollectionFacts, open_at_hand
+from ranksieve.reproduction.outcomes import MethodOutcome
 from ranksieve.reproduction.paper import FoldAtHand, Paper, TrainedMethod, check_known
 from ranksieve.reproduction.papers import PAPERS
-from ranksieve.reproduction.results import MethodOutcome, Reproduction
+from ranksieve.reproduction.results import Reproduction
 from ranksieve.reproduction.training import measure_scores
 from ranksieve.study import Study, StudyResult
 
@@ -42,7 +43,7 @@ def reproduce(
         A collection with folds, such as LETOR 4.0 MQ2008: ``S1.txt`` to ``S5.txt``, or ``Fold1``
         to ``Fold5``.
     methods : iterable of str, optional
-        Some of the paper's candidates; by default its usual ones.
+        Some of the paper's candidates; by default all.
     rankers : iterable of str, optional
         Some of the rankers of the paper's study; by default all.
     reading : str, optional

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from ranksieve.base import RankSelector
-from ranksieve.base.choices import Choices
+from ranksieve.base import Choices, RankSelector
+from ranksieve.base.selector import ChoiceParameters
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source, in_memory
 from ranksieve.foreign import (
     copy_of,
     fit_foreign,
-    fit_parameters,
     parameters_of,
     tags_of,
     takes_missing,
@@ -144,16 +143,38 @@ class SelectorAdapter(RankSelector):
         parameters = parameters_of(estimator)
         return next((name for name in _NUMBERS if name in parameters), None)
 
+    @classmethod
+    def outer_parameters(cls, estimator: Any) -> dict[str, Any]:
+        """Parameters of the adapter itself, with their defaults; none if it is not needed."""
+        if isinstance(estimator, RankSelector):
+            return {}
+        numbered = cls.number_parameter(estimator) is not None
+        choices = {choice.name: choice.default for choice in fields(ChoiceParameters)}
+        return ({"n_features_to_select": None} if numbered else {}) | choices
+
     @staticmethod
     def library_of(estimator: Any) -> None:
         """Nothing is known about a selector but what it tells itself."""
+
+    @property
+    def takes_missing(self) -> bool:  # type: ignore[override]
+        """Whether the estimator may get missing values."""
+        return takes_missing(self.estimator)
 
     @property
     def is_nested(self) -> bool:
         """Whether the estimator says so."""
         return getattr(self.estimator, "is_nested", False) is True
 
-    def fit(self, X: Any, y: Any = None, qid: Any = None, eval_set: Any = None) -> Any:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        qid: Any = None,
+        eval_set: Any = None,
+        *,
+        sample_weight: Any = None,
+    ) -> Any:
         """Select features.
 
         Parameters
@@ -166,18 +187,19 @@ class SelectorAdapter(RankSelector):
             Query of each row.
         eval_set : tuple (X, y, qid), RankingData or opened shards, optional
             Held-out queries, for estimators that use them.
+        sample_weight : array of shape (queries,) or (rows,), optional
+            How often each query counts, for estimators that take weights.
         """
-        return self._fit(X, y, qid, eval_set=eval_set)
+        return self._fit(X, y, qid, sample_weight, eval_set=eval_set)
 
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> np.ndarray:
         data, validation = in_memory(source), None
         if held_out["eval_set"] is not None:
             validation = in_memory(held_out["eval_set"])
-        if not takes_missing(self.estimator):
+        if not self.takes_missing:
             data.check_finite()
         made = copy_of(self.estimator, **self._number(choices.k))
-        weights = data.query_weights if "y" in fit_parameters(made) else None
-        fit_foreign(made, data, weights, validation)
+        fit_foreign(made, data, validation)
         self.estimator_ = made
         self.__dict__.pop("scores_", None)  # of an earlier fit
         scores = np.asarray(getattr(made, "scores_", None))

@@ -25,7 +25,8 @@ class TopImportance(ImportanceFilter):
     {n_features_to_select}
     importance : str, Measure or Importance
         Quality of a feature alone: a measure, ``"loss"`` or ``"one_minus_loss"``; or an
-        :class:`Importance`, which also sets the convention, ties and directions.
+        :class:`Importance`, which also sets the convention, ties and directions. A document
+        without a value of a feature ranks last, if the data keeps missing values.
     {choices}
     {verbose}
 
@@ -92,7 +93,8 @@ class RandomSelector(RankSelector):
     random_state: Seed = 0
     verbose: bool = False
 
-    _allows_missing = True  # it does not look at values
+    takes_missing = True  # it does not look at values
+    _allows_missing = True
     _uses_labels = False
     _is_nested = True
 
@@ -128,7 +130,8 @@ class AllFeatures(RankSelector):
     _: KW_ONLY
     verbose: bool = False
 
-    _allows_missing = True  # it does not look at values
+    takes_missing = True  # it does not look at values
+    _allows_missing = True
     _uses_labels = False
     _is_nested = True
 

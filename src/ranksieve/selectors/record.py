@@ -50,6 +50,7 @@ def record_selection(
         data=list(data),
         ranksieve=__version__,
         features=[SelectedFeature(f, str(names[f]), score, why) for f, score, why in steps],
+        missing=source.missing,
     )
 
 

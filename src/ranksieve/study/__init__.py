@@ -12,6 +12,7 @@ greedy-rankrls: -0.01
 random: -0.19
 """
 
+from ranksieve.datasets.split_rules import SplitByColumn, SplitByTime
 from ranksieve.study.comparison import (
     Stability,
     Versus,
@@ -31,6 +32,8 @@ __all__ = [
     "Plan",
     "Protocol",
     "StudyFold",
+    "SplitByColumn",
+    "SplitByTime",
     "load_study",
     "StudyResult",
     "Run",

@@ -13,8 +13,10 @@ from ranksieve.data import DataError, RankingData
 from ranksieve.engine.clock import work_seconds
 from ranksieve.engine.memo import sharing
 from ranksieve.metrics import evaluate
+from ranksieve.missing import has_missing
 from ranksieve.registry import Method, OwnMethod, describe
-from ranksieve.study.plan import make_study_selector
+from ranksieve.significance.samples import Sample
+from ranksieve.study.plan import Plan, make_study_selector
 from ranksieve.study.protocols import StudyFold
 from ranksieve.study.records import Record
 from ranksieve.text import quantity
@@ -142,9 +144,9 @@ class TrainingCell:
                 ranker.fit(train, eval_set=vali)
                 seconds = work_seconds() - start
                 values = self._values(vali, ranker, [self.tune])[self.tune]
-                if best is None or values.mean() > best[0]:
-                    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
-                    best = float(values.mean()), float(error), point, seconds, ranker
+                sample = Sample.of(values, vali.query_weights)
+                if best is None or sample.mean > best[0]:
+                    best = sample.mean, sample.error, point, seconds, ranker
             assert best is not None  # a grid has at least one point
             validation, error, point, seconds, ranker = best
             tested = self._values(fold.test.take_features(columns), ranker, self.measures)
@@ -168,6 +170,22 @@ class TrainingCell:
         return evaluate(
             data.y, scores, data.qid, measures, self.convention, doc_ids=data.doc_ids
         ).per_query
+
+
+def check_takes_missing(fold: StudyFold, plan: Plan) -> None:
+    """Raise a DataError that names the methods which cannot use the missing values of a fold."""
+    if not fold.train.keeps_missing or not any(has_missing(part.X) for part in fold.parts):
+        return
+    unable = [
+        *(name for name in plan.selectors if not plan.make_selector(name).takes_missing),
+        *(name for name in plan.rankers if not plan.method(name).takes_missing),
+    ]
+    if unable:
+        raise DataError(
+            f"{fold.name}: there are missing values, which cannot be kept for "
+            f"{', '.join(unable)}: fill them in with missing query-min, query-median or zero, or "
+            "leave these methods out"
+        )
 
 
 @contextmanager

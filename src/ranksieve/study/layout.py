@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
+from ranksieve.base.feature_lists import listed_features
 from ranksieve.io.record_log import key_of
 from ranksieve.study.cells import Cell, SelectionCell, TrainingCell
 from ranksieve.study.plan import Candidate, Plan
@@ -32,14 +33,28 @@ class Layout:
     Parameters
     ----------
     plan : Plan
+    names : sequence of str
+        Names of the features of the data.
+
+    Attributes
+    ----------
     n_features : int
-        Number of features of the data.
+        Number of features that are not excluded.
+    include, exclude : list of int
+        Features that all selectors start with, and that none selects.
     """
 
-    def __init__(self, plan: Plan, n_features: int) -> None:
+    def __init__(self, plan: Plan, names: Sequence[str]) -> None:
         self.plan = plan
-        self.n_features = n_features
-        self._sizes = plan.sizes(n_features)
+        listed = listed_features(plan.include, plan.exclude, plan.groups, names)
+        self.include, self.exclude = listed.include, listed.exclude
+        allowed = [feature for feature in range(len(names)) if feature not in self.exclude]
+        self._every = tuple(dict.fromkeys([*self.include, *allowed]))
+        self.n_features = len(allowed)
+        # Whatever is selected first must fit.
+        groups = [set(group) - set(self.exclude) for group in listed.groups or []]
+        whole = sum(len(group) for group in groups if group & set(self.include))
+        self._sizes = plan.sizes(self.n_features, max(1, whole, *map(len, groups)))
         self._selections: dict[str, SelectionCell] = {}
         self._grids = {name: plan.grid(name) for name in plan.rankers}
 
@@ -76,7 +91,7 @@ class Layout:
     ) -> tuple[tuple[int, ...], float]:
         """Features in the order of selection, and the seconds of the selection."""
         if attempt.k == self.n_features:  # nothing is left to choose
-            return tuple(range(attempt.k)), 0.0
+            return self._every, 0.0
         record = results(self._selection(attempt.candidate, attempt.k).key(fold))
         return tuple(record["features"][: attempt.k]), record["seconds"]
 

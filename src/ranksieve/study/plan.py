@@ -11,6 +11,7 @@ from sklearn.model_selection import ParameterGrid
 from ranksieve.base import RankSelector
 from ranksieve.data import DataError
 from ranksieve.metrics import get_convention, parse_measure
+from ranksieve.missing import Missing
 from ranksieve.preprocessing import SCALES
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.registry import Method, OwnMethod, Registry
@@ -21,6 +22,8 @@ from ranksieve.study.settings import check_settings
 from ranksieve.text import quantity
 
 Parameters = dict[str, Any]
+CHOICES = ("include", "exclude", "groups")
+"""Settings that say to all selectors what to choose from."""
 Rule = Literal["best", "one_se"]
 
 
@@ -46,7 +49,8 @@ class Plan:
         Names of rankers (see ``ranksieve train --rankers``), ``"module:object"``, or rankers, see
         :func:`ranksieve.rankers.as_ranker`.
     ks : sequence of int or "all"
-        Numbers of features. Numbers above that of the data are left out.
+        Numbers of features. Numbers above that of the data are left out, and so are those below
+        that of the included features or of the largest group.
     measures : sequence of str
         Measures of the test queries, such as ``"map"`` and ``"ndcg@10"``.
     tune : str
@@ -58,6 +62,11 @@ class Plan:
         :class:`~ranksieve.preprocessing.QueryMinMaxScaler` (as the LETOR collections do) or by
         :class:`~ranksieve.preprocessing.QueryStandardScaler`. Scaling matters to linear rankers,
         but hardly to trees.
+    missing : str
+        What is done with missing values (NaN), before features are scaled: ``"keep"``,
+        ``"query-min"``, ``"query-median"`` or ``"zero"``, each also with ``"+indicators"``; see
+        :class:`ranksieve.Missing`. Indicators are the same in all folds: of the features with
+        missing values in any of them. ``"none"``: nothing is declared, and methods refuse NaN.
     seeds : int
         Number of runs of methods that draw random numbers.
     seed : int
@@ -71,6 +80,10 @@ class Plan:
         Method or ranker -> parameters to set instead of their defaults.
     grids : mapping of str to mapping
         Method or ranker -> parameter -> values to choose from, instead of the usual grid.
+    include, exclude, groups
+        Features that all selectors start with, that are left out, and that come and go together;
+        see :class:`~ranksieve.base.RankSelector`. They hold for the baselines, too: ``all`` has
+        all features but those that are excluded. Numbers of features count features.
     own : mapping of str to mapping
         Name of a selector or ranker -> what a file has of it: ``class`` (``module:object``),
         ``parameters`` and more. Plans fill it in for all that have no published name.
@@ -83,12 +96,16 @@ class Plan:
     tune: str = "map"
     convention: str = "standard"
     scale: str = "none"
+    missing: str = "none"
     seeds: int = 5
     seed: int = 0
     choose: Rule = "best"
     baselines: bool = True
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     grids: Mapping[str, Mapping[str, Sequence[Any]]] = field(default_factory=dict)
+    include: Sequence[int | str] = ()
+    exclude: Sequence[int | str] = ()
+    groups: Mapping[str, Sequence[int | str]] = field(default_factory=dict)
     own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     inside: Mapping[str, Method] = field(init=False, repr=False, compare=False)
     _methods: Mapping[str, Method] = field(init=False, repr=False, compare=False)
@@ -110,6 +127,8 @@ class Plan:
         self._set("measures", tuple(dict.fromkeys(_measure(name) for name in self.measures)))
         self._set("tune", _measure(self.tune))
         get_convention(self.convention)
+        if self.missing != "none":
+            self._set("missing", Missing(self.missing).name)
         for what in ("selectors", "rankers", "measures", "ks"):
             if not getattr(self, what):
                 raise ValueError(f"a study needs {what}, but there are none")
@@ -138,9 +157,19 @@ class Plan:
         if isinstance(method, OwnMethod) and method.is_recorded:
             return  # it has run, and its class may not be at hand
         registry.check_parameters(method, [*own, *grid])
+        self._check_choices(name, method)
         for parameter, values in [*((p, [v]) for p, v in own.items()), *grid.items()]:
             for value in values:
                 _check_value(method, parameter, value)
+
+    def _check_choices(self, name: str, method: Method) -> None:
+        """Raise a ValueError that says why if a selector cannot do what all of them have to."""
+        for what, given, why in (
+            ("include", self.include, method.no_include),
+            ("groups", self.groups, method.no_groups),
+        ):
+            if given and why and name in self.selectors:
+                raise ValueError(f"{name} takes no {what}: {why}")
 
     def _find_inside(self) -> dict[str, Method]:
         """Rankers inside selectors, which are given by name."""
@@ -164,10 +193,13 @@ class Plan:
         record = dict(method.record)
         if name in self.selectors and not method.is_recorded:
             points = [self.settings(name) | point for point in self.grid(name)]
-            record["nested"] = all(method.make(**point).is_nested for point in points)
+            made = [make_study_selector(method, None, point, self.inside) for point in points]
+            record["nested"] = all(selector.is_nested for selector in made)
         return record
 
-    def make_selector(self, name: str, k: int, point: Mapping[str, Any] | None = None) -> Any:
+    def make_selector(
+        self, name: str, k: int | None = None, point: Mapping[str, Any] | None = None
+    ) -> Any:
         """Make a selector of the plan, with a point of its grid."""
         parameters = self.settings(name) | dict(point or {})
         return make_study_selector(self.method(name), k, parameters, self.inside)
@@ -182,10 +214,15 @@ class Plan:
         """Whether a selector selects as many features as it is told to."""
         return selector in self.own or "n_features_to_select" in self.method(selector).defaults
 
-    def sizes(self, n_features: int) -> list[int]:
-        """Numbers of features to try on data with ``n_features``, ascending."""
+    def sizes(self, n_features: int, least: int = 1) -> list[int]:
+        """Numbers of features to try, ascending: at most ``n_features``, and at least ``least``."""
         sizes = {n_features if k == "all" else int(k) for k in self.ks}
-        kept = sorted(k for k in sizes if k <= n_features)
+        kept = sorted(k for k in sizes if least <= k <= n_features)
+        if not kept and least > 1:
+            raise DataError(
+                f"set ks to numbers from {least}, for what is included or in a group, to "
+                f"{n_features}, or all"
+            )
         if not kept:
             raise DataError(
                 f"there is only {quantity(n_features, 'feature')}; set ks to smaller numbers or all"
@@ -210,7 +247,9 @@ class Plan:
 
     def settings(self, name: str) -> Parameters:
         """Parameters of a method or ranker that the plan fixes."""
-        return dict(self.parameters.get(name, {}))
+        choices = {what: getattr(self, what) for what in CHOICES if getattr(self, what)}
+        own = dict(self.parameters.get(name, {}))
+        return choices | own if name in self.selectors else own
 
     def grid(self, name: str) -> list[Parameters]:
         """Grid of a method or ranker, point by point; one empty point if there is no grid."""
@@ -257,13 +296,15 @@ def _check_value(method: Method, parameter: str, value: Any) -> None:
 
 
 def make_study_selector(
-    method: Method, k: int, parameters: Mapping[str, Any], inside: Mapping[str, Method]
+    method: Method, k: int | None, parameters: Mapping[str, Any], inside: Mapping[str, Method]
 ) -> RankSelector:
     """Make a selector; a ranker inside it is given by name, as in files."""
     own = dict(parameters)
     if method.is_ours and "ranker" in own:
         own["ranker"] = inside[own["ranker"]].make()
-    return make_method(method, k, **own)
+    # Those of others have them around the estimator, not in it.
+    choices = {name: own.pop(name) for name in CHOICES if name in own}
+    return make_method(method, k, **own).set_params(**choices)
 
 
 def _measure(name: str) -> str:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ranksieve.columns import Columns
 from ranksieve.data import DataError
+from ranksieve.datasets.opening import paths_of
+from ranksieve.datasets.split_rules import SplitRule
 from ranksieve.io.files import READ_ERRORS, explain_os_error
 from ranksieve.io.record_log import checksum
 from ranksieve.io.records import write_text
@@ -16,7 +20,9 @@ from ranksieve.study.plan import PLAN_SETTINGS, Plan
 from ranksieve.study.settings import NULL, check_settings
 
 LEDGER, PLAN = "ledger.jsonl", "study.toml"
-_OTHER_KEYS = ("data", "title", "protocol")
+_OTHER_KEYS = (
+    "data", "vali", "test", "pool", "columns", "split", "title", "protocol", "resamples"
+)  # fmt: skip
 _MARK = "# checksum: "  # so that `report` knows whether this is the plan that was run
 
 
@@ -26,6 +32,31 @@ def read_settings(path: Path) -> dict[str, Any]:
     Raises a DataError that names the file and says what is wrong.
     """
     return _settings(_text_of(path), path)
+
+
+def data_facts(
+    data: Any, columns: Columns | None, split: SplitRule | None, pool: bool
+) -> dict[str, Any]:
+    """What a plan file says about the data, if that is read from files."""
+    parts = data if isinstance(data, tuple) else (data,)
+    names = {1: ("data",), 2: ("data", "test"), 3: ("data", "vali", "test")}[len(parts)]
+    paths = {
+        name: [os.path.abspath(path) for path in paths_of(part)]
+        for name, part in zip(names, parts, strict=True)
+        if part is not None
+    }
+    if not all(paths.values()):
+        return {}
+    facts: dict[str, Any] = dict(paths) | ({"pool": True} if pool else {})
+    if columns:
+        facts["columns"] = columns.as_dict()
+    if split is not None:
+        facts["split"] = {name: _plain_time(value) for name, value in vars(split).items()}
+    return facts
+
+
+def _plain_time(value: Any) -> Any:
+    return value if isinstance(value, (str, int, float)) else value.isoformat()
 
 
 def write_plan(directory: Path, plan: Plan, others: Mapping[str, Any]) -> None:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.datasets import Collection
+from ranksieve.datasets.dividing import DividedData
 from ranksieve.datasets.fold_files import Fold
 from ranksieve.engine.memo import Memo
+from ranksieve.missing import Missing
 from ranksieve.preprocessing import scaled_within_queries
-from ranksieve.splits import query_kfold, query_parts, six_trials
+from ranksieve.splits import query_kfold, query_parts, resample_queries, six_trials
 
 _VALIDATION_PARTS = 5  # one of so many parts validates where a collection has no such files
 
@@ -37,17 +39,28 @@ class StudyFold:
     test: RankingData
     memo: Memo = field(default_factory=Memo)
 
-    def scaled(self, scale: str) -> StudyFold:
-        """Return the fold with features scaled within each query."""
-        train, vali, test = (
-            scaled_within_queries(part, scale) for part in (self.train, self.vali, self.test)
-        )
+    @property
+    def parts(self) -> tuple[RankingData, RankingData, RankingData]:
+        """Queries to train on, to tune on and to test on."""
+        return self.train, self.vali, self.test
+
+    def prepared(self, missing: Missing | None, scale: str) -> StudyFold:
+        """Return the fold with missing values treated, and features scaled within each query."""
+        parts = list(self.parts)
+        if missing is not None and missing.name != getattr(self.train.missing, "name", ""):
+            parts = [part.with_missing(missing) for part in parts]
+        train, vali, test = (scaled_within_queries(part, scale) for part in parts)
         return StudyFold(self.name, train, vali, test)
 
     def check(self) -> None:
         """Raise a DataError if nothing can be learned, tuned or tested on this fold."""
-        for role, part in (("train on", self.train), ("tune by", self.vali)):
-            if not _can_rank(part):
+        parts = {"train on": self.train, "tune by": self.vali, "test on": self.test}
+        for role, part in parts.items():
+            if part.n_queries == 0:
+                raise DataError(f"{self.name}: there is no query to {role}")
+        _check_distinct(self.name, parts)
+        for role in ("train on", "tune by"):
+            if not _can_rank(parts[role]):
                 raise DataError(
                     f"{self.name}: no query to {role} has documents of different relevance; use "
                     "another protocol or seed"
@@ -57,6 +70,20 @@ class StudyFold:
                 f"{self.name}: no query to test on has a relevant document; use another protocol "
                 "or seed"
             )
+
+
+def _check_distinct(name: str, parts: dict[str, RankingData]) -> None:
+    """Raise a DataError that names a query of two parts: what is learned of it leaks."""
+    role_of: dict[str, str] = {}
+    for role, part in parts.items():
+        for query in part.query_ids.tolist():
+            other = role_of.setdefault(str(query), role)
+            if other != role:
+                raise DataError(
+                    f"{name}: query {query!r} is among those to {other} and those to {role}, so "
+                    "the split leaks: keep it on one side; if these are two queries, give them two "
+                    "ids"
+                )
 
 
 def _can_rank(data: RankingData) -> bool:
@@ -78,14 +105,20 @@ class Protocol:
 
     Parameters
     ----------
-    name : {"letor", "kfold", "six-trials"}
-        The folds of a collection, as its files define them; parts of the queries in rotation, of
-        which one tests, one tunes and the others train; or all six ways to give three parts
-        these roles, as in the GAS paper.
+    name : {"letor", "split", "kfold", "six-trials"}
+        The folds of a collection, as its files define them; a division that comes with the data;
+        parts of the queries in rotation, of which one tests, one tunes and the others train; or
+        all six ways to give three parts these roles, as in the GAS paper.
     n_splits : int
         Number of parts of ``"kfold"``, at least 3.
     seed : int
-        Random seed of ``"kfold"`` and ``"six-trials"``.
+        Random seed of ``"kfold"`` and ``"six-trials"``, of resamples, and of the choice of
+        validation queries where none are given.
+    resamples : int
+        If there is only one split: how often to select and train on four in five of its training
+        queries, drawn at random without replacement; 0 to do so once, on all of them. A bootstrap
+        would draw queries twice, and methods that hold out queries of their own would train on
+        copies of what they choose by.
 
     Examples
     --------
@@ -99,6 +132,7 @@ class Protocol:
     name: str
     n_splits: int = 5
     seed: int = 0
+    resamples: int = 0
 
     def __post_init__(self) -> None:
         if self.name not in _PROTOCOLS:
@@ -106,16 +140,22 @@ class Protocol:
             raise ValueError(f"unknown protocol {self.name!r}; known are {known}")
         if self.n_splits < 3:
             raise ValueError(f"train, validation and test need 3 parts, got {self.n_splits}")
+        if self.resamples and self.name not in _GIVEN:
+            raise ValueError(
+                f"resamples are of the training queries of one split; {self.name} has several folds"
+            )
+        if self.resamples < 0 or self.resamples == 1:
+            raise ValueError(f"resamples must be 0, or 2 and more, got {self.resamples}")
 
     @classmethod
-    def parse(cls, text: str, seed: int = 0) -> Protocol:
+    def parse(cls, text: str, seed: int = 0, resamples: int = 0) -> Protocol:
         """Make a protocol from its name, or from ``kfold:N`` with a number of parts."""
         name, colon, number = text.partition(":")
         if not colon:
-            return cls(name, seed=seed)
+            return cls(name, seed=seed, resamples=resamples)
         if name != "kfold" or not number.isdecimal():
             raise ValueError(f"protocol {text!r}: only kfold takes a number, such as kfold:10")
-        return cls(name, int(number), seed)
+        return cls(name, int(number), seed, resamples)
 
     @property
     def text(self) -> str:
@@ -125,6 +165,8 @@ class Protocol:
     def __str__(self) -> str:
         if self.name == "letor":
             return "the folds of the collection"
+        if self.name == "split":
+            return "the split that comes with the data"
         if self.name == "six-trials":
             return (
                 "six trials: three parts of the queries train, tune and test in all orders "
@@ -135,59 +177,126 @@ class Protocol:
             f"(seed {self.seed})"
         )
 
-    def describe(self, data: RankingData | Collection) -> str:
-        """Describe the protocol, including what is done if there are no validation queries."""
-        tunes = self.name != "letor" or all(fold.vali for fold in _collection(data).folds)
-        return str(self) + (
-            "" if tunes else f"; one in five training queries tunes (seed {self.seed})"
-        )
+    def describe(self, data: RankingData | Collection | DividedData) -> str:
+        """Describe the protocol, including how validation queries and resamples are drawn."""
+        if self.name not in _GIVEN:
+            return str(self)
+        rule, has_validation = self._rule(data)
+        remaining = "" if has_validation else "other "
+        if not has_validation:
+            rule += f"; one in five training queries tunes (seed {self.seed})"
+        if self.resamples:
+            rule += (
+                f"; {self.resamples} resamples select and train, each on four in five of the "
+                f"{remaining}training queries, drawn without replacement (seed {self.seed}), and "
+                "all rank the same test queries: the folds of these tables are resamples"
+            )
+        return rule
 
-    def folds(self, data: RankingData | Collection, **read_options: Any) -> list[FoldSource]:
+    def folds(
+        self, data: RankingData | Collection | DividedData, **read_options: Any
+    ) -> list[FoldSource]:
         """Divide data into folds, each of which is loaded when it is needed.
 
         Parameters
         ----------
-        data : RankingData or Collection
+        data : RankingData, Collection or DividedData
         **read_options
-            Options to read the files of a collection; see :func:`ranksieve.io.letor.read_letor`.
+            Options to read the files of a collection; see :meth:`Collection.read_fold`.
         """
-        if self.name == "letor":
-            collection = _collection(data)
-            names = [fold.name for fold in collection.folds]
-            readers = collection.fold_readers(**read_options)
-        else:
-            whole = data.read_all(**read_options) if isinstance(data, Collection) else data
-            if self.name == "six-trials":
-                word, splits = "Trial", six_trials(whole.n_queries, random_state=self.seed)
-            else:
-                word = "Fold"
-                splits = query_kfold(whole.n_queries, self.n_splits, random_state=self.seed)
-            names = [f"{word}{number}" for number in range(1, len(splits) + 1)]
-            readers = [partial(split.apply, whole) for split in splits]
-        return [
-            FoldSource(name, partial(_load_fold, name, read, self.seed))
+        names, readers = self._readers(data, read_options)
+        loads = [
+            partial(_load_fold, name, read, self.seed)
             for name, read in zip(names, readers, strict=True)
+        ]
+        if self.resamples:
+            return self._resampled(loads)
+        return [FoldSource(name, load) for name, load in zip(names, loads, strict=True)]
+
+    def _readers(
+        self, data: RankingData | Collection | DividedData, read_options: dict[str, Any]
+    ) -> tuple[Sequence[str], Sequence[Callable[[], Fold]]]:
+        """Names of folds, and functions that read them."""
+        if self.name in _GIVEN:
+            self._rule(data)  # an error if it is not divided
+            if isinstance(data, Collection):
+                names = [fold.name for fold in data.folds]
+                return names, data.fold_readers(**read_options)
+            assert isinstance(data, DividedData)
+            return data.names, data.readers
+        if isinstance(data, DividedData):
+            raise DataError(
+                f"the data is divided already ({data.rule}): leave out the protocol {self.text}"
+            )
+        whole = data.read_all(**read_options) if isinstance(data, Collection) else data
+        whole = _counted(whole)
+        if self.name == "six-trials":
+            word, splits = "Trial", six_trials(whole.n_queries, random_state=self.seed)
+        else:
+            word = "Fold"
+            splits = query_kfold(whole.n_queries, self.n_splits, random_state=self.seed)
+        names = [f"{word}{number}" for number in range(1, len(splits) + 1)]
+        return names, [partial(split.apply, whole) for split in splits]
+
+    def _rule(self, data: RankingData | Collection | DividedData) -> tuple[str, bool]:
+        """How data that comes divided is divided, and whether there are validation queries."""
+        if self.name == "split":
+            if isinstance(data, DividedData):
+                return data.rule, data.has_validation
+            raise DataError(
+                "the protocol split needs data that is divided: training and test data, or a "
+                "column to split by"
+            )
+        if not isinstance(data, Collection):
+            raise DataError(
+                "the protocol letor needs the directory of a collection with folds; for other data "
+                "use kfold or six-trials"
+            )
+        assert data.whole  # raises unless these are folds of one collection
+        one = len(data.folds) == 1
+        rule = "one split, as the files of the directory say" if one else str(self)
+        return rule, all(fold.vali for fold in data.folds)
+
+    def _resampled(self, loads: Sequence[Callable[[], StudyFold]]) -> list[FoldSource]:
+        """Folds that train on resamples of the one split, which is read once."""
+        if len(loads) > 1:
+            raise DataError(
+                f"resamples are of the training queries of one split, but this data has "
+                f"{len(loads)} folds: leave out the number of resamples"
+            )
+        load = cache(loads[0])
+        names = [f"Resample{number}" for number in range(1, self.resamples + 1)]
+        return [
+            FoldSource(name, partial(_load_resample, name, load, number, self))
+            for number, name in enumerate(names)
         ]
 
 
-_PROTOCOLS = ("letor", "kfold", "six-trials")
+_PROTOCOLS = ("letor", "split", "kfold", "six-trials")
+_GIVEN = ("letor", "split")  # the division comes with the data
 
 
-def _collection(data: RankingData | Collection) -> Collection:
-    if not isinstance(data, Collection):
-        raise DataError(
-            "the protocol letor needs the directory of a collection with folds; for other data "
-            "use kfold or six-trials"
-        )
-    assert data.whole  # raises unless these are folds of one collection
-    return data
+def _counted(data: RankingData) -> RankingData:
+    """The queries that count: not those of weight 0."""
+    weights = data.query_weights
+    return data if weights is None or weights.all() else data.take_queries(weights > 0)
 
 
 def _load_fold(name: str, read: Callable[[], Fold], seed: int) -> StudyFold:
     """Read a fold; without queries to tune by, some of those to train on become such."""
     train, vali, test = read()
+    train, test = _counted(train), _counted(test)
+    vali = None if vali is None else _counted(vali)
     if vali is None:
         parts = query_parts(train.n_queries, _VALIDATION_PARTS, random_state=seed)
         kept = np.sort(np.concatenate(parts[1:]))
         train, vali = train.take_queries(kept), train.take_queries(parts[0])
     return StudyFold(name, train, vali, test)
+
+
+def _load_resample(
+    name: str, load: Callable[[], StudyFold], number: int, protocol: Protocol
+) -> StudyFold:
+    whole = load()
+    draws = resample_queries(whole.train.n_queries, protocol.resamples, random_state=protocol.seed)
+    return StudyFold(name, whole.train.take_queries(draws[number]), whole.vali, whole.test)

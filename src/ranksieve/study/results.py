@@ -65,6 +65,8 @@ class FoldSummary:
     file_order : mapping of str to array of shape (2, test queries)
         Measure -> test values of the order of the data, and those expected by chance; empty if
         the convention does not break ties by that order.
+    query_weights : sequence of float, or None
+        Weights of the test queries; None if each counts once.
     """
 
     name: str
@@ -72,6 +74,20 @@ class FoldSummary:
     n_vali: int
     query_ids: Sequence[Any]
     file_order: Mapping[str, Any] = field(default_factory=dict)
+    query_weights: Sequence[float] | None = None
+
+    @classmethod
+    def of(cls, name: str, record: Mapping[str, Any]) -> FoldSummary:
+        """A fold as the ledger has it."""
+        numbers = record["train"], record["vali"]
+        weights = record.get("weights")
+        return cls(name, *numbers, record["test"], record["file_order"], weights)
+
+
+def are_resamples(folds: Sequence[FoldSummary]) -> bool:
+    """Whether folds differ only in what they train on: all test the same queries."""
+    tested = [list(fold.query_ids) for fold in folds]
+    return len(tested) > 1 and all(queries == tested[0] for queries in tested)
 
 
 @dataclass(frozen=True)
@@ -94,8 +110,17 @@ class Outcomes:
         return len(self.outcomes)
 
     def values(self, measure: str) -> np.ndarray:
-        """Mean over the test queries of each fold, for each seed: shape (seeds, folds)."""
-        return self._table(lambda outcome: float(outcome.per_query[measure].mean()))
+        """Mean over the test queries of each fold, for each seed: shape (seeds, folds).
+
+        It is weighted if the queries have weights.
+        """
+        weights = [fold.query_weights for fold in self.folds]
+
+        def means(seed: Sequence[Outcome]) -> list[float]:
+            values = [outcome.per_query[measure] for outcome in seed]
+            return [np.average(v, weights=w) for v, w in zip(values, weights, strict=True)]
+
+        return np.array([means(seed) for seed in self.outcomes])
 
     def on_folds(self, measure: str) -> np.ndarray:
         """Mean over seeds, for each fold."""
@@ -106,7 +131,12 @@ class Outcomes:
         return float(self.values(measure).mean())
 
     def spread(self, measure: str) -> float | None:
-        """Standard deviation over seeds of the mean over folds; None with one seed."""
+        """Standard deviation over seeds of the mean over folds; None with one seed.
+
+        If folds are resamples, that of the mean over seeds, over resamples.
+        """
+        if are_resamples(self.folds):
+            return float(self.on_folds(measure).std(ddof=1))
         if self.n_seeds < 2:
             return None
         return float(self.values(measure).mean(axis=1).std(ddof=1))
@@ -121,6 +151,11 @@ class Outcomes:
             [np.concatenate([o.per_query[measure] for o in seed]) for seed in self.outcomes], axis=0
         )
         return _by_query(self.folds, values)
+
+    @property
+    def query_weights(self) -> np.ndarray | None:
+        """Weights of the queries of :meth:`per_query`; None if each counts once."""
+        return weights_of_queries(self.folds)
 
     @property
     def selections(self) -> list[tuple[int, ...]]:
@@ -151,6 +186,17 @@ def _by_query(folds: Sequence[FoldSummary], values: np.ndarray) -> np.ndarray:
     place: dict[Any, int] = {}
     queries = [place.setdefault(query, len(place)) for fold in folds for query in fold.query_ids]
     return np.bincount(queries, values) / np.bincount(queries)
+
+
+def weights_of_queries(folds: Sequence[FoldSummary]) -> np.ndarray | None:
+    """Weight of every test query of some folds, each once; None if each counts once."""
+    if all(fold.query_weights is None for fold in folds):
+        return None
+    weights = [
+        np.ones(len(fold.query_ids)) if fold.query_weights is None else fold.query_weights
+        for fold in folds
+    ]
+    return _by_query(folds, np.concatenate(weights))
 
 
 @dataclass(frozen=True)
@@ -191,6 +237,10 @@ class StudyResult:
     feature_names : sequence of str
     runs : mapping of (str, str) to Run
         By selector and ranker, in the order of the plan.
+    missing : str
+        What was done with missing values; ``"none"`` if nothing was declared.
+    included, excluded : sequences of int
+        Features that all selectors had to start with, and to leave out.
     """
 
     title: str
@@ -201,6 +251,9 @@ class StudyResult:
     folds: Sequence[FoldSummary]
     feature_names: Sequence[str]
     runs: Mapping[tuple[str, str], Run]
+    missing: str = "none"
+    included: Sequence[int] = ()
+    excluded: Sequence[int] = ()
 
     @cached_property
     def selectors(self) -> list[str]:
@@ -223,12 +276,18 @@ class StudyResult:
         return len({query for fold in self.folds for query in fold.query_ids})
 
     @cached_property
+    def query_weights(self) -> np.ndarray | None:
+        """Weights of the test queries, each once; None if each counts once."""
+        return weights_of_queries(self.folds)
+
+    @cached_property
     def leaks(self) -> dict[str, FileOrder]:
         """Measures by which the order of the data beats chance, if it breaks ties."""
         judgments = {}
         for measure in self.folds[0].file_order:
             values = np.concatenate([fold.file_order[measure] for fold in self.folds], axis=1)
-            judgments[measure] = judged(*(_by_query(self.folds, row) for row in values))
+            in_order, by_chance = (_by_query(self.folds, row) for row in values)
+            judgments[measure] = judged(in_order, by_chance, self.query_weights)
         return {name: order for name, order in judgments.items() if order.better_than_chance}
 
     def run(self, selector: str, ranker: str) -> Run:

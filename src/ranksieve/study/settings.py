@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date, time
 from typing import Any, NoReturn
 
 import numpy as np
 
+from ranksieve.columns import Columns
+from ranksieve.datasets.split_rules import SplitByColumn, SplitByTime, SplitRule
 from ranksieve.metrics import Measure
+from ranksieve.missing import Missing
 from ranksieve.values import plain_value
 
 NULL = "null"
 """Text that stands for None as a parameter, as on the command line."""
 _MOST_SEEDS = 10_000
+_MOST_RESAMPLES = 1_000
 _LARGEST_SEED = 2**31 - 1 - _MOST_SEEDS  # LightGBM takes no larger ones
 
 
@@ -56,6 +61,20 @@ def _texts(name: str, value: Any) -> list[str]:
     return [_text(f"{name}: each", item) for item in _list(name, value)]
 
 
+def _paths(name: str, value: Any) -> str | list[str]:
+    return _text(name, value) if isinstance(value, str) else _texts(name, value)
+
+
+def _split(name: str, value: Any) -> SplitRule:
+    """Rule by which a column divides queries: its name, and a time if it divides by that."""
+    rule = _table(name, value)
+    for key in rule:
+        if key not in ("column", "after"):
+            raise ValueError(f"{name} has no {key!r}; known are column and after")
+    column = _text(f"{name}: column", rule.get("column"))
+    return SplitByTime(column, rule["after"]) if "after" in rule else SplitByColumn(column)
+
+
 def _entries(name: str, value: Any) -> list[Any]:
     entries = _list(name, value)
     for entry in entries:
@@ -69,7 +88,8 @@ def _entries(name: str, value: Any) -> list[Any]:
 
 
 def _is_plain(value: Any) -> bool:
-    return value is None or isinstance(value, (int, float, bytes, list, tuple, dict, np.generic))
+    plain = (int, float, bytes, list, tuple, dict, date, time, np.generic)  # all that TOML has
+    return value is None or isinstance(value, plain)
 
 
 def _measures(name: str, value: Any) -> list[Any]:
@@ -79,6 +99,12 @@ def _measures(name: str, value: Any) -> list[Any]:
 def _measure(name: str, value: Any) -> Any:
     is_measure = isinstance(value, type) and issubclass(value, Measure)
     return value if is_measure or isinstance(value, Measure) else _text(name, value)
+
+
+def _missing(name: str, value: Any) -> str:
+    if isinstance(value, Missing) and not value.indicated:  # which a fold learns by itself
+        return value.name
+    return _text(name, value)
 
 
 def _ks(name: str, value: Any) -> list[int | str]:
@@ -91,6 +117,24 @@ def _number_of_features(k: Any) -> int | str:
     if not _is_whole(k) or k < 1:
         raise ValueError(f"ks must be whole numbers from 1 on or 'all', got {k!r:.60}")
     return int(k)
+
+
+def _features(name: str, value: Any) -> list[int | str]:
+    """Features by name or 0-based index; a single one is a list of one."""
+    listed = [value] if isinstance(value, str) or _is_whole(value) else _list(name, value)
+    for item in listed:
+        if not isinstance(item, str) and not _is_whole(item):
+            raise ValueError(f"{name} must be names or indices of features, got {item!r:.60}")
+    return [str(item) if isinstance(item, str) else int(item) for item in listed]
+
+
+def _groups(name: str, value: Any) -> dict[str, list[int | str]]:
+    """Lists of features by the name of their group."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        value = {str(number): own for number, own in enumerate(_list(name, value), start=1)}
+    return {group: _features(f"{name}: {group}", own) for group, own in _table(name, value).items()}
 
 
 def _table(name: str, value: Any) -> dict[str, Any]:
@@ -181,16 +225,24 @@ _KINDS: dict[str, Callable[[str, Any], Any]] = {
     "tune": _measure,
     "convention": _text,
     "scale": _text,
+    "missing": _missing,
     "seeds": lambda name, value: _whole(name, value, 1, _MOST_SEEDS),
     "seed": lambda name, value: _whole(name, value, 0, _LARGEST_SEED),
     "choose": _text,
     "baselines": _truth,
     "parameters": _parameters,
     "grids": _grids,
+    "include": _features,
+    "exclude": _features,
+    "groups": _groups,
     "own": _records,
     "title": _text,
     "protocol": _text,
-    "data": lambda name, value: (
-        _text(name, value) if isinstance(value, str) else _texts(name, value)
-    ),
+    "data": _paths,
+    "vali": _paths,
+    "test": _paths,
+    "pool": _truth,
+    "columns": lambda name, value: Columns.from_dict(_table(name, value)),
+    "split": _split,
+    "resamples": lambda name, value: _whole(name, value, 0, _MOST_RESAMPLES),
 }

@@ -7,25 +7,32 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from dataclasses import replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ranksieve._version import __version__
+from ranksieve.columns import Columns
 from ranksieve.data import DataError, RankingData
 from ranksieve.datasets import Collection
-from ranksieve.datasets.opening import open_in_memory, paths_of, title_of
+from ranksieve.datasets.dividing import DividedData, SplitRule, open_for_study
+from ranksieve.datasets.opening import paths_of, title_of
 from ranksieve.io.files import holding, make_directory
+from ranksieve.io.shards import Shards
 from ranksieve.metrics import get_convention, parse_measure
+from ranksieve.missing import Missing, count_missing
 from ranksieve.progress import track
 from ranksieve.selectors._search.checkpoint import fingerprint
 from ranksieve.study.assembly import assemble
-from ranksieve.study.cells import Cell
+from ranksieve.study.cells import Cell, check_takes_missing
 from ranksieve.study.layout import Layout
 from ranksieve.study.ledger import Ledger
 from ranksieve.study.plan import Plan, import_again
-from ranksieve.study.plan_files import LEDGER, PLAN, read_plan, write_plan
-from ranksieve.study.protocols import Protocol, StudyFold
+from ranksieve.study.plan_files import LEDGER, PLAN, data_facts, read_plan, write_plan
+from ranksieve.study.protocols import FoldSource, Protocol, StudyFold
 from ranksieve.study.results import FoldSummary, StudyResult
 from ranksieve.study.running import run_on_cluster, run_on_threads
 from ranksieve.sums.file_order import order_values
@@ -40,20 +47,35 @@ class Study:
 
     Parameters
     ----------
-    data : RankingData, Collection, opened shards, path, or several paths
-        The path of a file, a collection or shards. By default the embedded demo.
+    data : RankingData, Collection, opened shards, frame, path, or a tuple of these
+        The path of a file, a collection or shards. A tuple ``(train, test)`` or ``(train, vali,
+        test)`` is a split that is used as it is; if there is no validation data, one in five
+        training queries tunes. By default the embedded demo.
     out : path, optional
         Directory for the ledger of finished cells. If it has a study, that study resumes. By
         default nothing is kept.
     protocol : str or Protocol
-        ``"letor"``, ``"kfold"``, ``"kfold:N"`` or ``"six-trials"``; ``"auto"`` takes the folds of
-        a collection if it has folds, else five folds over queries. See :class:`Protocol`.
+        ``"letor"``, ``"split"``, ``"kfold"``, ``"kfold:N"`` or ``"six-trials"``; ``"auto"`` takes
+        the folds of a collection if it has folds, the split of data that has one, else five folds
+        over queries. See :class:`Protocol`.
+    columns : Columns, optional
+        What the columns of Parquet and CSV files and of frames are; by default their names tell.
+    split : SplitByColumn or SplitByTime, optional
+        How to divide a table by one of its columns.
+    pool : bool
+        Whether the queries of several files are divided together. Without it, several files are
+        refused: they may be a split.
+    resamples : int
+        If there is one split: how often to select and train on four in five of its training
+        queries, so that stability and the variation of quality can be told. The test queries stay
+        the same. By default once, on all training queries.
     title : str, optional
         Name of the data in tables; by default its path.
     read_options : dict, optional
         Options to read files; see :func:`ranksieve.io.letor.read_letor`.
     **settings
         Those of :class:`Plan`: ``selectors``, ``rankers``, ``ks``, ``measures``, ``tune``, ...
+        Without ``missing``, that of the data counts.
 
     Notes
     -----
@@ -85,18 +107,24 @@ class Study:
         *,
         out: str | os.PathLike[str] | None = None,
         protocol: str | Protocol = "auto",
+        columns: Columns | None = None,
+        split: SplitRule | None = None,
+        pool: bool = False,
+        resamples: int = 0,
         title: str | None = None,
         read_options: dict[str, Any] | None = None,
         **settings: Any,
     ) -> None:
+        if isinstance(data, (RankingData, Shards)) and data.missing is not None:
+            settings.setdefault("missing", data.missing.name)
         self.plan = Plan(**import_again(settings))
-        self._paths = paths_of(data)
-        source = open_in_memory(data, **(read_options or {}))
-        names = [path.absolute().name for path in self._paths]
-        self.title = title_of(names or data) if title is None else title
-        self.protocol = _protocol_for(protocol, source, self.plan.seed)
+        how = {"columns": columns, **(read_options or {})}
+        source = open_for_study(data, split=split, pool=pool, **how)
+        self.title = _title(data) if title is None else title
+        self.protocol = _protocol_for(protocol, source, self.plan.seed, resamples)
         self.protocol_in_words = self.protocol.describe(source)
-        self.folds = self.protocol.folds(source, **(read_options or {}))
+        self.folds = self.protocol.folds(source, **how)
+        self._facts = data_facts(data, columns, split, pool)
         if out is None:
             out = tempfile.mkdtemp(prefix="ranksieve-")
             weakref.finalize(self, shutil.rmtree, out, ignore_errors=True)
@@ -127,10 +155,30 @@ class Study:
             self._train(run_on, ledger, in_turn, layouts)
         return _result(self.plan, ledger, self.title)
 
+    def load(self, source: FoldSource) -> StudyFold:
+        """Load a fold, with missing values treated and features scaled as the plan says."""
+        return source.load().prepared(self._missing, self.plan.scale)
+
+    @cached_property
+    def _missing(self) -> Missing | None:
+        """What is done with missing values.
+
+        Indicators are of the features with missing values anywhere, so that all folds have the same
+        features; where the training queries of a fold lack no value, they are constant.
+        """
+        if self.plan.missing == "none":
+            return None
+
+        def count() -> np.ndarray:
+            folds = (source.load() for source in self.folds)
+            return np.sum([count_missing(part.X) for fold in folds for part in fold.parts], axis=0)
+
+        return Missing(self.plan.missing).learned(count)
+
     def _plan_facts(self) -> dict[str, Any]:
         """What a plan file needs in addition to the plan."""
-        named = {"data": [os.path.abspath(path) for path in self._paths]} if self._paths else {}
-        return named | {"title": self.title, "protocol": self.protocol.text}
+        resamples = {"resamples": self.protocol.resamples} if self.protocol.resamples else {}
+        return self._facts | {"title": self.title, "protocol": self.protocol.text} | resamples
 
     def _head(self) -> dict[str, Any]:
         """What all results depend on."""
@@ -141,6 +189,7 @@ class Study:
             "tune": self.plan.tune,
             "convention": self.plan.convention,
             "scale": self.plan.scale,
+            "missing": self.plan.missing,
             "folds": [source.name for source in self.folds],
         }
 
@@ -149,10 +198,11 @@ class Study:
         layouts = []
         advance = None
         for source in self.folds:
-            fold = source.load().scaled(self.plan.scale)
+            fold = self.load(source)
             fold.check()
+            check_takes_missing(fold, self.plan)
             _remember(fold, ledger, self.plan)
-            layouts.append(Layout(self.plan, fold.train.n_features))
+            layouts.append(Layout(self.plan, fold.train.feature_names.tolist()))
             cells = layouts[-1].selections()
             advance = advance or track("Selections", len(self.folds) * len(cells))
             _run_missing(run_on, ledger, fold, in_turn(cells), advance)
@@ -166,7 +216,7 @@ class Study:
         advance = track("Trainings", sum(map(len, cells)))
         for source, own in zip(self.folds, cells, strict=True):
             if any(cell.key(source.name) not in ledger for cell in own):
-                fold = source.load().scaled(self.plan.scale)
+                fold = self.load(source)
                 _run_missing(run_on, ledger, fold, in_turn(own), advance)
             else:
                 advance(len(own))
@@ -183,7 +233,7 @@ def load_study(directory: str | os.PathLike[str]) -> StudyResult:
     directory = Path(directory)
     plan, title = read_plan(directory)
     ledger = Ledger(directory / LEDGER)
-    for name in ("measures", "tune", "convention", "scale"):
+    for name in ("measures", "tune", "convention", "scale", "missing"):
         planned, found = plan.as_dict()[name], ledger.head[name]
         if planned != found:
             raise DataError(
@@ -195,21 +245,22 @@ def load_study(directory: str | os.PathLike[str]) -> StudyResult:
 
 def _result(plan: Plan, ledger: Ledger, title: str) -> StudyResult:
     known = ledger.folds()
-    folds = [
-        FoldSummary(name, record["train"], record["vali"], record["test"], record["file_order"])
-        for name, record in known.items()
-    ]
+    folds = [FoldSummary.of(name, record) for name, record in known.items()]
     names = next(iter(known.values()))["features"]
-    runs = assemble(Layout(plan, len(names)), folds, ledger.__getitem__)
+    layout = Layout(plan, names)
+    runs = assemble(layout, folds, ledger.__getitem__)
     return StudyResult(
         title=title,
         protocol=ledger.head["protocol"],
         convention=plan.convention,
         tune=plan.tune,
+        missing=plan.missing,
         measures=list(plan.measures),
         folds=folds,
         feature_names=names,
         runs=runs,
+        included=layout.include,
+        excluded=layout.exclude,
     )
 
 
@@ -224,6 +275,8 @@ def _remember(fold: StudyFold, ledger: Ledger, plan: Plan) -> None:
         "features": [str(name) for name in fold.train.feature_names],
         "file_order": _file_order(fold.test, plan),
     }
+    if fold.test.query_weights is not None:
+        told["weights"] = fold.test.query_weights.tolist()
     ledger.add(cell, told)
     if ledger[cell] != told:
         raise DataError(
@@ -266,13 +319,24 @@ def _run_missing(
             advance(1)
 
 
+def _title(data: Any) -> str:
+    """What to call the data: the name of its file, not all of its path."""
+    whole = data[0] if isinstance(data, tuple) and data else data
+    return title_of([path.absolute().name for path in paths_of(whole)] or whole)
+
+
 def _protocol_for(
-    protocol: str | Protocol, source: RankingData | Collection, seed: int
+    protocol: str | Protocol,
+    source: RankingData | Collection | DividedData,
+    seed: int,
+    resamples: int,
 ) -> Protocol:
     if isinstance(protocol, Protocol):
-        return protocol
+        return replace(protocol, resamples=resamples) if resamples else protocol
     if not isinstance(protocol, str):
         raise ValueError(f"protocol must be a string or a Protocol, got {protocol!r:.60}")
     if protocol == "auto":
-        protocol = "letor" if isinstance(source, Collection) else "kfold"
-    return Protocol.parse(protocol, seed)
+        protocol = "kfold"
+        if isinstance(source, (Collection, DividedData)):
+            protocol = "letor" if isinstance(source, Collection) else "split"
+    return Protocol.parse(protocol, seed, resamples)

@@ -9,7 +9,7 @@ import numpy as np
 from ranksieve.engine import Source
 from ranksieve.metrics import Convention, get_convention, parse_measure
 from ranksieve.sums.file_order import FileOrder, file_order
-from ranksieve.sums.gram import centered_gram
+from ranksieve.sums.gram import centered_gram, present_correlation
 from ranksieve.sums.importance import Importance, feature_importance
 from ranksieve.sums.overview import MOST_FEATURES_TO_PAIR, Facts, overview
 
@@ -41,11 +41,18 @@ class Inspection:
     Attributes
     ----------
     n_rows, n_queries, n_features : int
+    query_weights : dict of str to float, or None
+        Minimum, mean and maximum of the weights of queries; None if each counts once. Counts of
+        rows and queries are not weighted, means over queries are.
     density : float
-        Share of feature values that are not zero.
+        Share of feature values that are neither zero nor missing.
     n_missing : int
-        Feature values that are NaN or infinite. If there are any, nothing that compares
-        values is computed: ``near_duplicates`` and ``best_features`` are None.
+        Feature values that are missing (NaN).
+    missing : dict of str to int
+        Number of missing values of each feature that has any, the most first.
+    n_infinite : int
+        Feature values that are infinite. If there are any, nothing that compares values is
+        computed: ``near_duplicates`` and ``best_features`` are None.
     labels : dict of float to int
         Number of rows with each label.
     documents_per_query : dict of str to float
@@ -55,29 +62,33 @@ class Inspection:
     n_without_relevant : int
         Queries without a relevant document.
     constant : list of str
-        Features with one value everywhere.
+        Features with one value everywhere, or without any.
     constant_in_queries : list of str or None
         Other features that are constant within every query: they cannot rank. None, like
         ``near_duplicates``, if there are more than 2,000 features.
     duplicates : list of list of str
-        Groups of features with equal values everywhere, other than constant ones.
+        Groups of features with equal values everywhere, missing at the same places, other than
+        constant ones.
     near_duplicates : list of NearPair or None
-        Other pairs whose correlation within queries is at least 0.99 in absolute value,
-        strongest first.
+        Other pairs whose correlation within queries, over the documents that have both values, is
+        at least 0.99 in absolute value, strongest first.
     measure, convention : str
         How ``file_order`` and ``best_features`` were measured.
     file_order : FileOrder
         How well documents rank in the order of the data, beside all orders. Where that is better
         than chance, a convention that keeps this order for equal scores flatters weak models.
     best_features : list of SingleFeature or None
-        All features by quality, best first.
+        All features by quality, best first. A document without a value ranks last.
     """
 
     n_rows: int
     n_queries: int
     n_features: int
+    query_weights: dict[str, float] | None
     density: float
     n_missing: int
+    missing: dict[str, int]
+    n_infinite: int
     labels: dict[float, int]
     documents_per_query: dict[str, float]
     n_single: int
@@ -95,7 +106,7 @@ class Inspection:
 def inspect(
     source: Source, measure: str = "ndcg@10", convention: str | Convention = "standard"
 ) -> Inspection:
-    """Look at ranking data.
+    """Look at ranking data, of which values may be missing.
 
     Examples
     --------
@@ -108,8 +119,10 @@ def inspect(
     (['2'], SingleFeature(name='1', direction='descending', value=1.0))
     """
     convention = get_convention(convention)
+    if source.missing is None:
+        source = source.with_missing("keep")
     facts = overview(source, convention.relevance)
-    comparable = facts.n_missing == 0
+    comparable = facts.n_infinite == 0
     few = source.n_features <= MOST_FEATURES_TO_PAIR
     names = source.feature_names
     counts = facts.lengths
@@ -118,8 +131,15 @@ def inspect(
         n_rows=source.n_rows,
         n_queries=source.n_queries,
         n_features=source.n_features,
+        query_weights=_extent(source.query_weights),
         density=facts.n_nonzero / max(1, source.n_rows * source.n_features),
-        n_missing=facts.n_missing,
+        n_missing=int(facts.n_missing.sum()),
+        missing={
+            str(names[feature]): int(facts.n_missing[feature])
+            for feature in np.argsort(-facts.n_missing, kind="stable")
+            if facts.n_missing[feature]
+        },
+        n_infinite=facts.n_infinite,
         labels=dict(sorted(facts.labels.items())),
         documents_per_query={
             "min": int(counts.min()),
@@ -140,11 +160,18 @@ def inspect(
     )
 
 
+def _extent(weights: np.ndarray | None) -> dict[str, float] | None:
+    if weights is None:
+        return None
+    return {
+        "min": float(weights.min()),
+        "mean": float(weights.mean()),
+        "max": float(weights.max()),
+    }
+
+
 def _near_duplicates(source: Source, facts: Facts) -> list[NearPair]:
-    assert facts.flat is not None
-    names, gram = source.feature_names, centered_gram(source).xx
-    scale = np.sqrt(np.where(facts.flat, np.inf, np.diag(gram)))
-    correlation = np.triu(gram / np.outer(scale, scale), k=1)
+    names, correlation = source.feature_names, np.triu(_correlation(source, facts), k=1)
     for group in facts.duplicates:
         correlation[np.ix_(group, group)] = 0.0
     pairs = [
@@ -152,6 +179,15 @@ def _near_duplicates(source: Source, facts: Facts) -> list[NearPair]:
         for i, j in np.argwhere(np.abs(correlation) >= _NEARLY).tolist()
     ]
     return sorted(pairs, key=lambda pair: -abs(pair.correlation))
+
+
+def _correlation(source: Source, facts: Facts) -> np.ndarray:
+    assert facts.flat is not None
+    if facts.n_missing.any():
+        return present_correlation(source)
+    gram = centered_gram(source).xx
+    scale = np.sqrt(np.where(facts.flat, np.inf, np.diag(gram)))
+    return gram / np.outer(scale, scale)
 
 
 def _by_quality(source: Source, measure: str, convention: Convention) -> list[SingleFeature]:

@@ -26,8 +26,10 @@ class Magnitudes:
     def largest(self) -> np.ndarray:
         """Array of shape (features,)."""
         X = self.block.X
-        ends = (X.max(axis=0), X.min(axis=0))
-        high, low = (np.asarray(e.todense() if self.block.is_sparse else e).ravel() for e in ends)
+        if self.block.is_sparse:
+            high, low = X.nanmax(axis=0).toarray().ravel(), X.nanmin(axis=0).toarray().ravel()
+        else:
+            high, low = np.fmax.reduce(X, axis=0), np.fmin.reduce(X, axis=0)
         return np.maximum(high, -low)
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
-from ranksieve.sums.chunks import chunks, vary_within_queries
+from ranksieve.missing import count_missing
+from ranksieve.sums.chunks import comparable_chunks, vary_within_queries, weights_of
 
 MOST_FEATURES_TO_PAIR = 2_000
 
@@ -23,17 +24,19 @@ class Facts:
     labels: Counter[float]  # number of rows with each label
     lengths: np.ndarray  # documents of each query
     n_without_relevant: int  # queries without a relevant document
-    n_missing: int  # values that are not finite
-    n_nonzero: int  # values that are not 0
+    n_missing: np.ndarray  # (features,): values that are NaN
+    n_infinite: int  # values that are infinite
+    n_nonzero: int  # values that are neither 0 nor missing
     low: np.ndarray  # (features,): smallest value
     high: np.ndarray  # and largest
-    flat: np.ndarray | None  # (features,): constant within every query; None if too many
+    flat: np.ndarray | None  # (features,): constant within every query that counts, or None
     digests: list[bytes]  # one per feature; those of equal columns are equal
 
     @property
     def constant(self) -> np.ndarray:
-        """Whether each feature has one value everywhere."""
-        return self.low == self.high
+        """Whether each feature has one value everywhere, or none."""
+        is_missing = self.n_missing == self.lengths.sum()
+        return is_missing | ((self.low == self.high) & (self.n_missing == 0))
 
     @property
     def duplicates(self) -> list[list[int]]:
@@ -52,9 +55,10 @@ class Facts:
             lengths=np.concatenate([self.lengths, other.lengths]),
             n_without_relevant=self.n_without_relevant + other.n_without_relevant,
             n_missing=self.n_missing + other.n_missing,
+            n_infinite=self.n_infinite + other.n_infinite,
             n_nonzero=self.n_nonzero + other.n_nonzero,
-            low=np.minimum(self.low, other.low),
-            high=np.maximum(self.high, other.high),
+            low=np.fmin(self.low, other.low),
+            high=np.fmax(self.high, other.high),
             flat=flat,
             digests=[hashlib.blake2b(a + b).digest() for a, b in pairs],
         )
@@ -66,7 +70,7 @@ class Overview:
     title = "Overview"
 
     def __init__(self, block: Block, relevance: float) -> None:
-        self.block = block
+        self.block = replace(block, keeps_missing=True)
         self.relevance = relevance
 
     def facts(self) -> Facts:
@@ -74,15 +78,18 @@ class Overview:
         X, y, starts = self.block.X, self.block.y, self.block.query_ptr[:-1]
         values = X.data if self.block.is_sparse else X
         few = X.shape[1] <= MOST_FEATURES_TO_PAIR
-        low, high = X.min(axis=0), X.max(axis=0)
         if self.block.is_sparse:
-            low, high = low.toarray().ravel(), high.toarray().ravel()
+            low, high = X.nanmin(axis=0).toarray().ravel(), X.nanmax(axis=0).toarray().ravel()
+        else:
+            low, high = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
+        n_missing = count_missing(X)
         return Facts(
             labels=Counter(y.tolist()),
             lengths=np.diff(self.block.query_ptr),
             n_without_relevant=int(np.sum(np.add.reduceat(y >= self.relevance, starts) == 0)),
-            n_missing=int(values.size - np.isfinite(values).sum()),
-            n_nonzero=int(np.count_nonzero(values)),
+            n_missing=n_missing,
+            n_infinite=int(np.isinf(values).sum()),
+            n_nonzero=int(np.count_nonzero(values) - n_missing.sum()),
             low=low,
             high=high,
             flat=self._flat() if few else None,
@@ -91,19 +98,28 @@ class Overview:
 
     def _flat(self) -> np.ndarray:
         flat = np.ones(self.block.X.shape[1], dtype=bool)
-        for chunk in chunks(self.block):
-            flat &= ~vary_within_queries(chunk.X, chunk.query_ptr).any(axis=0)
+        counted = weights_of(self.block) > 0
+        for chunk in comparable_chunks(self.block):
+            differ = vary_within_queries(chunk.X, chunk.query_ptr)
+            flat &= ~differ[counted[chunk.queries]].any(axis=0)
         return flat
 
     def _columns(self) -> Iterator[bytes]:
         """Bytes of each column."""
         if not self.block.is_sparse:
             for column in self.block.X.T:
-                yield column.tobytes()
+                yield _with_one_nan(column).tobytes()
             return
         matrix = self.block.X.tocsc()
+        matrix.data = _with_one_nan(matrix.data)
         for start, end in zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True):
             yield matrix.indices[start:end].tobytes() + matrix.data[start:end].tobytes()
+
+
+def _with_one_nan(values: np.ndarray) -> np.ndarray:
+    """The same values, of which the missing ones have the same bits."""
+    gaps = np.isnan(values)
+    return np.where(gaps, np.nan, values) if gaps.any() else values
 
 
 def overview(source: Source, relevance: float = 1.0) -> Facts:

@@ -16,12 +16,13 @@ from ranksieve._kernels.similarity import (
     SPEARMAN,
     TAU_A,
     TAU_B,
+    Comparison,
     add_similarity,
 )
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, engine_of
 from ranksieve.engine.memo import shared
-from ranksieve.sums.chunks import Chunk, chunks
+from ranksieve.sums.chunks import CHUNK, Chunk, chunks, weights_of
 from ranksieve.values import ParameterValue, check_boolean, check_choice
 
 SIMILARITIES = {
@@ -48,8 +49,10 @@ class Similarity(ParameterValue):
 
     .. math:: e_{fg} = \frac{1}{|Q|} \sum_{q \in Q} e_q(d_f x_f, d_g x_g)
 
-    is the mean over queries of a similarity of the rankings by features f and g, reversed if their
-    directions d are -1. :func:`feature_similarity` has the formulas. Called with data, it returns
+    is the mean over queries, weighted if they have weights, of a similarity of the rankings by
+    features f and g, reversed if their directions d are -1. A document without a value of a
+    feature, if the data keeps missing values, comes last whatever the direction, tied with all
+    others without one. :func:`feature_similarity` has the formulas. Called with data, it returns
     the similarity of all pairs. Where a selector takes a similarity, the name of a method stands
     for the selector's default with that method.
 
@@ -127,48 +130,45 @@ class SimilarityStatistic:
         self.directions = directions
         self.absolute = absolute
         self.ties = ties
+        self.weights = weights_of(block)
 
-    def sums(self) -> tuple[int, np.ndarray]:
-        """Queries with at least two documents, and the sum over them (features, features)."""
+    def sums(self) -> tuple[float, np.ndarray]:
+        """Weight of the queries that can be ranked, and the sum over them (features, features)."""
         n_features = self.block.X.shape[1]
         upper = np.zeros((n_features, n_features))
-        for chunk in chunks(self.block):
+        for chunk in chunks(self.block, most=CHUNK if self.ties == "stable" else None):
             self._add(chunk, upper)
-        n_queries = int(np.sum(np.diff(self.block.query_ptr) > 1))
-        return n_queries, upper + np.triu(upper, 1).T
+        several = np.diff(self.block.query_ptr) > 1
+        return float(self.weights[several].sum()), upper + np.triu(upper, 1).T
 
     def _add(self, chunk: Chunk, upper: np.ndarray) -> None:
         """Add the queries of a chunk in their order, each counted in the way that is faster."""
         way = BY_RANKS if self.method == SPEARMAN else BY_BITS
-        X, directions = chunk.X, self.directions
+        X, directions, keeps = chunk.X, self.directions, self.block.keeps_missing
         if self.ties == "stable":
-            X = _break_ties(X * directions, chunk.query_ptr)
+            X = _break_ties(X * directions, chunk.query_ptr, keeps)
             directions = np.ones(len(directions))
         first = 0
+        how = Comparison(directions, self.method, self.absolute, _MOST_BY_BITS, keeps)
+        weights = self.weights[chunk.queries]
         while first < len(chunk.query_ptr) - 1:
-            first = add_similarity[way](
-                X,
-                chunk.query_ptr,
-                first,
-                directions,
-                self.method,
-                self.absolute,
-                _MOST_BY_BITS,
-                upper,
-            )
+            first = add_similarity[way](X, chunk.query_ptr, weights, first, how, upper)
             if first < 0:
                 self.block.check_finite()
             way = BY_SORTING if way == BY_BITS else BY_BITS
 
 
-def _break_ties(X: np.ndarray, query_ptr: np.ndarray) -> np.ndarray:
-    """Numbers that order the documents of each query as stable sorting does; NaN stays."""
-    broken = np.full(X.shape, np.nan)
+def _break_ties(X: np.ndarray, query_ptr: np.ndarray, keeps_missing: bool) -> np.ndarray:
+    """Numbers that order the documents of each query as stable sorting does, missing values last.
+
+    Infinite where a value is, or where one is missing that is not kept.
+    """
+    broken = np.empty(X.shape)
     queries = np.repeat(np.arange(len(query_ptr) - 1), np.diff(query_ptr))
     for feature in range(X.shape[1]):
         order = np.lexsort((-X[:, feature], queries))
         broken[order, feature] = -np.arange(len(X), dtype=np.float64)
-    broken[~np.isfinite(X)] = np.nan
+    broken[np.isinf(X) if keeps_missing else ~np.isfinite(X)] = np.inf
     return broken
 
 
@@ -192,7 +192,8 @@ def feature_similarity(
 
     or Spearman's coefficient: Pearson's correlation of ranks, ties having their average rank.
     Tau-b and Spearman's coefficient are 0 if a feature is constant in the query. Queries with
-    fewer than two documents are left out of the mean.
+    fewer than two documents are left out of the mean. Missing values that the data keeps are equal
+    to each other and less than all others, after features were reversed by ``directions``.
 
     Parameters
     ----------

@@ -9,14 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from ranksieve.columns import Columns
 from ranksieve.data import DataError, RankingData
-from ranksieve.io import are_parquet
+from ranksieve.frames import explaining_weights
+from ranksieve.inputs import weights_by_query
+from ranksieve.io import are_tables, check_no_columns, open_tables
 from ranksieve.io.letor_blocks import Grammar, are_integers, decode, header_names, read_blocks
-from ranksieve.io.parquet import read_batches
 from ranksieve.io.selection import Selection
 from ranksieve.io.shards.filler import Piece, ReturningQueryError, ShardFiller
+from ranksieve.io.shards.shards import Shards
 from ranksieve.io.shards.store import ShardStore, replacing_directory
-from ranksieve.io.shards.writer import SHARD_BYTES, PathLike, settle_ids
+from ranksieve.io.shards.writer import SHARD_BYTES, PathLike, settle_ids, write_shards
+from ranksieve.io.tables import Tables, settle_text_ids
+from ranksieve.missing import Missing
 
 _FILE = 2**40  # place = number of the file * _FILE + line: one small integer per query
 
@@ -26,37 +31,46 @@ def convert_to_shards(
     directory: PathLike,
     *,
     n_features: int | None = None,
-    dtype: str = "float64",
+    dtype: str | None = None,
     sparse: bool = False,
     zero_based: bool = False,
+    columns: Columns | None = None,
     features: Selection | None = None,
+    missing: str | Missing | None = None,
     shard_bytes: int = SHARD_BYTES,
     overwrite: bool = False,
 ) -> None:
-    r"""Convert LETOR text or Parquet files to shards, without reading them into memory.
+    r"""Convert LETOR text, Parquet or CSV files to shards, without reading them into memory.
 
-    The shards hold what :func:`read_letor` and :func:`read_parquet` would read.
+    The shards hold what :func:`read_letor`, :func:`read_parquet` and :func:`read_csv` would read.
 
     Parameters
     ----------
     paths : path or list of paths
-        Text (``.gz`` and ``.zst`` are decompressed), or Parquet if all names end in ``.parquet``
-        or ``.pq``. Several files are joined; a query may go on in the next one.
+        Parquet if names end in ``.parquet`` or ``.pq``, CSV or TSV if they end in ``.csv`` or
+        ``.tsv``, else LETOR text; ``.gz`` and ``.zst`` are decompressed. Several files are one data
+        set; a query may go on in the next one.
     directory : path
         Appears when all is written; an error or interruption leaves nothing behind.
     n_features : int, optional
         Number of features; by default the largest index found. If that comes late, shards
         written before are written once more.
-    dtype : {"float64", "float32"}
-        How feature values are stored.
+    dtype : {"float64", "float32"}, optional
+        How feature values are stored; by default as in Parquet files, and float64 for text.
     sparse : bool
         Whether to store CSR matrices.
     zero_based : bool
         Whether indices in text start at 0.
+    columns : Columns, optional
+        What the columns of Parquet and CSV files are; by default their names tell.
     features : Selection, optional
         Features to keep, as :func:`ranksieve.io.selection.read_selection` reads them; they keep
         their names and the order of the data. It is an error if the files have another number of
         features than those that they were selected from, or other names.
+    missing : str or Missing, optional
+        How missing values (NaN) are filled in; see :class:`ranksieve.Missing`. ``"keep"`` writes
+        NaN, as is done without a policy. For indicators, convert without them first, and then these
+        shards with :func:`rewrite_shards`.
     shard_bytes : int
         Size of a shard. It ends with the query that reaches it, as no query is ever cut.
     overwrite : bool
@@ -68,7 +82,7 @@ def convert_to_shards(
     DataError
         ``file:line: what is wrong``. Rows of a query that are not adjacent are grouped within a
         shard; a query that comes back after its shard was written is an error. Rows of Parquet
-        files are counted from 0.
+        files are counted from 0, those of CSV files with the header, which is row 1.
 
     Notes
     -----
@@ -89,23 +103,66 @@ def convert_to_shards(
     files = [Path(paths)] if isinstance(paths, (str, os.PathLike)) else [Path(p) for p in paths]
     if not files:
         raise DataError("no file to read")
-    convert, place = (_convert_parquet, "row") if are_parquet(files) else (_convert_text, "line")
-    grammar = Grammar.make(n_features, dtype, sparse, zero_based)
+    grammar = Grammar.make(n_features, dtype or "float64", sparse, zero_based)
+    tables = None
+    if are_tables(files):
+        tables = open_tables(files, columns)
+    else:
+        check_no_columns(columns, files[0], "LETOR text")
+    how = Missing.of(missing)
+    if how is not None and how.indicators:
+        raise DataError(
+            f"{files[0]}: which features need indicators of missing values is known only at the "
+            "end; convert to shards without indicators first, and then these shards with them"
+        )
     if features is not None and n_features is not None:
         features.check_fits(n_features, None, files[0])
     with replacing_directory(Path(directory), overwrite=overwrite) as temporary:
         filler = ShardFiller(
             ShardStore(temporary),
             shard_bytes=shard_bytes,
-            dtype=grammar.dtype,
+            dtype=grammar.dtype if tables is None or dtype is not None else tables.dtype,
             is_sparse=sparse,
             width=(n_features or 0) if features is None else len(features.columns),
+            missing=how,
         )
         try:
-            names, ids = convert(files, grammar, filler, features)
+            if tables is None:
+                names, ids = _convert_text(files, grammar, filler, features)
+            else:
+                names, ids = _convert_tables(tables, n_features, filler, features)
         except ReturningQueryError as error:
-            raise DataError(_explain(error, files, place)) from None
+            unit = "line" if tables is None else "row"
+            raise DataError(_explain(error, files, unit)) from None
         filler.finish(names, ids)
+
+
+def rewrite_shards(
+    shards: Shards,
+    directory: PathLike,
+    place: PathLike,
+    *,
+    features: Selection | None = None,
+    **how: Any,
+) -> None:
+    """Write opened shards anew, with missing values treated as they are opened.
+
+    Parameters
+    ----------
+    shards : Shards
+        See :func:`open_shards`.
+    directory : path
+    place : path
+        What errors are about.
+    features : Selection, optional
+        Features to keep.
+    **how
+        See :func:`write_shards`.
+    """
+    if features is not None:
+        features.check_fits(shards.n_features, shards.feature_names, place)
+        shards = shards.take_features(features.columns)
+    write_shards(map(shards.read_shard, range(shards.n_shards)), directory, **how)
 
 
 def _explain(error: ReturningQueryError, files: list[Path], unit: str) -> str:
@@ -154,34 +211,27 @@ def _kept_names(
     return [names[f] if names else str(f + 1) for f in features.columns.tolist()]
 
 
-def _convert_parquet(
-    files: list[Path], grammar: Grammar, filler: ShardFiller, features: Selection | None
+def _convert_tables(
+    tables: Tables, n_features: int | None, filler: ShardFiller, features: Selection | None
 ) -> tuple[list[str] | None, np.ndarray | list[str]]:
-    """Add the rows of Parquet files; returns feature names and query ids."""
-    names: list[str] | None = None
-    kept: list[str] | None = None
-    for number, path in enumerate(files):
-        row = 0
-        for batch in read_batches(path, sparse=grammar.sparse, batch_bytes=filler.shard_bytes):
-            if names is None:
-                names = batch.feature_names
-                kept = _kept_names(names, len(names), features, path)
-            _check_columns(batch.feature_names, names, grammar.n_features, path)
-            X = batch.X if features is None else features.take_from(batch.X)
-            try:
-                data = RankingData(X, batch.labels, batch.qid, doc_ids=batch.doc_ids)
-            except DataError as error:
-                raise DataError(f"{path}: in the rows from {row} on: {error}") from None
-            places = data.row_order[data.query_ptr[:-1]] + row + number * _FILE
-            filler.add(Piece.of(data, places.tolist()))
-            row += data.n_rows
-    return kept, settle_ids(list(filler.places))
-
-
-def _check_columns(
-    found: list[str], expected: list[str], n_features: int | None, path: Path
-) -> None:
-    if n_features is not None and len(found) != n_features:
-        raise DataError(f"{path}: there are {len(found)} features, but n_features={n_features}")
-    if found != expected:
-        raise DataError(f"{path}: its features are not those of the files before it")
+    """Add the rows of Parquet or CSV files; returns feature names and query ids."""
+    first, names = tables.files[0].path, list(tables.roles.features)
+    if n_features not in (None, len(names)):
+        raise DataError(f"{first}: there are {len(names)} features, but n_features={n_features}")
+    kept = _kept_names(names, len(names), features, first)
+    for batch in tables.batches(batch_bytes=filler.shard_bytes):
+        X = batch.X if features is None else features.take_from(batch.X)
+        weights = batch.special.pop("sample_weight")
+        data = RankingData(X, **batch.special)
+        places = data.row_order[data.query_ptr[:-1]] + batch.row
+        places += tables.files.index(batch.file) * _FILE
+        with explaining_weights(
+            f"{batch.file.path}: rows from {batch.row} on", tables.roles.weight
+        ):
+            piece = Piece.of(data, places.tolist())
+            piece.run_weights = weights_by_query(weights, data.query_ptr, data.row_order)
+            filler.add(piece)
+    ids: Any = list(filler.places)
+    if all(file.ids_are_text for file in tables.files):
+        ids = settle_text_ids(np.array(ids, dtype=object)).tolist()
+    return kept, settle_ids(ids)

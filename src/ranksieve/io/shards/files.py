@@ -71,6 +71,16 @@ class ShardFiles:
         return pointer
 
     @property
+    def query_weights(self) -> np.ndarray | None:
+        """Weight of each query, if they have any."""
+        if not self._manifest.weights:
+            return None
+        weights = self._read("query_weights", (self._shard.queries,), "float64")
+        if not np.isfinite(weights).all() or np.any(weights < 0):
+            raise DataError(f"{self._path('query_weights')}: is damaged: a weight cannot be one")
+        return weights
+
+    @property
     def matrix(self) -> Any:
         """Feature values: a mapped array, or a CSR matrix of mapped arrays."""
         return self.map_matrix()()

@@ -9,17 +9,19 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ranksieve.data import Block, RankingData
+from ranksieve.data import Block, DataError, RankingData
 from ranksieve.feature_names import are_numbers
 from ranksieve.inputs import group_rows, join_ids
 from ranksieve.io.shards.store import ShardStore
+from ranksieve.missing import Missing
 
 
 @dataclass
 class Piece:
     """Rows in the order of their source, as runs of equal query ids.
 
-    ``run_places`` say where runs begin; what the numbers mean is up to the source.
+    ``run_places`` say where runs begin; what the numbers mean is up to the source. ``run_weights``
+    are the weights of their queries, None if each counts once.
     """
 
     X: Any
@@ -28,12 +30,14 @@ class Piece:
     run_ids: list[Any]
     run_lengths: np.ndarray
     run_places: Iterable[int]
+    run_weights: np.ndarray | None = None
 
     @classmethod
     def of(cls, data: RankingData, places: Iterable[int]) -> Piece:
         """Piece with the rows of ``data``, one run per query."""
         ids = data.query_ids.tolist()
-        return cls(data.X, data.y, data.doc_ids, ids, data.group_counts, places)
+        counts, weights = data.group_counts, data.query_weights
+        return cls(data.X, data.y, data.doc_ids, ids, counts, places, weights)
 
 
 @dataclass(eq=False)
@@ -61,6 +65,8 @@ class ShardFiller:
         How to store feature values.
     width : int
         Number of features, as far as it is known; wider pieces may come.
+    missing : Missing or None
+        How missing values are filled in.
 
     Attributes
     ----------
@@ -80,20 +86,23 @@ class ShardFiller:
         dtype: np.dtype[Any],
         is_sparse: bool,
         width: int = 0,
+        missing: Missing | None = None,
     ) -> None:
         if shard_bytes < 1:
             raise ValueError(f"shard_bytes must be at least 1, got {shard_bytes}")
         self.dtype = dtype
         self.is_sparse = is_sparse
         self.width = width
+        self.missing = missing
         self.places: dict[Any, int] = {}
+        self._heaviest = 0.0
         self._store = store
         self.shard_bytes = shard_bytes
         self._begin_shard()
 
     def _begin_shard(self) -> None:
         self._open: dict[Any, int] = {}  # query that may go on -> its number in the shard
-        self._n_queries = 0
+        self._weights: list[float | None] = []  # of the queries; None if none is told
         self._runs: list[tuple[int, int]] = []  # number of the query, length
         self._parts: list[tuple[Any, np.ndarray, np.ndarray | None]] = []
         self._bytes = 0
@@ -104,9 +113,11 @@ class ShardFiller:
         self.width = max(self.width, X.shape[1])
         lengths = piece.run_lengths.tolist()
         sizes = self._run_bytes(X, piece.run_lengths)
+        unknown = [None] * len(lengths)
+        weights = unknown if piece.run_weights is None else piece.run_weights.tolist()
         begin = end = 0
-        for query, place, length, size in zip(
-            piece.run_ids, piece.run_places, lengths, sizes, strict=True
+        for query, place, length, size, weight in zip(
+            piece.run_ids, piece.run_places, lengths, sizes, weights, strict=True
         ):
             if query not in self._open:
                 if query in self.places:
@@ -116,9 +127,15 @@ class ShardFiller:
                     self.flush()
                     begin = end
                 self.places[query] = place
-                self._open[query] = self._n_queries
-                self._n_queries += 1
-            self._runs.append((self._open[query], length))
+                self._open[query] = len(self._weights)
+                self._weights.append(weight)
+            number = self._open[query]
+            if self._weights[number] != weight:
+                raise DataError(
+                    "sample_weight must be the same for all rows of a query; that of query "
+                    f"{query!r} is {self._weights[number]} and {weight}"
+                )
+            self._runs.append((number, length))
             self._bytes += size
             end += length
         self._keep(piece, X, begin, end)
@@ -140,12 +157,20 @@ class ShardFiller:
         if order is not None:
             X, y = X[order], y[order]
             doc_ids = None if doc_ids is None else doc_ids[order]
-        self._store.write(Block(X, y, query_ptr), doc_ids)
+        if self.missing is not None:
+            X = self.missing.applied_to(X, query_ptr)
+        weights = None
+        if any(weight is not None for weight in self._weights):
+            weights = np.array([1.0 if weight is None else weight for weight in self._weights])
+        self._heaviest = max(self._heaviest, 1.0 if weights is None else weights.max())
+        self._store.write(Block(X, y, query_ptr, query_weights=weights), doc_ids)
         self._begin_shard()
 
     def finish(self, names: list[str] | None, query_ids: np.ndarray | list[str]) -> None:
         """Write the last shard and the manifest."""
         self.flush()
+        if self._heaviest == 0:
+            raise DataError("sample_weight must be above 0, not 0 for all queries")
         self._store.finish(
             n_features=self.width,
             dtype=self.dtype,

@@ -22,7 +22,7 @@ from ranksieve.io.records import get, get_count
 from ranksieve.io.shards.crc32 import crc32
 
 FORMAT = "ranksieve-shards"
-VERSION = 2  # since 2, the manifest has a checksum of its own
+VERSION = 3  # since 2, the manifest has a checksum of its own; since 3, queries may have weights
 MANIFEST = "manifest.json"
 CHECKSUM = "crc32"
 
@@ -70,6 +70,7 @@ class Manifest:
     feature_names: list[str] | None
     query_ids: IdKind
     doc_ids: IdKind | None
+    weights: bool
     shards: list[StoredShard]
 
     def to_json(self) -> str:
@@ -106,6 +107,7 @@ class Manifest:
             feature_names=_feature_names(record),
             query_ids=_get_one_of(record, "query_ids", "int", "str"),
             doc_ids=_get_one_of(record, "doc_ids", None, "int", "str"),
+            weights=get(record, "weights", bool) if version > 2 else False,
             shards=[_shard(entry) for entry in get(record, "shards", list)],
         )
         manifest._check_shards()
@@ -122,6 +124,7 @@ class Manifest:
         roles |= {"data", "indices", "indptr"} if self.sparse else {"X"}
         roles |= {"query_id_offsets"} if self.query_ids == "str" else set()
         roles |= {"doc_ids"} if self.doc_ids else set()
+        roles |= {"query_weights"} if self.weights else set()
         return roles | ({"doc_id_offsets"} if self.doc_ids == "str" else set())
 
     def _check_shards(self) -> None:

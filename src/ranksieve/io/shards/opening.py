@@ -11,10 +11,16 @@ from ranksieve.io.files import explain_os_error
 from ranksieve.io.shards.files import Checks
 from ranksieve.io.shards.format import MANIFEST, Manifest, is_file_name
 from ranksieve.io.shards.shards import PathLike, Shards, Verify
+from ranksieve.io.shards.verifying import check_sizes
+from ranksieve.missing import Missing
 
 
 def open_shards(
-    directory: PathLike, *, client: Any = None, verify: Verify = "first-read"
+    directory: PathLike,
+    *,
+    client: Any = None,
+    verify: Verify = "first-read",
+    missing: str | Missing | None = None,
 ) -> Shards:
     """Open a directory of shards, as :func:`write_shards` or :func:`convert_to_shards` made it.
 
@@ -31,6 +37,8 @@ def open_shards(
         When to compare checksums: of each file when it is first read, on the worker that reads it
         if there is a cluster; of all files now, too (see :meth:`Shards.verify`); or never.
         Whatever it is, no damage makes a method read beyond its arrays.
+    missing : str or Missing, optional
+        What is done with missing values (NaN); see :meth:`Shards.with_missing`.
 
     Returns
     -------
@@ -59,9 +67,11 @@ def open_shards(
         raise ValueError(f"verify must be True, False or 'first-read', not {verify!r}")
     shards = Shards(path, _read_manifest(path), client, checks=Checks(bool(verify)))
     try:
-        shards._check_sizes()
+        check_sizes(path, shards._opened)
         if verify is True:
             shards.verify()
+        if missing is not None:
+            shards = shards.with_missing(missing)
     except BaseException:
         shards.close()
         raise

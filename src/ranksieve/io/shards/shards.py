@@ -12,10 +12,11 @@ from scipy.sparse import csr_matrix, vstack
 
 from ranksieve.data import Block, DataError, RankingData
 from ranksieve.feature_names import default_names, numbers
-from ranksieve.inputs import take_columns
-from ranksieve.io.files import explain_os_error
+from ranksieve.inputs import as_weights, check_query_weights, take_columns
 from ranksieve.io.shards.files import Checks, ShardFiles
-from ranksieve.io.shards.format import Manifest, check_checksum, checksum_of
+from ranksieve.io.shards.format import Manifest
+from ranksieve.io.shards.verifying import verify_files
+from ranksieve.missing import Missing, count_missing
 from ranksieve.progress import track
 
 PathLike = str | os.PathLike[str]
@@ -36,8 +37,14 @@ class Shards:
         As given to :func:`open_shards`.
     columns : int array or None
         Features that :meth:`take_features` has kept, as 0-based indices; None for all.
+    missing : Missing or None
+        What is done with missing values; see :meth:`with_missing`.
+    keeps_missing : bool
+        Whether NaN is a missing value that was declared to be kept.
     checks : Checks
         What was checked of the files.
+    given_weights : tuple of one array or None, or None
+        Weights that :meth:`with_weights` has given to queries; None for those of the files.
     """
 
     def __init__(
@@ -52,7 +59,10 @@ class Shards:
         self.path = path
         self.client = client
         self.columns = columns
+        self.missing: Missing | None = None
+        self.keeps_missing = False
         self.checks = checks
+        self.given_weights: tuple[np.ndarray | None] | None = None
         self._manifest: Manifest | None = manifest
         self._first_rows = [0, *np.cumsum([s.rows for s in manifest.shards]).tolist()]
         self._first_queries = [0, *np.cumsum([s.queries for s in manifest.shards]).tolist()]
@@ -83,7 +93,12 @@ class Shards:
     @property
     def n_features(self) -> int:
         """Number of features."""
-        return self._opened.n_features if self.columns is None else len(self.columns)
+        return self._n_all_features if self.columns is None else len(self.columns)
+
+    @property
+    def _n_all_features(self) -> int:
+        """Number of features in the files, and of indicators of missing values."""
+        return self._opened.n_features + len(self.missing.indicated if self.missing else ())
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -113,28 +128,99 @@ class Shards:
 
     @property
     def _names(self) -> np.ndarray | None:
-        names = self._opened.feature_names
+        names = self._all_names
         if self.columns is None:
-            return None if names is None else np.array(names, dtype=object)
+            return names
         if names is not None:
-            return np.array(names, dtype=object)[self.columns]
+            return names[self.columns]
         is_start = np.array_equal(self.columns, np.arange(self.n_features))
         return None if is_start else numbers(self.columns)
+
+    @property
+    def _all_names(self) -> np.ndarray | None:
+        names = self._opened.feature_names
+        if self.missing is not None and self.missing.indicated:
+            stored = default_names(self._opened.n_features) if names is None else names
+            return self.missing.names(stored)
+        return None if names is None else np.array(names, dtype=object)
 
     @property
     def query_ids(self) -> np.ndarray:
         """Query id of each query, in the order of the shards; read anew each time."""
         return np.concatenate([files.query_ids for files in self._all_files()])
 
+    @property
+    def query_weights(self) -> np.ndarray | None:
+        """Weight of each query, in the order of the shards; None if each counts once."""
+        if self.given_weights is not None:
+            return self.given_weights[0]
+        if not self._opened.weights:
+            return None
+        return np.concatenate([files.query_weights for files in self._all_files()])
+
     def take_features(self, features: Any) -> Shards:
         """Keep some features: 0-based indices (in the given order) or a boolean mask.
 
-        The files stay as they are. A block of the new shards is a copy of its features in memory,
-        not mapped: if even that is too large, write shards of these features alone.
+        The files stay as they are. A block of the new shards is not mapped: its features are copied
+        whenever it is used. To use them often, write shards of these features alone.
         """
-        columns = np.arange(self._opened.n_features) if self.columns is None else self.columns
-        kept = columns[np.asarray(features)]
-        return Shards(self.path, self._opened, self.client, kept, checks=self.checks)
+        columns = np.arange(self._n_all_features) if self.columns is None else self.columns
+        return self._changed(columns=columns[np.asarray(features)])
+
+    def with_missing(self, missing: str | Missing) -> Shards:
+        """Treat missing values (NaN) in a declared way; see :class:`ranksieve.Missing`.
+
+        The files stay as they are. Where values are filled in or indicators appended, a block is a
+        copy in memory, not mapped: if that is too large, write shards with
+        :func:`convert_to_shards` and the same ``missing``. Indicators of training data take a pass
+        over the files.
+        """
+        if self.missing is not None or self.columns is not None:
+            raise DataError(
+                "missing values of opened shards are declared once, before features are taken"
+            )
+        how = Missing(missing) if isinstance(missing, str) else missing
+        how = how.learned(self._count_missing)
+        how.check_fits(self.n_features)
+        return self._changed(missing=how, keeps_missing=how.keeps)
+
+    def refusing_missing(self) -> Shards:
+        """Return the same shards for a method that takes no missing values: NaN is an error."""
+        return self._changed(keeps_missing=False) if self.keeps_missing else self
+
+    def with_weights(self, sample_weight: Any) -> Shards:
+        """Return the same shards with other weights of queries, one for each; None for none.
+
+        The files stay as they are: the weights are kept in memory, also on Dask workers.
+        """
+        weights = None if sample_weight is None else as_weights(sample_weight)
+        if weights is not None and weights.shape != (self.n_queries,):
+            raise DataError(
+                f"sample_weight has shape {weights.shape}, but there are {self.n_queries} queries"
+            )
+        check_query_weights(weights)
+        return self._changed(given_weights=(weights,))
+
+    def _weights_of(self, number: int) -> np.ndarray | None:
+        """Weights of the queries of a shard."""
+        if self.given_weights is None:
+            return self._files(number).query_weights
+        (weights,) = self.given_weights
+        queries = slice(self._first_queries[number], self._first_queries[number + 1])
+        return None if weights is None else weights[queries]
+
+    def _changed(self, **changes: Any) -> Shards:
+        """Copy that sees the same files in another way."""
+        self._opened  # noqa: B018  closed shards have no copies
+        copy = object.__new__(Shards)
+        copy.__dict__.update(self.__dict__ | changes)
+        return copy
+
+    def _count_missing(self) -> np.ndarray:
+        return sum(
+            (count_missing(files.matrix) for files in self._all_files()),
+            start=np.zeros(self._opened.n_features, dtype=np.int64),
+        )
 
     def block(self, number: int) -> Block:
         """Rows of a shard, counted from 0.
@@ -144,52 +230,51 @@ class Shards:
         :meth:`close`.
         """
         files = self._files(number)
-        mapped = files.map_matrix()
+        mapped, query_ptr = files.map_matrix(), files.query_ptr
         return Block(
-            lambda: self._kept(mapped()),
+            lambda: self._seen(mapped(), query_ptr),
             files.y,
-            files.query_ptr,
+            query_ptr,
             first_row=self._first_rows[number],
             first_query=self._first_queries[number],
+            query_weights=self._weights_of(number),
+            keeps_missing=self.keeps_missing,
+            keeps_X=self.columns is None,
         )
 
     def read_shard(self, number: int) -> RankingData:
         """Read one shard, counted from 0, into memory."""
         files = self._files(number)
         X = self._matrix(files)
-        return RankingData(
+        data = RankingData(
             X.copy() if self.is_sparse else np.array(X),
             files.y,
             np.repeat(files.query_ids, np.diff(files.query_ptr)),
             feature_names=self._names,
             doc_ids=files.doc_ids,
         )
+        # All weights of a shard may be 0.
+        return self._as_seen(data._replace(query_weights=self._weights_of(number)))
 
     def read(self) -> RankingData:
         """Read all into memory, for data that fits."""
         shards = self._all_files()
         counts = np.concatenate([np.diff(files.query_ptr) for files in shards])
         documents: list[Any] = [files.doc_ids for files in shards]
-        return RankingData(
-            self._read_csr() if self.is_sparse else self._read_dense(),
-            np.concatenate([files.y for files in shards]),
-            np.repeat(self.query_ids, counts),
-            feature_names=self._names,
-            doc_ids=None if self._opened.doc_ids is None else np.concatenate(documents),
+        return self._as_seen(
+            RankingData(
+                self._read_csr() if self.is_sparse else self._read_dense(),
+                np.concatenate([files.y for files in shards]),
+                np.repeat(self.query_ids, counts),
+                feature_names=self._names,
+                doc_ids=None if self._opened.doc_ids is None else np.concatenate(documents),
+                sample_weight=self.query_weights,
+            )
         )
 
     def verify(self) -> None:
         """Compare the checksums of all files; raises a DataError that names the first wrong one."""
-        files = [file for shard in self._opened.shards for file in shard.files.values()]
-        self._check_sizes()
-        advance = track("Verifying", sum(file.bytes for file in files))
-        for file in files:
-            path = self.path / file.name
-            try:
-                checksum = checksum_of(path, advance)
-            except OSError as error:
-                raise DataError(f"{path}: {explain_os_error(error)}") from error
-            check_checksum(path, checksum, file)
+        verify_files(self.path, self._opened)
 
     def close(self) -> None:
         """Let go of the shards."""
@@ -210,33 +295,23 @@ class Shards:
             f"{self.n_queries} queries, {self.n_features} features)"
         )
 
-    def _check_sizes(self) -> None:
-        for shard in self._opened.shards:
-            for file in shard.files.values():
-                path = self.path / file.name
-                try:
-                    found = os.stat(path).st_size
-                except OSError as error:
-                    raise DataError(
-                        f"{path}: {explain_os_error(error)}, but the manifest lists it with "
-                        f"{file.bytes} bytes"
-                    ) from error
-                if found != file.bytes:
-                    raise DataError(
-                        f"{path}: has {found} bytes, but {file.bytes} were written; it is "
-                        "truncated or not of these shards"
-                    )
-
     def _files(self, number: int) -> ShardFiles:
         if not 0 <= number < self.n_shards:
             raise IndexError(f"there is no shard {number}: there are {self.n_shards}")
         return ShardFiles(self.path, self._opened, number, self.checks)
 
     def _matrix(self, files: ShardFiles) -> Any:
-        return self._kept(files.matrix)
+        return self._seen(files.matrix, files.query_ptr)
 
-    def _kept(self, matrix: Any) -> Any:
+    def _seen(self, matrix: Any, query_ptr: np.ndarray) -> Any:
+        """Features of a shard, with missing values treated, of which some may be taken."""
+        if self.missing is not None:
+            matrix = self.missing.applied_to(matrix, query_ptr)
         return matrix if self.columns is None else take_columns(matrix, self.columns)
+
+    def _as_seen(self, data: RankingData) -> RankingData:
+        """Tell data that was read what has become of its missing values."""
+        return data._replace(missing=self.missing, keeps_missing=self.keeps_missing)
 
     def _all_files(self) -> list[ShardFiles]:
         return [self._files(number) for number in range(self.n_shards)]
@@ -252,7 +327,7 @@ class Shards:
 
     def _read_csr(self) -> Any:
         """Join the matrices in place: there is never a second copy of them."""
-        if self.columns is not None:
+        if self.columns is not None or self.missing is not None:
             return vstack([self._matrix(files) for files in self._all_files()], format="csr")
         pointers = [files.indptr for files in self._all_files()]
         firsts = [0, *np.cumsum([pointer[-1] for pointer in pointers], dtype=np.int64).tolist()]

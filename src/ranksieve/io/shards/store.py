@@ -49,8 +49,8 @@ class ShardStore:
     """Writes shards one by one, then makes them agree and lists them.
 
     What holds for all shards may turn out late: the number of features, whether all ids are
-    integers, whether there are document ids. :meth:`finish` mends the shards written before, one
-    at a time; query ids are written there, too.
+    integers, whether there are document ids or weights. :meth:`finish` mends the shards written
+    before, one at a time; query ids are written there, too.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -68,6 +68,8 @@ class ShardStore:
             self._write(draft, "X", block.X)
         self._write(draft, "y", block.y)
         self._write(draft, "query_ptr", block.query_ptr)
+        if block.query_weights is not None:
+            self._write(draft, "query_weights", block.query_weights)
         if doc_ids is not None:
             integers = as_integers(doc_ids)
             draft.doc_kind = "str" if integers is None else "int"
@@ -84,12 +86,15 @@ class ShardStore:
     ) -> None:
         """Bring all shards to the same width and kinds of ids, and write the manifest."""
         doc_kind = self._doc_kind()
+        weighted = any("query_weights" in draft.files for draft in self._drafts)
         first = 0
         for draft in self._drafts:
             if not sparse and draft.width < n_features:
                 self._pad(draft, n_features)
             if draft.doc_kind != doc_kind:
                 self._write_ids(draft, "doc_id", self._documents_as_strings(draft))
+            if weighted and "query_weights" not in draft.files:
+                self._write(draft, "query_weights", np.ones(draft.queries))
             self._write_ids(draft, "query_id", query_ids[first : first + draft.queries])
             first += draft.queries
         manifest = Manifest(
@@ -102,6 +107,7 @@ class ShardStore:
             feature_names=feature_names,
             query_ids="str" if isinstance(query_ids, list) else "int",
             doc_ids=doc_kind,
+            weights=weighted,
             shards=[StoredShard(draft.rows, draft.queries, draft.files) for draft in self._drafts],
         )
         write_through(self._directory / MANIFEST, manifest.to_json().encode())

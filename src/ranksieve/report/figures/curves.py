@@ -41,7 +41,7 @@ def plot_curves(
     queries. It is the 95 % bootstrap interval of the mean difference over test queries, drawn
     around the line: where it does not reach the line of all features, the difference to them is
     significant, for this one number of features. The band of the random order is
-    something else, the range of its seeds.
+    something else, the range of its seeds; what is far below all other lines is cut off.
 
     Parameters
     ----------
@@ -87,11 +87,17 @@ def plot_curves(
     if base is not None:
         ax.axhline(base.mean(name), zorder=1.5, **ALL_FEATURES)
     for run in runs:
-        _draw(ax, result, run, name)
+        if run.selector != RANDOM:
+            _draw(ax, result, run, name)
+            if base is not None and run.selector in banded:
+                _shade_interval(ax, result, run, base, name)
+    selected = ax.dataLim.frozen()
+    for run in runs:
         if run.selector == RANDOM:
+            _draw(ax, result, run, name)
             _shade_range(ax, result, run, name)
-        elif base is not None and run.selector in banded:
-            _shade_interval(ax, result, run, base, name)
+    if len(runs) > 1:
+        _cut_below(ax, *selected.intervaly)
     finish(ax, "number of features", f"{name} on test queries")
     _number_ticks(ax, sorted({k for run in runs for k in run.by_k}))
     legend_above(ax)
@@ -145,7 +151,7 @@ def _shade_interval(ax: Axes, result: StudyResult, run: Run, base: Outcomes, mea
     ends = np.empty((len(run.by_k), 2))
     for place, tested in enumerate(run.by_k.values()):
         queries = tested.per_query(measure), base.per_query(measure)
-        found = bootstrap_interval(*queries, LEVEL, _RESAMPLES)
+        found = bootstrap_interval(*queries, LEVEL, _RESAMPLES, weights=tested.query_weights)
         ends[place] = tested.mean(measure) + np.array(found[1:]) - found.estimate
     _shade(ax, result, run, *ends.T)
 
@@ -153,6 +159,15 @@ def _shade_interval(ax: Axes, result: StudyResult, run: Run, base: Outcomes, mea
 def _shade(ax: Axes, result: StudyResult, run: Run, lower: np.ndarray, upper: np.ndarray) -> None:
     color = style_of(result, run.selector)["color"]
     ax.fill_between(list(run.by_k), lower, upper, color=color, alpha=0.2, linewidth=0, zorder=1)
+
+
+def _cut_below(ax: Axes, low: float, high: float) -> None:
+    """Keep as much room below these ends as there is between them.
+
+    Few features in a random order rank so badly that all other lines would look alike.
+    """
+    if ax.dataLim.y0 < low - (high - low) < low:
+        ax.set_ylim(low - (high - low))
 
 
 def _number_ticks(ax: Axes, ks: list[int]) -> None:

@@ -30,7 +30,31 @@ def inspection_sheets(title: str, found: Inspection, top: int) -> list[Sheet]:
             ]
         ],
     )
-    return [facts] if found.best_features is None else [facts, _best_features(found, top)]
+    others = [_missing_values(found, top)] if found.missing else []
+    if found.best_features is not None:
+        others.append(_best_features(found, top))
+    return [facts, *others]
+
+
+def _missing_values(found: Inspection, top: int) -> Sheet:
+    n_more = len(found.missing) - top
+    return Sheet(
+        "missing-values",
+        "Missing values",
+        "Where features are compared, a document without a value ranks last.",
+        [
+            Column("feature", align="left", is_name=True),
+            Column("missing", "missing values"),
+            Column("share", "share of rows"),
+        ],
+        [
+            [
+                [Entry(name), Entry(number, ","), Entry(number / found.n_rows, ".1%")]
+                for name, number in list(found.missing.items())[:top]
+            ]
+        ],
+        notes=[f"{quantity(n_more, 'more feature')} with missing values."] if n_more > 0 else [],
+    )
 
 
 def _best_features(found: Inspection, top: int) -> Sheet:
@@ -59,6 +83,9 @@ def _facts(found: Inspection) -> Iterator[tuple[str, str | int]]:
     total = found.n_rows
     yield "rows", total
     yield "queries", found.n_queries
+    if found.query_weights is not None:
+        least, mean, most = found.query_weights.values()
+        yield "weights of queries", f"{least:g} to {most:g}, mean {mean:.3g}"
     yield "features", f"{found.n_features:,} ({found.density:.0%} of the values are not zero)"
     shares = (f"{label:g}: {n:,} ({n / total:.1%})" for label, n in found.labels.items())
     yield "labels", ", ".join(shares) if len(found.labels) <= 12 else f"{len(found.labels)} values"
@@ -75,7 +102,9 @@ def _facts(found: Inspection) -> Iterator[tuple[str, str | int]]:
     )
     yield "file order", _file_order(found)
     if found.n_missing:
-        yield "missing values", f"{found.n_missing:,}: features are not compared"
+        yield "missing values", _missing(found)
+    if found.n_infinite:
+        yield "infinite values", f"{found.n_infinite:,}: features are not compared"
     yield "constant features", _listing(found.constant)
     if found.constant_in_queries is not None:
         yield "constant in each query", _listing(found.constant_in_queries)
@@ -83,8 +112,16 @@ def _facts(found: Inspection) -> Iterator[tuple[str, str | int]]:
     if found.near_duplicates is not None:
         pairs = [f"{p.first} ~ {p.second} ({p.correlation:.4f})" for p in found.near_duplicates]
         yield "nearly duplicated", _listing(pairs)
-    elif not found.n_missing:
+    elif not found.n_infinite:
         yield "nearly duplicated", "not looked for: too many features"
+
+
+def _missing(found: Inspection) -> str:
+    share = found.n_missing / (found.n_rows * found.n_features)
+    return (
+        f"{found.n_missing:,} ({share:.1%}), of {quantity(len(found.missing), 'feature')}; choose "
+        "what is done with them by --missing"
+    )
 
 
 def _file_order(found: Inspection) -> str:

@@ -7,9 +7,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ranksieve.metrics import get_convention
+from ranksieve.report.sheets.reproduction_numbers import (
+    METHOD,
+    SOURCE,
+    difference_cell,
+    folds_sheet,
+    improvements_sheet,
+    means_sheet,
+)
 from ranksieve.report.sheets.reproduction_study import (
     best_numbers_sheet,
+    pairs_sheet,
     printed_numbers_sheet,
     statements_sheet,
 )
@@ -18,17 +26,19 @@ from ranksieve.report.sheets.study_quality import curves_sheet
 from ranksieve.report.sheets.study_statistics import statistics_sheet
 from ranksieve.reproduction import Reproduction
 from ranksieve.reproduction.paper import FOUR_DIGITS
-from ranksieve.reproduction.results import Number, recompute_ranks
-from ranksieve.study.results import BASE, RANDOM
+from ranksieve.reproduction.ranks import recompute_ranks
 
-TIES = {
-    "stable": "equal scores in the order of the files",
-    "average": "averaged over the orders of equal scores",
-    "document": "equal scores by descending document id",
+_PARAMETERS = {
+    "lam": "lambda",
+    "n_features": "features",
+    "features": "in order",
+    "n_rounds": "rounds",
+    "best_round": "rounds",
+    "best_epoch": "epochs",
+    "best_iteration": "trees",
+    "best_restart": "restart",
 }
-METHOD = Column("method", align="left", is_name=True)
-SOURCE = Column("source", align="left", is_name=True)
-_PARAMETERS = {"lam": "lambda", "n_features": "features", "features": "in order"}
+"""What tables call parameters."""
 
 
 def reproduction_sheets(result: Reproduction) -> list[Sheet]:
@@ -48,7 +58,7 @@ def reproduction_sheets(result: Reproduction) -> list[Sheet]:
     if result.facts.warning is not None:
         sheets[0] = replace(sheets[0], setting=f"{result.facts.warning} {sheets[0].setting}")
     if not result.is_published:
-        note = f"Nothing is published about {result.facts.title}."
+        note = f"Nothing is published about {result.facts.title}: its numbers have no verdict."
         sheets[-1] = replace(sheets[-1], notes=[*sheets[-1].notes, note])
     return sheets
 
@@ -56,151 +66,36 @@ def reproduction_sheets(result: Reproduction) -> list[Sheet]:
 def _sheets(result: Reproduction) -> Iterator[Sheet]:
     paper, study = result.paper, result.study
     if paper.fold_measures:
-        yield _folds(result)
+        yield folds_sheet(result)
     for number, (title, names) in enumerate(paper.groups.items(), start=1):
         shown = [name for name in result.shown if name in names]
-        yield _means(result, f"means-{number}", title, shown)
+        yield means_sheet(result, f"means-{number}", title, shown)
     if paper.mean_measures:
-        yield _improvements(result)
+        yield improvements_sheet(result)
     yield _methods(result)
     yield _choices(result)
     for table in paper.unified_ranks:
         yield _ranks(result, table)
     yield best_numbers_sheet(result)
     yield printed_numbers_sheet(result)
+    yield statements_sheet(result)
     if study is not None and paper.shows_curves:
         for ranker in study.rankers:
             yield curves_sheet(study, ranker, study.measures[0])
-    yield statements_sheet(result)
+        if len(study.selectors) > 1:
+            yield from (pairs_sheet(study, ranker) for ranker in study.rankers)
 
 
 def further_sheets(result: Reproduction) -> Iterator[Sheet]:
-    """Tables that are too long for a terminal: curves of other measures, and tests of selectors.
-
-    Each selector is compared with all features and with every other one.
-    """
+    """Tables that only some readers need: curves of other measures, and all statistics."""
     study = result.study
     if study is None or not result.paper.shows_curves:
         return
-    for ranker in study.rankers:
-        for measure in study.measures[1:]:
+    for measure in study.measures[1:]:
+        for ranker in study.rankers:
             yield curves_sheet(study, ranker, measure)
     if len(study.selectors) > 1:
-        for base in study.selectors:
-            if base != RANDOM:
-                yield statistics_sheet(study, base)
-
-
-def _setting(result: Reproduction) -> str:
-    """Queries, convention, tuning and protocol of results on folds, in sentences."""
-    facts = result.facts
-    is_seeded = any(len(outcome.n_features) > 1 for outcome in result.outcomes.values())
-    return (
-        f"Measured on test queries ({facts.n_queries:,} queries in all), convention "
-        f"{facts.convention}, {TIES[get_convention(facts.convention).ties]}; everything was "
-        "tuned by MAP on validation queries, unless the settings below say otherwise. Protocol: "
-        f"the folds of the collection; means over them{' and over seeds' if is_seeded else ''}."
-    )
-
-
-def _notes(result: Reproduction) -> list[str]:
-    """What the rows are."""
-    if not result.is_published:
-        return []
-    sources = result.paper.sources
-    source = sources.get(result.facts.known_as or "") or sources.get("")
-    paper = [] if source is None else [f"paper: {source}."]
-    return [*paper, "diff: ours minus paper, if it shows; *: further than asked (below)."]
-
-
-def rows_beside(names: Sequence[str], numbers: Sequence[Number | None], form: str) -> Iterator[Row]:
-    """Rows of published numbers, of ours and of their differences, as far as there are any.
-
-    A difference is marked with ``*`` if it is larger than asked.
-    """
-    first = [Entry(name) for name in names]
-    published = [None if number is None else number.published for number in numbers]
-    ours = [None if number is None else number.ours for number in numbers]
-    for source, values in (("paper", published), ("ours", ours)):
-        if any(value is not None for value in values):
-            yield [*first, Entry(source), *(Entry(value, form) for value in values)]
-    differences = [_difference(number, form) for number in numbers]
-    if any(cell.text.strip("+0.") for cell in differences):
-        yield [*first, Entry("diff"), *differences]
-
-
-def _difference(number: Number | None, form: str) -> Entry:
-    """Ours minus the published number; empty if there is none."""
-    if number is None or number.difference is None:
-        return Entry("")
-    mark = "*" if number.is_within is False else ""
-    return Entry(number.difference, f"+z{form.removeprefix('+').removeprefix('z')}", mark=mark)
-
-
-def _folds(result: Reproduction) -> Sheet:
-    measures = result.paper.fold_measures
-    n_folds = max(len(result.on_folds(name, measures[0])) for name in result.shown)
-    columns = [*(f"fold {number}" for number in range(1, n_folds + 1)), "mean"]
-    groups = []
-    for measure in measures:
-        rows: list[Row] = []
-        for name in result.shown:
-            numbers = [*result.on_folds(name, measure), result.mean(name, measure)]
-            if len(numbers) == n_folds + 1:
-                rows += rows_beside([measure, result.label(name)], numbers, ".4f")
-        groups.append(rows)
-    return Sheet(
-        f"{result.paper.name}-folds",
-        f"{result.paper.title}: paper and ours on the folds of {result.facts.title}",
-        _setting(result),
-        [Column("measure", align="left", is_name=True), METHOD, SOURCE, *map(Column, columns)],
-        groups,
-        _notes(result),
-    )
-
-
-def _means(result: Reproduction, stem: str, title: str, names: Sequence[str]) -> Sheet:
-    measures = result.paper.mean_measures
-    rows: list[Row] = []
-    notes = _notes(result)
-    for name in names:
-        if name not in result.outcomes:
-            continue
-        rows += rows_beside([result.label(name)], [result.mean(name, m) for m in measures], ".4f")
-        spreads = [result.spread(name, measure) for measure in measures]
-        if None not in spreads:
-            spread = (Entry(value, ".4f") for value in spreads)
-            rows.append([Entry(result.label(name)), Entry("spread"), *spread])
-    if any(row[1].value == "spread" for row in rows):
-        notes.append("spread: standard deviation over seeds.")
-    return Sheet(
-        f"{result.paper.name}-{stem}",
-        f"{title.format(title=result.facts.title)}: paper and ours",
-        _setting(result),
-        [METHOD, SOURCE, *map(Column, measures)],
-        [rows] if rows else [],
-        notes,
-    )
-
-
-def _improvements(result: Reproduction) -> Sheet:
-    measures = result.paper.mean_measures
-    rows: list[Row] = []
-    for name in next(iter(result.paper.groups.values())):
-        numbers = [
-            result.improvement(name, measure)
-            for measure in measures
-            if name in result.outcomes and name != BASE
-        ]
-        rows += rows_beside([result.label(name)], numbers, "+z.2f")
-    return Sheet(
-        f"{result.paper.name}-improvements",
-        f"Improvement over all features of {result.facts.title}, in percent: paper and ours",
-        _setting(result),
-        [METHOD, SOURCE, *map(Column, measures)],
-        [rows] if rows else [],
-        _notes(result)[:1],
-    )
+        yield statistics_sheet(study)
 
 
 def _methods(result: Reproduction) -> Sheet:
@@ -323,7 +218,7 @@ def _ranks(result: Reproduction, table: str) -> Sheet:
                 Entry(recomputed[name], ".1f"),
                 Entry(None if rank is None else rank.published, ".2f"),
                 Entry(None if rank is None else rank.ours, ".2f"),
-                _difference(rank, ".2f"),
+                difference_cell(rank, ".2f"),
             ]
         )
     n_measures = len(paper.mean_measures)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from itertools import combinations
 
 from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
-from ranksieve.report.sheets.study_captions import setting_of
-
-if TYPE_CHECKING:
-    from ranksieve.reproduction import Reproduction
-    from ranksieve.reproduction.bests import Best
+from ranksieve.report.sheets.study_captions import SELECTOR, setting_of, stem
+from ranksieve.reproduction import Reproduction
+from ranksieve.reproduction.bests import LEVEL, Best
+from ranksieve.significance import holm, paired_t_test
+from ranksieve.study import StudyResult
+from ranksieve.study.results import BASE
 
 
 def best_numbers_sheet(result: Reproduction) -> Sheet:
@@ -17,13 +19,6 @@ def best_numbers_sheet(result: Reproduction) -> Sheet:
     bests = result.bests()
     measure = result.paper.measures[0]
     source = result.paper.sources.get("", "the paper")
-    notes = [
-        "ours: with the largest mean over the folds on validation queries; test: the same on test "
-        "queries. *: chosen by looking at the test queries, so that its quality says little. "
-        f"paper: {source}.",
-        f"{measure}: of ours on test queries; all: that of all {result.facts.n_features} features; "
-        "p: of the paired t-test between them; Holm: adjusted for all rows.",
-    ]
     return Sheet(
         f"{result.paper.name}-numbers",
         f"Number of features at the best result on {result.facts.title}: paper and ours",
@@ -31,19 +26,45 @@ def best_numbers_sheet(result: Reproduction) -> Sheet:
         [
             Column("selector", align="left", is_name=True),
             Column("ranker", align="left", is_name=True),
-            Column("paper", group="numbers"),
-            Column("ours", group="numbers"),
-            Column("diff", group="numbers"),
-            Column("test", group="numbers"),
-            Column(measure, group="quality"),
-            Column("all", group="quality"),
-            Column("difference", group="quality"),
-            Column("p (t-test)", "p", group="tests"),
-            Column("p (Holm)", "Holm", group="tests"),
+            Column("best on", align="left", is_name=True),
+            Column("features", "k"),
+            Column(measure),
+            Column("difference", "diff"),
+            Column("p (t-test)", only_csv=True),
+            Column("p (Holm)", "p"),
+            Column("better than", align="left", wraps=True),
         ],
-        [[_row(best) for best in bests]] if bests else [],
-        [*notes, *result.paper.notes],
+        [list(_rows_of(best)) for best in bests],
+        [
+            f"k: number of features. paper: {source}. validation: with the largest mean over the "
+            "folds on validation queries; test: the same on test queries. *: chosen by looking at "
+            "the test queries, so that its quality and tests say little.",
+            f"{measure}: on test queries, mean over the folds; diff: to all "
+            f"{result.facts.n_features} features; p: of the paired t-test between them, adjusted "
+            "for all pairs of selectors with all rankers (Holm).",
+            f"better than: selectors, each at its own best, that are significantly worse (such a "
+            f"p below {LEVEL:g}); all is no selection.",
+            *result.paper.notes,
+        ],
     )
+
+
+def _rows_of(best: Best) -> Iterator[Row]:
+    names = [Entry(best.selector), Entry(best.ranker)]
+    if best.published is not None:
+        yield [*names, Entry("paper"), Entry(best.published), *[Entry("")] * 5]
+    for source, peak in (("validation", best.by_validation), ("test", best.by_test)):
+        base = peak.against[BASE]
+        yield [
+            *names,
+            Entry(source),
+            Entry(peak.k, mark="*" if source == "test" else ""),
+            Entry(peak.value, ".4f"),
+            Entry(peak.value - best.base, "+z.4f"),
+            Entry(base.p_value, ".3f"),
+            Entry(base.adjusted, ".3f"),
+            Entry(", ".join(peak.better_than) or None),
+        ]
 
 
 def printed_numbers_sheet(result: Reproduction) -> Sheet:
@@ -59,8 +80,8 @@ def printed_numbers_sheet(result: Reproduction) -> Sheet:
                 Entry(selector),
                 Entry(ranker),
                 *(Entry(numbers.get(collection)) for collection in collections),
-                Entry(None if best is None else best.by_validation),
-                Entry(None if best is None else best.by_test),
+                Entry(None if best is None else best.by_validation.k),
+                Entry(None if best is None else best.by_test.k),
             ]
         )
     return Sheet(
@@ -80,21 +101,36 @@ def printed_numbers_sheet(result: Reproduction) -> Sheet:
     )
 
 
-def _row(best: Best) -> Row:
-    difference = None if best.published is None else best.by_validation - best.published
-    return [
-        Entry(best.selector),
-        Entry(best.ranker),
-        Entry(best.published),
-        Entry(best.by_validation),
-        Entry("" if difference is None else difference, "+d"),
-        Entry(best.by_test, mark="*"),
-        Entry(best.value, ".4f"),
-        Entry(best.base, ".4f"),
-        Entry(best.value - best.base, "+z.4f"),
-        Entry(best.p_value, ".3f"),
-        Entry(best.adjusted, ".3f"),
-    ]
+def pairs_sheet(study: StudyResult, ranker: str) -> Sheet:
+    """Differences between all selectors with a ranker, with marks where they are significant."""
+    measure, runs = study.measures[0], study.of_ranker(ranker)
+    values = {run.selector: run.chosen.per_query(measure) for run in runs}
+    pairs = list(combinations(values, 2))
+    tests = {pair: paired_t_test(values[pair[0]], values[pair[1]]) for pair in pairs}
+    adjusted = holm([test.p_value for test in tests.values()]).tolist()
+    cells = {}
+    for (one, other), p_value in zip(pairs, adjusted, strict=True):
+        difference, mark = tests[one, other].difference, "*" if p_value < LEVEL else ""
+        cells[one, other] = Entry(difference, "+z.4f", mark=mark)
+        cells[other, one] = Entry(-difference, "+z.4f", mark=mark)
+    return Sheet(
+        stem("pairs", ranker),
+        f"Selectors against each other with {ranker} on {study.title}: {measure}",
+        f"{setting_of(study)} Numbers of features are chosen on the validation queries of each "
+        "fold.",
+        [SELECTOR, *(Column(f"minus {name}") for name in values)],
+        [
+            [
+                [Entry(one), *(cells.get((one, other), Entry("")) for other in values)]
+                for one in values
+            ]
+        ],
+        [
+            "Mean over queries of the selector of the row minus that of the column; *: significant "
+            f"at {LEVEL:g}, by paired t-tests over queries, adjusted for all {len(pairs)} pairs "
+            "(Holm)."
+        ],
+    )
 
 
 def statements_sheet(result: Reproduction) -> Sheet:
@@ -103,9 +139,11 @@ def statements_sheet(result: Reproduction) -> Sheet:
     setting = ""
     if result.study is not None:
         setting = f"Test MAP with {result.study.rankers[0]}. {setting_of(result.study)}"
+    title = result.facts.title
+    about = title if result.is_published else "its collections"
     return Sheet(
         f"{result.paper.name}-statements",
-        f"What the {result.paper.title} paper says of {result.facts.title}, and what is found",
+        f"What the {result.paper.title} paper says of {about}, and what is found on {title}",
         setting,
         [
             Column("paper", align="left", wraps=True),

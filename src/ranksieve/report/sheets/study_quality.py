@@ -15,7 +15,7 @@ from ranksieve.study.comparison import (
     share_of_random_below,
     unified_ranks,
 )
-from ranksieve.study.results import BASE, RANDOM, Run, StudyResult
+from ranksieve.study.results import BASE, RANDOM, Run, StudyResult, are_resamples
 from ranksieve.text import every, quantity
 
 
@@ -36,8 +36,8 @@ def comparison_sheet(
     -------
     Sheet
         A row for each selector: every measure (mean over folds and seeds) with its standard
-        deviation over seeds if any has several, the mean number of features, and the unified
-        rank. The notes name selectors that are not above all random orders.
+        deviation over resamples, or over seeds if any has several, the mean number of features,
+        and the unified rank. The notes name selectors that are not above all random orders.
     """
     runs = result.of_ranker(ranker)
     has_base = (BASE, ranker) in result.runs
@@ -46,7 +46,7 @@ def comparison_sheet(
     if any(versus.base != BASE for versus in comparisons):
         raise ValueError(f"comparisons must be with {BASE!r}, as compare_with(result) makes them")
     marks = {(v.selector, v.measure): _mark(v) for v in comparisons if v.ranker == ranker}
-    with_spread = any(run.chosen.n_seeds > 1 for run in runs)
+    with_spread = any(run.chosen.n_seeds > 1 for run in runs) or are_resamples(result.folds)
     columns, cells = [SELECTOR], [[Entry(run.selector) for run in runs]]
     for measure in result.measures:
         means = rank_cells([run.chosen.mean(measure) for run in runs], with_ranks=True)
@@ -182,7 +182,12 @@ def _comparison_notes(
         )
     else:
         yield f"Nothing is marked as better or worse: {BASE!r} is not in the study."
-    if with_spread:
+    if with_spread and are_resamples(result.folds):
+        yield (
+            f"sd: standard deviation over {every(len(result.folds), 'resample')} of the training "
+            "queries: how much quality depends on which queries there were to learn from."
+        )
+    elif with_spread:
         yield "sd: standard deviation over seeds of the mean over folds; - if nothing is random."
     yield (
         f"features: mean number of features. unified rank: that of the FS-SCPR paper, over "

@@ -14,7 +14,7 @@ from ranksieve.study.comparison import (
     share_of_random_below,
     stability_of,
 )
-from ranksieve.study.results import BASE, RANDOM, Outcome, Run, StudyResult
+from ranksieve.study.results import BASE, RANDOM, Outcome, Run, StudyResult, are_resamples
 
 _WIDE = 24  # characters of parameters that need not be broken over lines
 
@@ -146,7 +146,9 @@ def stability_sheet(result: StudyResult, ranker: str, measure: str | None = None
 def _stability_row(result: StudyResult, run: Run, measure: str) -> Row:
     # A seed is the same random order on all folds: that is not stability.
     is_order = run.selector == RANDOM
-    stability = None if is_order else stability_of(run.chosen, len(result.feature_names))
+    fixed = {*result.included, *result.excluded}
+    n_features = len(result.feature_names)
+    stability = None if is_order else stability_of(run.chosen, n_features, fixed)
     index = None if stability is None else stability.nogueira
     has_base = (BASE, run.ranker) in result.runs
     enough = enough_features(result, run.selector, run.ranker, measure) if has_base else None
@@ -161,11 +163,18 @@ def _stability_row(result: StudyResult, run: Run, measure: str) -> Row:
 
 
 def _stability_notes(result: StudyResult, ranker: str, measure: str) -> Iterator[str]:
-    yield (
-        "Nogueira: 1 if all folds select the same features, 0 if they agree only by chance; "
-        f"its {LEVEL:.0%} interval is too narrow, because folds share queries. "
-        "Jaccard: mean over all pairs of selections."
-    )
+    if len(result.folds) == 1:
+        yield (
+            "Nogueira, Jaccard: not known of one split; select and train on several resamples of "
+            "its training queries to know it (--resamples 10)."
+        )
+    else:
+        folds = "resamples" if are_resamples(result.folds) else "folds"
+        yield (
+            f"Nogueira: 1 if all {folds} select the same features, 0 if they agree only by chance; "
+            f"its {LEVEL:.0%} interval is too narrow, because {folds} share queries. "
+            "Jaccard: mean over all pairs of selections."
+        )
     if (RANDOM, ranker) in result.runs:
         n_orders = result.run(RANDOM, ranker).chosen.n_seeds
         yield f"random below: share of random orders ({n_orders}) with a smaller mean {measure}."

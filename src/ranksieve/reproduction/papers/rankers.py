@@ -31,11 +31,8 @@ from ranksieve.study.results import BASE
 _LETOR, _FS_SCPR = read_on_folds("letor"), read_means("fs_scpr")
 _GREEDY = greedy_rankrls.ON_FOLDS
 ON_FOLDS: OnFolds = {
-    "MQ2008": {"rankrls": _GREEDY["MQ2008"][greedy_rankrls.FULL], **_LETOR["MQ2008"]},
-    "MQ2007": {
-        "rankrls": _GREEDY["MQ2007"][greedy_rankrls.FULL],
-        "ranksvm-struct": _GREEDY["MQ2007"][greedy_rankrls.RANKSVM],
-    },
+    collection: {"rankrls": _GREEDY[collection][greedy_rankrls.FULL], **methods}
+    for collection, methods in _LETOR.items()
 }
 _RANKERS = {BASE: "ranksvm", **{name: name for name in ("adarank-map", "listnet", "rankboost")}}
 
@@ -130,14 +127,20 @@ CANDIDATES: Mapping[str, PaperMethod] = {
 PAPER = Paper(
     "rankers",
     "Rankers on all features",
+    __doc__ or "",
     ("MAP", "NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10", "P@10", "MeanNDCG"),
     CANDIDATES,
     what="ranker",
     on_folds=ON_FOLDS,
     means=MEANS,
     settings=SETTINGS,
+    asked_on=("MQ2007", "MQ2008"),
     fold_measures=("MAP",),
     mean_measures=("NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10", "MAP"),
     groups={"Means of the folds of {title}": tuple(CANDIDATES)},
+    sources={
+        "": "LETOR 4.0's baselines; rankrls: the greedy RankRLS paper; ranksvm, listnet and all of "
+        "other collections: the FS-SCPR paper"
+    },
     notes=("For rankrls and ranksvm, all other published measures are asked to be as near.",),
 )

@@ -29,6 +29,7 @@ class ImportanceFilter(RankSelector):
     """
 
     importance: ImportanceChoice
+    takes_missing = True
 
     def _quality(
         self, source: Source, choices: Choices, queries: np.ndarray | None = None

@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ranksieve.base import Choices
 from ranksieve.choosing import first_nearly_best
 from ranksieve.data import DataError
+from ranksieve.selectors._search.greedy import Step
 
 
 class Fit(NamedTuple):
@@ -21,7 +23,7 @@ class Fit(NamedTuple):
     coef : array
         Their weights.
     error : float
-        Leave-query-out error: the sum over queries of the criterion; smaller is better.
+        Leave-query-out error: the weighted sum over queries of the criterion; smaller is better.
     deviation : float
         Standard error of that sum, from its spread over queries.
     """
@@ -41,12 +43,32 @@ def check_two_queries(n_queries: int) -> None:
         )
 
 
-def standard_error(total: float, squares: float, n_queries: int) -> float:
-    """Standard error of a sum over queries, given the sum of squares."""
+def standard_error(total: float, squares: float, n_queries: float) -> float:
+    """Standard error of a sum over queries, given the sum of squares.
+
+    Weights count queries: all three are as if a query of weight 2 were there twice.
+    """
     if n_queries < 2:
         return float("nan")
     spread = max(0.0, squares - total**2 / n_queries)
     return float(np.sqrt(n_queries / (n_queries - 1) * spread))
+
+
+def features_of_groups(path: Sequence[Fit], choices: Choices) -> list[Fit]:
+    """A path of models whose ``features`` are places of groups, with the features of these."""
+    return [fit._replace(features=tuple(choices.features_of(fit.features))) for fit in path]
+
+
+def steps_of(path: Sequence[Fit], place: int) -> list[Step]:
+    """Each feature of a model of a path, with the error of the model of the size that it makes.
+
+    Features of one group come together, and have the same error.
+    """
+    sizes = np.array([len(fit.features) for fit in path])
+    return [
+        Step(feature, path[int(np.argmax(sizes >= number))].error)
+        for number, feature in enumerate(path[place].features, start=1)
+    ]
 
 
 def best_fit(path: Sequence[Fit], rule: str, least: int = 1, *, tol: float = 0.0) -> int:

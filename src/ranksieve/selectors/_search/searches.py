@@ -11,6 +11,7 @@ from ranksieve.base import Choices
 from ranksieve.choosing import ROUNDING, EarlyStopping, first_of_best
 from ranksieve.selectors._search.fits import Fit, standard_error
 from ranksieve.solvers.rankrls.backfitting import BackfittedModel
+from ranksieve.solvers.rankrls.groups import GroupModel
 from ranksieve.solvers.rankrls.model import SampledModel
 
 
@@ -46,15 +47,15 @@ class Bounds:
 
     Parameters
     ----------
-    n_queries : int
-        Number of queries that have an error.
+    n_queries : float
+        Number of queries that have an error, or their weight.
     varies : bool array of shape (features,)
         False for features that are constant within every query; they come last.
     choices : Choices
         How many to choose, and which to start with; these are never removed.
     """
 
-    def __init__(self, n_queries: int, varies: np.ndarray, choices: Choices) -> None:
+    def __init__(self, n_queries: float, varies: np.ndarray, choices: Choices) -> None:
         self.n_queries = n_queries
         self.choices, self.start = choices, choices.start
         self.useful, self.useless = varies, ~varies
@@ -114,18 +115,20 @@ def backward(model: Searched, bounds: Bounds, *, to_the_end: bool = False) -> li
 
 
 def forward_sampled(
-    model: SampledModel, bounds: Bounds, kappa: int, random: np.random.RandomState
+    model: SampledModel | GroupModel, bounds: Bounds, kappa: int, random: np.random.RandomState
 ) -> list[Fit]:
-    """Repeatedly add the best of ``kappa`` random features."""
+    """Repeatedly add the best of ``kappa`` random features or groups."""
     path: list[Fit] = []
-    while len(path) < bounds.choices.k:
+    while not bounds.choices.is_full(model.features):
         if len(path) < len(bounds.start):
             candidates = np.array([bounds.start[len(path)]])
         else:
             free = bounds.free(model.features)
             candidates = np.sort(random.choice(free, min(kappa, len(free)), replace=False))
-        errors = model.candidate_errors(candidates)
-        model.change(int(candidates[first_least(errors)]))
+        added = int(candidates[first_least(model.candidate_errors(candidates))])
+        if added not in bounds.choices.take([*model.features, added]):
+            break
+        model.change(added)
         path.append(bounds.fit(model))
     return path
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
 from typing import Annotated, Any, Literal
 
@@ -13,8 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import Choices, Predictor
-from ranksieve.data import Block, RankingData
-from ranksieve.engine import Source, in_memory
+from ranksieve.data import RankingData
+from ranksieve.engine import Source, in_memory, whole_block
 from ranksieve.metrics import Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, FeatureCount, NotNegative, Seed, Ties
 from ranksieve.rankers import RankRLS, as_ranker
@@ -22,7 +22,7 @@ from ranksieve.rankers.base import Ranker
 from ranksieve.selectors._search.checkpoint import Checkpoint, fingerprint
 from ranksieve.selectors._search.held_out import Fold, FoldValues, make_folds
 from ranksieve.selectors._search.parts import HeldOutSelector
-from ranksieve.sums.chunks import chunks, vary_within_queries
+from ranksieve.sums.chunks import comparable_chunks, vary_within_queries, weights_of
 
 
 @dataclass(eq=False, repr=False)
@@ -63,6 +63,15 @@ class WrapperSelector(Predictor, HeldOutSelector):
         return super().is_nested
 
     @property
+    def _name_in_errors(self) -> str:
+        return f"{type(self).__name__} around {type(self._ranker()).__name__}"
+
+    @property
+    def takes_missing(self) -> bool:  # type: ignore[override]
+        """Whether the ranker takes missing values."""
+        return self._ranker().takes_missing
+
+    @property
     def _allows_missing(self) -> bool:  # type: ignore[override]
         return self.ranker_._allows_missing
 
@@ -82,7 +91,7 @@ class WrapperSelector(Predictor, HeldOutSelector):
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         ranker = choices.cut_ranker(self._ranker())
         data = in_memory(source)
-        if not ranker._allows_missing:
+        if not ranker.takes_missing:
             data.check_finite()
         given = None
         if held_out.get("eval_set") is not None:
@@ -93,7 +102,8 @@ class WrapperSelector(Predictor, HeldOutSelector):
         if hasattr(self, "feature_names_in_"):
             self.ranker_ = ranker.fit(kept)
         else:
-            self.ranker_ = ranker.fit(kept.X, kept.y, qid=kept.qid)
+            rows = kept.X, kept.y, kept.qid
+            self.ranker_ = ranker.fit(*rows, sample_weight=kept.query_weights)
         return chosen
 
     @abstractmethod
@@ -136,9 +146,11 @@ class WrapperSelector(Predictor, HeldOutSelector):
 
 
 def varying_groups(data: RankingData, choices: Choices) -> np.ndarray:
-    """Whether a feature of each group varies in any query; a missing value counts as a value."""
+    """Whether a feature of each group varies in any query that counts; NaN counts as a value."""
     found = np.zeros(data.n_features, dtype=bool)
-    for chunk in chunks(Block(data.X, data.y, data.query_ptr), most=2**20):
-        values = np.where(np.isnan(chunk.X), -np.inf, chunk.X)
-        found |= vary_within_queries(values, chunk.query_ptr).any(axis=0)
+    block = replace(whole_block(data), keeps_missing=True)
+    counted = weights_of(block) > 0
+    for chunk in comparable_chunks(block):
+        differ = vary_within_queries(chunk.X, chunk.query_ptr)
+        found |= differ[counted[chunk.queries]].any(axis=0)
     return choices.any_of(found)

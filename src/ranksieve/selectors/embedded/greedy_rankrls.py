@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import Choices, Predictor, RankSelector
-from ranksieve.engine import Source, Workers, engine_of
+from ranksieve.engine import Source, engine_of
 from ranksieve.engine.memory import fits_in_memory
 from ranksieve.metrics import Measure, get_convention, parse_measure
 from ranksieve.parameters import (
@@ -27,10 +27,16 @@ from ranksieve.parameters import (
 )
 from ranksieve.registry import Method
 from ranksieve.selectors._search.backfitting import backfit
-from ranksieve.selectors._search.fits import Fit, best_fit, check_two_queries
-from ranksieve.selectors._search.greedy import Step
+from ranksieve.selectors._search.fits import (
+    Fit,
+    best_fit,
+    check_two_queries,
+    features_of_groups,
+    steps_of,
+)
 from ranksieve.selectors._search.searches import Bounds, floating, foba, forward, forward_sampled
 from ranksieve.solvers.linear import linear_scores
+from ranksieve.solvers.rankrls.groups import GroupLeaveQueryOut, GroupModel, GroupProducts
 from ranksieve.solvers.rankrls.model import Model, Products, ReplayedModel, SampledModel
 from ranksieve.solvers.rankrls.replay import ReplayedLeaveQueryOut
 from ranksieve.solvers.rankrls.residuals import LeaveQueryOut, MeasuredLeaveQueryOut
@@ -111,7 +117,11 @@ class GreedyRankRLS(Predictor, RankSelector):
     features. A step reads m n numbers (8 m n bytes) once and sometimes writes them, so memory
     bandwidth limits its speed. Low memory takes O(k^2 m n) time. Features constant within every
     query come last. Leave-query-out needs two queries of two documents. With back-fitting, a
-    candidate is judged as if all other weights stayed the same.
+    candidate is judged as if all other weights stayed the same. With groups of several features, a
+    step takes O(m n (s + p)) time for s features in the model and p in a group, and keeps nothing;
+    memory, storage and rotation have no effect. A query that has a weight counts so many times in
+    the model and in the error, and is left out as a whole: of several copies, the others would give
+    one away.
 
     The paper gives the model, the criterion and the algorithm, whose printed form has errors that
     are corrected here. The other searches, the rules, rotation, and steps with a single pass over
@@ -136,6 +146,10 @@ class GreedyRankRLS(Predictor, RankSelector):
     """
 
     given = "The search starts with them, and never removes them."
+    grouped = (
+        "The group is added whose features together give the smallest error. That needs the "
+        "squared criterion and fitting='pre'."
+    )
 
     methods = (
         Method(
@@ -145,8 +159,6 @@ class GreedyRankRLS(Predictor, RankSelector):
             draws=False,
         ),
     )
-
-    no_groups = "its leave-query-out errors are those of one more feature at a time."
 
     n_features_to_select: FeatureCount | Literal["best", "one_se"] = 10
     _: KW_ONLY
@@ -174,15 +186,19 @@ class GreedyRankRLS(Predictor, RankSelector):
         return self.search == "forward" and super().is_nested
 
     def at(self, k: int) -> GreedyRankRLS:
-        """Return the selector for ``k`` features, from the path, without fitting again."""
+        """Return the selector for ``k`` features, from the path, without fitting again.
+
+        With ``groups``, it is the selector for ``k`` groups.
+        """
         check_is_fitted(self)
         if not 1 <= k <= len(self.fits_):
-            raise ValueError(f"k={k}, but the path has models of 1 to {len(self.fits_)} features")
+            what = "features" if self.groups is None else "groups"
+            raise ValueError(f"k={k}, but the path has models of 1 to {len(self.fits_)} {what}")
         smaller = type(self)(**self.get_params(deep=False))
         smaller.__dict__.update(self.__dict__)
-        smaller.n_features_to_select = k
         n = self.n_features_in_
         smaller.selected_ = np.array(smaller._settle(k - 1, n), dtype=np.intp)
+        smaller.n_features_to_select = k if self.count == "groups" else len(smaller.selected_)
         smaller.support_ = np.isin(np.arange(n), smaller.selected_)
         return smaller
 
@@ -212,7 +228,9 @@ class GreedyRankRLS(Predictor, RankSelector):
     def _paths(self, source: Source, choices: Choices, lams: Sequence[float]) -> list[list[Fit]]:
         """Models of 1 to k features for each regularization; they share computations."""
         k, include = choices.k, choices.start
-        self._check()
+        self._check(choices)
+        if choices.has_several:
+            return self._paths_of_groups(source, choices, lams)
         if self.fitting == "back":
             how: dict[str, Any] = {"include": include, "kappa": self.kappa}
             return [backfit(source, k, lam, random_state=self.random_state, **how) for lam in lams]
@@ -220,22 +238,36 @@ class GreedyRankRLS(Predictor, RankSelector):
             limit_blas_threads(1),  # between rounds, matrices are small
             engine_of(source, _BLOCK).start(*self._statistic(source, k)) as workers,
         ):
-            n_queries = int(workers.sum("n_queries"))
+            n_queries, weight = workers.sum("n_queries")
             check_two_queries(n_queries)
             if self.kappa is not None:
-                bounds = Bounds(n_queries, workers.sum("spread") > 0, choices)
-                return [self._sampled(workers, bounds, lam) for lam in lams]
+                bounds = Bounds(weight, workers.sum("spread") > 0, choices)
+                return [self._sampled(SampledModel(workers, lam), bounds) for lam in lams]
             products = Products(*workers.sum("gram"))
-            bounds = Bounds(n_queries, np.diag(products.xx) > 0, choices)
+            bounds = Bounds(weight, np.diag(products.xx) > 0, choices)
             kind = ReplayedModel if self._is_low else Model
             return [self._searched(kind(workers, products, lam), bounds) for lam in lams]
 
-    def _sampled(self, workers: Workers, bounds: Bounds, lam: float) -> list[Fit]:
+    def _paths_of_groups(
+        self, source: Source, choices: Choices, lams: Sequence[float]
+    ) -> list[list[Fit]]:
+        groups = [choices.features_of([group]) for group in range(choices.n_groups)]
+        with limit_blas_threads(1), engine_of(source).start(GroupLeaveQueryOut) as workers:
+            n_queries, weight = workers.sum("n_queries")
+            check_two_queries(n_queries)
+            products = GroupProducts(workers, groups)
+            bounds = Bounds(weight, products.varies, choices)
+            paths = [self._searched(GroupModel(products, lam), bounds) for lam in lams]
+        return [features_of_groups(path, choices) for path in paths]
+
+    def _sampled(self, model: SampledModel | GroupModel, bounds: Bounds) -> list[Fit]:
         assert self.kappa is not None
         random = check_random_state(self.random_state)
-        return forward_sampled(SampledModel(workers, lam), bounds, self.kappa, random)
+        return forward_sampled(model, bounds, self.kappa, random)
 
-    def _searched(self, model: Model, bounds: Bounds) -> list[Fit]:
+    def _searched(self, model: Model | GroupModel, bounds: Bounds) -> list[Fit]:
+        if self.kappa is not None and isinstance(model, GroupModel):
+            return self._sampled(model, bounds)
         if self.search == "floating":
             return floating(model, bounds)
         if self.search == "foba":
@@ -247,12 +279,12 @@ class GreedyRankRLS(Predictor, RankSelector):
         fit = self.fits_[place]
         self.coef_ = np.zeros(n_features)
         self.coef_[list(fit.features)] = fit.coef
-        self.path_ = [
-            Step(feature, self.fits_[size].error) for size, feature in enumerate(fit.features)
-        ]
+        self.path_ = steps_of(self.fits_, place)
         return list(fit.features)
 
-    def _check(self) -> None:
+    def _check(self, choices: Choices) -> None:
+        if choices.has_several and (self.criterion != "squared" or self.fitting == "back"):
+            raise ValueError("groups need criterion='squared' and fitting='pre'")
         special = self.search != "forward" or self.fitting == "back" or self.kappa is not None
         if special and self.criterion != "squared":
             raise ValueError(

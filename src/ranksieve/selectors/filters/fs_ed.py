@@ -16,7 +16,7 @@ from ranksieve.parameters import FeatureCount, Seed, Share
 from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import ImportanceChoice, ImportanceFilter
 from ranksieve.selectors._search.greedy import best_first
-from ranksieve.selectors._search.parts import HeldOutSelector, hold_out
+from ranksieve.selectors._search.parts import HeldOutSelector, counted_queries, hold_out
 from ranksieve.sums.densities import map_densities
 from ranksieve.sums.density_sums import Densities, Part
 from ranksieve.sums.grades import grades_of
@@ -90,7 +90,8 @@ class FSED(ImportanceFilter, HeldOutSelector):
     choices are ours: a density is divided by the number of documents of its grade, not of all; the
     estimators; logarithms of base 2; the treatment of zero bandwidths (see
     :func:`ranksieve.sums.densities.bandwidths_of`); densities below 1e-12 of the largest are raised
-    to that; a grade without training documents is left out; a constant feature has d = 0.
+    to that; a grade without training documents is left out; a constant feature has d = 0. Missing
+    values have no density, and are refused: fill them in first (:class:`ranksieve.Missing`).
 
     Scale features within queries first if their ranges differ between queries
     (:class:`ranksieve.preprocessing.QueryMinMaxScaler`). With a single query nothing is held out,
@@ -116,6 +117,7 @@ class FSED(ImportanceFilter, HeldOutSelector):
     )
 
     _is_nested = True
+    takes_missing = False  # they have no density
     _per_feature = RankSelector._per_feature | {
         "divergence_": PerFeature(),
         "bandwidths_": PerFeature((1,)),
@@ -154,7 +156,7 @@ class FSED(ImportanceFilter, HeldOutSelector):
 
     def _parts(self, source: Source, eval_set: Any) -> tuple[Part, Part | None]:
         """Training queries, and held-out queries if there are any."""
-        if eval_set is None and source.n_queries == 1:
+        if eval_set is None and len(counted_queries(source)) == 1:
             return Part(source), None
         return hold_out(source, eval_set, self.validation_fraction, self.random_state)
 

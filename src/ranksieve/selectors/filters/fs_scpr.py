@@ -64,7 +64,8 @@ class FSSCPR(ClusterFilter):
         Number of clusters k, or a fraction of the features if below 1, or how to choose it: by the
         largest gap between the eigenvalues k and k + 1, or the largest mean silhouette in Y.
     importance : str, Measure or Importance
-        Preference for a feature; must not be negative. By default large values are good.
+        Preference for a feature; must not be negative. By default large values are good. Missing
+        values as in :class:`GAS`.
     similarity : str, callable or Similarity
         As in :class:`GAS`.
     sigma : float

@@ -41,7 +41,8 @@ class GAS(SimilarityFilter):
     importance : str, Measure or Importance
         A measure such as ``"map"`` or ``"ndcg@10"`` (GAS-E), or ``"loss"`` (GAS-L), the inverse of
         the mean pairwise error; or an :class:`Importance`, which also sets the convention, ties and
-        directions.
+        directions. A document without a value of a feature ranks last, if the data keeps missing
+        values; so it does for the similarity.
     c : float
         Weight of similarity; 0 selects by importance alone. Tune it on validation data; the paper
         gives no values. A grid to start with: 0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.

@@ -14,7 +14,7 @@ from ranksieve.engine.memo import shared
 from ranksieve.parameters import AtLeastTwo, FeatureCount
 from ranksieve.registry import Method
 from ranksieve.selectors._search.greedy import best_first
-from ranksieve.sums.grades import Classes, Totals, grades_of, order_statistics, totals
+from ranksieve.sums.grades import Classes, Totals, frequency_edges, grades_of, totals
 
 _PARAMETERS = """
     Parameters
@@ -24,7 +24,8 @@ _PARAMETERS = """
         Number of bins of a feature; fewer if many equal values make edges coincide.
     binning : {"frequency", "width"}
         Bins with equal numbers of rows, or bins of equal width between the smallest and the largest
-        value. Rows of equal value always share a bin.
+        value. Rows of equal value always share a bin. Missing values that the data keeps have a
+        bin of their own, below the others.
     {choices}
     {verbose}
 
@@ -35,9 +36,10 @@ _PARAMETERS = """
     scores_ : array of shape (features,)
     path_ : list of (feature, score)
     edges_ : list of arrays
-        Inner edges of each feature's bins: bin b has values in (edge b - 1, edge b].
-    tables_ : int array of shape (features, bins, grades)
-        Number of rows by bin and grade.
+        Inner edges of each feature's bins: bin b has values in (edge b - 1, edge b]. The first is
+        -infinity if values are missing.
+    tables_ : array of shape (features, bins, grades)
+        Number of rows by bin and grade, each as often as its query counts.
     grades_ : array
         The labels, in ascending order.
 """
@@ -50,6 +52,7 @@ class _Dependence(RankSelector):
     _shared_docs: ClassVar[dict[str, str]] = {"parameters": _PARAMETERS}
 
     _is_nested = True
+    takes_missing = True
     _per_feature = RankSelector._per_feature | {"tables_": PerFeature(fill=0)}
 
     n_features_to_select: FeatureCount = 10
@@ -166,7 +169,12 @@ def contingency(source: Source, n_bins: int, binning: Literal["frequency", "widt
     grades = grades_of(source)
     with engine_of(source).start(Classes, grades) as workers:
         found = totals(workers)
-        edges = tuple(np.unique(row) for row in _edges(workers, found, n_bins, binning))
+        edges = tuple(
+            np.unique(row) if n_missing == 0 else np.unique([-np.inf, *row])
+            for row, n_missing in zip(
+                _edges(workers, found, n_bins, binning), found.missing, strict=True
+            )
+        )
         n_edges = np.array([len(inner) for inner in edges])
         padded = np.full((source.n_features, n_edges.max()), np.inf)
         for row, inner in zip(padded, edges, strict=True):
@@ -177,14 +185,11 @@ def contingency(source: Source, n_bins: int, binning: Literal["frequency", "widt
 
 def _edges(workers: Workers, found: Totals, n_bins: int, binning: str) -> np.ndarray:
     """Inner edges (features, bins - 1), some of which may be equal."""
-    inner = np.arange(1, n_bins)
-    if binning == "width":
-        span = found.high - found.low
-        return found.low[:, None] + span[:, None] * (inner / n_bins)
-    n_rows = int(found.counts.sum())
-    ranks = -(-n_rows * inner // n_bins) - 1  # of the last row of each bin
-    ranks = np.unique(np.maximum(ranks, 0))
-    return order_statistics(workers, ranks[None], len(found.low))[0]
+    if binning == "frequency":
+        return frequency_edges(workers, found, n_bins)
+    is_there = found.low <= found.high  # some value
+    low, high = np.where(is_there, (found.low, found.high), 0.0)
+    return low[:, None] + (high - low)[:, None] * (np.arange(1, n_bins) / n_bins)
 
 
 def _entropy(shares: np.ndarray, axis: Any) -> np.ndarray:

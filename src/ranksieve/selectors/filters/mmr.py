@@ -22,7 +22,7 @@ _PARAMETERS = """
     ----------
     {n_features_to_select}
     importance : str, Measure or Importance
-        Quality r of a feature alone; see :class:`GAS`.
+        Quality r of a feature alone, and what becomes of missing values; see :class:`GAS`.
     trade_off : float
         From 0 (importance only) to 1 (diversity only).
     similarity

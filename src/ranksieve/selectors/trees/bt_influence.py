@@ -52,6 +52,8 @@ class TreeSelector(RankSelector):
 
     _shared_docs: ClassVar[dict[str, str]] = {"parameters": _PARAMETERS, "reference": _REFERENCE}
 
+    takes_missing = True
+
     n_features_to_select: FeatureCount = 10
     _: KW_ONLY
     n_estimators: Count = 50
@@ -111,7 +113,7 @@ class BoostedTrees(TreeSelector):
     Takes one training. The paper selects the features with the largest relative influence;
     LightGBM's trees, its total gain as influence, and the defaults are our choices. Trees use the
     first of two equal features, so a copy has no influence. Features constant within every query
-    come last.
+    come last. Missing values that the data keeps are left to LightGBM.
 
     On a Dask cluster LightGBM makes bins from the rows of each worker, so trees may differ from
     those in memory, and features of similar influence may trade places. Trees may also change with
@@ -192,8 +194,9 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
 
     Notes
     -----
-    Takes one training, and the similarity of all pairs. The paper discounts influence by
-    similarity; how is our choice, as are those in :class:`BoostedTrees`.
+    Takes one training, and the similarity of all pairs, for which a document without a value of a
+    feature comes last. The paper discounts influence by similarity; how is our choice, as are those
+    in :class:`BoostedTrees`.
 
     Use it if features come in families whose members share the gain.
 
@@ -253,13 +256,11 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
         return steps
 
 
-def train_trees(
-    ranker: LambdaMART, source: Source, query_weights: np.ndarray | None = None
-) -> LambdaMART:
+def train_trees(ranker: LambdaMART, source: Source) -> LambdaMART:
     """Train trees, with one thread if there are few rows."""
     few = limit_threads(1) if source.n_rows < _FEW_ROWS else nullcontext()
     with few:
-        return ranker.fit(source, sample_weight=query_weights)
+        return ranker.fit(source)
 
 
 def shares(influence: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Query-wise scaling of features, as scikit-learn transformers."""
+"""Query-wise scaling of features."""
 
 from __future__ import annotations
 
@@ -6,130 +6,38 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import validate_data
+from sklearn.base import OneToOneFeatureMixin
 
 from ranksieve._kernels.scaling import scale_dense, scale_sparse
-from ranksieve.data import DataError, RankingData
-from ranksieve.fitted import check_features
-from ranksieve.inputs import as_query_ids
+from ranksieve.data import RankingData
+from ranksieve.preprocessing.transformer import ArrayTransformer, RankingDataMixin
 from ranksieve.threads import over_queries
 
 
-class _RankingDataMixin:
-    """Let a transformer of arrays also take a RankingData, and return one.
-
-    It is not a TransformerMixin itself, so that ``set_output`` wraps the arrays that its
-    neighbor returns but not a RankingData.
-    """
-
-    n_features_in_: int
-    feature_names_in_: np.ndarray
-
-    def fit(self, X: Any, y: Any = None, qid: Any = None) -> Any:
-        """Record the number and the names of the features; nothing else is learned.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or frame of shape (rows, features), or RankingData
-        y : ignored
-        qid : array of shape (rows,), optional
-            Query of each row; not used here.
-
-        Returns
-        -------
-        self
-        """
-        if not isinstance(X, RankingData):
-            return super().fit(X, y, qid=qid)  # type: ignore[misc]
-        _refuse_qid(qid)
-        X.check_finite()
-        self.n_features_in_ = X.n_features
-        if hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        if X.has_feature_names:
-            self.feature_names_in_ = X.feature_names
-        return self
-
-    def transform(self, X: Any, qid: Any = None) -> Any:
-        """Scale each feature within each query.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or frame of shape (rows, features), or RankingData
-        qid : array of shape (rows,)
-            Query of each row; rows of one query need not be adjacent. Leave it out for a
-            RankingData, which has query ids.
-
-        Returns
-        -------
-        Array or CSR matrix with rows in the order of the input, or RankingData.
-        """
-        if not isinstance(X, RankingData):
-            return super().transform(X, qid=qid)  # type: ignore[misc]
-        _refuse_qid(qid)
-        check_features(self, X)
-        X.check_finite()
-        return X._replace(X=self._scale(X.X, X.query_ptr))  # type: ignore[attr-defined]
-
-    def fit_transform(self, X: Any, y: Any = None, qid: Any = None) -> Any:
-        """Fit, then transform the same rows."""
-        return self.fit(X, y, qid=qid).transform(X, qid=qid)
-
-
-class _ArrayScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class _Scaler(OneToOneFeatureMixin, ArrayTransformer):
     """Scale arrays and CSR matrices query by query."""
 
-    # Every scaler needs to know the queries, so a pipeline passes qid on without being told.
-    __metadata_request__fit = {"qid": True}  # noqa: RUF012
-    __metadata_request__transform = {"qid": True}  # noqa: RUF012
     _standardize: bool
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.requires_fit = False
         return tags
 
-    def fit(self, X: Any, y: Any = None, qid: Any = None) -> Any:
-        X = self._validate_rows(X, reset=True)
-        if qid is not None:
-            as_query_ids(qid, X.shape[0])
-        _group_finite_rows(X, np.zeros(X.shape[0], dtype=int))
-        return self
-
-    def transform(self, X: Any, qid: Any = None) -> Any:
-        X = self._validate_rows(X, reset=False)
-        data = _group_finite_rows(X, as_query_ids(qid, X.shape[0]))
-        scaled = self._scale(data.X, data.query_ptr)
-        if np.any(np.diff(data.row_order) < 0):
-            scaled = scaled[np.argsort(data.row_order)]
-        return type(X)(scaled) if sparse.issparse(X) else scaled
-
-    def _validate_rows(self, X: Any, reset: bool) -> Any:
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,  # our own check says where
-        )
-
-    def _scale(self, X: Any, query_ptr: np.ndarray) -> Any:
+    def _transform_queries(self, X: Any, query_ptr: np.ndarray) -> Any:
         scale = _scale_csr if sparse.issparse(X) else _scale_array
         return scale(X, query_ptr, self._standardize)
 
 
-class QueryMinMaxScaler(_RankingDataMixin, _ArrayScaler):
+class QueryMinMaxScaler(RankingDataMixin, _Scaler):
     r"""Scale each feature to [0, 1] within each query.
 
     .. math:: x_{if} \leftarrow \frac{x_{if} - \min_{j \in Q} x_{jf}}
                                     {\max_{j \in Q} x_{jf} - \min_{j \in Q} x_{jf}}
 
     for every document i of query Q and every feature f. A feature that is constant in a query
-    becomes 0 there. This is the QueryLevelNorm of the LETOR collections.
+    becomes 0 there; missing values (NaN) stay, and the others are scaled without them. This is the
+    QueryLevelNorm of the LETOR collections.
 
     Attributes
     ----------
@@ -168,7 +76,7 @@ class QueryMinMaxScaler(_RankingDataMixin, _ArrayScaler):
     _standardize = False
 
 
-class QueryStandardScaler(_RankingDataMixin, _ArrayScaler):
+class QueryStandardScaler(RankingDataMixin, _Scaler):
     r"""Scale each feature to zero mean and unit variance within each query.
 
     .. math:: x_{if} \leftarrow \frac{x_{if} - \mu_{Qf}}{\sigma_{Qf}}, \quad
@@ -176,7 +84,7 @@ class QueryStandardScaler(_RankingDataMixin, _ArrayScaler):
         \sigma_{Qf}^2 = \frac{1}{|Q|} \sum_{j \in Q} (x_{jf} - \mu_{Qf})^2
 
     for every document i of query Q and every feature f. A feature that is constant in a query
-    becomes 0 there.
+    becomes 0 there; missing values (NaN) stay, and the others are scaled without them.
 
     Attributes
     ----------
@@ -229,17 +137,6 @@ def scaled_within_queries(data: RankingData, scale: str) -> RankingData:
         return data
     scaler = QueryMinMaxScaler() if scale == "min-max" else QueryStandardScaler()
     return scaler.fit_transform(data)
-
-
-def _refuse_qid(qid: Any) -> None:
-    if qid is not None:
-        raise DataError("a RankingData has its own query ids: leave qid out")
-
-
-def _group_finite_rows(X: Any, qid: np.ndarray) -> RankingData:
-    data = RankingData(X, np.zeros(X.shape[0]), qid)
-    data.check_finite()
-    return data
 
 
 def _scale_array(X: np.ndarray, query_ptr: np.ndarray, standardize: bool) -> np.ndarray:

@@ -1,0 +1,50 @@
+"""Missing values, filled in from the other documents of their query."""
+
+import numpy as np
+
+from ranksieve._kernels.compiling import kernel, part
+from ranksieve._kernels.ranking import longest_query, sort_descending
+
+ZERO, QUERY_MIN, QUERY_MEDIAN = range(3)
+
+
+@kernel
+def fill_queries(values, query_ptr, how, first, last):
+    """Replace NaN in the rows of queries ``first`` to ``last - 1``; updates ``values`` in place.
+
+    Parameters
+    ----------
+    values : (rows, features) float32 or float64
+    query_ptr : (queries + 1,) rows of query q are ``query_ptr[q]:query_ptr[q + 1]``
+    how : ZERO, or the smallest or median value of the feature that the query has; 0 if it has none
+    """
+    longest = longest_query(query_ptr[first : last + 1])
+    column, keys = np.empty(longest), np.empty(2 * longest)
+    order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    for query in range(first, last):
+        start, end = query_ptr[query], query_ptr[query + 1]
+        for feature in range(values.shape[1]):
+            n_present = 0
+            for row in range(start, end):
+                value = np.float64(values[row, feature])
+                column[n_present] = value
+                n_present += value == value
+            if n_present == end - start:
+                continue
+            filling = 0.0
+            if how != ZERO and n_present > 0:
+                present = column[:n_present]
+                sort_descending(present, order[:n_present], spare, keys)
+                filling = _quantile(present, order, how)
+            for row in range(start, end):
+                if values[row, feature] != values[row, feature]:
+                    values[row, feature] = filling
+
+
+@part
+def _quantile(present, order, how):
+    """The smallest or the median of some values, given their descending order."""
+    n = present.size
+    if how == QUERY_MIN:
+        return present[order[n - 1]]
+    return 0.5 * present[order[(n - 1) // 2]] + 0.5 * present[order[n // 2]]

@@ -1,0 +1,77 @@
+"""Blocks: runs of whole queries, the unit in which data is processed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from weakref import ref
+
+import numpy as np
+from scipy import sparse
+
+from ranksieve.inputs import check_finite
+
+
+@dataclass(frozen=True)
+class Block:
+    """A run of whole queries: the unit in which data is processed.
+
+    Attributes
+    ----------
+    X : (rows, features) array or CSR matrix
+        float32 or float64; an array is in row order, and may be a view or a memory map. May also be
+        a function that returns X; it is called when X is first used.
+    y : (rows,) float64 array
+    query_ptr : (queries + 1,) int64 array
+        Rows of query ``q`` of this block are ``query_ptr[q]:query_ptr[q + 1]``; starts at 0.
+    first_row : int
+        Number of rows in the blocks before this one.
+    first_query : int
+        Number of queries in the blocks before this one.
+    query_weights : (queries,) float64 array or None
+        How often each query counts; None if each counts once.
+    keeps_missing : bool
+        Whether NaN in X is a missing value that a statistic has to take; else it is refused.
+    keeps_X : bool
+        Whether X stays with the block once it is opened. Otherwise it lives as long as somebody
+        holds it, and is opened again: a copy of mapped values may be too large to stay.
+    """
+
+    X: Any
+    y: np.ndarray
+    query_ptr: np.ndarray
+    first_row: int = 0
+    first_query: int = 0
+    query_weights: np.ndarray | None = None
+    keeps_missing: bool = False
+    keeps_X: bool = True  # noqa: N815  X is a matrix
+
+    def __post_init__(self) -> None:
+        if callable(self.X):
+            self.__dict__["_open"] = self.__dict__.pop("X")
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "X" or "_open" not in self.__dict__:
+            raise AttributeError(f"a block has no {name!r}")
+        held = self.__dict__.get("_held")
+        X = None if held is None else held()
+        if X is None:
+            X = self.__dict__["_open"]()
+            if self.keeps_X:
+                self.__dict__["X"] = X
+            else:
+                self.__dict__["_held"] = ref(X)
+        return X
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether X is a CSR matrix."""
+        return sparse.issparse(self.X)
+
+    def check_finite(self) -> None:
+        """Raise a NonFiniteError that names the first infinity in X, or NaN unless that is kept."""
+        check_finite(
+            self.X,
+            lambda row, column: f"row {self.first_row + row}, column {column}",
+            allow_missing=self.keeps_missing,
+        )

@@ -1,0 +1,210 @@
+"""Options that several commands share as one value: how to read data, and how to divide it.
+
+A command takes such a value as a parameter; :func:`with_option_groups` puts the options of its
+fields in its place.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from ranksieve.cli.options import option
+
+if TYPE_CHECKING:
+    from ranksieve.columns import Columns
+    from ranksieve.datasets.split_rules import SplitRule
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read data: the columns of tables, the features of text, and missing values."""
+
+    label: Annotated[
+        str | None,
+        option("NAME", "Column of the label, in Parquet and CSV. Default: label, relevance, ..."),
+    ] = None
+    qid: Annotated[
+        str | None, option("NAME", "Column of the query. Default: qid, query_id, query, ...")
+    ] = None
+    doc_id: Annotated[
+        str | None, option("NAME", "Column of the document. Default: doc_id, docid, ... or none.")
+    ] = None
+    weight: Annotated[
+        str | None,
+        option(
+            "NAME", "Column of the query's weight. Default: weight, sample_weight, ... or none."
+        ),
+    ] = None
+    drop: Annotated[
+        list[str] | None,
+        option(
+            "NAME,..",
+            "Columns to leave out; patterns such as 'debug_*' are allowed. May be repeated. "
+            "Default: none.",
+        ),
+    ] = None
+    features: Annotated[
+        list[str] | None,
+        option(
+            "NAME,..",
+            "Feature columns; patterns such as 'bm25_*' are allowed. May be repeated. Default: all "
+            "columns that are nothing else.",
+        ),
+    ] = None
+    n_features: Annotated[
+        int | None,
+        option("N", "Number of features of text files. Default: the largest index in the files."),
+    ] = None
+    zero_based: Annotated[
+        bool,
+        typer.Option(
+            "--zero-based",
+            help="Feature indices in text files start at 0. Default: they start at 1.",
+        ),
+    ] = False
+    missing: Annotated[
+        str | None,
+        option(
+            "POLICY",
+            "What is done with missing values, query by query: query-min, query-median or zero "
+            "fills them in; keep passes them on to methods that take them, where filters rank a "
+            "document without a value last. With +indicators, such as zero+indicators, a 0/1 "
+            "feature tells where values of a feature were missing. Default: methods that cannot "
+            "use them refuse them.",
+        ),
+    ] = None
+
+    @property
+    def columns(self) -> Columns:
+        """What is said about columns."""
+        from ranksieve.columns import Columns
+
+        drop, features = _split(self.drop), _split(self.features)
+        return Columns(self.label, self.qid, self.doc_id, self.weight, drop, features)
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """Arguments of the functions that open data."""
+        return {
+            "columns": self.columns,
+            "n_features": self.n_features,
+            "zero_based": self.zero_based,
+        }
+
+
+@dataclass(frozen=True)
+class Splitting:
+    """How to divide queries that come divided, and what to do with several files."""
+
+    vali: Annotated[
+        list[Path] | None,
+        option(
+            "FILE",
+            "Data to tune on. May be repeated. Default: with --test, one in five training queries.",
+        ),
+    ] = None
+    test: Annotated[
+        list[Path] | None,
+        option(
+            "FILE",
+            "Data to test on; DATA then trains. May be repeated. Default: test on folds of DATA.",
+        ),
+    ] = None
+    split_column: Annotated[
+        str | None,
+        option(
+            "NAME",
+            "Column that divides the queries of Parquet or CSV: train, vali and test, or numbers "
+            "of folds. Default: none.",
+        ),
+    ] = None
+    time_column: Annotated[
+        str | None, option("NAME", "Column of dates, times or numbers, for --test-queries-after.")
+    ] = None
+    test_queries_after: Annotated[
+        str | None,
+        option(
+            "TIME",
+            "Test on queries whose rows are all after this date (of the next day on), time or "
+            "number; the others train. Needs --time-column.",
+        ),
+    ] = None
+    pool: Annotated[
+        bool,
+        typer.Option(
+            "--pool",
+            help="Divide the queries of several files together. Default: refuse several files, "
+            "which may be a split.",
+        ),
+    ] = False
+    resamples: Annotated[
+        int | None,
+        option(
+            "N",
+            "If there is one split: select and train on N resamples of its training queries (four "
+            "in five, without replacement), for stability and uncertainty. Default: once, on all.",
+            min=2,
+        ),
+    ] = None
+
+    @property
+    def rule(self) -> SplitRule | None:
+        """Rule by which a column divides the data, if there is one."""
+        from ranksieve.datasets.split_rules import SplitByColumn, SplitByTime
+
+        if (self.time_column is None) != (self.test_queries_after is None):
+            raise typer.BadParameter("--time-column and --test-queries-after go together")
+        if self.time_column is not None:
+            if self.split_column is not None:
+                raise typer.BadParameter("split by --split-column or by --time-column, not by both")
+            return SplitByTime(self.time_column, self.test_queries_after)
+        return None if self.split_column is None else SplitByColumn(self.split_column)
+
+
+def _split(texts: list[str] | None) -> list[str]:
+    return [name for text in texts or () for name in text.split(",") if name]
+
+
+def with_option_groups(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of its parameters that are dataclasses, in their place."""
+    hints = get_type_hints(command, include_extras=True)
+    parameters: list[inspect.Parameter] = []
+    groups: dict[str, Any] = {}
+    for parameter in inspect.signature(command).parameters.values():
+        kind = hints[parameter.name]
+        if is_dataclass(kind):
+            groups[parameter.name] = kind
+            parameters += _parameters_of(kind)
+        else:
+            parameters.append(
+                parameter.replace(annotation=kind, kind=inspect.Parameter.KEYWORD_ONLY)
+            )
+
+    @wraps(command)
+    def run(**values: Any) -> Any:
+        for name, kind in groups.items():
+            own = {field.name: values.pop(field.name) for field in fields(kind)}
+            values[name] = kind(**own)
+        return command(**values)
+
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
+
+
+def _parameters_of(kind: Any) -> Iterator[inspect.Parameter]:
+    hints = get_type_hints(kind, include_extras=True)
+    for field in fields(kind):
+        yield inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=field.default,
+            annotation=hints[field.name],
+        )

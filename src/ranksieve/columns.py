@@ -1,0 +1,329 @@
+"""Which columns of a table are labels, queries, documents, weights and features."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from fnmatch import fnmatchcase
+from typing import Any, NoReturn
+
+from ranksieve.errors import DataError
+from ranksieve.text import on_one_line, quantity
+
+# Names by which columns are recognized, in lower case.
+_GUESSES: dict[str, tuple[str, ...]] = {
+    "label": (
+        "label", "relevance", "rel", "grade", "relevance_label", "relevance_grade", "judgment",
+        "target",
+    ),
+    "qid": ("qid", "query_id", "queryid", "query", "search_id", "group_id"),
+    "doc_id": ("doc_id", "docid", "document_id", "docno", "item_id", "product_id"),
+    "weight": ("weight", "sample_weight", "query_weight"),
+}  # fmt: skip
+_WORDS = {"label": "label", "qid": "query", "doc_id": "document", "weight": "weight"}
+_REQUIRED = ("label", "qid")
+_SHOWN = 8  # names in a message
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the columns of a table are: one value for Parquet, CSV, and pandas or polars frames.
+
+    Parameters
+    ----------
+    label, qid, doc_id, weight : str, optional
+        Columns with the label, the query, the document and the weight of the query. By default
+        those whose names say so; see the notes.
+    drop : str or sequence of str
+        Columns to leave out: names, or patterns such as ``"debug_*"``.
+    features : str or sequence of str
+        Feature columns: names, or patterns. By default all columns that are nothing else.
+
+    Notes
+    -----
+    A column is recognized by its name, in upper or lower case: ``label``, ``relevance``, ``rel``,
+    ``grade``, ``relevance_label``, ``relevance_grade``, ``judgment`` or ``target`` is the label;
+    ``qid``, ``query_id``, ``queryid``, ``query``, ``search_id`` or ``group_id`` the query;
+    ``doc_id``, ``docid``, ``document_id``, ``docno``, ``item_id`` or ``product_id`` the document;
+    ``weight``, ``sample_weight`` or ``query_weight`` the weight. Two of a kind are refused, as is
+    a table without label or query. A column that ``features`` or ``drop`` names is not guessed
+    to be something else.
+
+    Without ``features``, every other column must be a number. A number whose column is called
+    ``id`` or ends in ``_id`` is an id rather than a measurement, and would be learned by heart: it
+    is refused unless ``features`` or ``drop`` names it. The index that pandas stores in Parquet
+    files is left out. With ``features``, columns that no pattern names are left out, whatever
+    they hold.
+
+    Patterns are those of a shell: ``*`` any characters, ``?`` one, ``[ab]`` one of these.
+
+    Examples
+    --------
+    >>> from ranksieve.columns import Columns
+    >>> fields = {name: "" for name in ("query_id", "grade", "shop_id", "bm25", "price")}
+    >>> roles = Columns(drop="shop_id").resolve(fields, "clicks.csv")
+    >>> print(roles)
+    Columns: label = grade, query = query_id; 2 features: bm25, price; left out: shop_id
+    """
+
+    label: str | None = None
+    qid: str | None = None
+    doc_id: str | None = None
+    weight: str | None = None
+    drop: Sequence[str] = ()
+    features: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).copy().items():
+            if name in ("drop", "features"):
+                value = (value,) if isinstance(value, str) else tuple(value)
+                object.__setattr__(self, name, value)
+            for text in value if isinstance(value, tuple) else (value,):
+                if not isinstance(text, str) and (text is not None or isinstance(value, tuple)):
+                    raise ValueError(f"{name} must name a column, got {text!r:.60}")
+
+    @classmethod
+    def from_dict(cls, settings: Mapping[str, Any]) -> Columns:
+        """Make the value from what :meth:`as_dict` returned; other names are a ValueError."""
+        known = [field.name for field in fields(cls)]
+        for name in settings:
+            if name not in known:
+                raise ValueError(f"columns have no {name!r}; known are {', '.join(known)}")
+        return cls(**settings)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what is not left to guessing, as values that TOML and JSON can store."""
+        given = {name: value for name, value in asdict(self).items() if value}
+        return {n: list(v) if isinstance(v, tuple) else v for n, v in given.items()}
+
+    def __bool__(self) -> bool:
+        """Whether anything is said."""
+        return bool(self.as_dict())
+
+    def resolve(
+        self,
+        table: Mapping[str, str],
+        place: Any,
+        *,
+        known: Mapping[str, str] | None = None,
+        aside: Sequence[str] = (),
+    ) -> ColumnRoles:
+        """Find out what each column of a table is.
+
+        Parameters
+        ----------
+        table : mapping of str to str
+            Names of the columns, with what they hold; empty for numbers.
+        place : path or str
+            Where the table is, for messages.
+        known : mapping of str to str, optional
+            Columns of the label, query, document and weight of a table that says so itself: there
+            is nothing to guess, and all other columns are features.
+        aside : sequence of str
+            Columns that are read beside the data, such as those of a split.
+
+        Returns
+        -------
+        ColumnRoles
+
+        Raises
+        ------
+        DataError
+            With the columns in question, and what to say about them.
+        """
+        return _Resolution(self, table, place, known, aside).roles()
+
+
+@dataclass(frozen=True)
+class ColumnRoles:
+    """What each column of a table is; made by :meth:`Columns.resolve`."""
+
+    label: str
+    qid: str
+    doc_id: str | None
+    weight: str | None
+    features: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        roles = ((_WORDS[role], getattr(self, role)) for role in _WORDS)
+        told = ", ".join(f"{word} = {on_one_line(name)}" for word, name in roles if name)
+        features = f"{quantity(len(self.features), 'feature')}: {_listed(self.features)}"
+        left_out = f"; left out: {_listed(self.left_out)}" if self.left_out else ""
+        return f"Columns: {told}; {features}{left_out}"
+
+    @property
+    def special(self) -> dict[str, str]:
+        """Label, query, and document and weight if there are any, by role."""
+        return {role: name for role in _WORDS if (name := getattr(self, role)) is not None}
+
+
+def check_distinct(names: Sequence[str], place: Any) -> None:
+    """Raise a DataError if two columns have one name."""
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise DataError(f"{place}: {count} columns are named {name!r}; rename them")
+
+
+def check_named(names: Sequence[str], place: Any) -> None:
+    """Raise a DataError if two columns have one name, or one has none."""
+    check_distinct(names, place)
+    if "" in names:
+        raise DataError(
+            f"{place}: column {names.index('') + 1} has no name; if it is the index of a frame, "
+            "write it without (index=False)"
+        )
+
+
+class _Resolution:
+    """One resolution of columns."""
+
+    def __init__(
+        self,
+        columns: Columns,
+        table: Mapping[str, str],
+        place: Any,
+        known: Mapping[str, str] | None,
+        aside: Sequence[str],
+    ) -> None:
+        self.columns, self.table, self.place = columns, table, place
+        self.known, self.aside = known, aside
+        for name in aside:
+            self._check_exists(name)
+        self.given = {role: name for role in _WORDS if (name := getattr(columns, role))}
+        self.dropped = self._matching("drop")
+
+    def roles(self) -> ColumnRoles:
+        found = dict.fromkeys(_WORDS) | self._given_roles() | self._guesses()
+        for role in ("label", "weight"):
+            self._check_number(role, found[role])
+        features = self._features({name for name in found.values() if name is not None})
+        used = {*found.values(), *features, *self.aside}
+        left_out = tuple(name for name in self.table if name not in used)
+        return ColumnRoles(**found, features=features, left_out=left_out)  # type: ignore[arg-type]
+
+    def _given_roles(self) -> dict[str, str]:
+        role_of: dict[str, str] = {}
+        for role, name in self.given.items():
+            self._check_exists(name)
+            taken = role_of.setdefault(name, role)
+            if taken != role:
+                self._fail(f"column {name!r} cannot be both {_WORDS[taken]} and {_WORDS[role]}")
+            if name in self.dropped or name in self.columns.features or name in self.aside:
+                self._fail(f"column {name!r} cannot be both {_WORDS[role]} and something else")
+        return self.given
+
+    def _guesses(self) -> dict[str, str]:
+        taken = {*self.given.values(), *self.dropped, *self.columns.features, *self.aside}
+        if self.known is not None:
+            free = {role: name for role, name in self.known.items() if name not in taken}
+            guessed = {role: [name] for role, name in free.items()}
+        else:
+            guessed = {
+                role: [n for n in self.table if n.lower() in names and n not in taken]
+                for role, names in _GUESSES.items()
+            }
+        return {
+            role: name
+            for role in _WORDS
+            if role not in self.given
+            and (name := self._only(role, guessed.get(role, []))) is not None
+        }
+
+    def _only(self, role: str, names: list[str]) -> str | None:
+        if len(names) == 1:
+            return names[0]
+        if names:
+            either = " or ".join(map(repr, names))
+            self._advise(
+                f"the {_WORDS[role]} may be column {either}: say which, such as "
+                f"{_option(role, names[0])}"
+            )
+        if role in _REQUIRED:
+            self._advise(
+                f"no column is named like the {_WORDS[role]} ({', '.join(_GUESSES[role])}) among "
+                f"{_listed(list(self.table))}: say which it is with {_option(role, 'NAME')}"
+            )
+        return None
+
+    def _check_number(self, role: str, name: str | None) -> None:
+        if name is not None and self.table[name]:
+            self._fail(
+                f"column {name!r} holds {self.table[name]}, but the {_WORDS[role]} must be a number"
+            )
+
+    def _features(self, special: set[str]) -> tuple[str, ...]:
+        if self.columns.features:
+            chosen = self._matching("features")
+        else:
+            chosen = [name for name in self.table if not _is_pandas_index(name)]
+        others = special.union(self.dropped, self.aside)
+        features = tuple(name for name in chosen if name not in others)
+        self._check_features(features)
+        return features
+
+    def _check_features(self, features: tuple[str, ...]) -> None:
+        """Raise a DataError that names all columns that cannot be features, if there are any."""
+        if not features:
+            self._fail(f"no column is left to be a feature; columns are {_listed([*self.table])}")
+        is_open = not self.columns.features and self.known is None
+        found: dict[str, str] = {}
+        for name in features:
+            if self.table[name]:
+                found[name] = f"column {name!r} holds {self.table[name]}, not numbers"
+            elif is_open and (name.lower() == "id" or name.lower().endswith("_id")):
+                found[name] = f"column {name!r} looks like an id, not like a feature"
+        if not found:
+            return
+        problems = "; ".join(list(found.values())[:_SHOWN])
+        numbers = [name for name in found if not self.table[name]]
+        keep = (
+            f"; if {numbers[0]!r} is a feature, use {_option('features', '*')}" if numbers else ""
+        )
+        self._advise(
+            f"{problems}: leave {'it' if len(found) == 1 else 'them'} out with "
+            f"{_option('drop', ','.join(found))}, or say which names documents, such as "
+            f"{_option('doc_id', next(iter(found)))}{keep}"
+        )
+
+    def _matching(self, what: str) -> list[str]:
+        """Names of the columns that match one of the patterns, each of which must match."""
+        patterns = getattr(self.columns, what)
+        for pattern in patterns:
+            if not any(self._matches(name, pattern) for name in self.table):
+                self._fail(
+                    f"no column matches {pattern!r} of {what}; columns are "
+                    f"{_listed(list(self.table))}"
+                )
+        return [name for name in self.table if any(self._matches(name, p) for p in patterns)]
+
+    def _matches(self, name: str, pattern: str) -> bool:
+        # What is the name of a column stands for it alone, whatever it looks like.
+        return name == pattern if pattern in self.table else fnmatchcase(name, pattern)
+
+    def _check_exists(self, name: str) -> None:
+        if name not in self.table:
+            self._fail(f"there is no column {name!r}; columns are {_listed(list(self.table))}")
+
+    def _advise(self, message: str) -> NoReturn:
+        self._fail(f"{message} (in Python, Columns has the same names)")
+
+    def _fail(self, message: str) -> NoReturn:
+        raise DataError(f"{self.place}: {message}")
+
+
+def _is_pandas_index(name: str) -> bool:
+    return name.startswith("__index_level_") and name.endswith("__")
+
+
+def _option(role: str, name: str) -> str:
+    """How to say on the command line what a column is."""
+    return f"--{role.replace('_', '-')} {shlex.quote(name)}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(map(on_one_line, names[:_SHOWN]))
+    more = len(names) - _SHOWN
+    return f"{shown} and {more:,} more" if more > 0 else shown

@@ -1,0 +1,157 @@
+"""Data that comes with its division into training, validation and test queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from ranksieve.columns import Columns
+from ranksieve.data import DataError, RankingData
+from ranksieve.datasets.collections import Collection
+from ranksieve.datasets.fold_files import Fold, FoldFiles, fold_reader
+from ranksieve.datasets.opening import are_table_files, open_in_memory, paths_of
+from ranksieve.datasets.split_rules import SplitRule
+from ranksieve.frames import is_frame, read_frame
+from ranksieve.io import open_tables, stored_options
+from ranksieve.joining import with_features_of
+from ranksieve.splits import Split
+from ranksieve.text import quantity
+
+_GIVEN = "one split, as it was given"
+
+
+@dataclass(frozen=True)
+class DividedData:
+    """Data with its division into training, validation and test queries.
+
+    Attributes
+    ----------
+    rule : str
+        How queries are divided, in words.
+    names : sequence of str
+        Names of the folds; one if there is one split.
+    readers : sequence of functions
+        Each returns the data of a fold to train on, to validate on (or None) and to test on.
+    has_validation : bool
+        Whether there are validation queries.
+    """
+
+    rule: str
+    names: Sequence[str]
+    readers: Sequence[Callable[[], Fold]]
+    has_validation: bool
+
+
+def open_for_study(
+    source: Any = None,
+    *,
+    split: SplitRule | None = None,
+    pool: bool = False,
+    columns: Columns | None = None,
+    **read_options: Any,
+) -> RankingData | Collection | DividedData:
+    """Open data in memory, divided as it is given or as a rule says.
+
+    Parameters
+    ----------
+    source : anything that :func:`~ranksieve.datasets.opening.open_data` opens, or a tuple
+        A tuple ``(train, test)`` or ``(train, vali, test)`` is a split; its parts are whatever
+        :func:`~ranksieve.datasets.opening.open_data` opens, except collections.
+    split : SplitByColumn or SplitByTime, optional
+        How to divide a table by one of its columns.
+    pool : bool
+        Whether several files are one data set, whose queries are divided anew.
+    columns, **read_options
+        As of :func:`~ranksieve.datasets.opening.open_data`.
+
+    Raises
+    ------
+    DataError
+        If there are several files, and neither ``pool`` nor ``split`` says what to do with them.
+    """
+    if isinstance(source, tuple):
+        if split is not None:
+            raise DataError("the data is given as training and test data, and a split by a column")
+        return _open_parts(source, columns, read_options)
+    if split is not None:
+        return _divide_by_rule(source, split, columns, read_options)
+    paths = paths_of(source)
+    if len(paths) > 1 and not pool:
+        shown = ", ".join(map(str, paths[:4])) + (" ..." if len(paths) > 4 else "")
+        raise DataError(
+            f"{quantity(len(paths), 'file')} are given as data ({shown}): to divide all of their "
+            "queries anew, say so with --pool (pool=True); to train on one and test on another, "
+            f"use {paths[0]} --test {paths[1]} (in Python, a tuple (train, test))"
+        )
+    return open_in_memory(source, columns=columns, **read_options)
+
+
+def _open_parts(
+    parts: tuple[Any, ...], columns: Columns | None, read_options: dict[str, Any]
+) -> DividedData:
+    if len(parts) not in (2, 3):
+        raise DataError(
+            f"a tuple of {len(parts)} is no split: give (train, test) or (train, vali, test); "
+            "several files that are one data set are a list"
+        )
+    train, vali, test = parts if len(parts) == 3 else (parts[0], None, parts[1])
+    roles = {"training": train, "validation": vali, "test": test}
+    given = {role: part for role, part in roles.items() if part is not None}
+    if train is None or test is None:
+        raise DataError("a split needs data to train on and to test on, but one of them is None")
+    paths = {role: paths_of(part) for role, part in given.items()}
+    if all(own and not any(path.is_dir() for path in own) for own in paths.values()):
+        files = FoldFiles("Split", *(tuple(paths.get(role, ())) for role in roles))
+        reader = fold_reader(files, columns, **read_options)
+    else:
+        fold = _opened_parts(given, columns, read_options)
+        reader = lambda: fold  # noqa: E731
+    return DividedData(_GIVEN, ["Split"], [reader], vali is not None)
+
+
+def _opened_parts(
+    given: dict[str, Any], columns: Columns | None, read_options: dict[str, Any]
+) -> Fold:
+    opened: dict[str, RankingData] = {}
+    for role, part in given.items():
+        own = columns if is_frame(part) or are_table_files(paths_of(part)) else None
+        data = open_in_memory(part, columns=own, **read_options)
+        if isinstance(data, Collection):
+            raise DataError(f"the {role} data is the directory of a collection; name its files")
+        opened[role] = data
+    train = opened["training"]
+    aligned = {
+        role: with_features_of(data, train, f"the {role} data") for role, data in opened.items()
+    }
+    return train, aligned.get("validation"), aligned["test"]
+
+
+def _divide_by_rule(
+    source: Any, split: SplitRule, columns: Columns | None, read_options: dict[str, Any]
+) -> DividedData:
+    data, values = _read_with_column(source, split.column, columns, read_options)
+    division = split.divide(data, values[data.row_order])
+    readers = [partial(_take, data, part) for part in division.splits]
+    has_validation = all(len(part.vali) > 0 for part in division.splits)
+    return DividedData(division.rule, division.names, readers, has_validation)
+
+
+def _read_with_column(
+    source: Any, column: str, columns: Columns | None, read_options: dict[str, Any]
+) -> tuple[RankingData, Any]:
+    if is_frame(source):
+        data, aside = read_frame(RankingData, source, columns, [column])
+        return data, aside[column]
+    paths = paths_of(source)
+    if not are_table_files(paths):
+        raise DataError(f"to split by column {column!r}, data must be Parquet, CSV or a frame")
+    tables = open_tables(paths, columns, [column])
+    data, aside = tables.read_with_aside(**stored_options(read_options))
+    return data, aside[column]
+
+
+def _take(data: RankingData, split: Split) -> Fold:
+    train, vali, test = split.apply(data)
+    return train, vali if vali.n_queries else None, test

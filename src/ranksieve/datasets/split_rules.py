@@ -1,0 +1,230 @@
+"""Rules that divide queries by a column of their table: by its values, or by time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ranksieve.data import DataError, RankingData
+from ranksieve.splits import Split, rotate_parts
+from ranksieve.text import on_one_line
+
+_ROLES = {
+    "train": ("train", "training"),
+    "vali": ("vali", "valid", "validation", "val", "dev"),
+    "test": ("test", "testing"),
+}
+_ROLE_OF = {word: role for role, words in _ROLES.items() for word in words}
+
+
+class Division(NamedTuple):
+    """How queries are divided: the rule in words, and a name and a split for each fold."""
+
+    rule: str
+    names: list[str]
+    splits: list[Split]
+
+
+@dataclass(frozen=True)
+class SplitByColumn:
+    """Divide queries by the values of a column.
+
+    If the values are ``train``, ``vali`` (or ``valid``, ``validation``, ``val``, ``dev``) and
+    ``test``, there is one split; validation queries may be missing. If they are whole numbers, at
+    least three, each is a part of the queries, and the parts rotate: in a fold, one part tests, the
+    one before it tunes, and the others train.
+
+    Parameters
+    ----------
+    column : str
+        Its value must be the same for all rows of a query.
+    """
+
+    column: str
+
+    def divide(self, data: RankingData, values: np.ndarray) -> Division:
+        """Divide the queries of data; ``values`` are those of the rows, in the order of data.
+
+        Raises
+        ------
+        DataError
+            If a query has several values, or the values are of neither kind.
+        """
+        marks = _mark_of_query(data, values, self.column)
+        if all(mark in _ROLES for mark in marks):
+            roles = np.array(marks)
+            parts = {role: np.flatnonzero(roles == role) for role in _ROLES}
+            for role in ("train", "test"):
+                if not len(parts[role]):
+                    raise DataError(f"column {self.column!r}: no query is marked {role!r}")
+            told = "train, vali and test" if len(parts["vali"]) else "train and test"
+            rule = f"one split, by column {self.column!r}, which says {told}"
+            return Division(on_one_line(rule), ["Split"], [Split(**parts)])
+        if not all(isinstance(mark, int) for mark in marks):
+            found = ", ".join(sorted({repr(mark) for mark in marks})[:5])
+            raise DataError(
+                f"column {self.column!r} has the values {found}; to split by it, they must be "
+                "train, vali and test, or numbers of folds"
+            )
+        return self._rotation(np.array(marks))
+
+    def _rotation(self, marks: np.ndarray) -> Division:
+        numbers = np.unique(marks)
+        if len(numbers) < 3:
+            raise DataError(
+                f"column {self.column!r} has {len(numbers)} different numbers; one part tests, one "
+                "tunes and the others train, so there must be at least 3"
+            )
+        # The rotation tests the last part first; here the first number comes first.
+        splits = rotate_parts([np.flatnonzero(marks == number) for number in numbers])
+        rule = (
+            f"{len(numbers)} folds, by the numbers in column {self.column!r}: FoldN tests the "
+            "queries of N, tunes on those of the number before it and trains on the others"
+        )
+        names = [f"Fold{number}" for number in numbers]
+        return Division(on_one_line(rule), names, [*splits[1:], splits[0]])
+
+
+@dataclass(frozen=True)
+class SplitByTime:
+    """Test on the queries after a time, and train on the others.
+
+    Parameters
+    ----------
+    column : str
+        Dates, timestamps (those without a time zone are taken as UTC), texts in ISO 8601, or
+        numbers.
+    after : str, int, float, date or datetime
+        A date stands for the whole day: queries of the next day are after it. A time or number is
+        compared as it is.
+    """
+
+    column: str
+    after: Any
+
+    def divide(self, data: RankingData, values: np.ndarray) -> Division:
+        """Divide the queries of data; ``values`` are those of the rows, in the order of data.
+
+        Raises
+        ------
+        DataError
+            If a query has rows on both sides, if a side is empty, or for values that are no times.
+        """
+        is_after = self._are_after(values)
+        starts = data.query_ptr[:-1]
+        some, every = (
+            np.logical_or.reduceat(is_after, starts),
+            np.logical_and.reduceat(is_after, starts),
+        )
+        for query in np.flatnonzero(some & ~every)[:1]:
+            raise DataError(
+                f"query {data.query_ids.tolist()[query]!r} has rows before and after {self.after} "
+                f"in column {self.column!r}: it would be in training and test; choose another "
+                "time, or give what is asked again later another id"
+            )
+        for side, queries in (("after", every), ("up to", ~every)):
+            if not queries.any():
+                raise DataError(f"no query is {side} {self.after} by column {self.column!r}")
+        rule = f"one split, by column {self.column!r}: queries after {self.after} test"
+        split = Split(np.flatnonzero(~every), np.array([]), np.flatnonzero(every))
+        return Division(on_one_line(rule), ["Split"], [split])
+
+    def _are_after(self, values: np.ndarray) -> np.ndarray:
+        kind = values.dtype.kind
+        if kind == "O":
+            plain = [_plain(value) for value in values.tolist()]
+            if all(isinstance(value, (int, float)) for value in plain):
+                values, kind = np.array(plain), "f"
+        if kind in "iuf":
+            if np.any(values != values):
+                raise DataError(f"column {self.column!r} has no value in some rows")
+            return values > _number(self.after)
+        if kind == "M":
+            times = values.astype("datetime64[us]")
+        else:
+            rows = values.tolist()
+            moments = {value: self._time(value) for value in set(rows)}
+            times = np.array([moments[value] for value in rows], dtype="datetime64[us]")
+        if np.isnat(times).any():
+            raise DataError(f"column {self.column!r} has no value in some rows")
+        bound, is_day = _bound(self.after)
+        return times >= bound if is_day else times > bound
+
+    def _time(self, value: Any) -> datetime:
+        try:
+            return _moment(value)[0]
+        except (AttributeError, ValueError):
+            raise DataError(
+                f"column {self.column!r} has {value!r:.60}, which is neither a date or time (ISO "
+                "8601) nor a number"
+            ) from None
+
+
+SplitRule = SplitByColumn | SplitByTime
+
+
+def _mark_of_query(data: RankingData, values: np.ndarray, column: str) -> list[Any]:
+    """The one value of each query: a role, a whole number, or what else there is."""
+    marks = [_mark(value) for value in values.tolist()]
+    ids = data.query_ids.tolist()
+    for query, (start, end) in enumerate(pairwise(data.query_ptr.tolist())):
+        for mark in marks[start:end]:
+            if mark is None or mark != mark:
+                raise DataError(f"query {ids[query]!r} has no value in column {column!r}")
+            if mark != marks[start]:
+                raise DataError(
+                    f"query {ids[query]!r} has {marks[start]!r} and {mark!r} in column {column!r}: "
+                    "it would be on both sides of the split"
+                )
+    return [marks[start] for start in data.query_ptr[:-1]]
+
+
+def _mark(value: Any) -> Any:
+    plain = _plain(value)
+    return _ROLE_OF.get(plain.lower(), plain) if isinstance(plain, str) else plain
+
+
+def _plain(value: Any) -> Any:
+    """A whole number, also as text or float, as int; other texts without white space around."""
+    if isinstance(value, str):
+        value = value.strip()
+        digits = value.removeprefix("-")
+        return int(value) if digits.isdecimal() and digits.isascii() else value
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _number(after: Any) -> float:
+    plain = _plain(after)
+    try:
+        return plain if isinstance(plain, int) else float(plain)
+    except (TypeError, ValueError):
+        raise DataError(f"the column of times has numbers, but {after!r} is no number") from None
+
+
+def _moment(value: Any) -> tuple[datetime, bool]:
+    """A time in UTC, without its zone, and whether it is a whole day."""
+    if isinstance(value, str):
+        text = value.strip()
+        try:
+            value = date.fromisoformat(text)
+        except ValueError:
+            value = datetime.fromisoformat(text)
+    if isinstance(value, datetime):
+        zoned = value.tzinfo is not None
+        return (value.astimezone(UTC).replace(tzinfo=None) if zoned else value), False
+    return datetime(value.year, value.month, value.day), True
+
+
+def _bound(after: Any) -> tuple[np.datetime64, bool]:
+    """The first moment after a day, or a time that is compared as it is; and which it is."""
+    try:
+        moment, is_day = _moment(after if not isinstance(after, int) else str(after))
+    except (AttributeError, ValueError):
+        raise DataError(
+            f"{after!r} is no date or time; write it like 2026-01-31 or 2026-01-31T12:00"
+        ) from None
+    return np.datetime64(moment + timedelta(days=is_day), "us"), is_day

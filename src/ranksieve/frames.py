@@ -1,0 +1,189 @@
+"""Rows of tables (pandas, polars, pyarrow) as arrays for ranking data."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ranksieve.columns import ColumnRoles, Columns, check_named
+from ranksieve.errors import DataError
+
+T = TypeVar("T")
+
+_FRAME = "the frame"
+_log = logging.getLogger("ranksieve")
+
+
+def is_frame(source: Any) -> bool:
+    """Whether this is a frame of pandas or polars, or a table of pyarrow."""
+    home = type(source).__module__.partition(".")[0]
+    return home in ("pandas", "polars", "pyarrow") and hasattr(source, "columns")
+
+
+def read_frame(
+    make: Callable[..., T], frame: Any, columns: Columns | None = None, aside: Sequence[str] = ()
+) -> tuple[T, dict[str, np.ndarray]]:
+    """Make data (``make`` is RankingData) of a frame; ``aside`` are columns to return beside it."""
+    if hasattr(frame, "collect"):
+        raise DataError("the frame is lazy: call collect() first")
+    if not is_frame(frame):
+        raise DataError(
+            f"expected a frame of pandas, polars or pyarrow, got {type(frame).__name__}"
+        )
+    table = _arrow_columns(frame)
+    held = {
+        n: "mixed values" if values is None else kind_of(values.type) for n, values in table.items()
+    }
+    roles = (columns or Columns()).resolve(held, _FRAME, aside=aside)
+    _log.info("%s", roles)
+    for name in (*roles.special.values(), *aside):
+        if table[name] is None:
+            raise DataError(f"{_FRAME}: column {name!r} holds values of several types")
+    special = special_arrays(table, roles, f"{_FRAME}: row", 0)
+    kind = float_type([table[name].type for name in roles.features])
+    X = feature_matrix(table, roles.features, kind, len(special["y"]))
+    with explaining_weights(_FRAME, roles.weight):
+        data = make(X, **special, feature_names=roles.features)
+    return data, {name: ids_of(table[name]) for name in aside}
+
+
+def _arrow_columns(frame: Any) -> dict[str, Any]:
+    """Columns by name, without a copy where that can be; None for values of several types."""
+    import pyarrow as pa
+
+    if isinstance(frame, (pa.Table, pa.RecordBatch)):
+        names, values = frame.schema.names, frame.columns
+    elif hasattr(frame, "to_arrow"):  # polars
+        names, values = frame.columns, frame.to_arrow().columns
+    else:
+        names = [str(name) for name in frame.columns]
+        values = [_arrow_column(frame.iloc[:, index]) for index in range(len(names))]
+    check_named(names, _FRAME)
+    return dict(zip(names, values, strict=True))
+
+
+def _arrow_column(series: Any) -> Any:
+    import pyarrow as pa
+
+    try:
+        return pa.array(series, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError):
+        return None
+
+
+def kind_of(kind: Any) -> str:
+    """What a column of this Arrow type holds, in a word; empty for numbers."""
+    import pyarrow.types as kinds
+
+    is_number = (kinds.is_floating, kinds.is_integer, kinds.is_boolean, kinds.is_decimal)
+    if any(check(kind) for check in is_number) or kinds.is_null(kind):
+        return ""
+    if kinds.is_dictionary(kind):
+        return "categories"
+    if kinds.is_temporal(kind):
+        return "dates or times"
+    text = (kinds.is_string, kinds.is_large_string, kinds.is_string_view)
+    return "text" if any(check(kind) for check in text) else f"values of type {kind}"
+
+
+def float_type(kinds: Sequence[Any]) -> np.dtype[Any]:
+    """Type for features of these Arrow types: float32 if it holds them exactly, else float64."""
+    import pyarrow.types as types
+
+    simple = (types.is_floating, types.is_integer, types.is_boolean)
+    if not all(any(check(kind) for check in simple) for kind in kinds):
+        return np.dtype(np.float64)
+    common = np.result_type(*{kind.to_pandas_dtype() for kind in kinds})
+    return np.dtype(np.float32 if common in (np.float16, np.float32) else np.float64)
+
+
+def feature_matrix(
+    table: Mapping[str, Any], names: Sequence[str], dtype: np.dtype[Any], n_rows: int
+) -> np.ndarray:
+    """Feature columns side by side, in row order; missing values are NaN."""
+    X = np.empty((n_rows, len(names)), dtype=dtype)
+    for index, name in enumerate(names):
+        X[:, index] = numbers_of(table[name])
+    return X
+
+
+def numbers_of(column: Any) -> np.ndarray:
+    """Arrow column of numbers as floats, or as integers without missing values."""
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    if not (kinds.is_floating(column.type) or kinds.is_integer(column.type)):
+        column = column.cast(pa.float64())
+    return _to_numpy(column)
+
+
+def ids_of(column: Any) -> np.ndarray:
+    """Arrow column as values of their own type; a missing one is None."""
+    import pyarrow.types as kinds
+
+    if kinds.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not column.null_count:
+        return _to_numpy(column)
+    values = np.empty(len(column), dtype=object)
+    values[:] = column.to_pylist()
+    return values
+
+
+def _to_numpy(column: Any) -> np.ndarray:
+    import pyarrow as pa
+
+    # Chunked arrays always copy, and older versions know no such argument there.
+    whole = isinstance(column, pa.ChunkedArray)
+    return column.to_numpy() if whole else column.to_numpy(zero_copy_only=False)
+
+
+def special_arrays(
+    table: Mapping[str, Any],
+    roles: ColumnRoles,
+    place: str,
+    first_row: int,
+    *,
+    ids_are_text: bool = False,
+) -> dict[str, Any]:
+    """Labels, queries, documents and weights, checked, by the names that RankingData gives them.
+
+    ``place`` and a number, from ``first_row`` on, name a row in messages. If ids are those of text
+    files, an empty one is missing.
+    """
+    arrays: dict[str, Any] = {
+        "y": numbers_of(table[roles.label]).astype(np.float64),
+        "qid": ids_of(table[roles.qid]),
+        "doc_ids": None if roles.doc_id is None else ids_of(table[roles.doc_id]),
+        "sample_weight": None,
+    }
+    if roles.weight is not None:
+        arrays["sample_weight"] = numbers_of(table[roles.weight]).astype(np.float64)
+    for name, values in ((roles.label, arrays["y"]), (roles.weight, arrays["sample_weight"])):
+        if values is not None and not np.isfinite(values).all():
+            row = int(np.argmin(np.isfinite(values)))
+            what = "has no value" if np.isnan(values[row]) else f"is {values[row]}"
+            raise DataError(f"{place} {first_row + row}: column {name!r} {what}")
+    queries = [] if arrays["qid"].dtype.kind in "iu" else arrays["qid"].tolist()
+    for row, query in enumerate(queries, start=first_row):
+        if query is None or query != query or (ids_are_text and query == ""):
+            raise DataError(f"{place} {row}: column {roles.qid!r} has no value")
+    return arrays
+
+
+@contextmanager
+def explaining_weights(place: Any, name: str | None) -> Iterator[None]:
+    """Say in an error about weights which column they are, and what to do about it."""
+    try:
+        yield
+    except DataError as error:
+        if name is None or "sample_weight" not in str(error):
+            raise
+        raise DataError(
+            f"{place}: column {name!r} is taken for the weight of queries, but {error}; if it is a "
+            "feature, list the features with --features, or leave it out with --drop"
+        ) from None

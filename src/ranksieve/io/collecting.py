@@ -1,0 +1,115 @@
+"""Collect rows that are read piece by piece, and group them by query without a second copy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import vstack
+
+from ranksieve._kernels.rows import permute_rows
+from ranksieve.data import RankingData
+from ranksieve.inputs import group_rows
+
+
+def rows_for(dtype: np.dtype[Any], sparse: bool, total: int) -> DenseRows | SparseRows:
+    """Make an empty matrix that grows, dense or sparse; ``total`` is how much there is to read."""
+    return SparseRows() if sparse else DenseRows(dtype, total)
+
+
+def group_by_query(
+    rows: DenseRows | SparseRows,
+    n_features: int,
+    y: np.ndarray,
+    qid: np.ndarray,
+    *,
+    doc_ids: np.ndarray | None = None,
+    sample_weight: np.ndarray | None = None,
+    feature_names: Any = None,
+) -> RankingData:
+    """Group collected rows; everything else is given in the order in which rows came."""
+    order, _ = group_rows(qid)
+    X = rows.finish(n_features, order)
+    if order is not None:
+        y, qid = y[order], qid[order]
+        doc_ids = None if doc_ids is None else doc_ids[order]
+    data = RankingData(X, y, qid, feature_names=feature_names, doc_ids=doc_ids)
+    if order is not None:
+        data.row_order = order
+    return data.with_weights(sample_weight)
+
+
+class DenseRows:
+    """An array that grows at the bottom, and to the right where a block is wider.
+
+    Blocks are copied as they come, so that there is never a second copy of all of them. Room for
+    the rows to come is estimated from what is still to be read; memory that they turn out not to
+    need is never touched.
+    """
+
+    def __init__(self, dtype: np.dtype[Any], total: int) -> None:
+        self.width = 0
+        self._n_rows = 0
+        self._X = np.empty((0, 0), dtype=dtype)
+        self._total = total
+        self._done = 0
+
+    @classmethod
+    def of(cls, X: np.ndarray) -> DenseRows:
+        """Rows that are there already; the array is theirs from now on."""
+        rows = cls(X.dtype, 0)
+        rows._X, rows._n_rows, rows.width = X, *X.shape
+        return rows
+
+    def append(self, block: np.ndarray, amount: int) -> None:
+        """Add rows at the bottom; ``amount`` of the total was read for them."""
+        self._done += amount
+        end = self._n_rows + len(block)
+        if block.shape[1] > self.width:
+            self._move(self._room(end), block.shape[1])
+        elif end > len(self._X):
+            # In place where the system can do that. Nobody else has seen the array yet.
+            self._X.resize((self._room(end), self.width), refcheck=False)
+        self._X[self._n_rows : end, : block.shape[1]] = block
+        self._X[self._n_rows : end, block.shape[1] :] = 0
+        self._n_rows = end
+
+    def _room(self, n_rows: int) -> int:
+        still_to_read = self._total / max(1, self._done)
+        return int(n_rows * max(1.05 * still_to_read, 1.25))
+
+    def _move(self, room: int, width: int) -> None:
+        """Make room for more rows, or for wider ones, which are zero so far."""
+        wider = np.empty((room, width), dtype=self._X.dtype)
+        wider[: self._n_rows, : self.width] = self._X[: self._n_rows]
+        wider[: self._n_rows, self.width :] = 0
+        self._X, self.width = wider, width
+
+    def finish(self, n_features: int, order: np.ndarray | None) -> np.ndarray:
+        """Return the array with so many features and its rows in the given order."""
+        if n_features > self.width:
+            self._move(self._n_rows, n_features)
+        self._X.resize((self._n_rows, n_features), refcheck=False)
+        if order is not None:
+            permute_rows(self._X, order)
+        return self._X
+
+
+class SparseRows:
+    """CSR matrices to be joined."""
+
+    def __init__(self) -> None:
+        self.width = 0
+        self._parts: list[Any] = []
+
+    def append(self, block: Any, amount: int) -> None:
+        """Add rows at the bottom."""
+        self.width = max(self.width, block.shape[1])
+        self._parts.append(block)
+
+    def finish(self, n_features: int, order: np.ndarray | None) -> Any:
+        """Return the matrix with so many features and its rows in the given order."""
+        for part in self._parts:
+            part.resize(part.shape[0], n_features)
+        X = vstack(self._parts, format="csr")
+        return X if order is None else X[order]

@@ -1,0 +1,230 @@
+"""CSV and TSV files with one row per document."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from ranksieve.columns import Columns, check_named
+from ranksieve.data import DataError, RankingData
+from ranksieve.frames import kind_of
+from ranksieve.io.files import READ_ERRORS, decompressed, explain_os_error, total_size
+from ranksieve.io.tables import Tables
+
+PathLike = str | os.PathLike[str]
+
+_BLOCK = 2**22  # bytes; a row must fit
+_PARSING = re.compile(r"CSV parse error: (?:Row #(\d+): )?(.*)", re.DOTALL)
+_CONVERTING = re.compile(
+    r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (\w+): (.*)", re.DOTALL
+)
+
+
+def read_csv(
+    path: PathLike | Sequence[PathLike],
+    columns: Columns | None = None,
+    *,
+    dtype: str = "float64",
+    sparse: bool = False,
+) -> RankingData:
+    r"""Read CSV or TSV files with one row per document.
+
+    The first row names the columns. Fields are separated by tabs if the name ends in ``.tsv``
+    (``.tsv.gz``, ``.tsv.zst``), else by commas, and may be quoted. Numbers are rounded correctly.
+    An empty field, or ``NULL``, ``NA``, ``nan`` and the like, is a missing value of a feature;
+    labels, query ids and weights must be there. ``true`` and ``false`` are 1 and 0.
+
+    Parameters
+    ----------
+    path : path or list of paths
+        File, or files with the same columns, which are one data set. Names that end in ``.gz`` or
+        ``.zst`` are decompressed.
+    columns : Columns, optional
+        What the columns are; by default their names tell.
+    dtype : {"float64", "float32"}
+        Type of the feature values.
+    sparse : bool
+        Whether to build a CSR matrix instead of an array.
+
+    Returns
+    -------
+    RankingData
+        Query ids are integers if all of them look like integers, else strings.
+
+    Raises
+    ------
+    DataError
+        ``file: row N: what is wrong``; rows are counted with the header, which is row 1.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from ranksieve import read_csv
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "clicks.csv"
+    >>> _ = path.write_text("query_id,relevance,bm25,price\n7,1,2.5,10\n7,0,,12\n")
+    >>> data = read_csv(path)
+    >>> data.feature_names.tolist(), data.X.tolist(), data.qid.tolist()
+    (['bm25', 'price'], [[2.5, 10.0], [nan, 12.0]], [7, 7])
+    """
+    paths = [path] if isinstance(path, (str, os.PathLike)) else path
+    tables = Tables([DelimitedTable(Path(p)) for p in paths], columns)
+    return tables.read(dtype=dtype, sparse=sparse)
+
+
+class DelimitedTable:
+    """A CSV or TSV file: a :class:`~ranksieve.io.tables.TableFile`, whose size is in bytes.
+
+    Types are those of the first rows. Columns of numbers are read as float64, and all others as
+    text, whatever comes later.
+    """
+
+    known: dict[str, str] | None = None
+    is_sparse = False
+    ids_are_text = True
+    first_row = 2  # the header is the first
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.size = total_size([path])
+        self.schema: dict[str, Any] = {}
+        with self._opened() as (_, reader):
+            names, types = reader.schema.names, reader.schema.types
+            start = next(iter(reader), None)
+        check_named(names, path)
+        if len(names) == 1:
+            raise DataError(
+                f"{path}: row 1: there is only one column, {names[0]!r}; fields must be separated "
+                f"by {'tabs' if self._has_tabs else 'commas'}"
+            )
+        self.schema = dict(zip(names, types, strict=True))
+        self.held = {name: kind_of(kind) for name, kind in self.schema.items()}
+        for name, what in self.held.items():
+            if what == "text" and start is not None:
+                self.held[name] = _example(start[name].to_pylist(), self.first_row)
+
+    @property
+    def _has_tabs(self) -> bool:
+        return ".tsv" in self.path.suffixes[-2:]
+
+    def batches(
+        self, numbers: Sequence[str], others: Sequence[str], rows: int
+    ) -> Iterator[tuple[Any, int]]:
+        """Yield batches of some columns, with the bytes of the file that each took.
+
+        A batch has the rows of a block of the file, however many these are.
+        """
+        import pyarrow as pa
+        import pyarrow.types as kinds
+
+        types = {
+            name: pa.bool_() if kinds.is_boolean(self.schema[name]) else pa.float64()
+            for name in numbers
+        } | dict.fromkeys(others, pa.string())
+        *_, last = self.schema
+        kept = {**types, last: types.get(last, pa.string())}
+        before, batch = 0, None
+        with self._opened(kept) as (file, reader):
+            for batch in reader:
+                if batch.num_rows:
+                    position = file.tell()
+                    yield batch, position - before
+                    before = position
+        if batch is not None and batch.num_rows and batch.schema.field(last).type == pa.string():
+            self._check_end(batch[last][-1].as_py())
+
+    def _check_end(self, value: str) -> None:
+        # The file gets a newline at its end, which is part of the last value only if quotation
+        # marks make it so: rows before it may be part of that value, too.
+        if value.endswith("\n"):
+            raise DataError(f"{self.path}: a quotation mark near its end is not closed")
+
+    @contextmanager
+    def _opened(self, types: dict[str, Any] | None = None) -> Iterator[tuple[IO[bytes], Any]]:
+        """The file, and a reader of its rows: of columns with these types, or of all columns."""
+        import pyarrow as pa
+        import pyarrow.csv as pc
+
+        convert = pc.ConvertOptions(column_types=types, include_columns=[*(types or ())])
+        try:
+            with self.path.open("rb") as file:
+                reader = pc.open_csv(
+                    pa.PythonFile(_WholeBlocks(decompressed(file, self.path)), mode="r"),
+                    # Only a single thread knows the numbers of rows; it is as fast.
+                    pc.ReadOptions(block_size=_BLOCK, use_threads=False),
+                    pc.ParseOptions(
+                        delimiter="\t" if self._has_tabs else ",", newlines_in_values=True
+                    ),
+                    convert,
+                )
+                with reader:
+                    yield file, reader
+        except pa.ArrowException as error:
+            raise DataError(f"{self.path}: {self._explain(str(error))}") from None
+        except UnicodeDecodeError:
+            raise DataError(f"{self.path}: row 1: not UTF-8 text") from None
+        except READ_ERRORS as error:
+            raise DataError(f"{self.path}: {explain_os_error(error)}") from error
+
+    def _explain(self, message: str) -> str:
+        if match := _CONVERTING.match(message):
+            column, row, kind, problem = match.groups()
+            name = [*self.schema][int(column)]
+            if kind == "string":
+                return f"row {row}: column {name!r}: not UTF-8 text"
+            value = problem.removeprefix("invalid value ")[:60]
+            return (
+                f"row {row}: column {name!r}: {value} is not a number; if the column has no "
+                "numbers, leave it out with --drop"
+            )
+        if match := _PARSING.match(message):
+            row, problem = match.groups()
+            place = f"row {row}: " if row else ""
+            return f"{place}{problem[:120]}"
+        if message.startswith("Empty CSV"):
+            return "no rows"
+        if "straddling" in message:
+            return (
+                f"a row is longer than {_BLOCK:,} bytes: a quotation mark is not closed, or this "
+                "is not CSV"
+            )
+        return message
+
+
+def _example(values: list[str | None], first_row: int) -> str:
+    """What a column holds, with the first value that is no number."""
+    for row, value in enumerate(values, start=first_row):
+        try:
+            float(value or "nan")
+        except ValueError:
+            return f"text, such as {value!r:.60} in row {row}"
+    return "text"
+
+
+class _WholeBlocks:
+    """A stream for Arrow: all blocks but the last are full, and the last line ends."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream, self._rest, self._last, self.closed = stream, b"", b"\n", False
+
+    def read(self, size: int) -> bytes:
+        parts = [self._rest]
+        missing = size - len(self._rest)
+        while missing > 0 and (piece := self._stream.read(missing)):
+            parts.append(piece)
+            missing -= len(piece)
+        block = b"".join(parts)
+        self._last = block[-1:] or self._last
+        if missing > 0 and self._last != b"\n":
+            block, self._last = block + b"\n", b"\n"
+        self._rest = block[size:]
+        return block[:size]
+
+    def close(self) -> None:
+        self.closed = True
+
+    def readable(self) -> bool:
+        return True

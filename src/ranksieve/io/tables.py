@@ -1,0 +1,267 @@
+"""Files of tables, Parquet or CSV: several files with the same columns are one data set."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from ranksieve.columns import ColumnRoles, Columns
+from ranksieve.data import DataError, RankingData
+from ranksieve.frames import (
+    explaining_weights,
+    feature_matrix,
+    float_type,
+    ids_of,
+    special_arrays,
+)
+from ranksieve.inputs import join_ids
+from ranksieve.io.collecting import DenseRows, group_by_query, rows_for
+from ranksieve.io.letor_blocks import are_integers
+from ranksieve.progress import track
+
+_ROWS, _BATCH_BYTES = 65_536, 2**25  # the most of a batch
+_log = logging.getLogger("ranksieve")
+
+
+class TableFile(Protocol):
+    """A file of one table.
+
+    Attributes
+    ----------
+    path : Path
+    schema : dict of str to pyarrow type
+        Names and types of the columns.
+    held : dict of str to str
+        What the columns hold, in words; empty for numbers.
+    known : dict of str to str or None
+        Columns of label, query, document and weight, if the file says so itself.
+    is_sparse : bool
+        Whether the file says that most values are zero.
+    ids_are_text : bool
+        Whether ids are read as text, which may be that of integers.
+    size : int
+        How much there is to read: rows, or bytes.
+    first_row : int
+        Number of the first row in messages.
+    """
+
+    path: Path
+    schema: dict[str, Any]
+    held: dict[str, str]
+    known: dict[str, str] | None
+    is_sparse: bool
+    ids_are_text: bool
+    size: int
+    first_row: int
+
+    def batches(
+        self, numbers: Sequence[str], others: Sequence[str], rows: int
+    ) -> Iterator[tuple[Any, int]]:
+        """Yield batches of Arrow with some columns, and what of the size each took.
+
+        ``numbers`` and ``others`` are columns of numbers, and of other values; ``rows`` is the most
+        that a batch should have.
+        """
+
+
+class TableBatch(NamedTuple):
+    """Some rows of a file.
+
+    ``special`` has y, qid, doc_ids and sample_weight, as RankingData calls them; ``row`` is the
+    number of the first row in messages, and ``amount`` what of the size of the file they took.
+    """
+
+    file: TableFile
+    row: int
+    amount: int
+    X: np.ndarray
+    special: dict[str, Any]
+    aside: dict[str, np.ndarray]
+
+
+class Tables:
+    """Files with the same columns, which are one data set; their rows are not read yet.
+
+    Parameters
+    ----------
+    files : sequence of TableFile
+    columns : Columns, optional
+    aside : sequence of str
+        Columns to read beside the data, such as those of a split.
+
+    Attributes
+    ----------
+    roles : ColumnRoles
+    dtype : float32 or float64
+    """
+
+    def __init__(
+        self, files: Sequence[TableFile], columns: Columns | None = None, aside: Sequence[str] = ()
+    ) -> None:
+        if not files:
+            raise DataError("no file to read")
+        self.files, self.aside = files, tuple(aside)
+        found = [_roles(file, columns or Columns(), aside) for file in files]
+        self.roles = found[0]
+        for file, roles in zip(files[1:], found[1:], strict=True):
+            _check_agreement(file, roles, files[0], self.roles)
+        kinds = [file.schema[name] for file in files for name in self.roles.features]
+        self.dtype = float_type(kinds)
+        if any(file.known is None for file in files):
+            _log.info("%s", self.roles)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether all files say that most values are zero."""
+        return all(file.is_sparse for file in self.files)
+
+    def read(
+        self,
+        files: Sequence[TableFile] | None = None,
+        *,
+        sparse: bool | None = None,
+        dtype: str | None = None,
+    ) -> RankingData:
+        """Read the rows of all files, or of some."""
+        return self.read_with_aside(files, sparse=sparse, dtype=dtype)[0]
+
+    def read_with_aside(
+        self,
+        files: Sequence[TableFile] | None = None,
+        *,
+        sparse: bool | None = None,
+        dtype: str | None = None,
+    ) -> tuple[RankingData, dict[str, np.ndarray]]:
+        """Read the rows of all files, or of some; columns aside are in the order of the files."""
+        chosen = self.files if files is None else files
+        as_csr = self.is_sparse if sparse is None else sparse
+        kind = np.dtype(dtype or self.dtype)
+        by_columns = not as_csr and all(hasattr(file, "fill") for file in chosen)
+        matrix = rows_for(kind, as_csr, sum(f.size for f in chosen))
+        kept: list[TableBatch] = []
+        for batch in self.batches(chosen, features=() if by_columns else self.roles.features):
+            X = batch.X.astype(kind, copy=False)
+            matrix.append(csr_matrix(X) if as_csr else X, batch.amount)
+            kept.append(batch._replace(X=None))  # type: ignore[arg-type]
+        if by_columns:
+            matrix = DenseRows.of(self._read_columns(chosen, kind))
+        documents, weights = (
+            [b.special[name] for b in kept] for name in ("doc_ids", "sample_weight")
+        )
+        with explaining_weights(kept[0].file.path, self.roles.weight):
+            data = group_by_query(
+                matrix,
+                len(self.roles.features),
+                np.concatenate([batch.special["y"] for batch in kept]),
+                _join_query_ids(kept),
+                doc_ids=None if self.roles.doc_id is None else join_ids(documents),
+                sample_weight=None if self.roles.weight is None else np.concatenate(weights),
+                feature_names=self.roles.features,
+            )
+        return data, {n: join_ids([b.aside[n] for b in kept]) for n in self.aside}
+
+    def _read_columns(self, files: Sequence[Any], dtype: np.dtype[Any]) -> np.ndarray:
+        """Feature values of files that are read by columns, whose size is in rows."""
+        names = self.roles.features
+        X = np.empty((sum(file.size for file in files), len(names)), dtype=dtype)
+        advance = track("Reading features", len(names) * len(files))
+        first = 0
+        for file in files:
+            for n_columns in file.fill(names, X[first : first + file.size]):
+                advance(n_columns)
+            first += file.size
+        return X
+
+    def batches(
+        self,
+        files: Sequence[TableFile] | None = None,
+        batch_bytes: int = _BATCH_BYTES,
+        features: Sequence[str] | None = None,
+    ) -> Iterator[TableBatch]:
+        """Yield the rows of all files, or of some, a batch at a time.
+
+        ``batch_bytes`` bounds the feature values of a batch; ``features`` are those to read, by
+        default all.
+        """
+        chosen = self.files if files is None else files
+        names = self.roles.features if features is None else features
+        rows = max(1, min(_ROWS, batch_bytes // (8 * len(self.roles.features) + 8)))
+        advance = track("Reading", sum(file.size for file in chosen))
+        for file in chosen:
+            row = file.first_row
+            for batch, amount in self._raw_batches(file, rows, names):
+                columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+                yield TableBatch(
+                    file,
+                    row,
+                    amount,
+                    feature_matrix(columns, names, self.dtype, batch.num_rows),
+                    special_arrays(
+                        columns,
+                        self.roles,
+                        f"{file.path}: row",
+                        row,
+                        ids_are_text=file.ids_are_text,
+                    ),
+                    {name: ids_of(columns[name]) for name in self.aside},
+                )
+                row += batch.num_rows
+                advance(amount)
+            if row == file.first_row:
+                raise DataError(f"{file.path}: no rows")
+
+    def _raw_batches(
+        self, file: TableFile, rows: int, features: Sequence[str]
+    ) -> Iterator[tuple[Any, int]]:
+        special = self.roles.special
+        texts = [special[role] for role in ("qid", "doc_id") if role in special]
+        numbers = [special[role] for role in ("label", "weight") if role in special]
+        return file.batches([*numbers, *features], [*texts, *self.aside], rows)
+
+
+def settle_text_ids(ids: np.ndarray) -> np.ndarray:
+    """Ids that were read as text: integers if all of them look like integers."""
+    distinct = set(ids.tolist())
+    return ids.astype(np.int64) if are_integers(i.encode() for i in distinct) else ids
+
+
+def _join_query_ids(batches: Sequence[TableBatch]) -> np.ndarray:
+    """Query ids of all rows; those of text are settled together."""
+    ids = [batch.special["qid"] for batch in batches]
+    texts = [n for n, batch in enumerate(batches) if batch.file.ids_are_text]
+    if texts:
+        settled = settle_text_ids(np.concatenate([ids[n] for n in texts]))
+        ends = np.cumsum([len(ids[n]) for n in texts])[:-1]
+        for number, part in zip(texts, np.split(settled, ends), strict=True):
+            ids[number] = part
+    return join_ids(ids)
+
+
+def _roles(file: TableFile, columns: Columns, aside: Sequence[str]) -> ColumnRoles:
+    return columns.resolve(file.held, file.path, known=file.known, aside=aside)
+
+
+def _check_agreement(
+    file: TableFile, roles: ColumnRoles, first: TableFile, expected: ColumnRoles
+) -> None:
+    """Raise a DataError that names a file whose columns are not those of the first one."""
+    if roles.special != expected.special:
+        raise DataError(
+            f"{file.path}: its columns are not those of {first.path}: "
+            f"{_named(roles)}, but there {_named(expected)}"
+        )
+    for one, other, word in ((expected, roles, "lacks"), (roles, expected, "has, in addition,")):
+        for name in one.features:
+            if name not in other.features:
+                raise DataError(
+                    f"{file.path}: its columns are not those of {first.path}: it {word} {name!r}"
+                )
+
+
+def _named(roles: ColumnRoles) -> str:
+    return ", ".join(f"{role} is {name!r}" for role, name in roles.special.items())

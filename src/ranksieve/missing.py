@@ -1,0 +1,222 @@
+"""Missing values (NaN): what is done with them, as a value that is declared at the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ranksieve._kernels.filling import QUERY_MEDIAN, QUERY_MIN, ZERO, fill_queries
+from ranksieve.inputs import query_runs
+from ranksieve.threads import over_queries
+
+_FILLINGS = {"query-min": QUERY_MIN, "query-median": QUERY_MEDIAN, "zero": ZERO}
+POLICIES = ("keep", *_FILLINGS)
+_INDICATORS = "+indicators"
+_CHUNK = 2**20  # numbers: little beside any data that is worth cutting
+
+
+@dataclass(frozen=True, repr=False)
+class Missing:
+    """What is done with missing values (NaN); a string stands for it wherever it is taken.
+
+    Parameters
+    ----------
+    policy : {"keep", "query-min", "query-median", "zero"}
+        - ``"keep"``: they stay. Rankers and selectors that take NaN get it; filters rank a document
+          without a value last, whichever direction of the feature is good, and tied with all others
+          without one. Methods that can do neither refuse the data.
+        - ``"query-min"``: the smallest value of the feature within the query.
+        - ``"query-median"``: the median of the values of the feature within the query.
+        - ``"zero"``: 0.
+
+        A query that has no value of the feature at all gets 0.
+    indicators : bool or sequence of int
+        Whether to append a feature with 1 where a value is missing and 0 elsewhere, for each
+        feature with missing values in the training data; or the 0-based indices of these features.
+        ``policy`` may say so as well: ``"query-min+indicators"``.
+
+    Notes
+    -----
+    Only the rows of the same query are looked at, so that training, validation and test queries do
+    not see each other. The features with indicators are the only thing that is learned: data made
+    by :meth:`ranksieve.RankingData.with_missing` has them in its ``missing``, which is to be
+    applied to validation and test data.
+
+    Examples
+    --------
+    >>> from ranksieve import RankingData
+    >>> nan = float("nan")
+    >>> X = [[3.0, nan], [nan, 5.0], [1.0, 4.0], [nan, 2.0]]
+    >>> train = RankingData(X, y=[0, 1, 2, 0], qid=[1, 1, 1, 2], missing="query-min+indicators")
+    >>> train.X.tolist()
+    [[3.0, 4.0, 0.0, 1.0], [1.0, 5.0, 1.0, 0.0], [1.0, 4.0, 0.0, 0.0], [0.0, 2.0, 1.0, 0.0]]
+    >>> train.feature_names.tolist()
+    ['1', '2', '1 is missing', '2 is missing']
+    >>> train.missing, train.missing.indicators
+    (query-min+indicators, (0, 1))
+    >>> test = RankingData([[nan, 7.0]], y=[1], qid=[3]).with_missing(train.missing)
+    >>> test.X.tolist()
+    [[0.0, 7.0, 1.0, 0.0]]
+    """
+
+    policy: str
+    indicators: bool | tuple[int, ...] = False
+
+    def __post_init__(self) -> None:
+        policy, indicators = self.policy, self.indicators
+        if isinstance(policy, str) and policy.endswith(_INDICATORS):
+            policy, indicators = policy.removesuffix(_INDICATORS), indicators or True
+        if not isinstance(policy, str) or policy not in POLICIES:
+            raise ValueError(
+                f"missing must be one of {', '.join(POLICIES)}, each also with {_INDICATORS}; got "
+                f"{self.policy!r:.60}"
+            )
+        is_flag = isinstance(indicators, (bool, np.bool_))
+        indicators = bool(indicators) if is_flag else _as_indices(indicators)
+        object.__setattr__(self, "policy", policy)
+        object.__setattr__(self, "indicators", indicators)
+
+    @classmethod
+    def of(cls, given: Any) -> Missing | None:
+        """The value that a user means; None stays None."""
+        return given if given is None or isinstance(given, Missing) else cls(given)
+
+    @property
+    def name(self) -> str:
+        """Text that stands for it, except for the features with indicators."""
+        has_indicators = self.indicators is True or bool(self.indicators)
+        return self.policy + (_INDICATORS if has_indicators else "")
+
+    def __repr__(self) -> str:
+        return self.name
+
+    @property
+    def keeps(self) -> bool:
+        """Whether missing values stay."""
+        return self.policy == "keep"
+
+    @property
+    def indicated(self) -> tuple[int, ...]:
+        """Features with indicators, once they are known."""
+        return self.indicators if isinstance(self.indicators, tuple) else ()
+
+    def to_record(self) -> dict[str, Any]:
+        """Its parts, for JSON."""
+        return {"policy": self.policy, "indicators": list(self.indicated)}
+
+    def learned(self, count: Callable[[], np.ndarray]) -> Missing:
+        """With the features that have missing values, of which ``count`` tells the number."""
+        if self.indicators is not True:
+            return self
+        return replace(self, indicators=tuple(np.flatnonzero(count()).tolist()))
+
+    def check_fits(self, n_features: int) -> None:
+        """Raise a ValueError if there is no feature to indicate."""
+        if self.indicated and self.indicated[-1] >= n_features:
+            raise ValueError(
+                f"missing has an indicator of feature {self.indicated[-1]}, but the last of "
+                f"{n_features} features is number {n_features - 1}"
+            )
+
+    def applied_to(self, X: Any, query_ptr: np.ndarray) -> Any:
+        """Fill a matrix and append indicators; X itself if that changes nothing.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (rows, features)
+        query_ptr : int array of shape (queries + 1,)
+            Rows of query ``q`` are ``query_ptr[q]:query_ptr[q + 1]``.
+        """
+        fills = not self.keeps and has_missing(X)
+        if not fills and not self.indicated:
+            return X
+        if sparse.issparse(X):
+            filled = _filled_csr(X, query_ptr, _FILLINGS[self.policy]) if fills else X
+            return _with_indicators_csr(filled, X, self.indicated)
+        made = np.empty((X.shape[0], X.shape[1] + len(self.indicated)), dtype=X.dtype)
+        made[:, : X.shape[1]] = X
+        for place, feature in enumerate(self.indicated, start=X.shape[1]):
+            made[:, place] = np.isnan(X[:, feature])
+        if fills:
+            over_queries(fill_queries, query_ptr, made, query_ptr, _FILLINGS[self.policy])
+        return made
+
+    def names(self, names: Sequence[str] | np.ndarray) -> np.ndarray:
+        """Names of all features: those given, and those of the indicators."""
+        known = [str(name) for name in names]
+        taken = set(known)
+        for feature in self.indicated:
+            name = f"{names[feature]} is missing"
+            number = 2
+            while name in taken:
+                name = f"{names[feature]} is missing ({number})"
+                number += 1
+            known.append(name)
+            taken.add(name)
+        return np.array(known, dtype=object)
+
+
+def _as_indices(given: Any) -> tuple[int, ...]:
+    try:
+        found = sorted({int(feature) for feature in given})
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"indicators must be True, False or a list of 0-based features, got {given!r:.60}"
+        ) from None
+    if found and found[0] < 0:
+        raise ValueError(f"indicators must be features counted from 0, got {found[0]}")
+    return tuple(found)
+
+
+def has_missing(X: Any) -> bool:
+    """Whether an array or CSR matrix has NaN."""
+    return any(np.isnan(part).any() for part in _parts(X.data if sparse.issparse(X) else X))
+
+
+def count_missing(X: Any) -> np.ndarray:
+    """Number of missing values of each column of an array or CSR matrix."""
+    if sparse.issparse(X):
+        return np.bincount(X.indices[np.isnan(X.data)], minlength=X.shape[1])
+    counts = np.zeros(X.shape[1], dtype=np.int64)
+    for part in _parts(X):
+        counts += np.isnan(part).sum(axis=0)
+    return counts
+
+
+def _parts(values: np.ndarray) -> list[np.ndarray]:
+    """Runs of rows: what is computed of one at a time stays small."""
+    width = values.shape[1] if values.ndim == 2 else 1
+    step = max(1, _CHUNK // max(1, width))
+    return [values[start : start + step] for start in range(0, len(values), step)]
+
+
+def _filled_csr(X: Any, query_ptr: np.ndarray, how: int) -> Any:
+    """Fill stored NaN; entries that are not stored are zeros, which count as values."""
+    filled = X.copy()
+    columns = np.unique(X.indices[np.isnan(X.data)])
+    for first, last in query_runs(query_ptr, _CHUNK // len(columns)):
+        start, end = query_ptr[first], query_ptr[last]
+        values = X[start:end][:, columns].toarray()
+        fill_queries(values, query_ptr[first : last + 1] - start, how, 0, last - first)
+        entries = slice(X.indptr[start], X.indptr[end])
+        lengths = np.diff(X.indptr[start : end + 1])
+        gaps = np.flatnonzero(np.isnan(X.data[entries]))
+        rows = np.repeat(np.arange(end - start), lengths)[gaps]
+        places = np.searchsorted(columns, X.indices[entries][gaps])
+        filled.data[entries][gaps] = values[rows, places]
+    return filled
+
+
+def _with_indicators_csr(filled: Any, X: Any, features: tuple[int, ...]) -> Any:
+    if not features:
+        return filled
+    chosen = X[:, list(features)].tocsr()
+    marks = sparse.csr_matrix(
+        (np.isnan(chosen.data).astype(X.dtype), chosen.indices, chosen.indptr), shape=chosen.shape
+    )
+    marks.eliminate_zeros()
+    return sparse.hstack([filled, marks], format="csr", dtype=X.dtype)

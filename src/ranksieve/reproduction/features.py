@@ -1,0 +1,74 @@
+"""Features of a collection, and the sentences that papers say about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ranksieve.data import RankingData
+from ranksieve.reproduction.curves import Finding
+from ranksieve.selectors import Hierarchical, Importance
+
+
+class Features(NamedTuple):
+    """How features rank alone, and which are similar.
+
+    Attributes
+    ----------
+    alone : array of shape (features,)
+        MAP of each feature in its better direction.
+    blocks : list of int
+        Sizes of clusters of similar features (fraction of concordant pairs, average linkage), the
+        largest first; their number has the largest silhouette.
+    """
+
+    alone: np.ndarray
+    blocks: list[int]
+
+    @classmethod
+    def of(cls, data: RankingData, convention: str) -> Features:
+        """Features on some queries."""
+        importance = Importance("map", convention=convention)
+        found = Hierarchical("silhouette", importance=importance, similarity="concordance")
+        found.fit(data)
+        sizes = np.bincount(found.clusters_[found.clusters_ >= 0])
+        return cls(found.importance_, sorted(sizes.tolist(), reverse=True))
+
+
+FindInFeatures = Callable[[Features], Finding]
+
+
+def weak_alone(below: float, more_than: int) -> FindInFeatures:
+    """How many features rank badly alone."""
+
+    def find(features: Features) -> Finding:
+        n_weak = int((features.alone < below).sum())
+        return Finding(f"{n_weak} of {len(features.alone)} features", n_weak > more_than)
+
+    return find
+
+
+def blocks_at_least(least: int) -> FindInFeatures:
+    """Whether features form many blocks."""
+
+    def find(features: Features) -> Finding:
+        return Finding(_describe(features), len(features.blocks) >= least)
+
+    return find
+
+
+def two_blocks_hold(share: float) -> FindInFeatures:
+    """Whether two blocks have most of the features that vary."""
+
+    def find(features: Features) -> Finding:
+        held = sum(features.blocks[:2])
+        return Finding(_describe(features), held >= share * sum(features.blocks))
+
+    return find
+
+
+def _describe(features: Features) -> str:
+    largest = ", ".join(map(str, features.blocks[:3]))
+    return f"{len(features.blocks)} blocks, the largest of {largest} features"

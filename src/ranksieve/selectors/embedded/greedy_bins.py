@@ -1,0 +1,293 @@
+"""Greedy RankRLS over bins: forward selection of features that need not be linear."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from itertools import pairwise
+from typing import Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods
+from sklearn.utils.validation import check_is_fitted
+
+from ranksieve.base import Choices, Predictor, RankSelector
+from ranksieve.base.feature_lists import feature_indices
+from ranksieve.engine import Source, engine_of
+from ranksieve.feature_names import default_names
+from ranksieve.parameters import AtLeastTwo, Count, FeatureCount, Features, Positive, Seed
+from ranksieve.rankers import as_ranker
+from ranksieve.registry import Method
+from ranksieve.selectors._search.fits import (
+    Fit,
+    best_fit,
+    check_two_queries,
+    features_of_groups,
+    steps_of,
+)
+from ranksieve.selectors._search.searches import Bounds, forward
+from ranksieve.selectors._search.teacher import make_teacher, teacher_scores
+from ranksieve.selectors.embedded.greedy_rankrls import with_bars
+from ranksieve.solvers.rankrls.binned import BinnedRows
+from ranksieve.solvers.rankrls.groups import GroupLeaveQueryOut, GroupModel, GroupProducts
+from ranksieve.sums.bins import Bins, bins_of, make_bins
+from ranksieve.sums.columns import Columns
+from ranksieve.threads import limit_blas_threads
+
+
+class StepFunction(NamedTuple):
+    """What the value of a feature adds to a document's score.
+
+    Attributes
+    ----------
+    feature : int
+    bounds : array
+        Inner edges of its bins, or the codes of a category; see
+        :class:`ranksieve.sums.bins.Bins`.
+    weights : array
+        Weight of each bin.
+    is_category : bool
+    """
+
+    feature: int
+    bounds: np.ndarray
+    weights: np.ndarray
+    is_category: bool
+
+    def values(self, values: np.ndarray) -> np.ndarray:
+        """Weight of the bin of each value."""
+        return self.weights[bins_of(values, self.bounds, self.is_category)]
+
+
+@dataclass(eq=False, repr=False)
+class GreedyBins(Predictor, RankSelector):
+    r"""Greedy RankRLS over bins: add the feature whose steps best predict left-out queries.
+
+    Each feature becomes several columns, with 1 where its value is in a bin and 0 elsewhere, so
+    that a model of some features is a sum of step functions :math:`f_j`. It is fitted by least
+    squares on pairs of documents of a query,
+
+    .. math:: \min_f \sum_Q \frac{1}{2 |Q|} \sum_{a, b \in Q} (t_a - t_b - f(x_a) + f(x_b))^2
+              + \lambda \sum_j \|f_j\|^2, \qquad f(x) = \sum_j f_j(x_j),
+
+    and each step adds the feature with all of its columns after which the sum over queries of the
+    same loss, each of a model trained without that query, is smallest. The target t is the label,
+    or the score that a *teacher*, a ranker of any kind, gives the document when it was trained
+    without its query. So features count that matter in the middle of their range or as a category,
+    and what only trees can use, while errors are exact and nothing but the teacher is trained.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float, "best" or "one_se"
+        Number of features, or a fraction of them if below 1; or the number with the smallest
+        leave-query-out error; or the smallest number within one standard error of that.
+    lam : float
+        Regularization :math:`\lambda > 0`: a bin with so many documents has half of the weight that
+        it would have otherwise.
+    n_bins : int
+        Largest number of bins of a feature, with equally many documents. Equal values share a bin,
+        so there may be fewer.
+    categorical : int, str, or sequence of them, optional
+        Features whose values are codes of categories, by name or 0-based index: each code has a
+        bin.
+    max_categories : int
+        Largest number of bins of a categorical feature: the rarest codes share one.
+    teacher : ranker, str or None
+        Ranker whose scores are the target: one of this library, LightGBM, XGBoost or CatBoost; the
+        name of one of ours; or ``"trees"``, LambdaMART with 100 trees of 15 leaves. None for the
+        labels.
+    n_folds, n_repeats : int
+        Each of ``n_folds`` parts of the queries is scored by a teacher that was trained on the
+        others, and that is repeated with other parts and another seed of the teacher. Scores are
+        centered within queries, averaged, and scaled to unit variance.
+    max_features : int, optional
+        Largest size on the path if the error chooses the number of features; by default all.
+    random_state : int, RandomState or None
+        Random seed of the parts.
+    {choices}
+    {verbose}
+
+    Attributes
+    ----------
+    selected_ : int array
+        Features in the order of selection.
+    scores_ : array of shape (features,)
+        How much each feature alone, or its group, lowers the leave-query-out error: the share of
+        it, negative if it raises it.
+    path_ : list of (feature, score)
+        Each selected feature, and the leave-query-out error of the model of that size.
+    fits_ : list of Fit
+        Models of 1, 2, ... features or groups: ``features``; ``coef``, weights of their bins, one
+        feature after the other; ``error`` and its standard error ``deviation``.
+    steps_ : list of StepFunction
+        What the value of each selected feature adds to a score: ``bounds``, the inner edges of its
+        bins or its codes, and ``weights``, one for each bin.
+    target_ : array of shape (rows,), or None
+        Scores of the teacher, if there is one, in the order of the data.
+
+    Notes
+    -----
+    Takes O(m c (s + p)) time in a step, for m documents, c columns of all features, s columns in
+    the model and p columns of a feature: linear in the number of columns. Memory is that of a byte
+    for each value. Larger steps of the path take longer, as the model grows: k features of p bins
+    take O(m c p k^2) together. The teacher takes ``n_folds * n_repeats`` trainings, for which
+    shards are read into memory. Features constant within every query come last.
+
+    Greedy selection by leave-query-out errors is that of the paper. Groups of columns with exact
+    errors, bins, and the scores of a teacher as the target are ours.
+
+    Missing values that the data keeps have a bin of their own. A category that training did not see
+    counts as one of the rarest, and has no weight if there were none.
+
+    References
+    ----------
+    T. Pahikkala, A. Airola, P. Naula, T. Salakoski. Greedy RankRLS: a linear time algorithm for
+    learning sparse ranking models. SIGIR 2010 workshop on feature generation and selection.
+
+    Examples
+    --------
+    The last feature is good in the middle of its range, where no linear model finds it.
+
+    >>> import numpy as np
+    >>> from ranksieve.selectors import GreedyBins, GreedyRankRLS
+    >>> X = np.random.default_rng(0).normal(size=(2000, 6))
+    >>> y, qid = np.abs(X[:, 5]) < 0.5, np.repeat(np.arange(100), 20)
+    >>> GreedyBins(1).fit(X, y, qid=qid).selected_.tolist()
+    [5]
+    >>> GreedyRankRLS(1).fit(X, y, qid=qid).selected_.tolist()
+    [4]
+    """
+
+    given = "The search starts with them, and never removes them."
+    grouped = "The group is added whose bins, of all its features, give the smallest error."
+
+    methods = (
+        Method(
+            "greedy-bins",
+            "leave-query-out error of least squares on bins of features",
+            grid={"lam": (3.0, 30.0, 300.0)},
+            draws=False,
+        ),
+        Method(
+            "teacher-bins",
+            "the same, on scores of trees for other queries, not labels",
+            {"teacher": "trees"},
+            grid={"lam": (3.0, 30.0, 300.0)},
+            trial={"n_repeats": 1},
+        ),
+    )
+
+    n_features_to_select: FeatureCount | Literal["best", "one_se"] = 10
+    _: KW_ONLY
+    lam: Positive = 30.0
+    n_bins: AtLeastTwo = 16
+    categorical: Features | None = None
+    max_categories: AtLeastTwo = 64
+    teacher: Annotated[Any, str, None, HasMethods(["fit", "predict"])] = None
+    n_folds: AtLeastTwo = 5
+    n_repeats: Count = 2
+    max_features: Count | None = None
+    random_state: Seed = 0
+    verbose: bool = False
+
+    _is_nested = True
+
+    @property
+    def takes_missing(self) -> bool:  # type: ignore[override]
+        """True unless there is a teacher that does not take missing values."""
+        return self.teacher is None or make_teacher(self.teacher).takes_missing
+
+    @property
+    def _allows_missing(self) -> bool:  # type: ignore[override]
+        kept = getattr(self, "missing_", None)
+        return kept is not None and kept.keeps
+
+    @property
+    def _name_in_errors(self) -> str:
+        return f"{type(self).__name__} with the teacher {type(make_teacher(self.teacher)).__name__}"
+
+    @property
+    def works_on_shards(self) -> bool:  # type: ignore[override]
+        """True without a teacher, which is trained in memory."""
+        return self.teacher is None
+
+    @property
+    def is_nested(self) -> bool:
+        """True unless the training of the teacher cannot be repeated."""
+        has_seed = getattr(self.teacher, "random_state", 0) is not None
+        return has_seed and super().is_nested
+
+    def reasons(self) -> list[str]:
+        """For each selected feature, the change of the error, and a bar."""
+        check_is_fitted(self)
+        errors = [step.score for step in self.path_]
+        changes = [f"{(now - old) / old:+.2%}" if old else "" for old, now in pairwise(errors)]
+        return with_bars(changes, errors)
+
+    def _number_to_select(self, n: int) -> int:
+        if isinstance(self.n_features_to_select, str):
+            return min(n, self.max_features or n)
+        return super()._number_to_select(n)
+
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+        categories = self._categories(choices)
+        bins = make_bins(source, self.n_bins, categories, self.max_categories)
+        self.target_ = self._target(source, choices)
+        groups = [bins.columns_of(choices.features_of([g])) for g in range(choices.n_groups)]
+        with (
+            limit_blas_threads(1),  # between rounds, matrices are small
+            engine_of(source).start(GroupLeaveQueryOut, BinnedRows, bins, self.target_) as workers,
+        ):
+            n_queries, weight = workers.sum("n_queries")
+            check_two_queries(n_queries)
+            products = GroupProducts(workers, groups)
+            model = GroupModel(products, self.lam)
+            self.scores_ = _lowered(model, choices)
+            path = forward(model, Bounds(weight, products.varies, choices))
+        place = len(path) - 1
+        if isinstance(self.n_features_to_select, str):
+            place = best_fit(path, self.n_features_to_select, max(1, len(choices.start)))
+        self.fits_ = features_of_groups(path, choices)
+        self.path_ = steps_of(self.fits_, place)
+        chosen = self.fits_[place]
+        self.steps_ = _step_functions(bins, chosen)
+        return list(chosen.features)
+
+    def _categories(self, choices: Choices) -> tuple[int, ...]:
+        """Categorical features, as they are counted without the excluded ones."""
+        if self.categorical is None:
+            return ()
+        names = getattr(self, "feature_names_in_", default_names(choices.n_features_in))
+        listed = feature_indices("categorical", self.categorical, names)
+        return tuple(np.flatnonzero(np.isin(choices.columns, listed)).tolist())
+
+    def _target(self, source: Source, choices: Choices) -> np.ndarray | None:
+        if self.teacher is None:
+            return None
+        teacher = self.teacher
+        if choices.n_features < choices.n_features_in and not isinstance(teacher, str):
+            teacher = choices.cut_ranker(as_ranker(teacher))
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        return teacher_scores(source, teacher, self.n_folds, self.n_repeats, seed)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        columns = Columns(X)
+        parts = [step.values(columns[step.feature]) for step in self.steps_]
+        return np.sum(parts, axis=0)
+
+
+def _lowered(model: GroupModel, choices: Choices) -> np.ndarray:
+    """Share of the empty model's error that each feature, or its group, takes away alone."""
+    errors = model.addition_errors(np.arange(choices.n_groups))
+    scores = np.empty(choices.n_features)
+    for group, error in enumerate(errors.tolist()):
+        scores[choices.features_of([group])] = 1.0 - error / model.error
+    return scores
+
+
+def _step_functions(bins: Bins, fit: Fit) -> list[StepFunction]:
+    weights = np.split(fit.coef, np.cumsum(bins.sizes[list(fit.features)])[:-1])
+    return [
+        StepFunction(feature, bins.bounds[feature], own, bool(bins.is_category[feature]))
+        for feature, own in zip(fit.features, weights, strict=True)
+    ]

@@ -1,0 +1,173 @@
+"""Bins of features, one column each: quantiles of numbers, codes of categories."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ranksieve.data import Block, DataError
+from ranksieve.engine import Source, engine_of
+from ranksieve.engine.memo import shared
+from ranksieve.sums.chunks import row_weights_of, weights_of
+from ranksieve.sums.columns import Columns
+from ranksieve.sums.grades import Classes, frequency_edges, totals
+from ranksieve.text import on_one_line
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Bins of all features.
+
+    Attributes
+    ----------
+    bounds : tuple of arrays
+        Of a number, the inner edges of its bins, ascending: bin b has values in (edge b - 1,
+        edge b]. Of a category, the codes with a bin of their own, ascending; all others share the
+        last bin. Missing values count as -infinity.
+    is_category : bool array of shape (features,)
+    """
+
+    bounds: tuple[np.ndarray, ...]
+    is_category: np.ndarray
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Number of bins of each feature."""
+        return np.array([len(bounds) + 1 for bounds in self.bounds])
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """Column of each feature's first bin; last comes the number of columns."""
+        return np.concatenate([[0], np.cumsum(self.sizes)])
+
+    @cached_property
+    def feature_of(self) -> np.ndarray:
+        """Feature of each column."""
+        return np.repeat(np.arange(len(self.bounds)), self.sizes)
+
+    @cached_property
+    def bin_of(self) -> np.ndarray:
+        """Bin of each column, counted from 0 in its feature."""
+        return np.arange(self.starts[-1]) - self.starts[self.feature_of]
+
+    def columns_of(self, features: Sequence[int]) -> np.ndarray:
+        """Columns of some features."""
+        return np.concatenate([np.arange(*self.starts[[f, f + 1]]) for f in features])
+
+    def encode(self, X: Any) -> np.ndarray:
+        """Bin of each value of an array or CSR matrix: (rows, features)."""
+        columns = Columns(X)
+        codes = np.empty(X.shape, dtype=np.min_scalar_type(int(self.sizes.max())))
+        for feature, (bounds, is_category) in enumerate(
+            zip(self.bounds, self.is_category, strict=True)
+        ):
+            codes[:, feature] = bins_of(columns[feature], bounds, is_category)
+        return codes
+
+
+def bins_of(values: np.ndarray, bounds: np.ndarray, is_category: bool) -> np.ndarray:
+    """Bin of each value of one feature; see :class:`Bins`."""
+    values = _comparable(values)
+    bins = np.searchsorted(bounds, values)
+    if not is_category:
+        return bins
+    return np.where(np.append(bounds, np.nan)[bins] == values, bins, len(bounds))
+
+
+def _comparable(values: np.ndarray) -> np.ndarray:
+    return np.where(np.isnan(values), -np.inf, values)
+
+
+class Categories:
+    """Statistic: the codes of categories.
+
+    Parameters
+    ----------
+    block : Block
+    features : int array
+        The categories.
+    """
+
+    title = "Categories"
+
+    def __init__(self, block: Block, features: np.ndarray) -> None:
+        self.block, self.features = block, features
+
+    def codes(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Codes of each category in ascending order, and how often they occur, by weight.
+
+        If some are no whole numbers, then only the first of these.
+        """
+        columns, weights = Columns(self.block.X), row_weights_of(self.block, weights_of(self.block))
+        counted, found = weights > 0, []
+        for feature in self.features.tolist():
+            codes, owner = np.unique(_comparable(columns[feature])[counted], return_inverse=True)
+            counts = np.bincount(owner, weights[counted], minlength=len(codes))
+            odd = codes != np.floor(codes)
+            found.append((codes[odd][:1], counts[odd][:1]) if odd.any() else (codes, counts))
+        return found
+
+
+@shared
+def make_bins(
+    source: Source, n_bins: int, categories: tuple[int, ...] = (), max_categories: int = 64
+) -> Bins:
+    """Find bins with equally many rows, except for equal values, and the codes of categories.
+
+    Rows count as often as their query.
+
+    Parameters
+    ----------
+    source : RankingData or opened shards
+    n_bins : int
+        Largest number of bins of a number. Bins whose edges coincide are one. Missing values have
+        one more.
+    categories : tuple of int
+        Features that are categories. Their values must be whole numbers.
+    max_categories : int
+        Largest number of bins of a category: if it has more codes, then the rarest share one.
+    """
+    one_class = np.array([np.inf])
+    with engine_of(source).start(Classes, one_class) as workers:
+        found = totals(workers)
+        edges = frequency_edges(workers, found, n_bins)
+    bounds = []
+    for row, high, n_missing in zip(edges, found.high, found.missing, strict=True):
+        below = [-np.inf] if n_missing else []  # the edge above missing values
+        bounds.append(np.unique([*below, *row[row < high]]))
+    codes = _codes(source, categories, max_categories)
+    for feature, kept in zip(categories, codes, strict=True):
+        bounds[feature] = kept
+    return Bins(tuple(bounds), np.isin(np.arange(source.n_features), categories))
+
+
+def _codes(source: Source, categories: tuple[int, ...], most: int) -> list[np.ndarray]:
+    """Codes of each category that have a bin of their own."""
+    if not categories:
+        return []
+    with engine_of(source).start(Categories, np.array(categories)) as workers:
+        parts = workers.collect("codes")
+    kept = []
+    for place, feature in enumerate(categories):
+        codes = np.concatenate([part[place][0] for part in parts])
+        counts = np.concatenate([part[place][1] for part in parts])
+        _check_whole(codes, source, feature)
+        distinct, owner = np.unique(codes, return_inverse=True)
+        totals = np.bincount(owner, weights=counts)
+        if len(distinct) > most:
+            distinct = np.sort(distinct[np.argsort(-totals, kind="stable")[: most - 1]])
+        kept.append(distinct)
+    return kept
+
+
+def _check_whole(codes: np.ndarray, source: Source, feature: int) -> None:
+    for value in codes[codes != np.floor(codes)][:1]:
+        name = on_one_line(source.feature_names[feature])
+        raise DataError(
+            f"categorical: feature {name} has the value {value:g}, but the codes of a category are "
+            "whole numbers: leave it out of categorical, or number its values"
+        )

@@ -1,0 +1,325 @@
+"""Greedy RankRLS over bins, with labels or the scores of a teacher as the target."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from ranksieve import DataError, RankingData
+from ranksieve.io.shards import open_shards, write_shards
+from ranksieve.rankers import LambdaMART, RankRLS
+from ranksieve.selectors import GreedyBins, GreedyRankRLS
+from ranksieve.selectors._search.teacher import teacher_scores
+from ranksieve.splits import query_parts
+from tests import oracles
+
+
+def nonlinear(seed=0, n_queries=60, n_docs=12):
+    """Labels by the middle of feature 1, by a category, feature 3, and by feature 5."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_queries * n_docs, 7))
+    X[:, 3] = rng.integers(0, 6, len(X))
+    score = 2 * (np.abs(X[:, 1]) < 0.6) + 1.5 * np.isin(X[:, 3], [1, 4]) + 0.4 * X[:, 5]
+    y = np.searchsorted([0.8, 1.8, 2.8], score + 0.2 * rng.normal(size=len(X))).astype(float)
+    return RankingData(X, y, np.repeat(np.arange(n_queries), n_docs))
+
+
+def one_hot(data, selector_bins):
+    """Columns of bins, made value by value, and the columns of each feature."""
+    columns, groups = [], []
+    for values, bounds in zip(data.X.T, selector_bins, strict=True):
+        bins = [sum(bound < value for bound in bounds) for value in values]
+        groups.append(range(len(columns), len(columns) + len(bounds) + 1))
+        columns += [[float(own == number) for own in bins] for number in range(len(bounds) + 1)]
+    return np.array(columns).T, groups
+
+
+class TestDefinition:
+    @pytest.mark.parametrize("lam", [0.1, 30.0])
+    def test_equal_to_brute_force(self, lam):
+        data = nonlinear(1, n_queries=8, n_docs=7)
+        selector = GreedyBins(3, lam=lam, n_bins=4).fit(data)
+        sorted_columns = np.sort(data.X, axis=0).T
+        quarters = [np.setdiff1d(column[[13, 27, 41]], column[-1]) for column in sorted_columns]
+        X, groups = one_hot(data, quarters)
+        labels, qid, chosen = data.y, data.qid.tolist(), []
+        empty = oracles.group_errors(X, labels, qid, [], [()], lam)[0]
+        alone = oracles.group_errors(X, labels, qid, [], groups, lam)
+        np.testing.assert_allclose(selector.scores_, 1 - np.array(alone) / empty, atol=1e-10)
+        for step in selector.path_:
+            model = [column for feature in chosen for column in groups[feature]]
+            errors = oracles.group_errors(X, labels, qid, model, groups, lam)
+            free = [feature for feature in range(7) if feature not in chosen]
+            assert step.feature == min(free, key=lambda feature: errors[feature])
+            assert step.score == pytest.approx(errors[step.feature], rel=1e-10)
+            chosen.append(step.feature)
+        assert selector.selected_.tolist() == chosen
+
+    def test_predictions_are_those_of_the_model(self):
+        data = nonlinear(2)
+        selector = GreedyBins(4, categorical=[3]).fit(data)
+        for step in selector.steps_:
+            bounds, values = step.bounds, data.X[:, step.feature]
+            expected = [sum(bound < value for bound in bounds) for value in values]
+            if step.feature == 3:
+                assert bounds.tolist() == [0, 1, 2, 3, 4, 5]
+                expected = values.astype(int)
+            np.testing.assert_array_equal(step.values(values), step.weights[expected])
+        total = sum(step.values(data.X[:, step.feature]) for step in selector.steps_)
+        np.testing.assert_allclose(selector.predict(data), total)
+        assert selector.score(data) > 0.9
+
+    def test_sizes_by_the_error(self):
+        data = nonlinear()
+        best = GreedyBins("best").fit(data)
+        assert len(best.fits_) == 7
+        assert len(best.selected_) == 1 + np.argmin([fit.error for fit in best.fits_])
+        assert set(best.selected_) >= {1, 3, 5}
+        assert len(GreedyBins("one_se").fit(data).selected_) <= len(best.selected_)
+        assert len(GreedyBins("best", max_features=2).fit(data).fits_) == 2
+
+
+class TestFindsWhatIsNotLinear:
+    def test_middle_of_the_range_and_category(self):
+        data = nonlinear()
+        assert set(GreedyBins(3, categorical=[3]).fit(data).selected_.tolist()) == {1, 3, 5}
+        assert not {1, 3} & set(GreedyRankRLS(2).fit(data).selected_.tolist())
+
+    def test_more_categories_than_bins(self):
+        rng = np.random.default_rng(3)
+        codes = rng.integers(-20, 20, 1200).astype(float)
+        X = np.column_stack([rng.normal(size=1200), codes])
+        y = np.isin(codes, [-7, 0, 5, 11]).astype(float)
+        data = RankingData(X, y, np.repeat(np.arange(60), 20))
+        every = GreedyBins(1, lam=1.0, categorical=[1]).fit(data)
+        assert every.selected_.tolist() == [1]
+        assert every.steps_[0].bounds.tolist() == sorted(set(codes.tolist()))
+        few = every.set_params(include=[1], max_categories=5).fit(data)
+        counts = {code: int((codes == code).sum()) for code in set(codes.tolist())}
+        common = sorted(counts, key=lambda code: (-counts[code], code))[:4]
+        (step,) = few.steps_
+        assert step.bounds.tolist() == sorted(common)
+        assert len(step.weights) == 5
+        unseen = step.values(np.array([99.0, 0.5]))
+        assert unseen[0] == unseen[1] == step.weights[-1]
+
+    def test_groups_of_features_are_judged_together(self):
+        data = nonlinear()
+        selector = GreedyBins(2, groups=[[1, 0], [3, 5]], categorical=[3], count="groups").fit(data)
+        assert sorted(selector.selected_.tolist()) == [0, 1, 3, 5]
+        assert selector.selected_.tolist()[:2] in ([1, 0], [3, 5])
+
+    def test_categorical_by_name_with_excluded_features(self):
+        made = nonlinear()
+        data = RankingData(made.X, made.y, made.qid, feature_names=list("abcdefg"))
+        selector = GreedyBins(2, categorical="d", exclude=["a", "f"]).fit(data)
+        assert sorted(selector.selected_.tolist()) == [1, 3]
+        by_feature = {step.feature: step for step in selector.steps_}
+        assert by_feature[3].is_category
+        assert not by_feature[1].is_category
+        assert selector.predict(data).shape == (data.n_rows,)
+
+
+class TestTeacher:
+    def test_scores_are_of_rankers_that_have_not_seen_the_query(self):
+        data = nonlinear(n_queries=12)
+        found = teacher_scores(data, RankRLS(), 3, 2, 5)
+        expected = np.zeros(data.n_rows)
+        for seed in (5, 6):
+            for part in query_parts(12, 3, random_state=seed):
+                others = np.setdiff1d(np.arange(12), part)
+                ranker = RankRLS().fit(data.take_queries(others))
+                rows = np.isin(data.qid, part)
+                expected[rows] += ranker.predict(data.X[rows])
+        for query in range(12):
+            expected[data.qid == query] -= expected[data.qid == query].mean()
+        np.testing.assert_allclose(found, expected / expected.std(), rtol=1e-12)
+
+    def test_trees_teach_what_only_trees_find(self):
+        data = nonlinear()
+        teacher = LambdaMART(20, num_leaves=7)
+        selector = GreedyBins(2, teacher=teacher, n_folds=3, n_repeats=1).fit(data)
+        assert set(selector.selected_.tolist()) == {1, 3}
+        assert selector.target_.std() == pytest.approx(1.0)
+
+    def test_repeats_differ_in_folds_and_seeds(self):
+        data = nonlinear(n_queries=20)
+        params = {"bagging_fraction": 0.5, "bagging_freq": 1}
+        teacher = LambdaMART(5, num_leaves=4, params=params)
+        one, two = (teacher_scores(data, teacher, 2, n, 0) for n in (1, 2))
+        assert not np.allclose(one, two)
+        np.testing.assert_array_equal(two, teacher_scores(data, teacher, 2, 2, 0))
+
+    def test_a_name_and_a_ranker_are_the_same(self):
+        data = nonlinear(n_queries=12)
+        by_name = GreedyBins(3, teacher="rankrls").fit(data)
+        by_ranker = GreedyBins(3, teacher=RankRLS()).fit(data)
+        np.testing.assert_array_equal(by_name.target_, by_ranker.target_)
+        assert by_name.selected_.tolist() == by_ranker.selected_.tolist()
+
+    def test_scores_take_the_place_of_labels(self):
+        data = nonlinear(n_queries=12)
+        taught = GreedyBins(3, teacher="rankrls", n_repeats=1, n_folds=2).fit(data)
+        direct = GreedyBins(3).fit(data.X, taught.target_, qid=data.qid)
+        assert taught.selected_.tolist() == direct.selected_.tolist()
+        np.testing.assert_allclose(
+            [step.score for step in taught.path_], [step.score for step in direct.path_], rtol=1e-9
+        )
+
+    def test_shards_are_read_in_their_order(self, tmp_path):
+        data = nonlinear(n_queries=12)
+        write_shards(data, tmp_path / "shards", shard_bytes=2000)
+        how = {"teacher": "rankrls", "n_repeats": 1, "n_folds": 3}
+        expected = GreedyBins(3, **how).fit(data)
+        with open_shards(tmp_path / "shards") as shards:
+            found = GreedyBins(3, **how).fit(shards)
+        np.testing.assert_allclose(found.target_, expected.target_, rtol=1e-9)
+        assert found.selected_.tolist() == expected.selected_.tolist()
+
+    def test_works_on_shards_is_told(self):
+        assert GreedyBins().works_on_shards
+        assert not GreedyBins(teacher="trees").works_on_shards
+
+
+class TestProperties:
+    @settings(max_examples=15)
+    @given(st.integers(0, 1000), st.randoms(use_true_random=False))
+    def test_order_of_rows_and_features(self, seed, random):
+        data = nonlinear(seed, n_queries=10, n_docs=6)
+        rows, features = list(range(data.n_rows)), list(range(7))
+        random.shuffle(rows)
+        random.shuffle(features)
+        other = RankingData(data.X[rows][:, features], data.y[rows], data.qid[rows])
+        expected = GreedyBins(4, lam=3.0).fit(data)
+        found = GreedyBins(4, lam=3.0).fit(other)
+        np.testing.assert_allclose(found.scores_, expected.scores_[features], atol=1e-9)
+        np.testing.assert_allclose(
+            [step.score for step in found.path_],
+            [step.score for step in expected.path_],
+            rtol=1e-9,
+        )
+        assert [features[f] for f in found.selected_] == expected.selected_.tolist()
+
+    @settings(max_examples=10)
+    @given(st.integers(0, 1000), st.floats(0.01, 100))
+    def test_scale_of_labels_and_copies_of_features(self, seed, scale):
+        data = nonlinear(seed, n_queries=10, n_docs=6)
+        expected = GreedyBins(3).fit(data)
+        scaled = RankingData(data.X, scale * data.y, data.qid)
+        assert GreedyBins(3).fit(scaled).selected_.tolist() == expected.selected_.tolist()
+        copied = RankingData(np.hstack([data.X, data.X]), data.y, data.qid)
+        found = GreedyBins(3).fit(copied)
+        first = expected.selected_[0]
+        assert found.selected_[0] == first  # ties go to the lowest index
+        np.testing.assert_allclose(found.scores_, np.tile(expected.scores_, 2), atol=1e-12)
+
+    @settings(max_examples=10)
+    @given(st.integers(0, 1000))
+    def test_increasing_functions_of_features_change_nothing(self, seed):
+        data = nonlinear(seed, n_queries=10, n_docs=6)
+        turned = RankingData(np.exp(data.X / 2), data.y, data.qid)
+        expected, found = (GreedyBins(3).fit(source) for source in (data, turned))
+        assert found.selected_.tolist() == expected.selected_.tolist()
+        np.testing.assert_allclose(found.scores_, expected.scores_, atol=1e-12)
+
+
+class TestSources:
+    def test_everywhere_the_same(self, everywhere):
+        data = nonlinear(n_queries=40)
+        expected = GreedyBins(4, categorical=[3]).fit(data)
+        found = GreedyBins(4, categorical=[3]).fit(everywhere(data, shard_bytes=8000))
+        assert found.selected_.tolist() == expected.selected_.tolist()
+        np.testing.assert_allclose(found.scores_, expected.scores_, rtol=1e-9)
+        for ours, theirs in zip(found.steps_, expected.steps_, strict=True):
+            np.testing.assert_array_equal(ours.bounds, theirs.bounds)
+            np.testing.assert_allclose(ours.weights, theirs.weights, atol=1e-9)
+
+    def test_sparse_is_as_dense(self):
+        data = nonlinear(n_queries=20)
+        X = np.where(np.abs(data.X) < 0.5, 0.0, data.X)
+        dense = GreedyBins(3, categorical=[3]).fit(X, data.y, qid=data.qid)
+        found = GreedyBins(3, categorical=[3]).fit(sparse.csr_matrix(X), data.y, qid=data.qid)
+        assert found.selected_.tolist() == dense.selected_.tolist()
+        np.testing.assert_allclose(
+            found.predict(sparse.csr_matrix(X)), dense.predict(X), atol=1e-12
+        )
+
+
+class TestMissingValues:
+    def test_they_have_a_bin_of_their_own(self):
+        made = nonlinear()
+        rng = np.random.default_rng(0)
+        gaps = rng.random(made.n_rows) < 0.3
+        X = made.X.copy()
+        X[gaps, 4] = np.nan
+        X[rng.random(made.n_rows) < 0.1, 3] = np.nan
+        y = gaps + (X[:, 4] > 0)
+        data = RankingData(X, y, made.qid, missing="keep")
+        selector = GreedyBins(2, categorical=[3], n_bins=4).fit(data)
+        assert selector.selected_[0] == 4
+        step = selector.steps_[0]
+        assert step.bounds[0] == -np.inf
+        present = np.sort(X[~gaps, 4])
+        ends = -(-len(present) * np.arange(1, 4) // 4) - 1
+        np.testing.assert_array_equal(step.bounds[1:], present[ends])
+        assert step.weights[0] > step.weights[1]  # as good as large values
+        assert selector.predict(data)[gaps].mean() > selector.predict(data)[~gaps].mean()
+
+    def test_missing_codes(self):
+        made = nonlinear()
+        X = made.X.copy()
+        X[X[:, 3] == 4, 3] = np.nan
+        data = RankingData(X, made.y, made.qid, missing="keep")
+        found = GreedyBins(3, categorical=[3]).fit(data)
+        expected = GreedyBins(3, categorical=[3]).fit(made)
+        assert found.selected_.tolist() == expected.selected_.tolist()
+        np.testing.assert_allclose(found.scores_, expected.scores_, atol=1e-12)
+
+    def test_unless_they_are_declared_they_are_refused(self):
+        made = nonlinear(n_queries=6)
+        X = made.X.copy()
+        X[3, 2] = np.nan
+        with pytest.raises(DataError, match="row 3"):
+            GreedyBins(2).fit(X, made.y, qid=made.qid)
+
+    def test_teachers_that_do_not_take_them(self):
+        made = nonlinear(n_queries=6)
+        X = made.X.copy()
+        X[3, 2] = np.nan
+        data = RankingData(X, made.y, made.qid, missing="keep")
+        with pytest.raises(DataError, match="with the teacher RankRLS cannot use missing values"):
+            GreedyBins(2, teacher="rankrls").fit(data)
+        teacher = LambdaMART(3, min_child_samples=2)
+        assert len(GreedyBins(2, teacher=teacher, n_repeats=1).fit(data).selected_) == 2
+
+
+class TestBadInput:
+    def test_a_code_that_is_no_whole_number(self):
+        data = nonlinear(n_queries=6)
+        data = RankingData(data.X, data.y, data.qid, feature_names=list("abcdefg"))
+        with pytest.raises(DataError, match="feature b has the value -?[0-9.]+, but the codes"):
+            GreedyBins(2, categorical=["d", "b"]).fit(data)
+
+    def test_a_feature_that_is_not_there(self):
+        with pytest.raises(DataError, match="categorical: no feature 7"):
+            GreedyBins(2, categorical=[7]).fit(nonlinear(n_queries=6))
+
+    def test_fewer_queries_than_folds(self):
+        with pytest.raises(DataError, match="are only 4 queries for the 5 folds of a teacher"):
+            GreedyBins(2, teacher="rankrls").fit(nonlinear(n_queries=4))
+
+    def test_unknown_teacher(self):
+        with pytest.raises(ValueError, match="unknown ranker 'owl'"):
+            GreedyBins(2, teacher="owl").fit(nonlinear(n_queries=6))
+
+    def test_a_teacher_that_learns_nothing(self):
+        data = nonlinear(n_queries=6)
+        teacher = LambdaMART(2, min_child_samples=10_000)
+        with pytest.raises(DataError, match="the same score"):
+            GreedyBins(2, teacher=teacher, n_folds=2).fit(data)
+
+    def test_two_queries_are_needed(self):
+        data = nonlinear(n_queries=1)
+        with pytest.raises(DataError, match="two queries"):
+            GreedyBins(2).fit(data)

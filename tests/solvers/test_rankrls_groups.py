@@ -1,0 +1,144 @@
+"""Leave-query-out errors of pairwise least squares with groups of columns."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ranksieve import RankingData
+from ranksieve.engine import engine_of
+from ranksieve.solvers.rankrls.groups import GroupLeaveQueryOut, GroupModel, GroupProducts
+from ranksieve.solvers.rankrls.model import Model, Products
+from ranksieve.solvers.rankrls.residuals import LeaveQueryOut
+from tests import oracles
+
+N_COLUMNS = 8
+CONSTANT = 7  # within every query
+LAMBDAS = st.sampled_from([2.0**-10, 2.0**-3, 1.0, 30.0, 2.0**10])
+
+
+def random_data(seed, n_queries=7, longest=7):
+    """Queries of 1 to ``longest`` documents; a column of ones and zeros, a copy, a constant."""
+    rng = np.random.default_rng(seed)
+    qid = np.repeat(np.arange(n_queries), rng.integers(1, longest + 1, n_queries))
+    X = rng.normal(size=(len(qid), N_COLUMNS))
+    y = rng.integers(0, 3, len(qid)).astype(float)
+    X[:, 0] += y
+    X[:, 2] = rng.random(len(qid)) < 0.2
+    X[:, 4] = X[:, 3]
+    X[:, CONSTANT] = qid
+    return RankingData(X, y, qid)
+
+
+def brute_force(data, groups, models, lam):
+    """Error of each model, a list of groups."""
+    columns = [[column for group in model for column in groups[group]] for model in models]
+    return oracles.group_errors(data.X, data.y, data.qid.tolist(), [], columns, lam)
+
+
+@st.composite
+def partitions(draw):
+    """Columns in groups, in any order."""
+    order = draw(st.permutations(range(N_COLUMNS)))
+    cuts = sorted(draw(st.sets(st.integers(1, N_COLUMNS - 1), min_size=1)))
+    return [tuple(order[a:b]) for a, b in zip([0, *cuts], [*cuts, N_COLUMNS], strict=True)]
+
+
+class TestEqualToBruteForce:
+    @settings(max_examples=20)
+    @given(st.integers(0, 10**6), partitions(), LAMBDAS, st.data())
+    def test_any_sequence_of_additions_and_removals(self, seed, groups, lam, draw):
+        data = random_data(seed)
+        changes = draw.draw(st.lists(st.integers(0, len(groups) - 1), max_size=6))
+        with engine_of(data).start(GroupLeaveQueryOut) as workers:
+            model = GroupModel(GroupProducts(workers, groups), lam)
+            for group in changes:
+                model.change(group)
+            chosen = model.features
+            free = [group for group in range(len(groups)) if group not in chosen]
+            fewer = [[g for g in chosen if g != group] for group in chosen]
+            more = [[*chosen, group] for group in free]
+            expected = brute_force(data, groups, [chosen, *fewer, *more], lam)
+            errors = [model.error, *model.removal_errors(chosen)]
+            if free:
+                errors.extend(model.addition_errors(np.array(free)))
+            np.testing.assert_allclose(errors, expected, rtol=1e-10)
+
+    @pytest.mark.parametrize("longest", [3, 40])
+    def test_weights_and_long_queries(self, longest):
+        data = random_data(1, n_queries=5, longest=longest)
+        groups = [(0, 1, 6), (3, 4), (5, CONSTANT)]
+        with engine_of(data).start(GroupLeaveQueryOut) as workers:
+            model = GroupModel(GroupProducts(workers, groups), 1.0)
+            model.change(2)
+            model.change(0)
+            expected = brute_force(data, groups, [[2, 0, 1]], 1.0)
+            np.testing.assert_allclose(model.addition_errors(np.array([1])), expected, rtol=1e-10)
+            pairs, targets = oracles.pairs_of(data.X, data.y, data.qid.tolist(), None, inside=False)
+            pairs = pairs[:, [5, 0, 1, 6]]
+            weights = np.linalg.solve(pairs.T @ pairs + np.eye(4), pairs.T @ targets)
+            expected = np.insert(weights, 1, 0.0)  # that of the constant
+            np.testing.assert_allclose(model.coefficients, expected, rtol=1e-10)
+
+    @settings(max_examples=25)
+    @given(st.integers(0, 10**6), LAMBDAS, st.integers(1, 6))
+    def test_groups_of_one_column_are_greedy_rankrls(self, seed, lam, k):
+        data = random_data(seed)
+        with (
+            engine_of(data).start(GroupLeaveQueryOut) as grouped,
+            engine_of(data).start(LeaveQueryOut) as single,
+        ):
+            groups = [(column,) for column in range(N_COLUMNS)]
+            model = GroupModel(GroupProducts(grouped, groups), lam)
+            other = Model(single, Products(*single.sum("gram")), lam)
+            for _ in range(k):
+                free = np.setdiff1d(np.arange(CONSTANT), model.features)
+                errors = model.addition_errors(free)
+                np.testing.assert_allclose(errors, other.errors[free], rtol=1e-9)
+                best = int(free[np.argmin(errors)])
+                model.change(best)
+                other.change(best)
+                assert model.error == pytest.approx(other.error, rel=1e-9)
+                assert model.square == pytest.approx(other.square, rel=1e-9)
+                np.testing.assert_allclose(model.coefficients, other.coefficients, rtol=1e-7)
+
+
+class TestInvariance:
+    @settings(max_examples=25)
+    @given(st.integers(0, 10**6), partitions(), st.floats(0.1, 100))
+    def test_scale_of_the_labels(self, seed, groups, scale):
+        data = random_data(seed)
+        scaled = RankingData(data.X, scale * data.y, data.qid)
+        errors = [self._errors(source, groups) for source in (data, scaled)]
+        np.testing.assert_allclose(errors[1], scale**2 * errors[0], rtol=1e-9)
+
+    @settings(max_examples=25)
+    @given(st.integers(0, 10**6), partitions())
+    def test_a_copy_of_a_column_is_half_the_regularization(self, seed, groups):
+        data = random_data(seed)
+        doubled = [(*group, *(N_COLUMNS + column for column in group)) for group in groups]
+        copies = RankingData(np.hstack([data.X, data.X]), data.y, data.qid)
+        np.testing.assert_allclose(
+            self._errors(copies, doubled, lam=2.0), self._errors(data, groups), rtol=1e-9
+        )
+
+    @staticmethod
+    def _errors(source, groups, lam=1.0):
+        with engine_of(source).start(GroupLeaveQueryOut) as workers:
+            model = GroupModel(GroupProducts(workers, groups), lam)
+            first = model.addition_errors(np.arange(len(groups)))
+            model.change(0)
+            return np.concatenate([first, model.addition_errors(np.arange(1, len(groups)))])
+
+
+def test_everywhere_the_same(everywhere):
+    data = random_data(3, n_queries=60)
+    groups = [(0, 1, 2), (3, 4), (5, 6, CONSTANT)]
+
+    def errors(source):
+        with engine_of(source).start(GroupLeaveQueryOut) as workers:
+            model = GroupModel(GroupProducts(workers, groups), 1.0)
+            model.change(1)
+            return model.addition_errors(np.array([0, 2]))
+
+    np.testing.assert_allclose(errors(everywhere(data, shard_bytes=4000)), errors(data), rtol=1e-12)

@@ -1,0 +1,189 @@
+"""What the columns of a table are: guesses, what users say, and what is refused."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ranksieve import Columns, DataError
+from ranksieve.columns import check_distinct, check_named
+
+
+def resolve(names, columns=None, text=(), **more):
+    held = {name: "text" if name in text else "" for name in names}
+    return (columns or Columns()).resolve(held, "clicks.csv", **more)
+
+
+def test_columns_are_recognized_by_their_names():
+    roles = resolve(["Query_ID", "Relevance", "docid", "sample_weight", "bm25", "price"])
+    assert roles.special == {
+        "label": "Relevance",
+        "qid": "Query_ID",
+        "doc_id": "docid",
+        "weight": "sample_weight",
+    }
+    assert roles.features == ("bm25", "price")
+    assert str(roles) == (
+        "Columns: label = Relevance, query = Query_ID, document = docid, weight = sample_weight; "
+        "2 features: bm25, price"
+    )
+
+
+def test_what_is_said_goes_before_guesses():
+    names = ["qid", "label", "clicked", "session", "weight", "f"]
+    columns = Columns(
+        label="clicked", qid="session", drop=["label", "qid"], features=["weight", "f"]
+    )
+    roles = resolve(names, columns)
+    assert roles.special == {"label": "clicked", "qid": "session"}
+    assert roles.features == ("weight", "f")  # named, so it is no weight
+    assert roles.left_out == ("qid", "label")
+
+
+def test_patterns():
+    names = ["qid", "label", "bm25_title", "bm25_body", "f[1]", "f1", "debug_a", "debug_b"]
+    assert resolve(names, Columns(features="bm25_*")).features == ("bm25_title", "bm25_body")
+    assert resolve(names, Columns(features=["f[1]"])).features == ("f[1]",)  # the name of a column
+    assert resolve(names, Columns(features=["f[12]"])).features == ("f1",)
+    kept = resolve(names, Columns(drop="debug_?"))
+    assert kept.features == ("bm25_title", "bm25_body", "f[1]", "f1")
+    assert kept.left_out == ("debug_a", "debug_b")
+    assert resolve(names, Columns(features="*")).features == tuple(names[2:])
+
+
+@pytest.mark.parametrize(
+    ("names", "columns", "message"),
+    [
+        (
+            ["qid", "query_id", "label", "f"],
+            {},
+            "the query may be column 'qid' or 'query_id'.*--qid",
+        ),
+        (["qid", "label", "grade", "f"], {}, "the label may be column 'label' or 'grade'.*--label"),
+        (["qid", "f"], {}, r"no column is named like the label \(label, .*--label NAME"),
+        (["label", "f"], {}, r"no column is named like the query \(qid, .*--qid NAME"),
+        (["qid", "label"], {}, "no column is left to be a feature"),
+        (
+            ["qid", "label", "f"],
+            {"label": "y"},
+            "there is no column 'y'; columns are qid, label, f",
+        ),
+        (["qid", "label", "f"], {"drop": "g*"}, r"no column matches 'g\*' of drop"),
+        (["qid", "label", "f"], {"features": ["f", "g"]}, "no column matches 'g' of features"),
+        (["qid", "label", "f"], {"label": "f", "qid": "f"}, "'f' cannot be both label and query"),
+        (["qid", "label", "f"], {"label": "f", "drop": "f"}, "'f' cannot be both label and some"),
+        (["qid", "label", "f"], {"label": "f", "features": "f"}, "'f' cannot be both label and"),
+        (
+            ["qid", "label", "f", "shop_id"],
+            {},
+            "'shop_id' looks like an id.*--drop shop_id.*--feat",
+        ),
+        (["qid", "label", "f", "ID"], {}, "'ID' looks like an id"),
+        (
+            ["qid", "label", "title", "f", "a b"],
+            {},
+            "'title' holds text, not numbers; column 'a b' holds text.* them out with "
+            "--drop 'title,a b', or say which names documents, such as --doc-id title",
+        ),
+        (["qid", "label", "f"], {"label": "title"}, "there is no column 'title'"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_what_to_do(names, columns, message):
+    with pytest.raises(DataError, match=f"^clicks.csv: .*{message}"):
+        resolve(names, Columns(**columns), text=("title", "a b"))
+
+
+def test_labels_and_weights_are_numbers():
+    with pytest.raises(DataError, match="'grade' holds text, but the label must be a number"):
+        resolve(["qid", "grade", "f"], text=["grade"])
+    with pytest.raises(DataError, match="'weight' holds text, but the weight must be a number"):
+        resolve(["qid", "label", "weight", "f"], text=["weight"])
+    assert resolve(["qid", "label", "doc_id", "f"], text=["qid", "doc_id"]).features == ("f",)
+
+
+def test_ids_may_be_features_if_they_are_listed():
+    names = ["qid", "label", "f", "shop_id"]
+    assert resolve(names, Columns(features="*")).features == ("f", "shop_id")
+    assert resolve(names, Columns(drop="shop_id")).features == ("f",)
+
+
+def test_a_file_that_knows_its_columns_is_not_guessed():
+    names = ["label", "qid", "relevance", "shop_id", "weight"]
+    roles = resolve(names, known={"label": "label", "qid": "qid"})
+    assert roles.features == ("relevance", "shop_id", "weight")
+    assert roles.special == {"label": "label", "qid": "qid"}
+    other = resolve(names, Columns(label="relevance"), known={"label": "label", "qid": "qid"})
+    assert other.label == "relevance"
+    assert other.features == ("label", "shop_id", "weight")
+
+
+def test_the_index_of_pandas_is_left_out():
+    roles = resolve(["qid", "label", "f", "__index_level_0__"])
+    assert roles.features == ("f",)
+    assert roles.left_out == ("__index_level_0__",)
+
+
+def test_columns_aside_are_no_features():
+    roles = resolve(["qid", "label", "f", "fold"], text=["fold"], aside=["fold"])
+    assert (roles.features, roles.left_out) == (("f",), ())
+    with pytest.raises(DataError, match="there is no column 'part'"):
+        resolve(["qid", "label", "f"], aside=["part"])
+    with pytest.raises(DataError, match="'f' cannot be both label and something else"):
+        resolve(["qid", "f", "g"], Columns(label="f"), aside=["f"])
+
+
+def test_long_tables_are_told_in_a_line_and_strange_names_are_escaped():
+    names = ["qid", "label", "\x1b[31m\n", *(f"f{number}" for number in range(300))]
+    told = str(resolve(names))
+    assert told.startswith("Columns: label = label, query = qid; 301 features: \\x1b[31m, f0, f1")
+    assert told.endswith("f6 and 293 more")
+
+
+def test_names_must_differ():
+    with pytest.raises(DataError, match="a.csv: 2 columns are named 'f'; rename them"):
+        check_distinct(["qid", "f", "f"], "a.csv")
+    with pytest.raises(DataError, match="a.csv: column 1 has no name; .*index=False"):
+        check_named(["", "f"], "a.csv")
+    check_distinct(["", "f"], "a.csv")
+
+
+@pytest.mark.parametrize(
+    "settings", [{"label": 3}, {"drop": [None]}, {"features": ["f", 2]}, {"qid": b"q"}]
+)
+def test_names_are_texts(settings):
+    with pytest.raises(ValueError, match="must name a column"):
+        Columns(**settings)
+
+
+def test_a_value_of_columns_can_be_stored():
+    columns = Columns(label="grade", drop="a", features=("b", "c*"))
+    assert columns.as_dict() == {"label": "grade", "drop": ["a"], "features": ["b", "c*"]}
+    assert Columns.from_dict(columns.as_dict()) == columns
+    assert not Columns()
+    assert columns
+    with pytest.raises(ValueError, match="columns have no 'labels'; known are label, qid, doc_id"):
+        Columns.from_dict({"labels": "grade"})
+
+
+NAMES = st.sampled_from(
+    ["qid", "label", "weight", "doc_id", "bm25", "bm25_title", "price", "shop_id", "title", "f[1]"]
+)
+
+
+@given(
+    st.lists(NAMES, unique=True),
+    st.sets(st.sampled_from(["title"])),
+    st.lists(st.sampled_from(["bm25*", "title", "p*", "shop_id"]), max_size=2),
+    st.lists(st.sampled_from(["bm25*", "weight", "*"]), max_size=2),
+)
+def test_every_column_is_exactly_one_thing(names, text, drop, features):
+    """Or the table is refused; and what is dropped is never used."""
+    try:
+        roles = resolve(names, Columns(drop=drop, features=features), text=text)
+    except DataError:
+        return
+    used = [*roles.special.values(), *roles.features, *roles.left_out]
+    assert sorted(used) == sorted(names)
+    assert not text & set(roles.features)
+    assert list(roles.features) == [name for name in names if name in roles.features]
+    if "title" in drop:
+        assert "title" not in roles.features

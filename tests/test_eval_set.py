@@ -1,0 +1,103 @@
+"""Held-out data in every form that ``fit`` takes, for every method that uses them."""
+
+import inspect
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ranksieve import RankingData, make_ranking
+from ranksieve.data import DataError
+from ranksieve.rankers import RankRLSCV
+from ranksieve.rankers.registry import RANKERS
+from ranksieve.selectors.registry import SELECTORS
+from tests.every_method import make_quick
+
+USING = [
+    name
+    for registry in (RANKERS, SELECTORS)
+    for name, method in registry.items()
+    if "eval_set" in inspect.signature(method.kind.fit).parameters
+]
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.fixture(scope="module")
+def parts():
+    data, _ = make_ranking(30, docs_per_query=(2, 9), n_informative=3, n_noise=3, noise=0.3)
+    return data.take_queries(range(20)), data.take_queries(range(20, 30))
+
+
+def make(name):
+    """A quick estimator; one of them does not know how to choose unless it is told."""
+    return make_quick(name).set_params(**{"measure": "map"} if name == "rankrls-cv" else {})
+
+
+def told(estimator, data):
+    if hasattr(estimator, "selected_"):
+        return estimator.selected_
+    return estimator.predict(data)
+
+
+@pytest.mark.parametrize("name", USING)
+def test_forms(name, parts):
+    train, vali = parts
+    rows = train.X, train.y, train.qid
+    expected = told(make(name).fit(*rows, eval_set=vali), vali)
+    pairs = [(vali.X, vali.y)]
+    for given in (
+        dict(eval_set=(vali.X, vali.y, vali.qid)),
+        dict(eval_set=[vali]),
+        dict(eval_set=pairs, eval_qid=[vali.qid]),
+        dict(eval_set=pairs, eval_group=[vali.group_counts]),
+        dict(eval_set=pairs[0], eval_group=vali.group_counts.tolist()),
+    ):
+        found = told(make(name).fit(*rows, **given), vali)
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_frames(parts):
+    train, vali = parts
+    names = [f"f{number}" for number in range(train.n_features)]
+    frames = [pd.DataFrame(part.X, columns=names) for part in parts]
+    named = [(frames[1], pd.Series(vali.y))]
+    ranker = RankRLSCV([0.1, 10.0], measure="map")
+    ranker.fit(frames[0], train.y, qid=train.qid, eval_set=named, eval_qid=[pd.Series(vali.qid)])
+    expected = RankRLSCV([0.1, 10.0], measure="map").fit(train, eval_set=vali)
+    np.testing.assert_array_equal(ranker.coef_, expected.coef_)
+
+
+@pytest.mark.parametrize("names", [(None, "ab"), ("ab", None)])
+def test_only_one_side_has_names(names, parts):
+    """A wrapper takes some features of both sides, which must not differ for that."""
+    train, vali = (
+        RankingData(part.X[:, :2], part.y, part.qid, feature_names=own and list(own))
+        for part, own in zip(parts, names, strict=True)
+    )
+    found = make_quick("sequential", 1).fit(train, eval_set=vali).selected_
+    bare = [RankingData(part.X[:, :2], part.y, part.qid) for part in parts]
+    np.testing.assert_array_equal(
+        found, make_quick("sequential", 1).fit(*bare[:1], eval_set=bare[1]).selected_
+    )
+
+
+@pytest.mark.parametrize("name", ["rankrls-cv", "greedy-rankrls-cv"])
+def test_what_is_wrong(name, parts):
+    train, vali = parts
+    pair, triple = (vali.X, vali.y), (vali.X, vali.y, vali.qid)
+    for given, message in (
+        (dict(eval_set=[pair]), "eval_set has no queries: pass"),
+        (dict(eval_set=[triple, triple]), "must be one data set, but there are 2"),
+        (dict(eval_set=[]), "must be one data set, but there are 0"),
+        (dict(eval_set=triple, eval_qid=[vali.qid]), "takes either eval_qid or eval_group"),
+        (dict(eval_set=[pair], eval_qid=[vali.qid], eval_group=[[1]]), "takes either eval_qid"),
+        (dict(eval_qid=[vali.qid]), "eval_qid is given without an eval_set"),
+        (dict(eval_group=[[1]]), "eval_group is given without an eval_set"),
+        (dict(eval_set=[pair], eval_group=[[1, 2]]), "group counts add up to 3 rows but X has"),
+        (dict(eval_set=[pair], eval_qid=[vali.qid[1:]]), "qid"),
+        (dict(eval_set="vali.txt"), "eval_set must be a tuple .*; got str"),
+        (dict(eval_set=(vali.X[:, :2], *triple[1:])), "eval_set has 2 features, but"),
+    ):
+        with pytest.raises(DataError, match=message):
+            make(name).fit(train, **given)

@@ -1,0 +1,131 @@
+"""Frames of pandas, polars and pyarrow as ranking data."""
+
+import logging
+from datetime import date
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from ranksieve import Columns, DataError, RankingData
+
+TABLE = {
+    "query_id": ["b", "a", "b"],
+    "relevance": [1, 0, 2],
+    "doc_id": ["x", "y", "z"],
+    "weight": [2.0, 1.0, 2.0],
+    "bm25": [0.5, None, 1.5],
+    "clicks": [3, 4, 5],
+    "new": [True, False, True],
+}
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table], ids=lambda f: f.__module__)
+def test_frames_of_all_kinds_are_the_same_data(make):
+    data = RankingData.from_frame(make(TABLE))
+    assert data.feature_names.tolist() == ["bm25", "clicks", "new"]
+    assert data.X.dtype == np.float64
+    np.testing.assert_array_equal(data.X, [[0.5, 3, 1], [1.5, 5, 1], [np.nan, 4, 0]])
+    assert data.qid.tolist() == ["b", "b", "a"]
+    assert data.y.tolist() == [1, 2, 0]
+    assert data.doc_ids.tolist() == ["x", "z", "y"]
+    assert data.query_weights.tolist() == [2, 1]
+    assert data.row_order.tolist() == [0, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("types", "expected"),
+    [
+        (["f4", "f4"], "f4"),
+        (["f4", "i2"], "f4"),
+        (["f4", "?"], "f4"),
+        (["f4", "i4"], "f8"),
+        (["f4", "f8"], "f8"),
+        (["i1", "?"], "f8"),
+    ],
+)
+@pytest.mark.parametrize("make", [pl.DataFrame, pd.DataFrame])
+def test_float32_stays_where_it_holds_all_values(make, types, expected):
+    columns = {f"f{n}": np.array([1, 0], dtype=kind) for n, kind in enumerate(types)}
+    data = RankingData.from_frame(make({"qid": [1, 1], "label": [0, 1]} | columns))
+    assert data.X.dtype == np.dtype(expected)
+    assert data.X.tolist() == [[1.0, 1.0], [0.0, 0.0]]
+
+
+def test_half_precision_becomes_single():
+    halves = {"f": np.array([1, 0.5], dtype="f2"), "g": np.array([1, 0], dtype="i1")}
+    data = RankingData.from_frame(pd.DataFrame({"qid": [1, 1], "label": [0, 1]} | halves))
+    assert data.X.dtype == np.float32
+    assert data.X.tolist() == [[1, 1], [0.5, 0]]
+
+
+def test_the_input_is_left_alone_and_the_index_ignored():
+    frame = pd.DataFrame(TABLE, index=[7, 7, 9])
+    before = frame.copy()
+    RankingData.from_frame(frame)
+    pd.testing.assert_frame_equal(frame, before)
+
+
+def test_numbers_of_other_kinds():
+    table = {"qid": [1, 1], "label": [0, 1], "price": [Decimal("1.5"), None], "none": [None, None]}
+    for frame in (pd.DataFrame(table), pa.table(table)):
+        data = RankingData.from_frame(frame)
+        np.testing.assert_array_equal(data.X, [[1.5, np.nan], [np.nan, np.nan]])
+    nullable = pd.DataFrame({"qid": [1, 1], "label": [0, 1], "n": pd.array([1, None], "Int64")})
+    np.testing.assert_array_equal(RankingData.from_frame(nullable).X, [[1], [np.nan]])
+
+
+def test_categories_are_ids_but_no_features():
+    shops = pd.Categorical(["s", "t"])
+    frame = pd.DataFrame({"qid": shops, "label": [0, 1], "f": [1.0, 2.0]})
+    assert RankingData.from_frame(frame).qid.tolist() == ["s", "t"]
+    frame = pd.DataFrame({"qid": [1, 1], "label": [0, 1], "f": [1.0, 2.0], "shop": shops})
+    with pytest.raises(DataError, match="'shop' holds categories, not numbers: .*--drop shop"):
+        RankingData.from_frame(frame)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"day": [date(2026, 1, 1)] * 3}, "the frame: column 'day' holds dates or times, not"),
+        ({"vector": [[1], [2], [3]]}, "the frame: column 'vector' holds values of type .*list"),
+        ({"relevance": [1, None, 2]}, "the frame: row 1: column 'relevance' has no value"),
+        ({"relevance": [1.0, 0.0, float("inf")]}, "row 2: column 'relevance' is inf"),
+        ({"query_id": ["a", "b", None]}, "the frame: row 2: column 'query_id' has no value"),
+        ({"weight": [2.0, 1.0, None]}, "the frame: row 2: column 'weight' has no value"),
+        ({"weight": [2.0, 1.0, 3.0]}, "column 'weight' is taken for .*2 in row 0, but 3 in row 2"),
+        ({"weight": [-1.0, 1.0, -1.0]}, "column 'weight' is taken for .*not negative"),
+        ({"query": ["a", "b", "c"]}, "the query may be column 'query_id' or 'query'"),
+    ],
+)
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_what_cannot_be_is_refused_by_name(make, change, message):
+    with pytest.raises(DataError, match=message):
+        RankingData.from_frame(make(TABLE | change))
+
+
+def test_frames_of_no_use():
+    with pytest.raises(DataError, match=r"the frame is lazy: call collect\(\) first"):
+        RankingData.from_frame(pl.DataFrame(TABLE).lazy())
+    with pytest.raises(DataError, match="expected a frame of pandas, polars or pyarrow, got dict"):
+        RankingData.from_frame(TABLE)
+    mixed = pd.DataFrame(TABLE | {"doc_id": [1, "a", 2.0]})
+    with pytest.raises(DataError, match="column 'doc_id' holds values of several types"):
+        RankingData.from_frame(mixed)
+    twice = pd.DataFrame([[1, 1, 2]], columns=["f", "qid", "f"])
+    with pytest.raises(DataError, match="the frame: 2 columns are named 'f'"):
+        RankingData.from_frame(twice)
+    with pytest.raises(DataError, match="'mixed' holds mixed values, not numbers"):
+        RankingData.from_frame(pd.DataFrame(TABLE | {"mixed": [1, "a", 2.0]}))
+
+
+def test_what_the_columns_are_is_logged(caplog):
+    with caplog.at_level(logging.INFO, logger="ranksieve"):
+        RankingData.from_frame(pl.DataFrame(TABLE), Columns(drop="new"))
+    assert caplog.messages == [
+        "Columns: label = relevance, query = query_id, document = doc_id, weight = weight; "
+        "2 features: bm25, clicks; left out: new"
+    ]
