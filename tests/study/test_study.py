@@ -518,6 +518,7 @@ def test_shuffled_labels_give_significant_differences_no_more_often_than_the_lev
             selectors=["gas-e", "top"],
             rankers=["rankrls"],
             ks=[1, 3],
+            measures=["map"],
             seeds=2,
             protocol="kfold:3",
             grids={"rankrls": {"lam": [1.0]}, "gas-e": {"c": [0.01, 1.0]}},
