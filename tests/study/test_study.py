@@ -78,7 +78,8 @@ def plain_study(data, selectors, rankers, ks, grids, parameters, tune, measures,
                             if RANKERS[ranker].is_seeded:
                                 model.set_params(random_state=seed)
                             model.fit(train.take_features(kept), eval_set=vali.take_features(kept))
-                            value = measured(model, vali, kept, tune, convention).mean()
+                            values = measured(model, vali, kept, tune, convention)
+                            value = np.average(values, weights=vali.query_weights)
                             if best is None or value > best[0]:
                                 best = value, model, kept
                 _, model, kept = best

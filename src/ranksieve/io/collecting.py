@@ -54,6 +54,13 @@ class DenseRows:
         self._total = total
         self._done = 0
 
+    @classmethod
+    def of(cls, X: np.ndarray) -> DenseRows:
+        """Rows that are there already; the array is theirs from now on."""
+        rows = cls(X.dtype, 0)
+        rows._X, rows._n_rows, rows.width = X, *X.shape
+        return rows
+
     def append(self, block: np.ndarray, amount: int) -> None:
         """Add rows at the bottom; ``amount`` of the total was read for them."""
         self._done += amount

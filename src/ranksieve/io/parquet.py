@@ -9,9 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ranksieve.columns import Columns, check_distinct
+import numpy as np
+
+from ranksieve.columns import Columns, check_distinct, check_named
 from ranksieve.data import DataError, RankingData
-from ranksieve.frames import kind_of
+from ranksieve.frames import kind_of, numbers_of
 from ranksieve.io.files import explain_os_error, replacing
 from ranksieve.io.records import checksum_of
 from ranksieve.io.tables import Tables
@@ -19,6 +21,8 @@ from ranksieve.io.tables import Tables
 PathLike = str | os.PathLike[str]
 
 _ROWS_PER_GROUP = 65_536
+_BUFFER = 2**16  # bytes of a column that are read at a time
+_COLUMNS = 16  # a line of the cache, as rows are filled with them
 _METADATA_KEY = b"ranksieve"
 
 
@@ -150,6 +154,8 @@ class ParquetTable:
         if "schema" in note:
             own = ("label", "qid", "doc_id", *(("weight",) if note.get("weights") else ()))
             self.known = {role: role for role in own if role in self.schema}
+        else:
+            check_named(schema.names, path)
 
     def batches(
         self, numbers: Sequence[str], others: Sequence[str], rows: int
@@ -160,10 +166,31 @@ class ParquetTable:
         with (
             _explaining(self.path),
             # Buffering ahead would hold the whole file.
-            pq.ParquetFile(self.path, pre_buffer=False, page_checksum_verification=True) as file,
+            pq.ParquetFile(
+                self.path,
+                pre_buffer=False,
+                buffer_size=_BUFFER,
+                page_checksum_verification=True,
+            ) as file,
         ):
             for batch in file.iter_batches(rows, columns=[*numbers, *others]):
                 yield batch, batch.num_rows
+
+    def fill(self, names: Sequence[str], X: np.ndarray) -> Iterator[int]:
+        """Read columns of numbers into an array of all rows; yields how many are read.
+
+        A few columns at a time: each column that is open takes a few MB, whatever the batch.
+        """
+        for first in range(0, len(names), _COLUMNS):
+            some = names[first : first + _COLUMNS]
+            row = 0
+            for batch, n_rows in self.batches(some, [], _ROWS_PER_GROUP):
+                for place, column in enumerate(batch.columns, start=first):
+                    X[row : row + n_rows, place] = numbers_of(column)
+                row += n_rows
+            if row != len(X):
+                raise DataError(f"{self.path}: is damaged: it has {row} rows, not {len(X)}")
+            yield len(some)
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from ranksieve.frames import (
     special_arrays,
 )
 from ranksieve.inputs import join_ids
-from ranksieve.io.collecting import group_by_query, rows_for
+from ranksieve.io.collecting import DenseRows, group_by_query, rows_for
 from ranksieve.io.letor_blocks import are_integers
 from ranksieve.progress import track
 
@@ -112,7 +112,7 @@ class Tables:
             _check_agreement(file, roles, files[0], self.roles)
         kinds = [file.schema[name] for file in files for name in self.roles.features]
         self.dtype = float_type(kinds)
-        if columns or any(file.known is None for file in files):
+        if any(file.known is None for file in files):
             _log.info("%s", self.roles)
 
     @property
@@ -140,12 +140,16 @@ class Tables:
         """Read the rows of all files, or of some; columns aside are in the order of the files."""
         chosen = self.files if files is None else files
         as_csr = self.is_sparse if sparse is None else sparse
-        matrix = rows_for(np.dtype(dtype or self.dtype), as_csr, sum(f.size for f in chosen))
+        kind = np.dtype(dtype or self.dtype)
+        by_columns = not as_csr and all(hasattr(file, "fill") for file in chosen)
+        matrix = rows_for(kind, as_csr, sum(f.size for f in chosen))
         kept: list[TableBatch] = []
-        for batch in self.batches(chosen):
-            X = batch.X.astype(dtype or self.dtype, copy=False)
+        for batch in self.batches(chosen, features=() if by_columns else self.roles.features):
+            X = batch.X.astype(kind, copy=False)
             matrix.append(csr_matrix(X) if as_csr else X, batch.amount)
             kept.append(batch._replace(X=None))  # type: ignore[arg-type]
+        if by_columns:
+            matrix = DenseRows.of(self._read_columns(chosen, kind))
         documents, weights = (
             [b.special[name] for b in kept] for name in ("doc_ids", "sample_weight")
         )
@@ -161,26 +165,49 @@ class Tables:
             )
         return data, {n: join_ids([b.aside[n] for b in kept]) for n in self.aside}
 
+    def _read_columns(self, files: Sequence[Any], dtype: np.dtype[Any]) -> np.ndarray:
+        """Feature values of files that are read by columns, whose size is in rows."""
+        names = self.roles.features
+        X = np.empty((sum(file.size for file in files), len(names)), dtype=dtype)
+        advance = track("Reading features", len(names) * len(files))
+        first = 0
+        for file in files:
+            for n_columns in file.fill(names, X[first : first + file.size]):
+                advance(n_columns)
+            first += file.size
+        return X
+
     def batches(
-        self, files: Sequence[TableFile] | None = None, batch_bytes: int = _BATCH_BYTES
+        self,
+        files: Sequence[TableFile] | None = None,
+        batch_bytes: int = _BATCH_BYTES,
+        features: Sequence[str] | None = None,
     ) -> Iterator[TableBatch]:
         """Yield the rows of all files, or of some, a batch at a time.
 
-        ``batch_bytes`` bounds the feature values of a batch.
+        ``batch_bytes`` bounds the feature values of a batch; ``features`` are those to read, by
+        default all.
         """
         chosen = self.files if files is None else files
+        names = self.roles.features if features is None else features
         rows = max(1, min(_ROWS, batch_bytes // (8 * len(self.roles.features) + 8)))
         advance = track("Reading", sum(file.size for file in chosen))
         for file in chosen:
             row = file.first_row
-            for batch, amount in self._raw_batches(file, rows):
+            for batch, amount in self._raw_batches(file, rows, names):
                 columns = dict(zip(batch.schema.names, batch.columns, strict=True))
                 yield TableBatch(
                     file,
                     row,
                     amount,
-                    feature_matrix(columns, self.roles.features, self.dtype),
-                    special_arrays(columns, self.roles, f"{file.path}: row", row),
+                    feature_matrix(columns, names, self.dtype, batch.num_rows),
+                    special_arrays(
+                        columns,
+                        self.roles,
+                        f"{file.path}: row",
+                        row,
+                        ids_are_text=file.ids_are_text,
+                    ),
                     {name: ids_of(columns[name]) for name in self.aside},
                 )
                 row += batch.num_rows
@@ -188,11 +215,13 @@ class Tables:
             if row == file.first_row:
                 raise DataError(f"{file.path}: no rows")
 
-    def _raw_batches(self, file: TableFile, rows: int) -> Iterator[tuple[Any, int]]:
+    def _raw_batches(
+        self, file: TableFile, rows: int, features: Sequence[str]
+    ) -> Iterator[tuple[Any, int]]:
         special = self.roles.special
         texts = [special[role] for role in ("qid", "doc_id") if role in special]
         numbers = [special[role] for role in ("label", "weight") if role in special]
-        return file.batches([*numbers, *self.roles.features], [*texts, *self.aside], rows)
+        return file.batches([*numbers, *features], [*texts, *self.aside], rows)
 
 
 def settle_text_ids(ids: np.ndarray) -> np.ndarray:
