@@ -68,7 +68,7 @@ class TestKernels:
         y, z, qid = example
         values = np.random.default_rng(seed).normal(size=len(y))
         ptr = np.append(np.unique(qid, return_index=True)[1], len(y))
-        statistic = SquaredHinge(with_scores(y, z, qid), None)
+        statistic = SquaredHinge(with_scores(y, z, qid))
         order, reach = np.zeros(len(y), dtype=np.int64), np.zeros(len(y), dtype=np.int32)
         worse, better, sums, others = np.empty((4, len(y)))
         active_pairs = ActivePairs(ptr, statistic.levels, statistic.n_levels, order, reach)

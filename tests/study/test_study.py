@@ -799,13 +799,13 @@ def test_a_query_tested_in_two_trials_counts_once(data):
 
 def test_scaling_looks_at_one_query_at_a_time(data):
     train, vali, test = query_kfold(data.n_queries, 5)[0].apply(data)
-    fold = StudyFold("Fold1", train, vali, test).scaled("min-max")
+    fold = StudyFold("Fold1", train, vali, test).prepared(None, "min-max")
     start, end = vali.query_ptr[:2]
     rows = vali.X[start:end]
     width = np.ptp(rows, axis=0)
     expected = np.where(width > 0, (rows - rows.min(axis=0)) / np.where(width > 0, width, 1), 0.0)
     np.testing.assert_allclose(fold.vali.X[start:end], expected)
-    assert StudyFold("Fold1", train, vali, test).scaled("none").train is train
+    assert StudyFold("Fold1", train, vali, test).prepared(None, "none").train is train
 
 
 def test_string_queries_are_known_again(tmp_path):
