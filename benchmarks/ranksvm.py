@@ -143,7 +143,7 @@ def _by_length(longest: int, repeats: int) -> Table:
         for length in (longest // 4, longest // 2, longest):
             data = make_data(length, 1, 10, levels)
             block = Block(data.X, data.y, data.query_ptr)
-            statistic = SquaredHinge(block, None)
+            statistic = SquaredHinge(block)
             w, v = np.random.default_rng(0).normal(size=(2, 10))
             works = (
                 lambda: statistic.loss_and_gradient_at(w),  # noqa: B023

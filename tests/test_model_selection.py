@@ -78,8 +78,10 @@ def by_hand(pipe, data, folds, size=None, measure="ndcg@10", weights=None):
         for step in before:
             if size is not None and hasattr(step, "n_features_to_select"):
                 step.n_features_to_select = size
-            told = {} if isinstance(step, StandardScaler) else {"qid": qid[train]}
-            step.fit(inside, y[train], **told)
+            told = {"qid": qid[train]}
+            if weights is not None:
+                told["sample_weight"] = weights[train]
+            step.fit(inside, y[train], **({} if isinstance(step, StandardScaler) else told))
             inside, outside = step.transform(inside), step.transform(outside)
         if size is not None and hasattr(last, "n_features_to_select"):
             last.n_features_to_select = size
@@ -207,12 +209,11 @@ class TestSearches:
         )
         np.testing.assert_allclose(found, by_hand(PIPELINES["ours"](), data, folds))
 
-    def test_weights_go_where_they_are_asked_for(self, data):
+    def test_weights_go_to_selectors_rankers_and_scores(self, data):
         X, y, qid = data
         of_query = {query: 1.0 + number for number, query in enumerate(dict.fromkeys(qid))}
         weights = np.array([of_query[query] for query in qid])
         pipe = PIPELINES["ours"]()
-        pipe["rank"].set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
         params = {"qid": qid, "groups": qid, "sample_weight": weights}
         found = cross_val_score(pipe, X, y, params=params, cv=GroupKFold(3), error_score="raise")
         expected = by_hand(PIPELINES["ours"](), data, folds_of(data), weights=weights)
@@ -225,11 +226,22 @@ class TestSearches:
             for size in SIZES
         )
         assert search.best_score_ == pytest.approx(best)
+        scorer = make_query_scorer("map")
+        found = cross_val_score(
+            pipe, X, y, params=params, cv=GroupKFold(3), error_score="raise", scoring=scorer
+        )
+        expected = by_hand(PIPELINES["ours"](), data, folds_of(data), None, "map", weights)
+        np.testing.assert_allclose(found, expected)
 
-    def test_weights_that_nobody_asked_for_are_refused(self, data):
+    def test_weights_can_be_kept_from_a_step(self, data):
         X, y, qid = data
-        with pytest.raises(ValueError, match="sample_weight"):
-            PIPELINES["ours"]().fit(X, y, qid=qid, sample_weight=np.ones(len(y)))
+        weights = (1.0 + np.unique(qid, return_inverse=True)[1]) ** 2
+        pipe = PIPELINES["ours"]()
+        pipe["rank"].set_fit_request(sample_weight=False)
+        pipe.fit(X, y, qid=qid, sample_weight=weights)
+        selector = TopImportance(3).fit(X, y, qid=qid, sample_weight=weights)
+        expected = RankRLS().fit(selector.transform(X), y, qid=qid)
+        np.testing.assert_array_equal(pipe["rank"].coef_, expected.coef_)
 
     def test_scalers_of_queries_are_told_the_queries(self, data):
         X, y, qid = data

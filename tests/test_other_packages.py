@@ -53,7 +53,7 @@ class Total(Ranker):
     def __init__(self, verbose=False):
         self.verbose = verbose
 
-    def _train(self, source, validation, query_weights):
+    def _train(self, source, validation):
         self.coef_ = np.ones(source.n_features)
 
     def _scores(self, X):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+from weakref import ref
 
 import numpy as np
 from scipy import sparse
@@ -31,6 +32,9 @@ class Block:
         How often each query counts; None if each counts once.
     keeps_missing : bool
         Whether NaN in X is a missing value that a statistic has to take; else it is refused.
+    keeps_X : bool
+        Whether X stays with the block once it is opened. Otherwise it lives as long as somebody
+        holds it, and is opened again: a copy of mapped values may be too large to stay.
     """
 
     X: Any
@@ -40,6 +44,7 @@ class Block:
     first_query: int = 0
     query_weights: np.ndarray | None = None
     keeps_missing: bool = False
+    keeps_X: bool = True  # noqa: N815  X is a matrix
 
     def __post_init__(self) -> None:
         if callable(self.X):
@@ -48,7 +53,14 @@ class Block:
     def __getattr__(self, name: str) -> Any:
         if name != "X" or "_open" not in self.__dict__:
             raise AttributeError(f"a block has no {name!r}")
-        X = self.__dict__["X"] = self.__dict__["_open"]()
+        held = self.__dict__.get("_held")
+        X = None if held is None else held()
+        if X is None:
+            X = self.__dict__["_open"]()
+            if self.keeps_X:
+                self.__dict__["X"] = X
+            else:
+                self.__dict__["_held"] = ref(X)
         return X
 
     @property

@@ -161,15 +161,20 @@ class ColumnRoles:
 
 
 def check_distinct(names: Sequence[str], place: Any) -> None:
-    """Raise a DataError if two columns have one name, or one has none."""
+    """Raise a DataError if two columns have one name."""
     for name, count in Counter(names).items():
         if count > 1:
             raise DataError(f"{place}: {count} columns are named {name!r}; rename them")
-        if not name:
-            raise DataError(
-                f"{place}: column {names.index('') + 1} has no name; if it is the index of a "
-                "frame, write it without (index=False)"
-            )
+
+
+def check_named(names: Sequence[str], place: Any) -> None:
+    """Raise a DataError if two columns have one name, or one has none."""
+    check_distinct(names, place)
+    if "" in names:
+        raise DataError(
+            f"{place}: column {names.index('') + 1} has no name; if it is the index of a frame, "
+            "write it without (index=False)"
+        )
 
 
 class _Resolution:

@@ -220,7 +220,6 @@ def rows_for(estimator: Any, X: Any) -> Any:
 def fit_foreign(
     estimator: Any,
     data: RankingData,
-    query_weights: np.ndarray | None = None,
     validation: RankingData | None = None,
 ) -> Any:
     """Fit an estimator in place, with as much as its ``fit`` takes.
@@ -228,28 +227,27 @@ def fit_foreign(
     Parameters
     ----------
     estimator : estimator
-        ``fit(data)`` gets a RankingData; ``fit(X, y)`` also gets ``qid``, ``group`` (documents of
-        each query, as in LightGBM), ``groups`` (as in scikit-learn), ``sample_weight`` and
-        ``eval_set`` if it has parameters of these names.
+        ``fit(data)`` gets a RankingData, with its weights; ``fit(X, y)`` also gets ``qid``,
+        ``group`` (documents of each query, as in LightGBM), ``groups`` (as in scikit-learn),
+        ``sample_weight`` and ``eval_set`` if it has parameters of these names.
     data : RankingData
-    query_weights : array of shape (queries,), optional
     validation : RankingData, optional
         Held-out queries: a RankingData, a tuple (X, y, qid), or a list of a pair (X, y) for a
         ``fit`` without query ids.
     """
     takes = fit_parameters(estimator)
     beside: dict[str, Any] = {}
-    if query_weights is not None:
+    if "y" not in takes:
+        if validation is not None and "eval_set" in takes:
+            beside["eval_set"] = validation
+        return estimator.fit(data, **beside)
+    if data.query_weights is not None:
         if "sample_weight" not in takes:
             raise DataError(
                 f"{type(estimator).__name__} takes no weights, because its fit has no parameter "
                 "sample_weight: use data without weights"
             )
-        beside["sample_weight"] = np.repeat(query_weights, data.group_counts)
-    if "y" not in takes:
-        if validation is not None and "eval_set" in takes:
-            beside["eval_set"] = validation
-        return estimator.fit(data, **beside)
+        beside["sample_weight"] = np.repeat(data.query_weights, data.group_counts)
     queries = {"qid": data.qid, "group": data.group_counts, "groups": data.query_codes}
     beside |= {name: value for name, value in queries.items() if name in takes}
     if validation is not None:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ranksieve.columns import ColumnRoles, Columns, check_distinct
+from ranksieve.columns import ColumnRoles, Columns, check_named
 from ranksieve.errors import DataError
 
 T = TypeVar("T")
@@ -62,7 +62,7 @@ def _arrow_columns(frame: Any) -> dict[str, Any]:
     else:
         names = [str(name) for name in frame.columns]
         values = [_arrow_column(frame.iloc[:, index]) for index in range(len(names))]
-    check_distinct(names, _FRAME)
+    check_named(names, _FRAME)
     return dict(zip(names, values, strict=True))
 
 
@@ -143,11 +143,17 @@ def _to_numpy(column: Any) -> np.ndarray:
 
 
 def special_arrays(
-    table: Mapping[str, Any], roles: ColumnRoles, place: str, first_row: int
+    table: Mapping[str, Any],
+    roles: ColumnRoles,
+    place: str,
+    first_row: int,
+    *,
+    ids_are_text: bool = False,
 ) -> dict[str, Any]:
     """Labels, queries, documents and weights, checked, by the names that RankingData gives them.
 
-    ``place`` and a number, from ``first_row`` on, name a row in messages.
+    ``place`` and a number, from ``first_row`` on, name a row in messages. If ids are those of text
+    files, an empty one is missing.
     """
     arrays: dict[str, Any] = {
         "y": numbers_of(table[roles.label]).astype(np.float64),
@@ -164,7 +170,7 @@ def special_arrays(
             raise DataError(f"{place} {first_row + row}: column {name!r} {what}")
     queries = [] if arrays["qid"].dtype.kind in "iu" else arrays["qid"].tolist()
     for row, query in enumerate(queries, start=first_row):
-        if query is None or query == "" or query != query:
+        if query is None or query != query or (ids_are_text and query == ""):
             raise DataError(f"{place} {row}: column {roles.qid!r} has no value")
     return arrays
 

@@ -176,27 +176,24 @@ def query_runs(query_ptr: np.ndarray, most_rows: int) -> Iterator[tuple[int, int
 
 
 def as_query_weights(
-    weights: Any, query_ptr: np.ndarray, row_order: np.ndarray
+    weights: Any, query_ptr: np.ndarray, row_order: np.ndarray, name: str = "sample_weight"
 ) -> np.ndarray | None:
-    """One weight per query, from one per query or one per input row; None stays None."""
-    values = weights_by_query(weights, query_ptr, row_order)
-    if values is not None and values.size and values.max() == 0:
-        raise DataError("sample_weight must be above 0, not 0 for all queries")
+    """One weight per query, from one per query or one per input row; None stays None.
+
+    Errors call them by ``name``.
+    """
+    values = weights_by_query(weights, query_ptr, row_order, name)
+    check_query_weights(values, name)
     return values
 
 
 def weights_by_query(
-    weights: Any, query_ptr: np.ndarray, row_order: np.ndarray
+    weights: Any, query_ptr: np.ndarray, row_order: np.ndarray, name: str = "sample_weight"
 ) -> np.ndarray | None:
     """As :func:`as_query_weights`, for a part of the data: all of them may be 0."""
     if weights is None:
         return None
-    try:
-        values = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"sample_weight must be numbers: {error}") from None
-    if values.size and (not np.isfinite(values).all() or values.min() < 0):
-        raise DataError("sample_weight must be finite and not negative")
+    values = as_weights(weights, name)
     n_queries, n_rows = len(query_ptr) - 1, len(row_order)
     if values.shape == (n_rows,) and (n_rows == 0 or row_order.max() < n_rows):
         rows = values[row_order]
@@ -205,16 +202,32 @@ def weights_by_query(
         if differs.size:
             first = query_ptr[np.searchsorted(query_ptr, differs[0], side="right") - 1]
             raise DataError(
-                "sample_weight must be the same for all rows of a query; it is "
+                f"{name} must be the same for all rows of a query; it is "
                 f"{rows[first]:g} in row {row_order[first]}, but {rows[differs[0]]:g} in row "
                 f"{row_order[differs[0]]}"
             )
     elif values.shape != (n_queries,):
         raise DataError(
-            f"sample_weight has shape {values.shape}, but there are {n_queries} queries and "
-            f"{n_rows} rows"
+            f"{name} has shape {values.shape}, but there are {n_queries} queries and {n_rows} rows"
         )
     return values
+
+
+def as_weights(weights: Any, name: str = "sample_weight") -> np.ndarray:
+    """Weights as an array of their own; a DataError unless they are finite and not negative."""
+    try:
+        values = np.array(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{name} must be numbers: {error}") from None
+    if values.size and (not np.isfinite(values).all() or values.min() < 0):
+        raise DataError(f"{name} must be finite and not negative")
+    return values
+
+
+def check_query_weights(weights: np.ndarray | None, name: str = "sample_weight") -> None:
+    """Raise a DataError if queries have weights that are all 0."""
+    if weights is not None and weights.size and weights.max() == 0:
+        raise DataError(f"{name} must be above 0, not 0 for all queries")
 
 
 def as_positions(choice: Any) -> np.ndarray:

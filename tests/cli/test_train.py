@@ -152,7 +152,8 @@ def test_seed(run, stored, tmp_path):
 
 def test_list_of_rankers(run):
     _, output, _ = run("train", "--rankers")
-    assert [line.split()[0] for line in output.splitlines()[3:]] == list(RANKERS)
+    table = output.partition("\n\n")[2].partition("\n\n")[0].splitlines()
+    assert [line.split()[0] for line in table[1:]] == list(RANKERS)
     assert max(map(len, output.splitlines())) <= 80
 
 

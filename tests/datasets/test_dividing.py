@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ranksieve import Columns, DataError, RankingData, make_ranking, write_letor, write_parquet
 from ranksieve.datasets import open_collection
 from ranksieve.datasets.dividing import DividedData, open_for_study
-from ranksieve.datasets.opening import open_data, paths_of, read_whole
+from ranksieve.datasets.opening import open_data, paths_of, read_whole, title_of
 from ranksieve.datasets.split_rules import SplitByColumn, SplitByTime
 from ranksieve.io.shards import write_shards
 from ranksieve.splits import resample_queries
@@ -339,7 +339,8 @@ def test_patterns_stand_for_files(tmp_path, monkeypatch):
     assert [path.name for path in paths_of("?.txt")] == ["a.txt", "b.txt"]
     assert [path.name for path in paths_of(["d.csv", "c[1].txt"])] == ["d.csv", "c[1].txt"]
     assert read_whole("*.txt").n_rows == 3
-    with pytest.raises(DataError, match=r"x\*.txt: no file matches this pattern"):
+    assert title_of("no such [x] *.txt") == "no such [x] *.txt"
+    with pytest.raises(DataError, match=r"x\*.txt: no such file, and none matches it as a"):
         open_data("x*.txt")
 
 

@@ -89,13 +89,14 @@ _CELL = """
 from numba.core.event import TimingListener, install_listener
 from ranksieve import make_ranking
 from ranksieve.splits import query_kfold
+from ranksieve.selectors.registry import SELECTORS
 from ranksieve.study import StudyFold
 from ranksieve.study.cells import SelectionCell
 
 data, _ = make_ranking(20, n_informative=2, n_redundant=0, n_noise=2, random_state=0)
 fold = StudyFold("Fold1", *query_kfold(20, 3)[0].apply(data))
 with install_listener("numba:compile", TimingListener()) as compiling:
-    result = SelectionCell("ig", {}, {}, None, 2).run(fold)
+    result = SelectionCell(SELECTORS["ig"], {}, {}, None, 2).run(fold)
 print(result["seconds"], compiling.duration)
 """
 

@@ -1106,3 +1106,33 @@ class TestTakeFeatures:
                 again = taken.take_features([1])
                 assert_identical(again.read(), expected.take_features([1]))
             assert shards.n_features == 8
+
+
+class TestWithWeights:
+    def test_blocks_and_what_is_read_have_them(self, tmp_path):
+        data, _ = make_ranking(30, n_informative=2, n_noise=2, random_state=1)
+        weights = np.random.default_rng(0).uniform(0, 3, 30)
+        write_shards(data, tmp_path / "shards", shard_bytes=2_000)
+        with open_shards(tmp_path / "shards") as shards:
+            assert shards.n_shards > 2
+            assert shards.query_weights is None
+            for weighted in (shards.with_weights(weights), shards.with_weights(weights.tolist())):
+                blocks = [weighted.block(number) for number in range(shards.n_shards)]
+                found = np.concatenate([block.query_weights for block in blocks])
+                np.testing.assert_array_equal(found, weights)
+                pieces = [weighted.read_shard(number) for number in range(shards.n_shards)]
+                found = np.concatenate([piece.query_weights for piece in pieces])
+                np.testing.assert_array_equal(found, weights)
+                np.testing.assert_array_equal(weighted.read().query_weights, weights)
+                taken = weighted.take_features([0, 2])
+                np.testing.assert_array_equal(taken.query_weights, weights)
+                assert weighted.with_weights(None).block(0).query_weights is None
+            assert shards.block(0).query_weights is None
+            assert_identical(shards.read(), data)
+
+    @pytest.mark.parametrize("wrong", [np.ones(29), -np.ones(30), np.zeros(30), ["a"] * 30])
+    def test_wrong_weights(self, tmp_path, wrong):
+        data, _ = make_ranking(30, random_state=1)
+        write_shards(data, tmp_path / "shards")
+        with open_shards(tmp_path / "shards") as shards, pytest.raises(DataError, match="sample_w"):
+            shards.with_weights(wrong)

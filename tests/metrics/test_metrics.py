@@ -437,6 +437,38 @@ def test_trec_needs_document_ids_only_for_ties():
         evaluate([1, 0], [1.0, 1.0], [1, 1], "map", "trec", doc_ids=["a"])
 
 
+class TestWeights:
+    Y, SCORES, QID = [0, 1, 1, 0, 1, 0], [3.0, 2.0, 1.0, 1.0, 2.0, 3.0], list("abcabc")
+
+    def test_means_are_weighted_and_values_of_queries_are_not(self):
+        plain = evaluate(self.Y, self.SCORES, self.QID, ["ndcg@2", "map"])
+        found = evaluate(self.Y, self.SCORES, self.QID, ["ndcg@2", "map"], query_weights=[3, 0, 1])
+        by_row = evaluate(
+            self.Y, self.SCORES, self.QID, ["ndcg@2", "map"], query_weights=[3, 0, 1, 3, 0, 1]
+        )
+        for name, values in plain.per_query.items():
+            np.testing.assert_array_equal(found.per_query[name], values)
+            assert found.mean[name] == pytest.approx((3 * values[0] + values[2]) / 4)
+            assert by_row.mean[name] == found.mean[name]
+            assert plain.mean[name] == pytest.approx(values.mean())
+        assert plain.query_weights is None
+        assert found.query_weights.tolist() == by_row.query_weights.tolist() == [3, 0, 1]
+
+    @pytest.mark.parametrize(
+        ("weights", "message"),
+        [
+            ([1, 2], r"query_weights has shape \(2,\), but there are 3 queries and 6 rows"),
+            ([1, 2, -1], "query_weights must be finite and not negative"),
+            ([0, 0, 0], "not 0 for all queries"),
+            ([1, 2, 3, 1, 2, 4], "query_weights must be the same for all rows of a query"),
+            ("abc", "query_weights must be numbers"),
+        ],
+    )
+    def test_wrong_weights(self, weights, message):
+        with pytest.raises(DataError, match=message):
+            evaluate(self.Y, self.SCORES, self.QID, "map", query_weights=weights)
+
+
 def test_scorer_with_metadata_routing():
     import sklearn
     from sklearn.linear_model import Ridge
@@ -461,6 +493,9 @@ def test_scorer_with_metadata_routing():
     model = Ridge().fit(X, y)
     direct = evaluate(y, model.predict(X), qid, "ndcg@5").mean["NDCG@5"]
     assert scorers["ndcg"](model, X, y, qid=qid) == direct
+    weights = np.repeat(np.arange(20), 10)
+    direct = evaluate(y, model.predict(X), qid, "ndcg@5", query_weights=weights).mean["NDCG@5"]
+    assert scorers["ndcg"](model, X, y, qid=qid, sample_weight=weights) == direct
     with pytest.raises(DataError, match="enable_metadata_routing"):
         scorers["ndcg"](model, X, y)
 

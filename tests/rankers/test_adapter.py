@@ -27,10 +27,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 from xgboost import XGBRanker
 
-from ranksieve import DataError, RankingData, limit_threads, make_ranking
+from ranksieve import DataError, RankingData, concatenate, limit_threads, make_ranking
 from ranksieve.metrics import make_query_scorer
 from ranksieve.rankers import LambdaMART, RankerAdapter, RankRLS, as_ranker
 from ranksieve.selectors import EliminationSelector, SequentialSelector
+from tests.repeating import repeat_queries
 
 QUIET = dict(verbose=False, allow_writing_files=False)
 
@@ -127,6 +128,18 @@ class TestEveryLibrary:
         if not isinstance(found[0].estimator, CatBoostRanker):  # which keeps the best of all trees
             all_trees = library.as_documented(train, test)
             np.testing.assert_allclose(found[0].predict(test), all_trees, rtol=1e-12)
+
+    def test_held_out_queries_count_as_often_as_their_weights_say(self, library, parts):
+        train, held_out, test = parts
+        turned = RankingData(held_out.X, held_out.y.max() - held_out.y, held_out.qid)
+        mixed = concatenate([held_out.take_queries(range(20)), turned.take_queries(range(20, 30))])
+        counts = np.where(np.arange(30) < 20, np.arange(30) % 3, 8)
+        found = []
+        for validation in (mixed.with_weights(counts), repeat_queries(mixed, counts), mixed):
+            ranker = as_ranker(library.make(**library.stopping))
+            found.append(ranker.fit(train, eval_set=validation).predict(test))
+        np.testing.assert_allclose(found[0], found[1], rtol=1e-12)
+        assert not np.allclose(found[0], found[2])
 
     def test_early_stopping_changes_something(self, library, parts):
         train, held_out, test = parts

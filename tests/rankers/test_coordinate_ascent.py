@@ -69,11 +69,11 @@ def test_trials_are_measures_of_changed_scores(ties, average_ties, longest):
     """Each trial in one pass is what evaluating its scores gives; long queries are sorted anew."""
     data = random_data(3, longest=longest, ties=ties)
     weights = np.random.default_rng(0).uniform(size=data.n_queries)
-    block = Block(data.X, data.y, data.query_ptr)
+    block = Block(data.X, data.y, data.query_ptr, query_weights=weights)
     for name in ("map", "ndcg@5", "mean-ndcg", "err", "pairwise-error"):
         measure = parse_measure(name)
         convention = get_convention("standard", "average" if average_ties else "stable")
-        statistic = Trials(block, measure, convention, weights)
+        statistic = Trials(block, measure, convention)
         coef = np.array([1.0, -2, 0, 3, 0.5, 0])
         statistic.begin(coef)
         deltas = trial_steps(1.0, 12)

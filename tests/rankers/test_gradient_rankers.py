@@ -139,7 +139,7 @@ def test_backpropagation(kind, data, activation, is_sparse):
     X = sparse.csr_matrix(data.X) if is_sparse else data.X
     query_weights = rng.uniform(0.5, 2, data.n_queries)
     statistic = TrainingLoss(
-        Block(X, data.y, data.query_ptr), kind._loss, activation, query_weights
+        Block(X, data.y, data.query_ptr, query_weights=query_weights), kind._loss, activation
     )
     standard = Standard(rng.normal(size=data.n_features), rng.uniform(1, 3, data.n_features))
     weights = [rng.normal(size=shape) for shape in ((data.n_features, 4), (4,), (4,))]
@@ -246,7 +246,7 @@ class TestNetworks:
 
     def test_weights_that_leave_nothing(self, kind):
         X, y, qid = np.arange(4.0)[:, None], [0, 1, 2, 2], [1, 1, 2, 2]
-        with pytest.raises(DataError, match="sample_weight is 0"):
+        with pytest.raises(DataError, match="different labels have weight 0"):
             kind().fit(X, y, qid=qid, sample_weight=[0, 1])
 
 

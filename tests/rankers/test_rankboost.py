@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from ranksieve import RankingData, make_ranking
+from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.data import Block, NonFiniteError
 from ranksieve.datasets import open_collection
 from ranksieve.engine import engine_of
@@ -12,6 +12,7 @@ from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankBoost
 from ranksieve.rankers.rankboost_rounds import PairPotentials, order_statistics
 from tests import oracles
+from tests.repeating import repeat_queries
 
 
 def random_data(seed, n_queries=12, n_features=4, levels=None, longest=9):
@@ -53,7 +54,7 @@ def test_potentials_are_weights_of_pairs():
     data = random_data(3)
     ranker = RankBoost(n_rounds=4).fit(data)
     weights = np.linspace(0.5, 2, data.n_queries)
-    statistic = PairPotentials(Block(data.X, data.y, data.query_ptr), weights)
+    statistic = PairPotentials(Block(data.X, data.y, data.query_ptr, query_weights=weights))
     padded = np.array([np.resize(values, 400) for values in ranker.thresholds_])[:, :250]
     n = np.array([min(250, len(values)) for values in ranker.thresholds_])
     statistic.begin(padded, n)
@@ -115,7 +116,7 @@ class TestThresholds:
         X[100:200, 1] = -0.0
         data = RankingData(X, rng.integers(0, 2, 500), np.arange(500) // 50)
         ranks = np.array([0, 3, 17, 250, 499])
-        with engine_of(data).start(PairPotentials, None) as workers:
+        with engine_of(data).start(PairPotentials) as workers:
             found = order_statistics(workers, np.array([0, 1, 2]), ranks)
         np.testing.assert_array_equal(found, np.sort(X, axis=0)[ranks].T)
 
@@ -135,16 +136,16 @@ def test_scores_are_sums_of_steps():
     )
 
 
-def test_weight_two_is_a_query_twice():
-    data = random_data(2, levels=6)  # all values are thresholds, which weights do not change
+@pytest.mark.parametrize("binning", ["frequency", "width"])
+@pytest.mark.parametrize("n_thresholds", [7, 255])
+def test_weight_two_is_a_query_twice(n_thresholds, binning):
+    data = random_data(2)
     weights = np.random.default_rng(0).integers(0, 3, data.n_queries)
-    rows = np.concatenate(
-        [np.flatnonzero(data.qid == q) for q, n in enumerate(weights) for _ in range(n)]
-    )
-    lengths = np.repeat(data.group_counts, weights)
-    repeated = RankingData.from_group_counts(data.X[rows], data.y[rows], lengths)
-    weighted = RankBoost(n_rounds=15).fit(data, sample_weight=weights)
-    expected = RankBoost(n_rounds=15).fit(repeated)
+    how = dict(n_rounds=15, n_thresholds=n_thresholds, binning=binning)
+    weighted = RankBoost(**how).fit(data, sample_weight=weights)
+    expected = RankBoost(**how).fit(repeat_queries(data, weights))
+    for ours, theirs in zip(weighted.thresholds_, expected.thresholds_, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
     for ours, theirs in zip(weighted.rounds_, expected.rounds_, strict=True):
         assert ours[:2] == theirs[:2]
         assert ours[2:] == pytest.approx(theirs[2:])
@@ -201,7 +202,8 @@ class TestDegenerateData:
     def test_only_queries_that_tell_nothing_have_weight(self):
         data = random_data(0)
         nothing = [float(np.ptp(data.y[data.qid == q]) == 0) for q in data.query_ids]
-        assert RankBoost().fit(data, sample_weight=nothing).rounds_ == []
+        with pytest.raises(DataError, match="different labels have weight 0"):
+            RankBoost().fit(data, sample_weight=nothing)
 
     def test_nothing_helps_in_one_direction(self):
         X = np.array([[1.0], [0.0]])

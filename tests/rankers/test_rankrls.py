@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from ranksieve import DataError, RankingData, make_ranking
+from ranksieve import DataError, make_ranking
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankRLS, RankRLSCV
 from ranksieve.rankers.rankrls import LAMS, leave_query_out
 from ranksieve.solvers.rankrls import ridge
 from tests import oracles
+from tests.repeating import repeat_queries
 from tests.selectors.test_greedy_rankrls import random_data, trained
 
 LAMBDAS = [2.0**-10, 0.5, 2.0**10]
@@ -30,16 +31,24 @@ def test_equal_to_least_squares_on_pairs(seed, lam):
     np.testing.assert_allclose(RankRLS(lam).fit(data).coef_, expected, rtol=1e-6, atol=1e-9)
 
 
-def test_left_out_errors_equal_refitting():
+@pytest.mark.parametrize("weighted", [False, True])
+def test_left_out_errors_equal_refitting(weighted):
     data = mixed_data()
+    weights = np.ones(data.n_queries)
+    if weighted:
+        weights = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 3.0], data.n_queries)
+        data = data.with_weights(weights)
     found = leave_query_out(data, LAMBDAS)
     for place, lam in enumerate(LAMBDAS):
         errors, _ = oracles.backfitting_errors(
-            data.X, data.y, data.qid.tolist(), list(range(data.n_features)), lam
+            data.X, data.y, data.qid.tolist(), list(range(data.n_features)), lam, weights
         )
-        errors = np.array(errors)[data.group_counts > 1]
-        assert found.mean[place] == pytest.approx(errors.mean(), rel=1e-7)
-        deviation = errors.std(ddof=1) / np.sqrt(len(errors))
+        counts = weights[(data.group_counts > 1) & (weights > 0)]
+        errors = np.array(errors)[(data.group_counts > 1) & (weights > 0)] / counts
+        mean = np.average(errors, weights=counts)
+        assert found.mean[place] == pytest.approx(mean, rel=1e-7)
+        spread = counts @ (errors - mean) ** 2 / (counts.sum() - 1)
+        deviation = np.sqrt(spread / counts.sum())
         assert found.deviation[place] == pytest.approx(deviation, rel=1e-6)
         np.testing.assert_allclose(
             found.coefs[place], RankRLS(lam).fit(data).coef_, rtol=1e-9, atol=1e-12
@@ -51,22 +60,26 @@ def test_queries_that_are_left_out_together_keep_their_own_weights(monkeypatch, 
     monkeypatch.setattr(ridge, "_BATCH", batch)
     data = mixed_data()
     weights = np.random.default_rng(1).uniform(0.1, 3, data.n_queries)
-    found = leave_query_out(data, LAMBDAS, query_weights=weights)
+    found = leave_query_out(data.with_weights(weights), LAMBDAS)
+    several = np.flatnonzero(data.group_counts > 1)
     for place, lam in enumerate(LAMBDAS):
         errors = []
-        for query in np.flatnonzero(data.group_counts > 1):
+        for query in several:
             others = np.arange(data.n_queries) != query
             model = RankRLS(lam).fit(data.take_queries(others), sample_weight=weights[others])
             own = data.take_queries([query])
             left = (own.y - own.y.mean()) - (own.X - own.X.mean(axis=0)) @ model.coef_
-            errors.append(weights[query] * (left**2).sum())
-        assert found.mean[place] == pytest.approx(np.mean(errors), rel=1e-7)
-        deviation = np.std(errors, ddof=1) / np.sqrt(len(errors))
-        assert found.deviation[place] == pytest.approx(deviation, rel=1e-6)
+            errors.append((left**2).sum())
+        mean = np.average(errors, weights=weights[several])
+        assert found.mean[place] == pytest.approx(mean, rel=1e-7)
+        total = weights[several].sum()
+        spread = weights[several] @ (np.array(errors) - mean) ** 2 / (total - 1)
+        assert found.deviation[place] == pytest.approx(np.sqrt(spread / total), rel=1e-6)
 
 
-def test_left_out_measures_equal_refitting():
-    data = mixed_data()
+@pytest.mark.parametrize("weights", [None, np.arange(14) % 4])
+def test_left_out_measures_equal_refitting(weights):
+    data = mixed_data().with_weights(weights)
     data = data.take_queries(data.group_counts > 1)
     found = leave_query_out(data, LAMBDAS, "map")
     for place, lam in enumerate(LAMBDAS):
@@ -75,7 +88,8 @@ def test_left_out_measures_equal_refitting():
             others = data.take_queries(np.arange(data.n_queries) != query)
             own = slice(*data.query_ptr[query : query + 2])
             scores[own] = RankRLS(lam).fit(others).predict(data.X[own])
-        expected = evaluate(data.y, scores, data.qid, ["map"]).mean["MAP"]
+        weights = data.query_weights
+        expected = evaluate(data.y, scores, data.qid, "map", query_weights=weights).mean["MAP"]
         assert found.mean[place] == pytest.approx(expected, rel=1e-9)
 
 
@@ -93,20 +107,12 @@ def test_a_weight_of_two_is_the_query_twice():
     data = mixed_data()
     weights = np.ones(data.n_queries)
     weights[[2, 5]] = 2
-    twice = RankingData(
-        np.concatenate([data.X, *(data.take_queries([q]).X for q in (2, 5))]),
-        np.concatenate([data.y, *(data.take_queries([q]).y for q in (2, 5))]),
-        np.concatenate(
-            [data.query_codes, *(np.full(data.group_counts[q], 100 + q) for q in (2, 5))]
-        ),
-    )
     weighted = RankRLS().fit(data, sample_weight=weights)
-    np.testing.assert_allclose(weighted.coef_, RankRLS().fit(twice).coef_, rtol=1e-9)
+    twice = RankRLS().fit(repeat_queries(data, weights))
+    np.testing.assert_allclose(weighted.coef_, twice.coef_, rtol=1e-9)
     by_row = np.repeat(weights, data.group_counts)
     arrays = RankRLS().fit(data.X, data.y, qid=data.qid, sample_weight=by_row)
     np.testing.assert_allclose(arrays.coef_, weighted.coef_)
-    left = leave_query_out(data, [1.0], query_weights=weights)
-    assert left.mean[0] > leave_query_out(data, [1.0]).mean[0]
     for wrong in (weights[:-1], -weights, by_row + np.arange(data.n_rows)):
         with pytest.raises(DataError, match="sample_weight"):
             RankRLS().fit(data, sample_weight=wrong)

@@ -133,9 +133,9 @@ class TestUnknown:
             assert sum(map(len, roles)) == len(set.union(*roles)) == 45
 
     def test_other_numbers_of_folds(self, tmp_path):
-        data, _ = make_ranking(9, n_informative=1, n_redundant=0, n_noise=1, random_state=0)
-        for role in ("train", "test"):
-            write_letor(data, tmp_path / f"{role}.txt")
+        data, _ = make_ranking(18, n_informative=1, n_redundant=0, n_noise=1, random_state=0)
+        for role, first in (("train", 0), ("test", 9)):
+            write_letor(data.take_queries(range(first, first + 9)), tmp_path / f"{role}.txt")
         at_hand = open_at_hand(tmp_path)
         (fold,) = at_hand.folds()
         assert fold.vali.n_queries + fold.train.n_queries == 9  # a part of those to train on

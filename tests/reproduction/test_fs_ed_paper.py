@@ -186,7 +186,7 @@ class TestOtherCollections:
             peak = best["by_validation"]
             assert curve[str(peak["k"])]["validation"] == pytest.approx(top)
             assert peak["value"] == curve[str(peak["k"])]["test"]
-            assert set(peak["against"]) == {"random", "all"}
+            assert set(peak["against"]) == {"fs-bfs", "random", "all"}
             assert best["by_test"]["value"] == max(point["test"] for point in curve.values())
             assert best["base"] == pytest.approx(curve["7"]["test"])
 

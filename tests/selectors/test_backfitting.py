@@ -52,14 +52,18 @@ def brute_force(X, y, qid, k, lam, varies):
 
 
 @settings(max_examples=25)
-@given(st.integers(0, 10**6), LAMBDAS, st.sampled_from([0.0, 1e4]))
-def test_errors_of_candidates_are_those_of_training_anew(seed, lam, offset):
+@given(st.integers(0, 10**6), LAMBDAS, st.sampled_from([0.0, 1e4]), st.booleans())
+def test_errors_of_candidates_are_those_of_training_anew(seed, lam, offset, weighted):
     X, y, qid = sparse_data(seed, offset=offset)
-    with engine_of(as_csr(X, y, qid)).start(Backfitting) as workers:
+    weights = None
+    if weighted:
+        weights = np.random.default_rng(seed).choice([0.0, 0.3, 1.0, 2.5], qid[-1] + 1)
+        weights[0] = 1.0
+    with engine_of(as_csr(X, y, qid).with_weights(weights)).start(Backfitting) as workers:
         model = BackfittedModel(workers, lam)
         for feature in (6, 1, 3, 4):
             model.set_all_candidates()
-            own, errors = oracles.backfitting_errors(X, y, qid, model.features, lam)
+            own, errors = oracles.backfitting_errors(X, y, qid, model.features, lam, weights)
             free = [i for i in range(X.shape[1]) if i not in model.features]
             np.testing.assert_allclose(model.errors()[free], np.array(errors)[free], rtol=1e-9)
             np.testing.assert_allclose(model.error, sum(own), rtol=1e-9)

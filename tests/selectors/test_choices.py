@@ -1,5 +1,6 @@
 """include, exclude, groups and count: every selector takes them, or says why not."""
 
+import weakref
 from dataclasses import replace
 from functools import cache
 from itertools import combinations
@@ -13,9 +14,11 @@ from scipy.optimize import minimize
 
 from ranksieve import RankingData, make_ranking
 from ranksieve.base import Choices, RankSelector
-from ranksieve.base.choices import feature_groups, feature_indices
+from ranksieve.base.feature_lists import feature_groups, feature_indices
 from ranksieve.data import DataError
 from ranksieve.engine.memo import Memo, sharing
+from ranksieve.inputs import take_columns
+from ranksieve.io.shards import open_shards, write_shards
 from ranksieve.rankers import LambdaMART
 from ranksieve.selectors import (
     GAS,
@@ -26,6 +29,7 @@ from ranksieve.selectors import (
     StepwiseAIC,
 )
 from ranksieve.selectors.registry import SELECTORS
+from ranksieve.threads import limit_threads
 from tests import oracles_margins
 from tests.every_method import make_quick
 
@@ -360,6 +364,26 @@ class TestWhereDataLives:
         np.testing.assert_array_equal(found.selected_, expected.selected_)
         assert found.feature_names_in_.tolist() == NAMES
 
+    @pytest.mark.parametrize("name", ["top", "gas-e", "ig", "stepwise-aic"])
+    def test_few_shards_are_copied_at_a_time(self, name, tmp_path, monkeypatch):
+        data, _ = planted()
+        write_shards(data, tmp_path / "shards", shard_bytes=1500)
+        alive = [0, 0]  # copies now, and at most
+
+        def counted(X, columns):
+            copy = take_columns(X, columns)
+            alive[0] += 1
+            alive[1] = max(alive)
+            weakref.finalize(copy, lambda: alive.__setitem__(0, alive[0] - 1))
+            return copy
+
+        monkeypatch.setattr("ranksieve.io.shards.shards.take_columns", counted)
+        with open_shards(tmp_path / "shards") as shards, limit_threads(1):
+            assert shards.n_shards > 5
+            fitted(name, shards, exclude=[0])
+        assert 1 <= alive[1] <= 2
+        assert alive[0] == 0
+
     def test_held_out_data_lose_the_same_features(self):
         data, _ = planted()
         train, vali = data.take_queries(range(20)), data.take_queries(range(20, 30))
@@ -422,10 +446,11 @@ class TestParametersOfSingleFeatures:
 def test_the_page_says_how(name):
     """The page on these parameters has the sentences that methods declare, for each of them."""
     page = Path(__file__).parents[2] / "docs" / "choosing-from.md"
-    rows = [line for line in page.read_text().splitlines() if f"`{name}`" in line.split(" | ")[0]]
+    table = [line.split(" | ") for line in page.read_text().splitlines() if line[:1] == "|"]
+    found = [row[1].removesuffix(" |") for row in table if f"`{name}`" in row[0]]
     method = SELECTORS[name]
     groups = f"Not supported: {method.no_groups}" if method.no_groups else method.kind.grouped
-    assert [row.split(" | ")[1].removesuffix(" |") for row in rows] == [method.kind.given, groups]
+    assert found == [method.kind.given, groups]
 
 
 class Fixed(RankSelector):

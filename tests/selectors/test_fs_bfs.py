@@ -201,7 +201,7 @@ def test_sums_are_measures_of_changed_weights(average_ties, name, as_csr):
     block = Block(X, data.y, data.query_ptr)
     how = dict(measure=name, ties="average" if average_ties else "stable")
     convention = get_convention("standard", how["ties"])
-    statistic = CombinationTrials(block, parse_measure(name), convention, None)
+    statistic = CombinationTrials(block, parse_measure(name), convention)
     for features, weights in (([0, 2], [1.0, -3.0]), ([1], [0.5])):
         deltas = np.array([[0.5, 1, -0.5, -1], [0.1, 8, -0.1, -8]])
         value, trials = statistic.sums((features, weights), [3, 0], deltas, 2)

@@ -246,6 +246,54 @@ class TestSources:
         )
 
 
+class TestMissingValues:
+    def test_they_have_a_bin_of_their_own(self):
+        made = nonlinear()
+        rng = np.random.default_rng(0)
+        gaps = rng.random(made.n_rows) < 0.3
+        X = made.X.copy()
+        X[gaps, 4] = np.nan
+        X[rng.random(made.n_rows) < 0.1, 3] = np.nan
+        y = gaps + (X[:, 4] > 0)
+        data = RankingData(X, y, made.qid, missing="keep")
+        selector = GreedyBins(2, categorical=[3], n_bins=4).fit(data)
+        assert selector.selected_[0] == 4
+        step = selector.steps_[0]
+        assert step.bounds[0] == -np.inf
+        present = np.sort(X[~gaps, 4])
+        ends = -(-len(present) * np.arange(1, 4) // 4) - 1
+        np.testing.assert_array_equal(step.bounds[1:], present[ends])
+        assert step.weights[0] > step.weights[1]  # as good as large values
+        assert selector.predict(data)[gaps].mean() > selector.predict(data)[~gaps].mean()
+
+    def test_missing_codes(self):
+        made = nonlinear()
+        X = made.X.copy()
+        X[X[:, 3] == 4, 3] = np.nan
+        data = RankingData(X, made.y, made.qid, missing="keep")
+        found = GreedyBins(3, categorical=[3]).fit(data)
+        expected = GreedyBins(3, categorical=[3]).fit(made)
+        assert found.selected_.tolist() == expected.selected_.tolist()
+        np.testing.assert_allclose(found.scores_, expected.scores_, atol=1e-12)
+
+    def test_unless_they_are_declared_they_are_refused(self):
+        made = nonlinear(n_queries=6)
+        X = made.X.copy()
+        X[3, 2] = np.nan
+        with pytest.raises(DataError, match="row 3"):
+            GreedyBins(2).fit(X, made.y, qid=made.qid)
+
+    def test_teachers_that_do_not_take_them(self):
+        made = nonlinear(n_queries=6)
+        X = made.X.copy()
+        X[3, 2] = np.nan
+        data = RankingData(X, made.y, made.qid, missing="keep")
+        with pytest.raises(DataError, match="with the teacher RankRLS cannot use missing values"):
+            GreedyBins(2, teacher="rankrls").fit(data)
+        teacher = LambdaMART(3, min_child_samples=2)
+        assert len(GreedyBins(2, teacher=teacher, n_repeats=1).fit(data).selected_) == 2
+
+
 class TestBadInput:
     def test_a_code_that_is_no_whole_number(self):
         data = nonlinear(n_queries=6)

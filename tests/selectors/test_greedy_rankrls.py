@@ -22,12 +22,16 @@ from ranksieve.solvers.rankrls.model import Model, Products, ReplayedModel, Samp
 from ranksieve.solvers.rankrls.replay import ReplayedLeaveQueryOut
 from ranksieve.solvers.rankrls.residuals import LeaveQueryOut
 from tests import oracles
+from tests.repeating import repeat_queries
 
 LAMBDAS = [2.0**-10, 1.0, 2.0**10]
 
 
-def random_data(seed, n_queries=14, n_features=6):
-    """Queries of 1 to 8 documents, with a duplicate and a constant feature."""
+def random_data(seed, n_queries=14, n_features=6, weighted=False):
+    """Queries of 1 to 8 documents, with a duplicate and a constant feature.
+
+    Weights are 0 for one query, and no whole numbers for others.
+    """
     rng = np.random.default_rng(seed)
     lengths = rng.integers(1, 9, n_queries)
     qid = np.repeat(np.arange(n_queries), lengths)
@@ -36,17 +40,22 @@ def random_data(seed, n_queries=14, n_features=6):
     X[:, 0] += y
     X[:, 3] = X[:, 2]
     X[:, 5] = qid  # constant in each query
-    return RankingData(X, y, qid)
+    weights = rng.uniform(0.2, 3.0, n_queries).round(2) if weighted else None
+    if weighted:
+        weights[1] = 0.0
+    return RankingData(X, y, qid, sample_weight=weights)
 
 
 def left_out(data, model, lam):
     """Leave-query-out error of each query, by training anew on the pairs of the others."""
-    return oracles.backfitting_errors(data.X, data.y, data.qid.tolist(), list(model), lam)[0]
+    rows = data.X, data.y, data.query_codes.tolist()
+    return oracles.backfitting_errors(*rows, list(model), lam, data.query_weights)[0]
 
 
 def trained(data, model, lam):
     """Weights by least squares on all pairs."""
-    pairs, targets = oracles.pairs_of(data.X, data.y, data.qid.tolist(), None, inside=False)
+    rows = data.X, data.y, data.query_codes.tolist()
+    pairs, targets = oracles.pairs_of(*rows, None, inside=False, weights=data.query_weights)
     pairs = pairs[:, list(model)]
     return np.linalg.solve(pairs.T @ pairs + lam * np.eye(len(model)), pairs.T @ targets)
 
@@ -69,9 +78,9 @@ def greedy_by_hand(data, k, lam):
 
 class TestEqualToBruteForce:
     @pytest.mark.parametrize("lam", LAMBDAS)
-    @pytest.mark.parametrize("seed", range(4))
-    def test_order_errors_and_weights(self, seed, lam):
-        data = random_data(seed)
+    @pytest.mark.parametrize(("seed", "weighted"), [(0, False), (1, False), (2, True), (3, True)])
+    def test_order_errors_and_weights(self, seed, lam, weighted):
+        data = random_data(seed, weighted=weighted)
         chosen, errors = greedy_by_hand(data, 6, lam)
         selector = GreedyRankRLS(6, lam=lam).fit(data)
         assert selector.selected_.tolist() == chosen
@@ -79,10 +88,29 @@ class TestEqualToBruteForce:
         for fit in selector.fits_:
             expected = trained(data, fit.features, lam)
             np.testing.assert_allclose(fit.coef, expected, rtol=1e-6, atol=1e-9)
-            lengths = data.group_counts
-            spread = np.std(np.array(left_out(data, fit.features, lam))[lengths > 1], ddof=1)
-            deviation = spread * np.sqrt(np.sum(lengths > 1))
-            assert fit.deviation == pytest.approx(deviation, rel=1e-6)
+            weights = np.ones(data.n_queries) if data.query_weights is None else data.query_weights
+            weights = np.where(data.group_counts > 1, weights, 0.0)
+            own = left_out(data, fit.features, lam) / np.where(weights > 0, weights, 1.0)
+            n, mean = weights.sum(), np.average(own, weights=weights)
+            variance = (weights @ (own - mean) ** 2) / (n - 1)  # as if each were there so often
+            assert fit.deviation == pytest.approx(np.sqrt(n * variance), rel=1e-6)
+
+    @pytest.mark.parametrize("how", [{}, {"memory": "low"}, {"fitting": "back"}])
+    def test_weights_are_copies_that_are_left_out_together(self, how):
+        data = random_data(7, n_queries=10)
+        counts = np.random.default_rng(0).integers(0, 4, data.n_queries)
+        selector = GreedyRankRLS(4, **how).fit(data, sample_weight=counts)
+        twice = repeat_queries(data, counts)
+        copy_of = np.repeat(np.arange(data.n_queries), counts).tolist()
+        rows = twice.X, twice.y, twice.qid.tolist()
+        for fit in selector.fits_:
+            own, _ = oracles.backfitting_errors(*rows, list(fit.features), 1.0, copy_of=copy_of)
+            assert fit.error == pytest.approx(sum(own), rel=1e-8)
+            expected = trained(twice, fit.features, 1.0)
+            np.testing.assert_allclose(fit.coef, expected, rtol=1e-6, atol=1e-9)
+        # One copy tells what the other is: leaving out one alone is too easy.
+        alone = GreedyRankRLS(4, **how).fit(twice)
+        assert sum(fit.error for fit in alone.fits_) < sum(fit.error for fit in selector.fits_)
 
     @settings(max_examples=20)
     @given(
@@ -90,9 +118,10 @@ class TestEqualToBruteForce:
         st.sampled_from([2.0**-10, 2.0**-3, 1.0, 2.0**10]),
         st.lists(st.integers(0, 5), min_size=1, max_size=8),
         st.sampled_from(["full", "rotated", "replayed"]),
+        st.booleans(),
     )
-    def test_any_sequence_of_additions_and_removals(self, seed, lam, changes, kind):
-        data = random_data(seed, n_queries=8)
+    def test_any_sequence_of_additions_and_removals(self, seed, lam, changes, kind, weighted):
+        data = random_data(seed, n_queries=8, weighted=weighted)
         statistic = ReplayedLeaveQueryOut if kind == "replayed" else LeaveQueryOut
         parameters = () if kind == "replayed" else ("float64", kind == "rotated")
         with engine_of(data).start(statistic, *parameters) as workers:
@@ -114,7 +143,7 @@ class TestEqualToBruteForce:
 
     @pytest.mark.parametrize("lam", LAMBDAS)
     def test_some_features_at_a_time(self, lam):
-        data = random_data(9)
+        data = random_data(9, weighted=lam == 1.0)
         with engine_of(data).start(ReplayedLeaveQueryOut) as workers:
             model = SampledModel(workers, lam)
             for candidates in ([1, 4], [0, 3, 4], [2, 4]):
@@ -137,10 +166,11 @@ class TestEqualToBruteForce:
         np.testing.assert_allclose(scores, data.X @ expected, rtol=1e-6)
         np.testing.assert_array_equal(selector.predict(data), scores)
 
+    @pytest.mark.parametrize("weighted", [False, True])
     @pytest.mark.parametrize("measure", ["map", "ndcg@3", "pairwise-error"])
-    def test_measures_of_left_out_predictions(self, measure):
-        data = random_data(5, n_queries=12)
-        data = RankingData(data.X.round(1), data.y, data.qid)
+    def test_measures_of_left_out_predictions(self, measure, weighted):
+        data = random_data(5, n_queries=12, weighted=weighted)
+        data = data._replace(X=data.X.round(1))
         selector = GreedyRankRLS(2, criterion=measure).fit(data)
         several = data.take_queries(data.group_counts > 1)
 
@@ -152,7 +182,8 @@ class TestEqualToBruteForce:
                 scores[own] = several.X[own][:, model] @ trained(others, model, 1.0)
             scores = scores.round(9)
             result = evaluate(several.y, scores, several.qid, [measure], ties="average")
-            total = sum(*result.per_query.values())
+            (values,) = result.per_query.values()
+            total = values.sum() if not weighted else several.query_weights @ values
             return total if measure == "pairwise-error" else -total
 
         tried = [error([i]) for i in range(5)]

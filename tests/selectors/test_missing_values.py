@@ -38,6 +38,7 @@ FILTERS = [
     "xgas",
     "top",
 ]
+BINNED = ["greedy-bins", "teacher-bins"]
 WITHOUT_A_LOOK = ["random", "all"]
 LIBRARIES = ["lambdamart", "lightgbm", "xgboost", "catboost"]
 
@@ -54,7 +55,7 @@ def with_gaps(seed=0, n_queries=12, share=0.15, **options):
 
 def test_methods_declare_what_they_take():
     able = [name for name, method in SELECTORS.items() if method.takes_missing]
-    assert sorted(able) == sorted([*FILTERS, *TREES, *WITHOUT_A_LOOK])
+    assert sorted(able) == sorted([*FILTERS, *TREES, *BINNED, *WITHOUT_A_LOOK])
     assert [name for name, method in RANKERS.items() if method.takes_missing] == LIBRARIES
 
 

@@ -97,7 +97,7 @@ class TestStatistic:
         w, columns = np.random.default_rng(2).normal(size=3), np.array([0, 2, 4])
         expected = None
         for form in (X.astype(float), X, sparse.csr_matrix(X)):
-            statistic = ActiveSet(Block(form, data.y, data.query_ptr), weights)
+            statistic = ActiveSet(Block(form, data.y, data.query_ptr, query_weights=weights))
             loss, slopes = statistic.set_active(columns, False, w)
             told = [loss, *slopes, *statistic.hessian().ravel(), *statistic.count_varying()]
             step = np.array([0.1, -0.2, 0.3])

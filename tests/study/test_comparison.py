@@ -19,11 +19,15 @@ def outcome(k, features, values, validation=0.5, seconds=(0.1, 1.0)):
 @pytest.fixture
 def result():
     """Two folds of 30 queries; all features, one selector, and three random orders."""
+    return make_result()
+
+
+def make_result(weights=(None, None)):
     rng = np.random.default_rng(0)
     hard = rng.uniform(0.2, 0.9, (2, 30))
     folds = [
-        results.FoldSummary("Fold1", 60, 30, list(range(30))),
-        results.FoldSummary("Fold2", 60, 30, list(range(30, 60))),
+        results.FoldSummary("Fold1", 60, 30, list(range(30)), query_weights=weights[0]),
+        results.FoldSummary("Fold2", 60, 30, list(range(30, 60)), query_weights=weights[1]),
     ]
 
     def run(name, shifts, by_k, seeds=1):
@@ -100,6 +104,38 @@ def test_comparisons_are_those_of_the_tests(result):
         p_values.append(test.p_value)
     np.testing.assert_array_equal([v.adjusted for v in found], stats.holm(p_values))
     assert found[0].difference > 0 > found[1].difference
+
+
+def test_weights_of_queries_count_in_means_and_tests():
+    weights = np.random.default_rng(1).uniform(0.2, 3.0, (2, 30))
+    plain, weighted = make_result(), make_result(weights.tolist())
+    assert plain.query_weights is None
+    np.testing.assert_array_equal(weighted.query_weights, weights.ravel())
+    of_folds = [
+        np.average(outcome.per_query["MAP"], weights=own)
+        for outcome, own in zip(
+            weighted.run("good", "ranksvm").chosen.outcomes[0], weights, strict=True
+        )
+    ]
+    chosen = weighted.run("good", "ranksvm").chosen
+    np.testing.assert_allclose(chosen.on_folds("MAP"), of_folds, rtol=1e-12)
+    assert chosen.mean("MAP") == pytest.approx(np.mean(of_folds))
+    for versus, other in zip(*map(comparison.compare_with, (weighted, plain)), strict=True):
+        a = weighted.run(versus.selector, "ranksvm").chosen.per_query(versus.measure)
+        b = weighted.run("all", "ranksvm").chosen.per_query(versus.measure)
+        how = {"weights": weights.ravel()}
+        test = stats.paired_t_test(a, b, **how)
+        assert (versus.difference, versus.p_value) == (test.difference, test.p_value)
+        assert versus.difference == pytest.approx(np.average(a - b, weights=weights.ravel()))
+        assert versus.interval == stats.bootstrap_interval(a, b, **how)
+        assert versus.randomization_p == stats.randomization_test(a, b, **how).p_value
+        assert versus.wilcoxon_p == stats.wilcoxon_test(a, b, **how).p_value
+        assert versus.effect == stats.effect_size(a, b, **how)
+        assert versus.counts == other.counts
+        assert versus.not_worse == stats.non_inferiority(a, b, MARGIN, **how)
+        improvement = 100 * (np.average(a, **how) / np.average(b, **how) - 1)
+        assert versus.improvement == pytest.approx(improvement)
+        assert versus.p_value != other.p_value
 
 
 def test_fewer_comparisons_are_adjusted_less(result):

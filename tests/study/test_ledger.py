@@ -210,6 +210,20 @@ def test_a_fold_that_is_told_of_later_is_checked_too(ledger, path):
         Ledger(path, HEAD)
 
 
+def test_weights_of_test_queries(path):
+    ledger = Ledger(path, HEAD)
+    told = FOLD_RESULT | {"weights": [0.5, 2.0]}
+    ledger.add(FOLD, told)
+    assert Ledger(path, HEAD)[FOLD] == told
+    whole = records(path)
+    for wrong in ([1.0], [1.0, 0.0], [1.0, -1.0], [1.0, "2"], [1, 2], "much", None):
+        changed = copy.deepcopy(whole)
+        changed[1]["result"]["weights"] = wrong
+        rewritten(path, changed)
+        with pytest.raises(DataError, match="ledger.jsonl:2: damaged .*weights"):
+            Ledger(path, HEAD)
+
+
 def test_measures_may_value_empty_queries_otherwise(path):
     head = HEAD | {"measures": ["NDCG(empty=3)@10"]}
     ledger = Ledger(path, head)

@@ -78,7 +78,8 @@ def plain_study(data, selectors, rankers, ks, grids, parameters, tune, measures,
                             if RANKERS[ranker].is_seeded:
                                 model.set_params(random_state=seed)
                             model.fit(train.take_features(kept), eval_set=vali.take_features(kept))
-                            value = measured(model, vali, kept, tune, convention).mean()
+                            values = measured(model, vali, kept, tune, convention)
+                            value = np.average(values, weights=vali.query_weights)
                             if best is None or value > best[0]:
                                 best = value, model, kept
                 _, model, kept = best
@@ -517,6 +518,7 @@ def test_shuffled_labels_give_significant_differences_no_more_often_than_the_lev
             selectors=["gas-e", "top"],
             rankers=["rankrls"],
             ks=[1, 3],
+            measures=["map"],
             seeds=2,
             protocol="kfold:3",
             grids={"rankrls": {"lam": [1.0]}, "gas-e": {"c": [0.01, 1.0]}},
@@ -797,13 +799,13 @@ def test_a_query_tested_in_two_trials_counts_once(data):
 
 def test_scaling_looks_at_one_query_at_a_time(data):
     train, vali, test = query_kfold(data.n_queries, 5)[0].apply(data)
-    fold = StudyFold("Fold1", train, vali, test).scaled("min-max")
+    fold = StudyFold("Fold1", train, vali, test).prepared(None, "min-max")
     start, end = vali.query_ptr[:2]
     rows = vali.X[start:end]
     width = np.ptp(rows, axis=0)
     expected = np.where(width > 0, (rows - rows.min(axis=0)) / np.where(width > 0, width, 1), 0.0)
     np.testing.assert_allclose(fold.vali.X[start:end], expected)
-    assert StudyFold("Fold1", train, vali, test).scaled("none").train is train
+    assert StudyFold("Fold1", train, vali, test).prepared(None, "none").train is train
 
 
 def test_string_queries_are_known_again(tmp_path):

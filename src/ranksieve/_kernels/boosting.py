@@ -73,21 +73,21 @@ def add_distinct(X, rows, most, counts, values):
 
 
 @kernel
-def add_nibbles(X, rows, features, shift, prefixes, counts):
+def add_nibbles(X, rows, weights, features, shift, prefixes, counts):
     """Count the next four bits of values that begin with a given prefix; updates ``counts``.
 
     A value's bits are turned into an unsigned number in the order of the values. ``prefixes``
     (features, targets) has what is known of each number wanted, ascending: the bits above
     ``shift + 4``. Targets with equal prefixes are counted at the first of them. ``counts`` is
-    (features, targets, 16).
+    (features, targets, 16). Each of ``rows`` counts as often as ``weights``, of the same size, say.
     """
     n_targets = prefixes.shape[1]
     value = np.empty(1)
     bits = value.view(np.uint64)
     sign = np.uint64(1) << np.uint64(63)
-    for row in rows:
+    for number in range(rows.size):
         for place in range(features.size):
-            value[0] = X[row, features[place]] + 0.0
+            value[0] = X[rows[number], features[place]] + 0.0
             key = ~bits[0] if bits[0] & sign else bits[0] | sign
             rest = key >> np.uint64(shift)
             prefix = rest >> np.uint64(4)
@@ -99,7 +99,7 @@ def add_nibbles(X, rows, features, shift, prefixes, counts):
                 else:
                     right = middle
             if left < n_targets and prefixes[place, left] == prefix:
-                counts[place, left, rest & np.uint64(15)] += 1
+                counts[place, left, rest & np.uint64(15)] += weights[number]
 
 
 @kernel

@@ -3,6 +3,8 @@
 A class is a small number per row; rows of class -1 are left out.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ranksieve._kernels.compiling import kernel
@@ -10,8 +12,18 @@ from ranksieve._kernels.compiling import kernel
 _TILE = 16  # features at a time, so that their counts stay in the caches near a core
 
 
+class WeightedQueries(NamedTuple):
+    """Rows of query q are ``ptr[q]:ptr[q + 1]``, and each counts ``weights[q]`` times.
+
+    Weights that are whole numbers by type make counts that are.
+    """
+
+    ptr: np.ndarray
+    weights: np.ndarray
+
+
 @kernel
-def add_totals(X, classes, query_ptr, counts, sums, low, high, varying):
+def add_totals(X, classes, queries, counts, sums, low, high, varying):
     """Add up values by class; updates the last five in place.
 
     ``counts`` (classes,), ``sums`` (classes, features), ``low`` and ``high`` (features,);
@@ -20,17 +32,17 @@ def add_totals(X, classes, query_ptr, counts, sums, low, high, varying):
     """
     n_features = X.shape[1]
     differs = np.empty(n_features, np.bool_)
-    for query in range(query_ptr.size - 1):
-        start = query_ptr[query]
+    for query in range(queries.weights.size):
+        start, weight = queries.ptr[query], queries.weights[query]
         if classes[start] < 0:  # a query is left out as a whole
             continue
         differs[:] = False
-        for row in range(start, query_ptr[query + 1]):
+        for row in range(start, queries.ptr[query + 1]):
             label = classes[row]
-            counts[label] += 1
+            counts[label] += weight
             for feature in range(n_features):
                 value = X[row, feature]
-                sums[label, feature] += value
+                sums[label, feature] += weight * value
                 low[feature] = min(low[feature], value)
                 high[feature] = max(high[feature], value)
                 differs[feature] |= value != X[start, feature]
@@ -40,18 +52,20 @@ def add_totals(X, classes, query_ptr, counts, sums, low, high, varying):
 
 
 @kernel
-def add_squares(X, classes, means, squares):
+def add_squares(X, classes, queries, means, squares):
     """Add squared distances to the mean of the class; updates ``squares`` (classes, features)."""
-    for row in range(X.shape[0]):
-        label = classes[row]
-        if label >= 0:
-            for feature in range(X.shape[1]):
-                difference = X[row, feature] - means[label, feature]
-                squares[label, feature] += difference * difference
+    for query in range(queries.weights.size):
+        weight = queries.weights[query]
+        for row in range(queries.ptr[query], queries.ptr[query + 1]):
+            label = classes[row]
+            if label >= 0:
+                for feature in range(X.shape[1]):
+                    difference = X[row, feature] - means[label, feature]
+                    squares[label, feature] += weight * difference * difference
 
 
 @kernel
-def add_digits(X, classes, shift, prefixes, counts):
+def add_digits(X, classes, queries, shift, prefixes, counts):
     """Count the next byte of the values that begin with a given prefix; updates ``counts``.
 
     A value's bits are turned into an unsigned number in the order of the values. ``prefixes``
@@ -66,39 +80,43 @@ def add_digits(X, classes, shift, prefixes, counts):
     low, byte = np.uint64(shift), np.uint64(255)
     for first in range(0, n_features, _TILE):
         last = min(first + _TILE, n_features)
-        for row in range(X.shape[0]):
-            if classes[row] < 0:
-                continue
-            group = classes[row] if n_groups > 1 else 0
-            for feature in range(first, last):
-                value[0] = X[row, feature] + 0.0  # -0.0 becomes 0.0
-                key = ~bits[0] if bits[0] & sign else bits[0] | sign
-                rest = key >> low
-                prefix = rest >> np.uint64(8)
-                for target in range(n_targets):
-                    if prefixes[group, feature, target] == prefix:
-                        counts[group, feature, target, rest & byte] += 1
-                        break
+        for query in range(queries.weights.size):
+            weight = queries.weights[query]
+            for row in range(queries.ptr[query], queries.ptr[query + 1]):
+                if classes[row] < 0:
+                    continue
+                group = classes[row] if n_groups > 1 else 0
+                for feature in range(first, last):
+                    value[0] = X[row, feature] + 0.0  # -0.0 becomes 0.0
+                    key = ~bits[0] if bits[0] & sign else bits[0] | sign
+                    rest = key >> low
+                    prefix = rest >> np.uint64(8)
+                    for target in range(n_targets):
+                        if prefixes[group, feature, target] == prefix:
+                            counts[group, feature, target, rest & byte] += weight
+                            break
 
 
 @kernel
-def add_table(X, classes, edges, n_edges, table):
+def add_table(X, classes, queries, edges, n_edges, table):
     """Count rows by bin and class; updates ``table`` (features, bins, classes).
 
     Bin b of a feature holds values in (edge b - 1, edge b]; the first ``n_edges[feature]`` of
     ``edges[feature]`` are in use, in ascending order.
     """
-    for row in range(X.shape[0]):
-        label = classes[row]
-        if label < 0:
-            continue
-        for feature in range(X.shape[1]):
-            value = X[row, feature]
-            left, right = 0, n_edges[feature]
-            while left < right:
-                middle = (left + right) // 2
-                if edges[feature, middle] < value:
-                    left = middle + 1
-                else:
-                    right = middle
-            table[feature, left, label] += 1
+    for query in range(queries.weights.size):
+        weight = queries.weights[query]
+        for row in range(queries.ptr[query], queries.ptr[query + 1]):
+            label = classes[row]
+            if label < 0:
+                continue
+            for feature in range(X.shape[1]):
+                value = X[row, feature]
+                left, right = 0, n_edges[feature]
+                while left < right:
+                    middle = (left + right) // 2
+                    if edges[feature, middle] < value:
+                        left = middle + 1
+                    else:
+                        right = middle
+                table[feature, left, label] += weight

@@ -12,9 +12,10 @@ _ROOT_TWO_PI = math.sqrt(2 * math.pi)
 
 
 @kernel
-def add_to_grids(X, classes, features, origin, step, starts, grids):
+def add_to_grids(X, classes, queries, features, origin, step, starts, grids):
     """Share each value between the four grid nodes around it; updates ``grids``.
 
+    Rows count as often as their query of ``queries``, as in :mod:`ranksieve._kernels.classes`.
     Nodes ``starts[j]:starts[j + 1]`` of ``grids`` (classes, nodes) are those of feature
     ``features[j]``, from ``origin[j]`` in steps of ``step[j]``, with two nodes at least
     beyond all of its values on either side. The shares are Lagrange's coefficients, with which a
@@ -22,40 +23,45 @@ def add_to_grids(X, classes, features, origin, step, starts, grids):
     """
     for lowest in range(0, origin.size, _TILE):
         highest = min(lowest + _TILE, origin.size)
-        for row in range(X.shape[0]):
-            label = classes[row]
-            if label < 0:
-                continue
-            for j in range(lowest, highest):
-                place = (X[row, features[j]] - origin[j]) / step[j]
-                node = int(place)
-                t = place - node
-                first = starts[j] + node - 1
-                grids[label, first] -= t * (t - 1.0) * (t - 2.0) / 6.0
-                grids[label, first + 1] += (t * t - 1.0) * (t - 2.0) / 2.0
-                grids[label, first + 2] -= t * (t + 1.0) * (t - 2.0) / 2.0
-                grids[label, first + 3] += t * (t * t - 1.0) / 6.0
+        for query in range(queries.weights.size):
+            weight = queries.weights[query]
+            for row in range(queries.ptr[query], queries.ptr[query + 1]):
+                label = classes[row]
+                if label < 0:
+                    continue
+                for j in range(lowest, highest):
+                    place = (X[row, features[j]] - origin[j]) / step[j]
+                    node = int(place)
+                    t = place - node
+                    first = starts[j] + node - 1
+                    grids[label, first] -= weight * (t * (t - 1.0) * (t - 2.0) / 6.0)
+                    grids[label, first + 1] += weight * ((t * t - 1.0) * (t - 2.0) / 2.0)
+                    grids[label, first + 2] -= weight * (t * (t + 1.0) * (t - 2.0) / 2.0)
+                    grids[label, first + 3] += weight * (t * (t * t - 1.0) / 6.0)
 
 
 @kernel
-def add_kernel_sums(X, classes, features, points, starts, bandwidths, sums):
+def add_kernel_sums(X, classes, queries, features, points, starts, bandwidths, sums):
     """Add each row's Gaussian at each of the points; updates ``sums`` (classes, points).
 
+    Rows count as often as their query of ``queries``, as in :mod:`ranksieve._kernels.classes`.
     Points ``starts[j]:starts[j + 1]`` are those of feature ``features[j]``; ``bandwidths``
     (classes, features) are those of these features. Sums are not divided by the number of rows.
     """
     for j in range(starts.size - 1):
-        for row in range(X.shape[0]):
-            label = classes[row]
-            if label < 0:
-                continue
-            value, bandwidth = X[row, features[j]], bandwidths[label, j]
-            scale = 1.0 / (bandwidth * _ROOT_TWO_PI)
-            inverse = 1.0 / bandwidth
-            for place in range(starts[j], starts[j + 1]):
-                z = (points[place] - value) * inverse
-                if z * z < _FAR:
-                    sums[label, place] += scale * math.exp(-0.5 * z * z)
+        for query in range(queries.weights.size):
+            weight = queries.weights[query]
+            for row in range(queries.ptr[query], queries.ptr[query + 1]):
+                label = classes[row]
+                if label < 0:
+                    continue
+                value, bandwidth = X[row, features[j]], bandwidths[label, j]
+                scale = weight / (bandwidth * _ROOT_TWO_PI)
+                inverse = 1.0 / bandwidth
+                for place in range(starts[j], starts[j + 1]):
+                    z = (points[place] - value) * inverse
+                    if z * z < _FAR:
+                        sums[label, place] += scale * math.exp(-0.5 * z * z)
 
 
 @kernel

@@ -48,14 +48,14 @@ def _take_column(X, start, feature, keeps_missing, values):
 
 def _adds(kind):
     @kernel
-    def add_importance(X, measure, query_ptr, wanted, keeps_missing, sums, squares, varying):
+    def add_importance(X, measure, query_ptr, weights, keeps_missing, sums, squares, varying):
         """Add each query's value of each feature, and its square; updates the last three in place.
 
-        Only the ``wanted`` queries count. ``sums`` and ``squares`` (2, features): row 0 ranks by
-        descending value, row 1 by ascending. ``varying`` (features,) counts the queries in which a
-        feature is not constant. One sort serves both directions. A missing value ranks last in
-        both, if ``keeps_missing``. Returns whether all other values of X are finite; if not, the
-        sums mean nothing.
+        Each query counts ``weights`` (queries,) times. ``sums`` and ``squares`` (2, features): row
+        0 ranks by descending value, row 1 by ascending. ``varying`` (features,) counts the queries
+        in which a feature is not constant, but for those of weight 0. One sort serves both
+        directions. A missing value ranks last in both, if ``keeps_missing``. Returns whether all
+        other values of X are finite; if not, the sums mean nothing.
         """
         longest = longest_query(query_ptr)
         column, keys, space = np.empty(longest), np.empty(2 * longest), np.empty(2 * longest + 1)
@@ -64,7 +64,8 @@ def _adds(kind):
         spare, each_alone = np.empty(longest, np.int64), single_blocks(longest)
         use_ties = measure.average_ties or kind == PAIR_ERRORS
         for query in range(query_ptr.size - 1):
-            if not wanted[query]:
+            weight = weights[query]
+            if weight == 0.0:
                 continue
             start, n = query_ptr[query], query_ptr[query + 1] - query_ptr[query]
             values, order, tie_end = column[:n], orders[:n], tie_ends[:n]
@@ -82,8 +83,8 @@ def _adds(kind):
                 for way in range(2):  # so that what measures is compiled once
                     ranked, ranked_ends = (back_order, back_ends) if way else (order, ends)
                     value = measure_list(kind, measure, query, start, ranked, ranked_ends, space)
-                    sums[way, feature] += value
-                    squares[way, feature] += value * value
+                    sums[way, feature] += weight * value
+                    squares[way, feature] += weight * value * value
         return True
 
     return add_importance

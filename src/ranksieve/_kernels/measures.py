@@ -195,15 +195,16 @@ def measure_list(kind, measure, query, start, order, tie_end, space):
     ``empty``; where it is infinite the value is 0. For MEAN_NDCG it has the ideal DCG at each
     rank (n,). ``space`` (2 n + 1 or more) is overwritten.
     """
-    norm = measure.norm[measure.norm_ptr[query] : measure.norm_ptr[query + 1]]
-    if norm[0] == 0.0:
+    first = measure.norm_ptr[query]
+    norm = measure.norm[first]
+    if norm == 0.0:
         return measure.empty
     n, discounts, cutoff = order.size, measure.discounts, measure.cutoff
-    ranked, scratch = space[:n], space[n : 2 * n + 1]
+    ranked = space[:n]
     for rank in range(n):
         ranked[rank] = measure.worth[start + order[rank]]
     if kind == MEAN_NDCG:
-        return mean_ndcg(ranked, tie_end, discounts, norm)
+        return mean_ndcg(ranked, tie_end, discounts, measure.norm[first : first + n])
     if kind == DCG:
         total = dcg(ranked, tie_end, discounts, cutoff)
     elif kind == PRECISION_SUM:
@@ -211,10 +212,10 @@ def measure_list(kind, measure, query, start, order, tie_end, space):
     elif kind == RECIPROCAL_RANK:
         total = reciprocal_rank(ranked, tie_end, cutoff)
     elif kind == CASCADE:
-        total = cascade(ranked, tie_end, cutoff, scratch)
+        total = cascade(ranked, tie_end, cutoff, space[n : 2 * n + 1])
     else:
-        total = pair_errors(ranked, tie_end, scratch)
-    value = total / norm[0]
+        total = pair_errors(ranked, tie_end, space[n : 2 * n + 1])
+    value = total / norm
     return value if value < 1.0 else 1.0  # rounding may pass 1 by one unit in the last place
 
 
@@ -231,14 +232,12 @@ def _measures(kind):
     @kernel
     def measure_queries(measure, order, tie_end, query_ptr, out, first, last):
         """Values of ranked queries ``first:last``; updates ``out`` in place."""
-        longest = longest_query(query_ptr[first : last + 1])
-        each_alone, zero = single_blocks(longest), np.int64(0)  # not a literal: another type
-        use_ties = measure.average_ties or kind == PAIR_ERRORS
-        space = np.empty(2 * longest + 1)
+        space = np.empty(2 * longest_query(query_ptr[first : last + 1]) + 1)
+        zero = np.int64(0)  # not a literal: another type
         for query in range(first, last):
             start, end = query_ptr[query], query_ptr[query + 1]
-            ends = tie_end[start:end] if use_ties else each_alone[: end - start]
-            out[query] = measure_list(kind, measure, query, zero, order[start:end], ends, space)
+            ranked, ends = order[start:end], tie_end[start:end]
+            out[query] = measure_list(kind, measure, query, zero, ranked, ends, space)
 
     return measure_queries
 

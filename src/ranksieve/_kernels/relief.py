@@ -73,27 +73,28 @@ def _add_orderings(values, labels, document, misses, weights):
 
 
 @kernel
-def add_relief(X, y, query_ptr, sampled, by_ordering, weights):
+def add_relief(X, y, query_ptr, query_weights, sampled, by_ordering, weights):
     """Add the mean over each query's documents of a Relief update; updates ``weights`` (features,).
 
-    ``X`` is scaled within queries. Neighbors are looked up for documents that are ``sampled``
-    (rows,). Returns the number of queries with a document that has the neighbors it needs: one of
-    another label, and one of its own label unless ``by_ordering``.
+    ``X`` is scaled within queries, which count ``query_weights`` times. Neighbors are looked up for
+    documents that are ``sampled`` (rows,). Returns the weight of the queries with a document that
+    has the neighbors it needs: one of another label, and one of its own label unless
+    ``by_ordering``.
     """
     n_features = X.shape[1]
     longest = longest_query(query_ptr)
     space, distances = np.empty(n_features * longest), np.empty(longest)
     hits, misses = np.empty(longest, np.int64), np.empty(longest, np.int64)
     total = np.empty(n_features)
-    n_queries = 0
+    total_weight = 0.0
     for query in range(query_ptr.size - 1):
-        start, end = query_ptr[query], query_ptr[query + 1]
+        start, end, weight = query_ptr[query], query_ptr[query + 1], query_weights[query]
         n = end - start
         labels = y[start:end]
         differ = False
         for row in range(1, n):
             differ |= labels[row] != labels[0]
-        if not differ:
+        if not differ or weight == 0.0:
             continue
         values = space[: n_features * n].reshape(n_features, n)
         for row in range(n):
@@ -114,7 +115,7 @@ def add_relief(X, y, query_ptr, sampled, by_ordering, weights):
                 continue
             n_documents += 1
         if n_documents > 0:
-            n_queries += 1
+            total_weight += weight
             for feature in range(n_features):
-                weights[feature] += total[feature] / n_documents
-    return n_queries
+                weights[feature] += weight * (total[feature] / n_documents)
+    return total_weight

@@ -66,7 +66,7 @@ def _take_features(rows, directions, features, values):
 
 
 @part
-def _add_values(agree, shared, n_pairs, how, features, sums):
+def _add_values(agree, shared, n_pairs, how, weight, features, sums):
     """Turn the counts of a query into similarities and add them; updates ``sums`` in place."""
     method = how.method
     for i in range(features.size):
@@ -79,7 +79,7 @@ def _add_values(agree, shared, n_pairs, how, features, sums):
                 value = _cosine(2 * agree[i, j] - shared[i, j], shared[i, i], shared[j, j])
             else:
                 value = _cosine(agree[i, j], agree[i, i], agree[j, j])
-            sums[features[i], features[j]] += abs(value) if how.absolute else value
+            sums[features[i], features[j]] += weight * (abs(value) if how.absolute else value)
 
 
 @part
@@ -91,12 +91,13 @@ def _cosine(product, square_i, square_j):
 
 def _adds(way):
     @kernel
-    def add_similarity(X, query_ptr, first, how, sums):
+    def add_similarity(X, query_ptr, weights, first, how, sums):
         """Add the similarity of all pairs of features in each query from ``first`` on.
 
-        Updates ``sums`` (features, features) in place, only the upper triangle and the diagonal.
-        Returns the first query that is to be counted the other way, the number of queries if there
-        is none, or -1 if a value of X is not finite; then the sums mean nothing.
+        A query counts ``weights`` (queries,) times. Updates ``sums`` (features, features) in place,
+        only the upper triangle and the diagonal. Returns the first query that is to be counted the
+        other way, the number of queries if there is none, or -1 if a value of X is not finite; then
+        the sums mean nothing.
         """
         n_features, n_queries = X.shape[1], query_ptr.size - 1
         varying = np.empty(n_features, np.int64)
@@ -104,6 +105,8 @@ def _adds(way):
         agree = np.empty((n_features, n_features), np.int64)
         shared = np.empty((n_features, n_features), np.int64)
         for query in range(first, n_queries):
+            if weights[query] == 0.0:
+                continue
             start, n = query_ptr[query], query_ptr[query + 1] - query_ptr[query]
             rows = X[start : start + n]
             n_varying = _find_varying(rows, how.keeps_missing, varying)
@@ -124,7 +127,8 @@ def _adds(way):
             else:
                 count_by_sorting(values, agree, shared)
             n_pairs = n * (n - 1) // 2
-            _add_values(agree, shared, n_pairs, how, varying[:n_varying], sums)
+            features = varying[:n_varying]
+            _add_values(agree, shared, n_pairs, how, weights[query], features, sums)
         return n_queries
 
     return add_similarity

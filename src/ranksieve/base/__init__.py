@@ -1,8 +1,9 @@
 """The scikit-learn contract, with query ids."""
 
-from ranksieve.base.choices import Choices, PerFeature
+from ranksieve.base.choices import Choices
 from ranksieve.base.estimator import RankEstimator
-from ranksieve.base.fit_inputs import as_source, query_weights_of
+from ranksieve.base.fit_inputs import as_source
+from ranksieve.base.per_feature import PerFeature
 from ranksieve.base.predictor import Predictor
 from ranksieve.base.selector import RankSelector
 
@@ -13,5 +14,4 @@ __all__ = [
     "RankEstimator",
     "RankSelector",
     "as_source",
-    "query_weights_of",
 ]

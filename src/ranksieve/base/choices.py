@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from ranksieve.base.feature_lists import Group, Listed, listed_features
 from ranksieve.data import DataError
 from ranksieve.engine import Source
 from ranksieve.engine.memo import shared
-from ranksieve.text import on_one_line, quantity
-
-Group = tuple[int, ...]
+from ranksieve.text import quantity
 
 
 @dataclass(frozen=True)
@@ -193,30 +191,6 @@ def make_choices(selector: Any, source: Source) -> Choices:
     return choices
 
 
-class Listed(NamedTuple):
-    """Features that parameters list, as indices."""
-
-    include: list[int]
-    exclude: list[int]
-    groups: list[Group] | None
-
-
-def listed_features(
-    include: Any, exclude: Any, groups: Any, names: Sequence[str] | np.ndarray
-) -> Listed:
-    """Read lists of features; a DataError if they contradict each other or the names."""
-    found = Listed(
-        feature_indices("include", include, names),
-        feature_indices("exclude", exclude, names),
-        None if groups is None else feature_groups(groups, names),
-    )
-    for feature in sorted(set(found.include) & set(found.exclude))[:1]:
-        raise DataError(f"feature {on_one_line(names[feature])} is both included and excluded")
-    if len(found.exclude) == len(names):
-        raise DataError("all features are excluded")
-    return found
-
-
 def _number(selector: Any, choices: Choices) -> int:
     """How many features or groups are wanted."""
     n = choices.n_groups if choices.counts_groups else choices.n_features
@@ -247,103 +221,3 @@ def _too_many_included(choices: Choices) -> str:
     whole = "" if choices.groups is None or choices.counts_groups else " in whole groups"
     verb = "is" if choices.k == 1 else "are"
     return f"include lists {found}{whole}, but {choices.k} {verb} to be selected"
-
-
-def feature_indices(what: str, items: Any, names: Sequence[str] | np.ndarray) -> list[int]:
-    """Indices of features given by name or index; errors start with ``what``.
-
-    A single feature counts as a list of one, None as an empty one. The order of a set is that of
-    the data.
-    """
-    if items is None:
-        return []
-    listed = [items] if isinstance(items, (str, Integral)) else list(items)
-    known: dict[str, int] = {}
-    if any(isinstance(item, str) for item in listed):
-        known = {name: index for index, name in enumerate(names)}
-    found = [_index(what, item, known, len(names)) for item in listed]
-    if len(set(found)) != len(found):
-        raise DataError(f"{what} lists a feature twice")
-    return sorted(found) if isinstance(items, (set, frozenset)) else found
-
-
-def _index(what: str, item: Any, known: Mapping[str, int], n_features: int) -> int:
-    if isinstance(item, str):
-        if item not in known:
-            raise DataError(f"{what}: no feature is named {item!r}")
-        return known[item]
-    if not isinstance(item, Integral) or isinstance(item, bool):
-        raise DataError(f"{what}: {item!r:.60} is neither a name nor an index of a feature")
-    index = int(item)
-    if not 0 <= index < n_features:
-        raise DataError(f"{what}: no feature {index}; indices are 0 to {n_features - 1}")
-    return index
-
-
-def feature_groups(groups: Any, names: Sequence[str] | np.ndarray) -> list[Group]:
-    """Groups of features that come and go together, in the order of their first ones.
-
-    Parameters
-    ----------
-    groups : list of lists of features, mapping of names to them, or sequence of labels
-        Features in no list are groups of their own. There is one label for each feature.
-    names : sequence of str
-        Names of all features.
-    """
-    listed = list(groups.values() if isinstance(groups, Mapping) else groups)
-    several = (list, tuple, set, frozenset, np.ndarray)
-    if isinstance(groups, Mapping) or any(isinstance(group, several) for group in listed):
-        found = [tuple(feature_indices("groups", group, names)) for group in listed]
-        together = {feature for group in found for feature in group}
-        if len(together) != sum(map(len, found)):
-            raise DataError("groups: a feature is in two groups")
-        found += [(feature,) for feature in range(len(names)) if feature not in together]
-        return sorted((group for group in found if group), key=min)
-    if len(listed) != len(names):
-        raise DataError(
-            f"groups has {len(listed)} labels for {len(names)} features; give lists of features, a "
-            "mapping of names to such lists, or one label for each feature"
-        )
-    by_label: dict[Any, list[int]] = {}
-    for feature, label in enumerate(listed):
-        by_label.setdefault(label, []).append(feature)
-    return [tuple(group) for group in by_label.values()]
-
-
-class PerFeature(NamedTuple):
-    """How an attribute of a fitted selector depends on the features.
-
-    Attributes
-    ----------
-    axes : tuple of int
-        Axes of the array along which the features lie.
-    fill : number
-        What the array has for features that were excluded.
-    """
-
-    axes: tuple[int, ...] = (0,)
-    fill: float = np.nan
-
-    def widen(self, values: np.ndarray, choices: Choices) -> np.ndarray:
-        """Give the excluded features a place."""
-        for axis in self.axes:
-            shape = list(values.shape)
-            shape[axis] = choices.n_features_in
-            wide = np.full(shape, self.fill, dtype=values.dtype)
-            wide[(slice(None),) * axis + (choices.columns,)] = values
-            values = wide
-        return values
-
-
-def in_data(value: Any, columns: np.ndarray) -> Any:
-    """Records of chosen features, or lists of such, with the indices that features have in data."""
-    if isinstance(value, list):
-        return [in_data(item, columns) for item in value]
-    if hasattr(value, "_replace"):  # a named tuple
-        if "feature" in value._fields:
-            return value._replace(feature=int(columns[value.feature]))
-        if "features" in value._fields:
-            kept = columns[np.asarray(value.features, dtype=np.intp)]
-            is_tuple = isinstance(value.features, tuple)
-            return value._replace(features=tuple(kept.tolist()) if is_tuple else kept)
-    return value

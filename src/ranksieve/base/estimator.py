@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_feature_names, validate_data
 
+from ranksieve.base.fit_inputs import with_sample_weight
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source
 from ranksieve.inputs import in_row_order
@@ -31,9 +32,10 @@ class RankEstimator(BaseEstimator):
     _parameter_constraints: ClassVar[Any] = Constraints()
     _shared_docs: ClassVar[dict[str, str]] = {"verbose": _VERBOSE}
 
-    # Routes qid to fit once metadata routing is enabled; without it, pass it by name.
-    __metadata_request__fit: ClassVar[dict[str, Any]] = {"qid": True}
+    # Routes these to fit once metadata routing is enabled; without it, pass them by name.
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"qid": True, "sample_weight": True}
 
+    no_weights: ClassVar[str] = ""  # why it takes no weights of queries, if it cannot: a sentence
     takes_missing: ClassVar[bool] = False  # missing values, if the data declares to keep them
     _allows_missing: ClassVar[bool] = False  # NaN in X, whatever the data declares
 
@@ -45,7 +47,17 @@ class RankEstimator(BaseEstimator):
             for name, text in vars(kind).get("_shared_docs", {}).items():
                 cls.__doc__ = cls.__doc__ and cls.__doc__.replace(f"{{{name}}}", text.strip())
 
-    def _source(self, X: Any, y: Any, qid: Any) -> Source:
+    def _source(self, X: Any, y: Any, qid: Any, sample_weight: Any = None) -> Source:
+        """Data to learn from, with the weights of its queries."""
+        source = with_sample_weight(self._open(X, y, qid), sample_weight)
+        if self.no_weights and source.query_weights is not None:
+            raise DataError(
+                f"{type(self).__name__} takes no weights of queries: {self.no_weights} Pass the "
+                "data with data.with_weights(None)"
+            )
+        return source
+
+    def _open(self, X: Any, y: Any, qid: Any) -> Source:
         if isinstance(X, (RankingData, Shards)):
             if y is not None or qid is not None:
                 raise DataError("the data has its own labels and query ids: leave out y and qid")

@@ -9,6 +9,7 @@ import numpy as np
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source
 from ranksieve.fitted import check_names
+from ranksieve.inputs import check_query_weights
 from ranksieve.io.shards import Shards
 
 
@@ -42,6 +43,7 @@ def as_source(
             f"{training.n_features}"
         )
     check_names(training.feature_names if training.has_feature_names else None, source)
+    check_query_weights(source.query_weights, "the weights of eval_set")
     if isinstance(source, RankingData) and source.has_feature_names != training.has_feature_names:
         # Else parts of both, whose features are named by their numbers, would not match.
         named = training.feature_names if training.has_feature_names else None
@@ -83,23 +85,14 @@ def _only(arrays: Any) -> Any:
     return arrays[0] if is_list else arrays
 
 
-def query_weights_of(weights: Any, source: Source) -> np.ndarray | None:
-    """One weight per query, from one per query or one per row."""
-    if weights is None:
-        return None
-    values = np.asarray(weights, dtype=np.float64)
-    if values.shape == (source.n_queries,) and source.n_queries != source.n_rows:
-        per_query = values
-    elif isinstance(source, RankingData) and values.shape == (source.n_rows,):
-        rows = values[source.row_order]
-        per_query = rows[source.query_ptr[:-1]]
-        if np.any(rows != np.repeat(per_query, source.group_counts)):
-            raise DataError("sample_weight must be the same for all rows of a query")
-    else:
+def with_sample_weight(source: Source, sample_weight: Any) -> Source:
+    """Data with the weights that ``fit`` gets; a DataError if it has weights already."""
+    if sample_weight is None:
+        check_query_weights(source.query_weights)  # those of a part may all be 0
+        return source
+    if source.query_weights is not None:
         raise DataError(
-            f"sample_weight has shape {values.shape}, but there are {source.n_queries} queries and "
-            f"{source.n_rows} rows"
+            "the data has its own weights: leave out sample_weight, or pass the data with "
+            "data.with_weights(None)"
         )
-    if not np.isfinite(per_query).all() or per_query.min() < 0 or per_query.max() == 0:
-        raise DataError("sample_weight must be finite, not negative, and not 0 for all queries")
-    return per_query
+    return source.with_weights(sample_weight)

@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base.estimator import RankEstimator
-from ranksieve.base.fit_inputs import query_weights_of
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import in_memory
 from ranksieve.fitted import as_in_training, checked_rows, checked_scores
@@ -23,7 +22,7 @@ class Predictor(RankEstimator):
     A subclass implements :meth:`_scores`.
     """
 
-    __metadata_request__score: ClassVar[dict[str, Any]] = {"qid": True}
+    __metadata_request__score: ClassVar[dict[str, Any]] = {"qid": True, "sample_weight": True}
 
     @abstractmethod
     def _scores(self, X: Any) -> np.ndarray:
@@ -56,12 +55,14 @@ class Predictor(RankEstimator):
         X, y, qid
             As in ``fit``.
         sample_weight : array, optional
-            A weight for each query in the mean, or for each row, as in the ``fit`` of rankers.
+            A weight for each query in the mean, or for each row, as in ``fit``.
         """
         data = in_memory(X) if isinstance(X, (RankingData, Shards)) else with_queries(X, y, qid)
-        result = evaluate(data.y, self.predict(data), data.qid, ["ndcg@10"])
-        weights = query_weights_of(sample_weight, data)
-        return float(np.average(result.per_query["NDCG@10"], weights=weights))
+        if sample_weight is not None:
+            data = data.with_weights(sample_weight)
+        weights = data.query_weights
+        found = evaluate(data.y, self.predict(data), data.qid, "ndcg@10", query_weights=weights)
+        return found.mean["NDCG@10"]
 
 
 def with_queries(X: Any, y: Any, qid: Any) -> RankingData:

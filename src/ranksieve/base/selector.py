@@ -12,9 +12,10 @@ import numpy as np
 from sklearn.feature_selection._base import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ranksieve.base.choices import Choices, PerFeature, in_data, make_choices
+from ranksieve.base.choices import Choices, make_choices
 from ranksieve.base.estimator import RankEstimator
 from ranksieve.base.fit_inputs import as_source
+from ranksieve.base.per_feature import PerFeature, in_data
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source
 from ranksieve.fitted import as_in_training, check_features, refusals
@@ -176,7 +177,7 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
         check_is_fitted(self)
         return [""] * len(self.selected_)
 
-    def fit(self, X: Any, y: Any = None, qid: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, qid: Any = None, *, sample_weight: Any = None) -> Any:
         """Select features.
 
         Parameters
@@ -187,13 +188,16 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
             Labels; larger is more relevant.
         qid : array of shape (rows,)
             Query of each row.
+        sample_weight : array of shape (queries,) or (rows,), optional
+            How often each query counts, unless the data has weights: a weight for each query, in
+            order of first appearance; or for each row, the same for all rows of a query.
         """
-        return self._fit(X, y, qid)
+        return self._fit(X, y, qid, sample_weight)
 
-    def _fit(self, X: Any, y: Any, qid: Any, **held_out: Any) -> Any:
+    def _fit(self, X: Any, y: Any, qid: Any, sample_weight: Any, **held_out: Any) -> Any:
         """Select features; further arguments of a method are passed on to :meth:`_choose`."""
         self._validate_params()
-        source = self._source(X, y, qid)
+        source = self._source(X, y, qid, sample_weight)
         self._check_choices()
         choices = make_choices(self, source)
         if "eval_set" in held_out:

@@ -262,6 +262,7 @@ def evaluate(
         [name for name in measures.split(",") if name.strip()],
         convention,
         doc_ids=loaded.doc_ids,
+        query_weights=loaded.query_weights,
     )
     answer: dict[str, Any] = {"convention": result.convention, "mean": result.mean}
     if per_query:

@@ -200,7 +200,7 @@ def _scores(ranker: Ranker, data: list[Path], reading: Reading) -> np.ndarray:
 
 
 def _measure(ranker: Ranker, source: Source, convention: str) -> dict[str, float]:
-    """Means of the measures; shards are read one at a time."""
+    """Means of the measures, weighted if queries have weights; reads shards one at a time."""
     import numpy as np
 
     from ranksieve.data import RankingData
@@ -216,7 +216,8 @@ def _measure(ranker: Ranker, source: Source, convention: str) -> dict[str, float
         evaluate(piece.y, ranker.predict(piece), piece.qid, _MEASURES, convention)
         for piece in pieces()
     ]
+    weights = source.query_weights
     return {
-        name: float(np.concatenate([part.per_query[name] for part in found]).mean())
+        name: float(np.average(np.concatenate([f.per_query[name] for f in found]), weights=weights))
         for name in found[0].mean
     }

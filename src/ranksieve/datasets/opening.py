@@ -125,7 +125,7 @@ def title_of(source: Any) -> str:
         return quantity(source.n_queries, "query", "queries")
     if is_frame(source):
         return f"a frame of {quantity(len(source), 'row')}"
-    first, *others = paths_of(source)
+    first, *others = _named(source)
     return str(first) + (f" and {quantity(len(others), 'more file')}" if others else "")
 
 
@@ -135,10 +135,14 @@ def paths_of(source: Any) -> list[Path]:
     A name that is no file but a pattern, which a shell would have replaced, stands for all files
     that match it, in alphabetical order.
     """
+    return [path for name in _named(source) for path in _matching(name)]
+
+
+def _named(source: Any) -> list[Path]:
+    """Paths and patterns as they were given; empty if these are none."""
     named = source if isinstance(source, (list, tuple)) else [source]
-    if not all(isinstance(path, (str, os.PathLike)) for path in named):
-        return []
-    return [path for name in named for path in _matching(Path(name))]
+    is_named = all(isinstance(path, (str, os.PathLike)) for path in named)
+    return [Path(path) for path in named] if is_named else []
 
 
 def _matching(path: Path) -> list[Path]:
@@ -146,7 +150,7 @@ def _matching(path: Path) -> list[Path]:
         return [path]
     found = sorted(glob.glob(str(path), recursive=True))
     if not found:
-        raise DataError(f"{path}: no file matches this pattern")
+        raise DataError(f"{path}: no such file, and none matches it as a pattern")
     return [Path(name) for name in found]
 
 

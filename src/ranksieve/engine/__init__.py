@@ -18,6 +18,9 @@ rounds keeps its caches there and only small things travel. If a Dask worker die
 opened elsewhere and all calls so far are repeated there; so the state of an instance must follow
 from its block, its parameters and the calls that it got, and from nothing else.
 
+Queries may have weights, which come with the block (``block.query_weights``, None if each counts
+once): a statistic weighs the terms of its sums by them.
+
 The same blocks give the same bits, whatever the number of threads or workers: blocks are cut by
 the data alone, each is summed by one thread, and the sums are added in a fixed order.
 
@@ -56,6 +59,15 @@ memory.
 
 from ranksieve.engine.base import Engine, Workers
 from ranksieve.engine.local import LocalEngine
-from ranksieve.engine.sources import Source, engine_of, in_memory
+from ranksieve.engine.sources import Source, engine_of, in_memory, total_weight, whole_block
 
-__all__ = ["engine_of", "Engine", "Workers", "LocalEngine", "Source", "in_memory"]
+__all__ = [
+    "engine_of",
+    "Engine",
+    "Workers",
+    "LocalEngine",
+    "Source",
+    "in_memory",
+    "total_weight",
+    "whole_block",
+]

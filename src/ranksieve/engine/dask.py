@@ -61,13 +61,15 @@ class Stored(NamedTuple):
     columns: np.ndarray | None
     missing: tuple[Missing | None, bool]  # with its indicators, and whether missing values are kept
     checksums: bool
+    given_weights: tuple[np.ndarray | None] | None
 
     @classmethod
     def of(cls, shards: Shards) -> Stored:
         """What to tell about opened shards."""
         path, checksums = str(shards.path.resolve()), shards.checks.checksums
         missing = shards.missing, shards.keeps_missing
-        return cls(path, shards.data_id, shards.columns, missing, checksums)
+        weights = shards.given_weights
+        return cls(path, shards.data_id, shards.columns, missing, checksums, weights)
 
     def open_on_worker(self) -> Shards:
         """Open them there."""
@@ -89,6 +91,8 @@ class Stored(NamedTuple):
             opened = opened.with_missing(missing)
         if not keeps:
             opened = opened.refusing_missing()
+        if self.given_weights is not None:
+            opened = opened._changed(given_weights=self.given_weights)
         return opened if self.columns is None else opened.take_features(self.columns)
 
 

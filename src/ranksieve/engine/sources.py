@@ -45,6 +45,23 @@ def in_memory(source: Source) -> RankingData:
     return source if isinstance(source, RankingData) else source.read()
 
 
+def whole_block(data: RankingData) -> Block:
+    """All of the data as one block."""
+    return Block(
+        data.X,
+        data.y,
+        data.query_ptr,
+        query_weights=data.query_weights,
+        keeps_missing=data.keeps_missing,
+    )
+
+
+def total_weight(source: Source) -> float:
+    """Weight of all queries: their number, if each counts once."""
+    weights = source.query_weights
+    return source.n_queries if weights is None else float(weights.sum())
+
+
 def block_runs(data: RankingData, smallest: int = _SMALLEST) -> list[tuple[int, int]]:
     """Runs of queries that make blocks of similar size: first query, and the one after the last."""
     if data.n_rows == 0:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from ranksieve.columns import Columns, check_distinct
+from ranksieve.columns import Columns, check_named
 from ranksieve.data import DataError, RankingData
 from ranksieve.frames import kind_of
 from ranksieve.io.files import READ_ERRORS, decompressed, explain_os_error, total_size
@@ -94,7 +94,7 @@ class DelimitedTable:
         with self._opened() as (_, reader):
             names, types = reader.schema.names, reader.schema.types
             start = next(iter(reader), None)
-        check_distinct(names, path)
+        check_named(names, path)
         if len(names) == 1:
             raise DataError(
                 f"{path}: row 1: there is only one column, {names[0]!r}; fields must be separated "

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ranksieve.columns import Columns, check_distinct
+from ranksieve.columns import Columns, check_distinct, check_named
 from ranksieve.data import DataError, RankingData
 from ranksieve.frames import kind_of, numbers_of
 from ranksieve.io.files import explain_os_error, replacing
@@ -154,6 +154,8 @@ class ParquetTable:
         if "schema" in note:
             own = ("label", "qid", "doc_id", *(("weight",) if note.get("weights") else ()))
             self.known = {role: role for role in own if role in self.schema}
+        else:
+            check_named(schema.names, path)
 
     def batches(
         self, numbers: Sequence[str], others: Sequence[str], rows: int

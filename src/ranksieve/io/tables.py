@@ -112,7 +112,7 @@ class Tables:
             _check_agreement(file, roles, files[0], self.roles)
         kinds = [file.schema[name] for file in files for name in self.roles.features]
         self.dtype = float_type(kinds)
-        if columns or any(file.known is None for file in files):
+        if any(file.known is None for file in files):
             _log.info("%s", self.roles)
 
     @property
@@ -201,7 +201,13 @@ class Tables:
                     row,
                     amount,
                     feature_matrix(columns, names, self.dtype, batch.num_rows),
-                    special_arrays(columns, self.roles, f"{file.path}: row", row),
+                    special_arrays(
+                        columns,
+                        self.roles,
+                        f"{file.path}: row",
+                        row,
+                        ids_are_text=file.ids_are_text,
+                    ),
                     {name: ids_of(columns[name]) for name in self.aside},
                 )
                 row += batch.num_rows

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ranksieve.data import DataError
-from ranksieve.inputs import as_query_ids, group_rows
+from ranksieve.inputs import as_query_ids, as_query_weights, group_rows
 from ranksieve.metrics.conventions import Convention, get_convention
 from ranksieve.metrics.measures import Measure
 from ranksieve.metrics.parsing import parse_measure
@@ -25,17 +25,20 @@ class Evaluation:
     per_query : dict of str to array
         Measure name to one value per query, queries in order of first appearance.
     mean : dict of str to float
-        Measure name to the mean over all queries.
+        Measure name to the mean over all queries, weighted if queries have weights.
     query_ids : array
         Query of each value.
     convention : str
         Name of the convention that was used.
+    query_weights : array or None
+        Weight of each query in the means; None if each counts once.
     """
 
     per_query: dict[str, np.ndarray]
     mean: dict[str, float]
     query_ids: np.ndarray
     convention: str
+    query_weights: np.ndarray | None = None
 
 
 def evaluate(
@@ -47,6 +50,7 @@ def evaluate(
     *,
     ties: Literal["stable", "average"] | None = None,
     doc_ids: Any = None,
+    query_weights: Any = None,
 ) -> Evaluation:
     """Measure how well scores rank the documents of each query.
 
@@ -68,6 +72,9 @@ def evaluate(
         documents (exactly, in closed form).
     doc_ids : array of shape (rows,), optional
         Needed by convention "trec", which orders equal scores by descending document id.
+    query_weights : array of shape (queries,) or (rows,), optional
+        Weight of each query in the means, in order of first appearance, or of each row. Values of
+        single queries do not depend on it.
 
     Returns
     -------
@@ -75,8 +82,8 @@ def evaluate(
 
     Notes
     -----
-    Every query counts in the mean. Takes O(m log n) time for m rows in queries of n documents, in
-    parallel over queries.
+    Every query counts in the mean, once or as often as its weight says. Takes O(m log n) time for m
+    rows in queries of n documents, in parallel over queries.
     """
     convention = get_convention(convention)
     if isinstance(measures, (str, Measure, type)):
@@ -112,8 +119,10 @@ def evaluate(
         measure.name: measure.prepare(labels, query_ptr, convention).per_query(ranking)
         for measure in parsed
     }
-    mean = {name: float(np.mean(value)) for name, value in per_query.items()}
-    return Evaluation(per_query, mean, ids[query_ptr[:-1]], convention.name)
+    row_order = np.arange(len(labels)) if order is None else order
+    weights = as_query_weights(query_weights, query_ptr, row_order, "query_weights")
+    mean = {name: float(np.average(v, weights=weights)) for name, v in per_query.items()}
+    return Evaluation(per_query, mean, ids[query_ptr[:-1]], convention.name, weights)
 
 
 def _finite_column(values: Any, name: str) -> np.ndarray:

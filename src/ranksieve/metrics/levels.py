@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ranksieve.metrics.ranking import Ranking
+
 
 def number_levels(y: np.ndarray, query_ptr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Number each query's distinct labels 0, 1, ..., and count its pairs of unequal labels.
@@ -17,14 +19,12 @@ def number_levels(y: np.ndarray, query_ptr: np.ndarray) -> tuple[np.ndarray, np.
     ([0, 1, 1, 0, 0], [2, 0])
     """
     starts, lengths = query_ptr[:-1], np.diff(query_ptr)
-    order = np.lexsort((y, np.repeat(np.arange(len(lengths)), lengths)))
-    ascending = y[order]
-    begins = np.empty(len(y), dtype=bool)  # a level
-    begins[1:] = ascending[1:] != ascending[:-1]
+    descending = Ranking.of(y, query_ptr, average_ties=True)
+    begins = np.ones(len(y), dtype=bool)  # a level
+    begins[1:] = descending.tie_end[1:] != descending.tie_end[:-1]
     begins[starts] = True
     number = np.cumsum(begins)
     levels = np.empty(len(y), dtype=np.int64)
-    levels[order] = number - np.repeat(number[starts], lengths)
-    first_of_level = np.flatnonzero(begins)[number - 1]
-    n_worse = first_of_level - np.repeat(starts, lengths)
+    levels[descending.order] = np.repeat(number[query_ptr[1:] - 1], lengths) - number
+    n_worse = np.repeat(lengths, lengths) - descending.tie_end
     return levels, np.add.reduceat(n_worse, starts)

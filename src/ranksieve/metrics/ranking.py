@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -25,6 +26,12 @@ class Ranking:
     order: np.ndarray
     tie_end: np.ndarray
     average_ties: bool
+
+    @cached_property
+    def each_alone(self) -> np.ndarray:
+        """What ``tie_end`` would be without equal scores."""
+        starts = np.repeat(self.query_ptr[:-1], np.diff(self.query_ptr))
+        return np.arange(1, len(self.order) + 1) - starts
 
     @property
     def has_ties(self) -> bool:
@@ -60,12 +67,13 @@ class Prepared:
     def per_query(self, ranking: Ranking) -> np.ndarray:
         """Value of each query."""
         out = np.empty(len(ranking.query_ptr) - 1)
+        use_ties = ranking.average_ties or self.kind == kernel.PAIR_ERRORS
         over_queries(
             kernel.measure_queries[self.kind],
             ranking.query_ptr,
             self.on_lists(ranking.average_ties),
             ranking.order,
-            ranking.tie_end,
+            ranking.tie_end if use_ties else ranking.each_alone,
             ranking.query_ptr,
             out,
         )
@@ -94,16 +102,15 @@ class Prepared:
         *,
         first_query: int = 0,
         first_row: int = 0,
-        wanted: np.ndarray | None = None,
+        weights: np.ndarray | None = None,
         keeps_missing: bool = False,
     ) -> bool:
         """Rank by each column of X, and add the values of all queries to ``sums``.
 
         ``query_ptr`` has the rows of X of each query; the first of them is number ``first_row`` of
-        the rows, and ``first_query`` of the queries, that the measure was prepared for. Queries
-        that are not ``wanted`` are left out. If ``keeps_missing``, NaN ranks last in both
-        directions. Returns whether all other values of X are finite; if not, the sums are
-        meaningless.
+        the rows, and ``first_query`` of the queries, that the measure was prepared for. Each query
+        counts ``weights`` times, or once. If ``keeps_missing``, NaN ranks last in both directions.
+        Returns whether all other values of X are finite; if not, the sums are meaningless.
         """
         n_queries = len(query_ptr) - 1
         return bool(
@@ -115,7 +122,7 @@ class Prepared:
                     slice(first_query, first_query + n_queries),
                 ),
                 query_ptr,
-                np.ones(n_queries, dtype=bool) if wanted is None else wanted,
+                np.ones(n_queries) if weights is None else weights,
                 keeps_missing,
                 sums.values,
                 sums.squares,
@@ -130,7 +137,8 @@ class ColumnSums:
     Attributes
     ----------
     values, squares : arrays of shape (2, columns)
-        Sums of the value and of its square; row 0 by descending, row 1 by ascending numbers.
+        Weighted sums of the value and of its square; row 0 by descending, row 1 by ascending
+        numbers.
     varying : int array of shape (columns,)
         Number of queries in which a column is not constant.
     """

@@ -14,8 +14,9 @@ from ranksieve.metrics.parsing import parse_measure
 class QueryScorer:
     """A scikit-learn scorer for one measure: ``scorer(estimator, X, y, qid=qid)``.
 
-    Requests ``qid`` through metadata routing, so that ``cross_validate`` and ``GridSearchCV``
-    pass it on once routing is enabled. Every query counts the same.
+    Requests ``qid`` and ``sample_weight`` through metadata routing, so that ``cross_validate`` and
+    ``GridSearchCV`` pass them on once routing is enabled. Without weights every query counts the
+    same.
     """
 
     def __init__(self, measure: Measure, convention: Convention) -> None:
@@ -25,23 +26,32 @@ class QueryScorer:
     def __repr__(self) -> str:
         return f"make_query_scorer({self.measure.name!r}, {self.convention.name!r})"
 
-    def __call__(self, estimator: Any, X: Any, y: Any, qid: Any = None) -> float:
-        """Mean of the measure, negated if smaller is better."""
+    def __call__(
+        self, estimator: Any, X: Any, y: Any, qid: Any = None, sample_weight: Any = None
+    ) -> float:
+        """Mean of the measure, negated if smaller is better.
+
+        ``sample_weight`` has a weight for each query or for each row, as in ``fit``.
+        """
         if qid is None:
             raise DataError(
                 "this scorer needs qid: call sklearn.set_config(enable_metadata_routing=True) "
                 "and pass params={'qid': qid}"
             )
-        result = evaluate(y, estimator.predict(X), qid, self.measure, self.convention)
+        scores = estimator.predict(X)
+        result = evaluate(
+            y, scores, qid, self.measure, self.convention, query_weights=sample_weight
+        )
         value = result.mean[self.measure.name]
         return value if self.measure.greater_is_better else -value
 
     def get_metadata_routing(self) -> Any:
-        """Routing request: ``qid``."""
+        """Routing request: ``qid`` and ``sample_weight``."""
         from sklearn.utils.metadata_routing import MetadataRequest
 
         request = MetadataRequest(owner=self)
-        request.score.add_request(param="qid", alias=True)
+        for name in ("qid", "sample_weight"):
+            request.score.add_request(param=name, alias=True)
         return request
 
 

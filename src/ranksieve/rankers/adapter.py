@@ -119,7 +119,8 @@ class RankerAdapter(Ranker):
     rankers of LightGBM, XGBoost and CatBoost can be saved: nothing is ever unpickled.
 
     A ``RankerAdapter(estimator)`` must be fitted; :func:`as_ranker` can use an estimator that is
-    already fitted.
+    already fitted. Each library weighs queries in its own way; where trees count documents, as in a
+    smallest number of them in a leaf, weights do not count.
 
     Examples
     --------
@@ -201,9 +202,7 @@ class RankerAdapter(Ranker):
         importances = library.importances(self.estimator_, self.n_features_in_)
         return np.asarray(importances, dtype=np.float64)
 
-    def _train(
-        self, source: Source, validation: Source | None, query_weights: np.ndarray | None
-    ) -> None:
+    def _train(self, source: Source, validation: Source | None) -> None:
         library = library_of(self.estimator)
         parts = [in_memory(part) for part in (source, validation) if part is not None]
         fresh = library.unfitted(self.estimator)
@@ -218,7 +217,7 @@ class RankerAdapter(Ranker):
         if unsaid:
             fresh.set_params(**unsaid)
         try:
-            library.fit(fresh, parts[0], query_weights, *parts[1:])
+            library.fit(fresh, *parts)
         except Exception as error:
             if not is_error_of_library(error):
                 raise

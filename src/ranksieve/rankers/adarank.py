@@ -10,13 +10,13 @@ import numpy as np
 from ranksieve._kernels.boosting import feature_values
 from ranksieve.choosing import first_of_best
 from ranksieve.data import Block
-from ranksieve.engine import Source, Workers, engine_of
+from ranksieve.engine import Source, Workers, engine_of, total_weight
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, Count, Ties
 from ranksieve.rankers.boosting_rounds import Rounds
 from ranksieve.rankers.linear import LinearRanker
 from ranksieve.registry import Method
-from ranksieve.sums.chunks import block_weights, chunks
+from ranksieve.sums.chunks import chunks
 from ranksieve.sums.columns import Columns
 from ranksieve.sums.measured import Measured
 
@@ -40,7 +40,6 @@ class QueryValues:
     block : Block
     measure, convention
         As in :class:`ranksieve.sums.importance.ImportanceStatistic`.
-    query_weights : array of shape (queries of all blocks,) or None
     both : bool
         Whether to also keep values of ascending order, as further candidates after those of
         descending order.
@@ -55,7 +54,6 @@ class QueryValues:
         block: Block,
         measure: Measure,
         convention: Convention | str,
-        query_weights: np.ndarray | None,
         both: bool,
         multiply: bool,
     ) -> None:
@@ -63,7 +61,7 @@ class QueryValues:
         self.measured = Measured(block, measure, convention)
         signs = (1.0, -1.0) if both else (1.0,)
         self.values = np.hstack([self._values(block, sign) for sign in signs])
-        self.query_weights = block_weights(block, query_weights)
+        self.query_weights = self.measured.weights
         self.multiply = multiply
         self.scores = np.zeros(len(block.y))
         self.weights = self.query_weights.copy()
@@ -201,15 +199,11 @@ class AdaRank(LinearRanker):
     ties: Ties = "average"
     verbose: bool = False
 
-    def _train(
-        self, source: Source, validation: Source | None, query_weights: np.ndarray | None
-    ) -> None:
+    def _train(self, source: Source, validation: Source | None) -> None:
         measure = parse_measure(self.measure)
-        total = source.n_queries if query_weights is None else float(query_weights.sum())
         parameters = (
             measure,
             get_convention(self.convention, self.ties),
-            query_weights,
             self.directions == "both",
             self.reweighting == "multiply",
         )
@@ -218,7 +212,7 @@ class AdaRank(LinearRanker):
             validation, held_out, self.convention, self.ties, self.early_stopping_rounds
         )
         with engine_of(source).start(QueryValues, *parameters) as workers, chosen:
-            rounds = self._boost(workers, total, source.n_features, chosen)
+            rounds = self._boost(workers, total_weight(source), source.n_features, chosen)
             weights = np.concatenate(workers.collect("distribution"))
         training = [value for _, _, value in rounds]
         self.best_round_ = chosen.best or first_of_best(np.array(training)) + 1

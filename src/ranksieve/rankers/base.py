@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve._version import __version__
-from ranksieve.base import Predictor, as_source, query_weights_of
+from ranksieve.base import Predictor, as_source
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source
 from ranksieve.fitted import as_in_training, refusals
@@ -48,10 +48,8 @@ class Ranker(Predictor):
         return self._allows_missing
 
     @abstractmethod
-    def _train(
-        self, source: Source, validation: Source | None, query_weights: np.ndarray | None
-    ) -> None:
-        """Learn from a source; ``query_weights`` has one number per query, in order."""
+    def _train(self, source: Source, validation: Source | None) -> None:
+        """Learn from a source, whose queries count as often as their weights say."""
 
     def _contributions(self, X: Any) -> np.ndarray:
         """SHAP value of each feature in each row's score."""
@@ -100,22 +98,23 @@ class Ranker(Predictor):
         qid : array of shape (rows,)
             Query of each row.
         eval_set : tuple (X, y, qid), RankingData, opened shards, or list [(X, y)], optional
-            Validation data, for rankers that use it to stop early or to choose a model.
-        sample_weight : array, optional
-            A weight for each query, in order of first appearance; or for each row, the same for
-            all rows of a query.
+            Validation data, for rankers that use it to stop early or to choose a model. Weights
+            that it has weigh its queries.
+        sample_weight : array of shape (queries,) or (rows,), optional
+            How often each query counts, unless the data has weights: a weight for each query, in
+            order of first appearance; or for each row, the same for all rows of a query.
         eval_qid, eval_group : list of one array, optional
             For a list [(X, y)], as LightGBM and XGBoost take it: the query of each row of X, or the
             number of rows of each query, one after the other.
         """
         self._validate_params()
-        source = self._source(X, y, qid)
+        source = self._source(X, y, qid, sample_weight)
         validation = as_source(eval_set, source, eval_qid, eval_group)
         if hasattr(self, "selection_"):  # of an earlier fit
             del self.selection_
         with progress_bar(bool(self.verbose)), sound_numbers(source, self), refusals(self, X):
             check_labels_differ(source)
-            self._train(source, validation, query_weights_of(sample_weight, source))
+            self._train(source, validation)
         return self
 
     def _rows(self, X: Any) -> Any:

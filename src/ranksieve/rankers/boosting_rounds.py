@@ -24,12 +24,12 @@ class GrowingModel(Measured):
         self.columns = Columns(block.X)
         self.scores = np.zeros(len(block.y))
 
-    def add(self, feature: int, alpha: float) -> tuple[int, float]:
-        """Add a feature times ``alpha``; return the number of queries and their sum."""
+    def add(self, feature: int, alpha: float) -> tuple[float, float]:
+        """Add a feature times ``alpha``; return the weight of queries and their sum."""
         self.scores += alpha * self.columns[feature]
         return self.total(self.scores)
 
-    def add_step(self, feature: int, alpha: float, threshold: float) -> tuple[int, float]:
+    def add_step(self, feature: int, alpha: float, threshold: float) -> tuple[float, float]:
         """Add ``alpha`` where a feature is above the threshold; returns as :meth:`add`."""
         self.scores += np.where(self.columns[feature] > threshold, alpha, 0.0)
         return self.total(self.scores)

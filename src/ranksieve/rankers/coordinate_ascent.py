@@ -14,12 +14,12 @@ from ranksieve._kernels.ascent import TrialArrays, add_trials
 from ranksieve._kernels.scoring import score_models
 from ranksieve.choosing import ROUNDING, first_of_best
 from ranksieve.data import Block
-from ranksieve.engine import Source, Workers, engine_of
+from ranksieve.engine import Source, Workers, engine_of, total_weight
 from ranksieve.metrics import Convention, Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, Count, NotNegative, Seed, Ties
 from ranksieve.rankers.linear import LinearRanker
 from ranksieve.registry import Method
-from ranksieve.sums.chunks import block_weights, chunks, vary_within_queries
+from ranksieve.sums.chunks import chunks, vary_within_queries
 from ranksieve.sums.columns import Columns
 from ranksieve.sums.held_out import measure_models
 from ranksieve.sums.measured import Measured
@@ -51,21 +51,14 @@ class Trials:
     block : Block
     measure, convention
         As in :class:`ranksieve.sums.importance.ImportanceStatistic`.
-    query_weights : array of shape (queries of all blocks,) or None
     """
 
     title = "Coordinate ascent"
 
-    def __init__(
-        self,
-        block: Block,
-        measure: Measure,
-        convention: Convention | str,
-        query_weights: np.ndarray | None,
-    ) -> None:
+    def __init__(self, block: Block, measure: Measure, convention: Convention | str) -> None:
         self.block, self.columns = block, Columns(block.X)
         self.measured = Measured(block, measure, convention)
-        self.weights = block_weights(block, query_weights)
+        self.weights = self.measured.weights
         self.tells = vary_within_queries(self.measured.prepared.worth, block.query_ptr)
         self.tells &= self.weights > 0
         self.scores = np.zeros(len(block.y))
@@ -205,13 +198,11 @@ class CoordinateAscent(LinearRanker):
     random_state: Seed = 0
     verbose: bool = False
 
-    def _train(
-        self, source: Source, validation: Source | None, query_weights: np.ndarray | None
-    ) -> None:
+    def _train(self, source: Source, validation: Source | None) -> None:
         measure = parse_measure(self.measure)
         rng = check_random_state(self.random_state)
-        total = source.n_queries if query_weights is None else float(query_weights.sum())
-        parameters = measure, get_convention(self.convention, self.ties), query_weights
+        total = total_weight(source)
+        parameters = measure, get_convention(self.convention, self.ties)
         ascents = []
         with engine_of(source).start(Trials, *parameters) as workers:
             for _ in range(self.n_restarts):

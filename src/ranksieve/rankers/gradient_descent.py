@@ -16,8 +16,8 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.choosing import EarlyStopping
-from ranksieve.data import Block, DataError, RankingData
-from ranksieve.engine import LocalEngine, Source, Workers, engine_of
+from ranksieve.data import RankingData
+from ranksieve.engine import LocalEngine, Source, Workers, engine_of, whole_block
 from ranksieve.io.records import get_numbers
 from ranksieve.metrics import Measure, parse_measure
 from ranksieve.parameters import ConventionChoice, Count, NotNegative, Positive, Seed
@@ -168,18 +168,16 @@ class GradientRanker(Ranker):
         shapes = {"inner": (n, self.hidden), "bias": (self.hidden,), "outer": (self.hidden,)}
         self.weights_ = [get_numbers(learned, name, *shape) for name, shape in shapes.items()]
 
-    def _train(
-        self, source: Source, validation: Source | None, query_weights: np.ndarray | None
-    ) -> None:
+    def _train(self, source: Source, validation: Source | None) -> None:
         by_steps = self._takes_steps()
         with ExitStack() as stack:
             engine = engine_of(source)
             if by_steps and isinstance(source, RankingData) and self.batch_queries is not None:
                 # A batch is too little to be shared by threads.
                 stack.enter_context(limit_threads(1))
-                block = Block(source.X, source.y, source.query_ptr)
+                block = whole_block(source)
                 engine = LocalEngine([lambda: block], source.check_finite)
-            training = TrainingLoss, self._loss, self.activation, query_weights
+            training = TrainingLoss, self._loss, self.activation
             workers = stack.enter_context(engine.start(*training))
             course = self._course(validation, stack)
             standard, terms = self._look(workers, source.n_features)
@@ -209,8 +207,6 @@ class GradientRanker(Ranker):
     def _look(self, workers: Workers, n_features: int) -> tuple[Standard, float]:
         """Compute moments of the features, and the number of terms of the loss."""
         rows, total, terms = workers.sum("totals")
-        if terms == 0:
-            raise DataError("sample_weight is 0 for all queries whose labels differ")
         if not self.standardize:
             return Standard(np.zeros(n_features), np.ones(n_features)), terms
         return Standard.of(rows, total, workers), terms

@@ -68,6 +68,9 @@ class LambdaMART(Ranker):
     learns to which side they go. Queries of one document or of equal labels have no gradient, but
     their rows influence the bins. The result does not depend on the number of threads.
 
+    Weights of queries multiply gradients and their curvatures. As in LightGBM, bins and
+    ``min_child_samples`` count each document once, whatever its weight, even 0.
+
     Shards are binned as they are read: most values take one byte of memory, unless they are sparse.
     On shards that were opened with a Dask client, the workers that hold them train, with LightGBM's
     distributed training:
@@ -119,31 +122,27 @@ class LambdaMART(Ranker):
         """Total gain of the splits on each feature."""
         return self.booster_.feature_importance("gain", iteration=self.best_iteration_)
 
-    def _train(
-        self, source: Source, validation: Source | None, query_weights: np.ndarray | None
-    ) -> None:
+    def _train(self, source: Source, validation: Source | None) -> None:
         for part in (source, validation):
             if part is not None:
                 check_whole_labels("LambdaMART", part)
         if isinstance(source, Shards) and source.client is not None:
-            self._train_on_workers(source, validation, query_weights)
+            self._train_on_workers(source, validation)
             return
         import lightgbm
 
         try:
-            self._train_here(source, validation, query_weights)
+            self._train_here(source, validation)
         except lightgbm.basic.LightGBMError as error:  # such as a query of 10,001 documents
             raise DataError(f"LightGBM: {error}") from None
 
-    def _train_here(
-        self, source: Source, validation: Source | None, query_weights: np.ndarray | None
-    ) -> None:
+    def _train_here(self, source: Source, validation: Source | None) -> None:
         import lightgbm
 
-        train = dataset_of(blocks_of(source), query_weights)
+        train = dataset_of(blocks_of(source))
         callbacks, held_out = [], []
         if validation is not None:
-            held_out = [dataset_of(blocks_of(validation), None, reference=train)]
+            held_out = [dataset_of(blocks_of(validation), reference=train)]
             callbacks = [lightgbm.early_stopping(self.early_stopping_rounds, verbose=False)]
         self.booster_ = lightgbm.train(
             self._parameters(), train, self.n_estimators, valid_sets=held_out, callbacks=callbacks
@@ -151,11 +150,8 @@ class LambdaMART(Ranker):
         best = self.booster_.best_iteration
         self.best_iteration_ = best if best > 0 else self.booster_.num_trees()
 
-    def _train_on_workers(
-        self, shards: Shards, validation: Source | None, query_weights: np.ndarray | None
-    ) -> None:
-        parameters = self._parameters()
-        self.booster_ = train_on_workers(shards, parameters, self.n_estimators, query_weights)
+    def _train_on_workers(self, shards: Shards, validation: Source | None) -> None:
+        self.booster_ = train_on_workers(shards, self._parameters(), self.n_estimators)
         self.best_iteration_ = self.booster_.num_trees()
         if validation is not None:
             self.best_iteration_ = self.booster_.best_iteration = best_number_of_trees(

@@ -63,19 +63,19 @@ class _LightGBM(Library):
         self,
         estimator: Any,
         data: RankingData,
-        query_weights: np.ndarray | None,
         validation: RankingData | None = None,
     ) -> None:
         held_out: dict[str, Any] = {}
         if validation is not None:
             X, y = as_known(validation.X), validation.y
             held_out["eval_group"] = [validation.group_counts]
+            if validation.query_weights is not None:
+                held_out["eval_sample_weight"] = [_row_weights(validation)]
             if "eval_X" in signature(estimator.fit).parameters:  # eval_set is on its way out
                 held_out.update(eval_X=(X,), eval_y=(y,))
             else:
                 held_out["eval_set"] = [(X, y)]
-        weights = _row_weights(data, query_weights)
-        counts = data.group_counts
+        weights, counts = _row_weights(data), data.group_counts
         estimator.fit(as_known(data.X), data.y, group=counts, sample_weight=weights, **held_out)
 
     def scores(self, estimator: Any, X: Any) -> Any:
@@ -136,14 +136,16 @@ class _XGBoost(Library):
         self,
         estimator: Any,
         data: RankingData,
-        query_weights: np.ndarray | None,
         validation: RankingData | None = None,
     ) -> None:
         held_out: dict[str, Any] = {}
         if validation is not None:
+            validation = _telling(validation)
             held_out["eval_set"] = [(as_known(validation.X), validation.y)]
             held_out["eval_qid"] = [validation.query_codes]
-        held_out |= {"qid": data.query_codes, "sample_weight": query_weights}
+            if validation.query_weights is not None:
+                held_out["sample_weight_eval_set"] = [validation.query_weights]
+        held_out |= {"qid": data.query_codes, "sample_weight": data.query_weights}
         with _xgboost_threads():
             estimator.fit(as_known(data.X), data.y, **held_out)
 
@@ -174,6 +176,20 @@ class _XGBoost(Library):
 
     def restore(self, estimator: Any, text: str) -> None:
         estimator.load_model(bytearray(text, "utf-8"))
+
+
+def _telling(data: RankingData) -> RankingData:
+    """Held-out queries that are worth more in one order than in another, if queries have weights.
+
+    XGBoost gives a query without relevant documents the value 1, and forgets its weight: the sum
+    may then be too large for a mean, which it refuses. The best number of trees is the same.
+    """
+    if data.query_weights is None:
+        return data
+    starts = data.query_ptr[:-1]
+    differ = np.minimum.reduceat(data.y, starts) < np.maximum.reduceat(data.y, starts)
+    kept = differ & (data.query_weights > 0)
+    return data.take_queries(kept) if kept.any() else data.with_weights(None)
 
 
 def _xgboost_threads() -> AbstractContextManager[Any]:
@@ -216,16 +232,15 @@ class _CatBoost(Library):
         self,
         estimator: Any,
         data: RankingData,
-        query_weights: np.ndarray | None,
         validation: RankingData | None = None,
     ) -> None:
         held_out = None if validation is None else self._pool(validation)
-        estimator.fit(self._pool(data, query_weights), eval_set=held_out)
+        estimator.fit(self._pool(data), eval_set=held_out)
 
-    def _pool(self, data: RankingData, query_weights: np.ndarray | None = None) -> Any:
+    def _pool(self, data: RankingData) -> Any:
         from catboost import Pool
 
-        weights = _row_weights(data, query_weights)
+        weights = _row_weights(data)
         return Pool(_narrow(data.X), data.y, group_id=data.query_codes, group_weight=weights)
 
     def scores(self, estimator: Any, X: Any) -> Any:
@@ -262,8 +277,9 @@ def _narrow(X: Any) -> Any:
     return X
 
 
-def _row_weights(data: RankingData, query_weights: np.ndarray | None) -> np.ndarray | None:
-    return None if query_weights is None else np.repeat(query_weights, data.group_counts)
+def _row_weights(data: RankingData) -> np.ndarray | None:
+    weights = data.query_weights
+    return None if weights is None else np.repeat(weights, data.group_counts)
 
 
 _LIBRARIES = {library.name: library for library in (_LightGBM(), _XGBoost(), _CatBoost())}

@@ -72,10 +72,9 @@ class Library(ABC):
         self,
         estimator: Any,
         data: RankingData,
-        query_weights: np.ndarray | None,
         validation: RankingData | None = None,
     ) -> None:
-        """Fit an estimator in place."""
+        """Fit an estimator in place; queries of both count as often as their weights say."""
 
     @abstractmethod
     def scores(self, estimator: Any, X: Any) -> Any:

@@ -18,7 +18,7 @@ import numpy as np
 
 from ranksieve.choosing import EarlyStopping
 from ranksieve.data import Block, DataError
-from ranksieve.engine import Source, engine_of
+from ranksieve.engine import Source, engine_of, total_weight
 from ranksieve.engine.dask import Stored
 from ranksieve.io.shards import Shards
 from ranksieve.metrics import NDCG
@@ -31,9 +31,7 @@ _LEARNERS = ("data", "data_parallel", "voting", "voting_parallel")
 _NETWORK = re.compile(r"^\[(machines|num_machines|local_listen_port): .*\]\n", re.MULTILINE)
 
 
-def train_on_workers(
-    shards: Shards, parameters: dict[str, Any], n_trees: int, query_weights: np.ndarray | None
-) -> Any:
+def train_on_workers(shards: Shards, parameters: dict[str, Any], n_trees: int) -> Any:
     """Train on the workers of a Dask cluster that hold the shards.
 
     Parameters
@@ -43,8 +41,6 @@ def train_on_workers(
     parameters : dict
         Parameters of LightGBM, except for threads and the network.
     n_trees : int
-    query_weights : array or None
-        A weight for each query.
 
     Returns
     -------
@@ -78,7 +74,6 @@ def train_on_workers(
                 run.tolist(),
                 parameters | {"num_threads": threads[worker]},
                 n_trees,
-                query_weights,
                 (machines, rank, ports[rank]),
                 workers=[worker],
                 pure=False,
@@ -124,7 +119,6 @@ def _train_part(
     run: list[int],
     parameters: dict[str, Any],
     n_trees: int,
-    query_weights: np.ndarray | None,
     place: tuple[list[str], int, _Port],
 ) -> str | None:
     """Train together with the other workers; the first one returns the model as text."""
@@ -132,7 +126,7 @@ def _train_part(
 
     machines, rank, port = place
     opened = stored.open_on_worker()
-    data = dataset_of([opened.block(number) for number in run], query_weights)
+    data = dataset_of([opened.block(number) for number in run])
     network = {
         "machines": ",".join(machines),
         "num_machines": len(machines),
@@ -184,7 +178,7 @@ class _Staged(Measured):
         self.booster = lightgbm.Booster(model_str=text)
 
     def sums(self) -> np.ndarray:
-        """Sum over queries, for each number of trees."""
+        """Weighted sum over queries, for each number of trees."""
         X, scores = as_known(self.block.X), np.zeros(len(self.block.y))
         sums = np.empty(self.booster.num_trees())
         for tree in range(len(sums)):
@@ -205,7 +199,7 @@ def best_number_of_trees(
     """
     parameters = booster.model_to_string(), cutoff
     with engine_of(validation).start(_Staged, *parameters) as workers:
-        values = workers.sum("sums") / validation.n_queries
+        values = workers.sum("sums") / total_weight(validation)
     stopping = EarlyStopping(early_stopping_rounds)
     for value in values.tolist():
         if stopping.add(value):

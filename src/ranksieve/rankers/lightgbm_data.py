@@ -9,8 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from ranksieve.data import Block, DataError, RankingData
-from ranksieve.engine import Source, engine_of
-from ranksieve.sums.chunks import block_weights
+from ranksieve.engine import Source, engine_of, whole_block
 
 LARGEST_LABEL = 30  # LightGBM's table of gains ends there
 
@@ -23,20 +22,16 @@ def as_known(X: Any) -> Any:
 def blocks_of(source: Source) -> list[Block]:
     """All rows of a source in this process; those of shards are mapped, not read."""
     if isinstance(source, RankingData):
-        return [Block(source.X, source.y, source.query_ptr)]
+        return [whole_block(source)]
     return [source.block(number) for number in range(source.n_shards)]
 
 
-def dataset_of(
-    blocks: Iterable[Block], query_weights: np.ndarray | None, reference: Any = None
-) -> Any:
+def dataset_of(blocks: Iterable[Block], reference: Any = None) -> Any:
     """Make a LightGBM Dataset from adjacent blocks.
 
     Parameters
     ----------
     blocks : iterable of Block
-    query_weights : array or None
-        A weight for each query of the source, not only of these blocks.
     reference : lightgbm.Dataset, optional
         Dataset whose bins to use.
     """
@@ -47,15 +42,13 @@ def dataset_of(
     if blocks[0].is_sparse:
         X = sparse.vstack(X, format="csr")
     counts = [np.diff(block.query_ptr) for block in blocks]
-    weights = None
-    if query_weights is not None:
-        parts = [block_weights(block, query_weights) for block in blocks]
-        weights = np.repeat(np.concatenate(parts), np.concatenate(counts))
+    weights: Any = [block.query_weights for block in blocks]
+    is_weighted = weights[0] is not None
     return lightgbm.Dataset(
         X,
         np.concatenate([block.y for block in blocks]),
         reference=reference,
-        weight=weights,
+        weight=np.repeat(np.concatenate(weights), np.concatenate(counts)) if is_weighted else None,
         group=np.concatenate(counts),
     )
 

@@ -76,11 +76,10 @@ class OtherEstimator(Library):
         self,
         estimator: Any,
         data: RankingData,
-        query_weights: np.ndarray | None,
         validation: RankingData | None = None,
     ) -> None:
         """Fit with as much as ``fit`` takes."""
-        fit_foreign(estimator, data, query_weights, validation)
+        fit_foreign(estimator, data, validation)
 
     def scores(self, estimator: Any, X: Any) -> Any:
         """Predictions, one for each row."""

@@ -21,6 +21,7 @@ from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.boosting_rounds import Rounds
 from ranksieve.rankers.rankboost_rounds import MOST, PairPotentials, order_statistics
 from ranksieve.registry import Method
+from ranksieve.sums.grades import bin_ranks, last_rank
 
 _SMALLEST = 1e-10  # share of the pairs that a perfect threshold is taken to leave
 _VANISHED = 1e-200  # share of the first weights below which they have hardly any digits
@@ -99,9 +100,9 @@ class RankBoost(Ranker):
     The algorithm is published. LETOR's runs had 255 thresholds, which are not described further,
     but with ``binning="width"`` MQ2008's validation data chooses the same numbers of rounds, and
     four of five results are the same to four digits. These choices are ours: quantiles, which suit
-    features of any distribution, counted over documents of queries with different labels regardless
-    of their weights; thresholds within 1e-11 of the best are equal and the first is taken; training
-    ends when a threshold orders all pairs or no threshold helps.
+    features of any distribution, counted over documents of queries with different labels, each as
+    often as its query counts; thresholds within 1e-11 of the best are equal and the first is taken;
+    training ends when a threshold orders all pairs or no threshold helps.
 
     References
     ----------
@@ -139,13 +140,11 @@ class RankBoost(Ranker):
             importances[step.feature] += abs(step.alpha)
         return importances
 
-    def _train(
-        self, source: Source, validation: Source | None, query_weights: np.ndarray | None
-    ) -> None:
+    def _train(self, source: Source, validation: Source | None) -> None:
         chosen = Rounds(
             validation, self.measure, self.convention, self.ties, self.early_stopping_rounds
         )
-        with engine_of(source).start(PairPotentials, query_weights) as workers, chosen:
+        with engine_of(source).start(PairPotentials) as workers, chosen:
             self.thresholds_ = self._thresholds(workers)
             self.rounds_ = self._boost(workers, chosen)
         self.best_round_ = chosen.best or len(self.rounds_)
@@ -171,18 +170,18 @@ class RankBoost(Ranker):
                 found[feature] = values
         return found
 
-    def _widths(self, workers: Workers, features: np.ndarray, n_rows: int) -> list[np.ndarray]:
+    def _widths(self, workers: Workers, features: np.ndarray, n_rows: float) -> list[np.ndarray]:
         """Equally spaced thresholds; only the largest value exceeds the last one."""
-        low, high = order_statistics(workers, features, np.array([0, n_rows - 1])).T[..., None]
+        ends = np.array([0, last_rank(n_rows)])
+        low, high = order_statistics(workers, features, ends).T[..., None]
         shares = np.arange(1, self.n_thresholds) / self.n_thresholds
         values = np.hstack([low + (high - low) * shares, high])
         return [np.unique(row) for row in np.nextafter(values, -np.inf)]
 
-    def _quantiles(self, workers: Workers, features: np.ndarray, n_rows: int) -> list[np.ndarray]:
+    def _quantiles(self, workers: Workers, features: np.ndarray, n_rows: float) -> list[np.ndarray]:
         """Thresholds with equally many documents in between, except for equal values."""
-        n = self.n_thresholds
-        ranks = np.maximum(0, -(-n_rows * np.arange(1, n + 1) // (n + 1)) - 1)
-        values = order_statistics(workers, features, np.append(ranks, n_rows - 1))
+        ranks = np.append(bin_ranks(n_rows, self.n_thresholds + 1), last_rank(n_rows))
+        values = order_statistics(workers, features, ranks)
         return [np.setdiff1d(row[:-1], row[-1]) for row in values]  # none exceeds the largest
 
     def _boost(self, workers: Workers, chosen: Rounds) -> list[Round]:

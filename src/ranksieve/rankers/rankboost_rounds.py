@@ -17,7 +17,7 @@ from ranksieve._kernels.boosting import (
 )
 from ranksieve.data import Block
 from ranksieve.engine import Workers
-from ranksieve.sums.chunks import block_weights, chunks
+from ranksieve.sums.chunks import chunks, row_weights_of, weights_of
 from ranksieve.sums.grades import values_of_ranks
 
 MOST = 255  # thresholds of a feature: their number fits in a byte
@@ -29,21 +29,23 @@ class PairPotentials:
     Parameters
     ----------
     block : Block
-    query_weights : array of shape (queries of all blocks,) or None
     """
 
     title = "RankBoost"
 
-    def __init__(self, block: Block, query_weights: np.ndarray | None) -> None:
+    def __init__(self, block: Block) -> None:
         self.block = block
         starts, lengths = block.query_ptr[:-1], np.diff(block.query_ptr)
-        self.weights = block_weights(block, query_weights)
+        self.weights = weights_of(block)
         differ = np.minimum.reduceat(block.y, starts) < np.maximum.reduceat(block.y, starts)
         kept = differ & (self.weights > 0)
         rows = np.flatnonzero(np.repeat(kept, lengths))
         codes = np.repeat(np.arange(len(starts)), lengths)
         self.rows = rows[np.lexsort((-block.y[rows], codes[rows]))]  # by query and label
         self.labels = block.y[self.rows]
+        self.row_weights = np.ones(len(self.rows), dtype=np.int64)
+        if block.query_weights is not None:
+            self.row_weights = row_weights_of(block, self.weights)[self.rows]
         self.query_ptr = np.concatenate([[0], np.cumsum(np.where(kept, lengths, 0))])
         self.scores, self.potentials = np.zeros((2, len(self.rows)))
 
@@ -54,8 +56,11 @@ class PairPotentials:
             places = slice(*ends.tolist())
             yield chunk.X, self.rows[places] - chunk.rows.start, places
 
-    def distinct(self, most: int) -> tuple[int, np.ndarray, np.ndarray]:
-        """Rows, and distinct values of each feature: how many, at most, and in ascending order."""
+    def distinct(self, most: int) -> tuple[float, np.ndarray, np.ndarray]:
+        """Weight of rows, and distinct values of each feature: how many, at most, and ascending.
+
+        The weight is a whole number by type if queries have no weights.
+        """
         n_features = self.block.X.shape[1]
         counts = np.zeros(n_features, dtype=np.int64)
         values = np.empty((n_features, most))
@@ -64,16 +69,17 @@ class PairPotentials:
             all_finite &= add_distinct(X, rows, most, counts, values)
         if not all_finite:
             self.block.check_finite()
-        return len(self.rows), counts, values
+        return self.row_weights.sum(), counts, values
 
     def nibbles(self, features: np.ndarray, shift: int, prefixes: np.ndarray) -> np.ndarray:
         """Counts of the next four bits below ``prefixes``; see :func:`order_statistics`."""
         block = self.block
         if block.is_sparse:  # the other columns need not become an array
             block, features = replace(block, X=block.X[:, features]), np.arange(len(features))
-        counts = np.zeros((*prefixes.shape, 16), dtype=np.int64)
-        for X, rows, _ in self._parts(block):
-            add_nibbles(X, rows, features, shift, prefixes, counts)
+        counts = np.zeros((*prefixes.shape, 16), dtype=self.row_weights.dtype)
+        for X, rows, places in self._parts(block):
+            weights = self.row_weights[places]
+            add_nibbles(X, rows, weights, features, shift, prefixes, counts)
         return counts
 
     def begin(self, thresholds: np.ndarray, n: np.ndarray) -> tuple[float, np.ndarray]:
@@ -99,7 +105,10 @@ class PairPotentials:
 
 
 def order_statistics(workers: Workers, features: np.ndarray, ranks: np.ndarray) -> np.ndarray:
-    """Values of given ranks (0-based, ascending) of each feature: array (features, ranks)."""
+    """Values of given ranks (0-based, ascending) of each feature: array (features, ranks).
+
+    Ranks are among rows repeated as often as they count.
+    """
     return values_of_ranks(
         lambda *known: workers.sum("nibbles", features, *known),
         np.tile(ranks, (len(features), 1)),

@@ -91,10 +91,8 @@ class RankRLS(LinearRanker):
     _: KW_ONLY
     verbose: bool = False
 
-    def _train(
-        self, source: Source, validation: Source | None, query_weights: np.ndarray | None
-    ) -> None:
-        with engine_of(source).start(RidgeRows, query_weights) as workers:
+    def _train(self, source: Source, validation: Source | None) -> None:
+        with engine_of(source).start(RidgeRows) as workers:
             xx, xy = workers.sum("gram")
         self.coef_ = decompose(xx, xy, np.array([self.lam])).coefs[0]
 
@@ -146,9 +144,7 @@ class RankRLSCV(LinearRanker):
     ties: Ties | None = None
     verbose: bool = False
 
-    def _train(
-        self, source: Source, validation: Source | None, query_weights: np.ndarray | None
-    ) -> None:
+    def _train(self, source: Source, validation: Source | None) -> None:
         lams = as_lams(self.lams)
         measure = None if self.measure == "squared" else parse_measure(self.measure)
         if validation is None:
@@ -158,13 +154,12 @@ class RankRLSCV(LinearRanker):
                 measure or "squared",
                 self.convention,
                 ties=self.ties,
-                query_weights=query_weights,
             )
             coefs, self.values_, self.deviations_ = found[1:]
         else:
             if measure is None:
                 raise DataError("eval_set needs a measure to choose by, such as measure='map'")
-            with engine_of(source).start(RidgeRows, query_weights) as workers:
+            with engine_of(source).start(RidgeRows) as workers:
                 xx, xy = workers.sum("gram")
             coefs = decompose(xx, xy, lams).coefs
             models = [(np.arange(source.n_features), coefs.T.copy())]
@@ -182,7 +177,6 @@ def leave_query_out(
     convention: str | Convention = "standard",
     *,
     ties: Literal["average", "stable"] | None = None,
-    query_weights: np.ndarray | None = None,
 ) -> LeftOut:
     r"""Train RankRLS for many lambdas, with the leave-query-out error of each.
 
@@ -195,27 +189,27 @@ def leave_query_out(
         the predictions.
     convention, ties
         Those of a measure; see :func:`ranksieve.metrics.evaluate`.
-    query_weights : array of shape (queries,), optional
 
     Notes
     -----
     The errors are exact, without retraining: the residuals of a query under the model trained
     without it follow from those under the full model. Queries of one document do not count in the
-    mean.
+    mean. A query that has a weight counts so many times, and is left out as a whole, not one of its
+    copies.
     """
     lams = as_lams(lams)
-    with engine_of(source).start(RidgeRows, query_weights) as workers:
+    with engine_of(source).start(RidgeRows) as workers:
         xx, xy = workers.sum("gram")
         ridge = decompose(xx, xy, lams)
         if isinstance(measure, str) and measure == "squared":
-            n, sums, squares = workers.sum("errors", ridge)
+            n_queries, n, sums, squares = workers.sum("errors", ridge)
         else:
             how = parse_measure(measure), get_convention(convention, ties)
-            n, sums, squares = workers.sum("measured", ridge, *how)
-    if n < 2:
+            n_queries, n, sums, squares = workers.sum("measured", ridge, *how)
+    if n_queries < 2:
         raise DataError("leave-query-out needs two queries with two documents or more")
     mean = sums / n
-    deviation = np.sqrt(np.maximum(0.0, squares / n - mean**2) / (n - 1))
+    deviation = np.sqrt(np.maximum(0.0, squares / n - mean**2) / max(1.0, n - 1))
     return LeftOut(lams, ridge.coefs, mean, deviation)
 
 

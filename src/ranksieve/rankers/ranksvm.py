@@ -133,9 +133,7 @@ class RankSVM(LinearRanker):
     warm_start: bool = False
     verbose: bool = False
 
-    def _train(
-        self, source: Source, validation: Source | None, query_weights: np.ndarray | None
-    ) -> None:
+    def _train(self, source: Source, validation: Source | None) -> None:
         start = np.zeros(source.n_features)
         if self.warm_start and hasattr(self, "coef_"):
             start = self.coef_
@@ -144,7 +142,7 @@ class RankSVM(LinearRanker):
                     f"warm_start: the last fit had {len(start)} features, but now there are "
                     f"{source.n_features}"
                 )
-        with _solver(source, self.loss, self.scale, query_weights) as solver:
+        with _solver(source, self.loss, self.scale) as solver:
             solution = solver.solve(self.C, start, self.tol, self.max_iter)
         self.coef_ = solution.coef
         self.n_iter_ = solution.n_iter
@@ -161,7 +159,6 @@ def ranksvm_path(
     loss: Loss = "squared_hinge",
     tol: float = 1e-6,
     max_iter: int = 1000,
-    query_weights: np.ndarray | None = None,
 ) -> Iterator[Solution]:
     """Train a :class:`RankSVM` for each C, each starting from the previous solution.
 
@@ -172,7 +169,6 @@ def ranksvm_path(
         Ascending values need the fewest iterations.
     scale, loss, tol, max_iter
         As in :class:`RankSVM`.
-    query_weights : array of shape (queries,), optional
 
     Yields
     ------
@@ -197,9 +193,7 @@ def ranksvm_path(
     for C in Cs:
         RankSVM(C, scale=scale, loss=loss, tol=tol, max_iter=max_iter)._validate_params()
     check_labels_differ(source)
-    if query_weights is not None and np.shape(query_weights) != (source.n_queries,):
-        raise DataError(f"query_weights must be one number for each of {source.n_queries} queries")
-    with _solver(source, loss, scale, query_weights) as solver:
+    with _solver(source, loss, scale) as solver:
         coef = np.zeros(source.n_features)
         for C in Cs:  # the statistics and the planes stay where they are
             solution = solver.solve(C, coef, tol, max_iter)
@@ -208,14 +202,10 @@ def ranksvm_path(
 
 
 @contextmanager
-def _solver(
-    source: Source, loss: Loss, scale: Scale, query_weights: np.ndarray | None
-) -> Iterator[Solver]:
+def _solver(source: Source, loss: Loss, scale: Scale) -> Iterator[Solver]:
     kind, statistic = _SOLVERS[loss]
-    with engine_of(source).start(statistic, query_weights) as workers:
+    with engine_of(source).start(statistic) as workers:
         n_pairs, n_queries = workers.sum("totals")
-        if n_pairs == 0:
-            raise DataError("all queries with different labels have sample_weight 0")
         yield kind(workers, {"pairs": n_pairs, "queries": n_queries, "sum": 1.0}[scale])
 
 

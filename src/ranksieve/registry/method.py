@@ -120,6 +120,16 @@ class Method:
         """Why a selector cannot select groups of features; empty if it can."""
         return str(getattr(self.kind, "no_groups", ""))
 
+    @property
+    def no_weights(self) -> str:
+        """Why it takes no weights of queries; empty if it does."""
+        return str(getattr(self.kind, "no_weights", ""))
+
+    @property
+    def takes_weights(self) -> bool:
+        """Whether it takes weights of queries."""
+        return not self.no_weights
+
     def make(self, **parameters: Any) -> Any:
         """Make an estimator with the preset and other parameters."""
         preset = {parameter: self.defaults[parameter] for parameter in self.preset}

@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ranksieve.base import RankSelector
-from ranksieve.base.choices import Choices
+from ranksieve.base import Choices, RankSelector
 from ranksieve.base.selector import ChoiceParameters
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source, in_memory
 from ranksieve.foreign import (
     copy_of,
     fit_foreign,
-    fit_parameters,
     parameters_of,
     tags_of,
     takes_missing,
@@ -168,7 +166,15 @@ class SelectorAdapter(RankSelector):
         """Whether the estimator says so."""
         return getattr(self.estimator, "is_nested", False) is True
 
-    def fit(self, X: Any, y: Any = None, qid: Any = None, eval_set: Any = None) -> Any:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        qid: Any = None,
+        eval_set: Any = None,
+        *,
+        sample_weight: Any = None,
+    ) -> Any:
         """Select features.
 
         Parameters
@@ -181,8 +187,10 @@ class SelectorAdapter(RankSelector):
             Query of each row.
         eval_set : tuple (X, y, qid), RankingData or opened shards, optional
             Held-out queries, for estimators that use them.
+        sample_weight : array of shape (queries,) or (rows,), optional
+            How often each query counts, for estimators that take weights.
         """
-        return self._fit(X, y, qid, eval_set=eval_set)
+        return self._fit(X, y, qid, sample_weight, eval_set=eval_set)
 
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> np.ndarray:
         data, validation = in_memory(source), None
@@ -191,8 +199,7 @@ class SelectorAdapter(RankSelector):
         if not self.takes_missing:
             data.check_finite()
         made = copy_of(self.estimator, **self._number(choices.k))
-        weights = data.query_weights if "y" in fit_parameters(made) else None
-        fit_foreign(made, data, weights, validation)
+        fit_foreign(made, data, validation)
         self.estimator_ = made
         self.__dict__.pop("scores_", None)  # of an earlier fit
         scores = np.asarray(getattr(made, "scores_", None))

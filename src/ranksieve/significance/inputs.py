@@ -9,6 +9,7 @@ from scipy import special
 
 from ranksieve.choosing import ROUNDING
 from ranksieve.data import DataError
+from ranksieve.significance.samples import Sample
 
 Alternative = Literal["two-sided", "greater", "less"]
 
@@ -56,21 +57,32 @@ def paired_values(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
     return first, second
 
 
-def paired_differences(a: Any, b: Any) -> np.ndarray:
-    """Differences a - b, sorted so that no result depends on the order of the queries."""
+def weighted_pairs(
+    a: Any, b: Any, weights: Any = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Values of both methods, and weights with a mean of 1; queries of weight 0 are left out."""
     first, second = paired_values(a, b)
+    if weights is None:
+        return first, second, None
+    known = finite_column(weights, "weights")
+    if len(known) != len(first):
+        raise DataError(f"there are {len(known)} weights for the values of {len(first)} queries")
+    counted = known > 0
+    if known.min() < 0 or counted.sum() < 2:
+        raise DataError("weights must not be negative, and at least 2 of them must not be 0")
+    return first[counted], second[counted], known[counted] / known[counted].mean()
+
+
+def paired_differences(a: Any, b: Any, weights: Any = None) -> Sample:
+    """Differences a - b, sorted so that no result depends on the order of the queries."""
+    first, second, weights = weighted_pairs(a, b, weights)
     differences = first - second
     largest = max(np.abs(first).max(), np.abs(second).max())
     differences[np.abs(differences) <= ROUNDING * largest] = 0.0
-    return np.sort(differences)
-
-
-def mean_and_error(differences: np.ndarray) -> tuple[float, float]:
-    """Mean and its standard error, which is 0 if the differences are equal but for rounding."""
-    deviation = differences.std(ddof=1)
-    if deviation <= ROUNDING * np.abs(differences).max():
-        deviation = 0.0
-    return float(differences.mean()), float(deviation / np.sqrt(len(differences)))
+    if weights is None:
+        return Sample(np.sort(differences))
+    order = np.lexsort((weights, differences))
+    return Sample(differences[order], weights[order])
 
 
 def ratio_of(mean: float, scale: float) -> float:
@@ -94,7 +106,7 @@ def check_level(level: float) -> None:
         raise ValueError(f"level must lie between 0 and 1, got {level}")
 
 
-def t_p_value(t: float, degrees: int, alternative: str) -> float:
+def t_p_value(t: float, degrees: float, alternative: str) -> float:
     """p-value of Student's t."""
     if alternative == "two-sided":
         return float(2 * special.stdtr(degrees, -abs(t)))

@@ -10,11 +10,11 @@ from scipy import special
 from ranksieve.data import DataError
 from ranksieve.significance.inputs import (
     check_level,
-    mean_and_error,
     paired_differences,
-    paired_values,
     runs_of,
+    weighted_pairs,
 )
+from ranksieve.significance.samples import Sample, jackknife
 from ranksieve.significance.tests import paired_t_test
 
 _FEWEST_RESAMPLES = 100
@@ -56,6 +56,7 @@ def bootstrap_interval(
     n_resamples: int = 10_000,
     method: Literal["bca", "percentile"] = "bca",
     random_state: Any = 0,
+    weights: Any = None,
 ) -> Interval:
     """Compute a bootstrap confidence interval of the mean difference, resampling queries.
 
@@ -72,6 +73,8 @@ def bootstrap_interval(
         and acceleration, which is closer to ``level`` if differences are skewed.
     random_state : int, numpy Generator or None
         Seed of the samples.
+    weights : array of shape (queries,), optional
+        How much each query counts in the mean; a query is drawn with its weight.
 
     Returns
     -------
@@ -82,8 +85,8 @@ def bootstrap_interval(
     -----
     BCa takes the quantiles ``Phi(z0 + (z0 + z) / (1 - g (z0 + z)))`` for the normal quantiles z
     of both ends, where ``Phi(z0)`` is the fraction of resampled means below the observed one and
-    ``g = sum(u^3) / (6 sum(u^2)^1.5)`` with ``u = d - mean(d)`` is the jackknife's acceleration
-    of a mean. Takes O(n_resamples * n) time for n queries.
+    ``g = sum(u^3) / (6 sum(u^2)^1.5)``, where u is how much a query changes the mean, is the
+    jackknife's acceleration. Takes O(n_resamples * n) time for n queries.
 
     References
     ----------
@@ -102,9 +105,9 @@ def bootstrap_interval(
         raise ValueError(f"n_resamples must be at least {_FEWEST_RESAMPLES}, got {n_resamples}")
     if method not in ("bca", "percentile"):
         raise ValueError(f"method must be 'bca' or 'percentile', got {method!r}")
-    differences = paired_differences(a, b)
-    mean, error = mean_and_error(differences)
-    if error == 0:
+    differences = paired_differences(a, b, weights)
+    mean = differences.mean
+    if differences.error == 0:
         return Interval(mean, mean, mean)
     means = _resampled_means(differences, n_resamples, random_state)
     ends = np.array([(1 - level) / 2, (1 + level) / 2])
@@ -115,7 +118,12 @@ def bootstrap_interval(
 
 
 def non_inferiority(
-    a: Any, b: Any, margin: float = 0.01, relative: bool = True, level: float = 0.95
+    a: Any,
+    b: Any,
+    margin: float = 0.01,
+    relative: bool = True,
+    level: float = 0.95,
+    weights: Any = None,
 ) -> NonInferiority:
     """Test whether ``a`` is not worse than ``b`` by a margin, such as 1 % of b's mean.
 
@@ -134,6 +142,8 @@ def non_inferiority(
         Whether the margin is relative to the mean of ``b``.
     level : float
         Confidence of the bound, between 0.5 and 1; the test has the level ``1 - level``.
+    weights : array of shape (queries,), optional
+        How much each query counts in all means, as in :func:`paired_t_test`.
 
     Returns
     -------
@@ -168,57 +178,65 @@ def non_inferiority(
         raise ValueError(f"level must lie between 0.5 and 1, got {level}")
     if not 0 <= margin < (1 if relative else np.inf):
         raise ValueError(f"margin must be at least 0, and below 1 if relative, got {margin}")
-    first, second = paired_values(a, b)
-    quantile = float(special.stdtrit(len(first) - 1, level))
+    first, second, weights = weighted_pairs(a, b, weights)
+    differences = paired_differences(first, second, weights)
+    quantile = float(special.stdtrit(differences.degrees, level))
     if relative:
-        base = float(second.mean())
+        base = float(np.average(second, weights=weights))
         if base <= 0:
             raise DataError(f"the mean of b is {base:.4g}, not positive: pass relative=False")
-        change = float(first.mean()) / base - 1
-        lower = _fieller_bound(first, second, quantile) - 1
+        change = float(np.average(first, weights=weights)) / base - 1
+        lower = _fieller_bound(first, second, weights, quantile) - 1
         zero = np.zeros_like(second)
         p_value = max(
-            paired_t_test(first, (1 - margin) * second, "greater").p_value,
-            paired_t_test(second, zero, "greater").p_value,
+            paired_t_test(first, (1 - margin) * second, "greater", weights).p_value,
+            paired_t_test(second, zero, "greater", weights).p_value,
         )
     else:
-        change, error = mean_and_error(paired_differences(first, second))
-        lower = change - quantile * error
-        p_value = paired_t_test(first, second - margin, "greater").p_value
+        change = differences.mean
+        lower = change - quantile * differences.error
+        p_value = paired_t_test(first, second - margin, "greater", weights).p_value
     return NonInferiority(change, lower, p_value, p_value < 1 - level)
 
 
-def _resampled_means(values: np.ndarray, n_resamples: int, random_state: Any) -> np.ndarray:
+def _resampled_means(differences: Sample, n_resamples: int, random_state: Any) -> np.ndarray:
     rng = np.random.default_rng(random_state)
     means = np.empty(n_resamples)
-    for rows in runs_of(n_resamples, len(values)):
-        drawn = rng.integers(0, len(values), (rows.stop - rows.start, len(values)))
-        means[rows] = values[drawn].mean(axis=1)
+    terms, weights = differences.terms, differences.weights
+    for rows in runs_of(n_resamples, len(terms)):
+        drawn = rng.integers(0, len(terms), (rows.stop - rows.start, len(terms)))
+        means[rows] = terms[drawn].mean(axis=1)
+        if weights is not None:
+            means[rows] /= weights[drawn].mean(axis=1)
     return means
 
 
-def _corrected_quantiles(
-    ends: np.ndarray, differences: np.ndarray, means: np.ndarray
-) -> np.ndarray:
-    observed = differences.mean()
+def _corrected_quantiles(ends: np.ndarray, differences: Sample, means: np.ndarray) -> np.ndarray:
+    observed = differences.mean
     bias = special.ndtri((np.mean(means < observed) + np.mean(means <= observed)) / 2)
-    centered = differences - observed
+    centered = differences.jackknife
     acceleration = np.sum(centered**3) / (6 * np.sum(centered**2) ** 1.5)
     shifted = bias + special.ndtri(ends)
     return special.ndtr(bias + shifted / (1 - acceleration * shifted))
 
 
-def _fieller_bound(first: np.ndarray, second: np.ndarray, quantile: float) -> float:
+def _fieller_bound(
+    first: np.ndarray, second: np.ndarray, weights: np.ndarray | None, quantile: float
+) -> float:
     """Lower bound of mean(first) / mean(second): the ratio at which the t-test changes its result.
 
     It solves ``mean(first - rho second)^2 = quantile^2 var(first - rho second) / n`` for rho
     below the observed ratio. Solving for the distance from that ratio avoids cancellation.
     """
-    base = second.mean()
-    ratio = first.mean() / base
-    rest, second_rest, second_second = (
-        quantile**2 / len(first) * np.cov(first - ratio * second, second)[[0, 0, 1], [0, 1, 1]]
-    )
+    base = np.average(second, weights=weights)
+    ratio = np.average(first, weights=weights) / base
+    values, n = (first - ratio * second, second), len(first)
+    if weights is None:
+        products = np.cov(*values) / n
+    else:
+        changes = np.array([jackknife(column, weights) for column in values])
+        products = (n - 1) / n * changes @ changes.T
+    rest, second_rest, second_second = quantile**2 * products[[0, 0, 1], [0, 1, 1]]
     leading = base**2 - second_second
     if leading <= 0:
         return -np.inf

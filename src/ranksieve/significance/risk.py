@@ -10,10 +10,10 @@ from scipy import special
 from ranksieve.data import DataError
 from ranksieve.significance.inputs import (
     finite_table,
-    mean_and_error,
     paired_differences,
     ratio_of,
 )
+from ranksieve.significance.samples import Sample
 
 
 def u_risk(a: Any, b: Any, alpha: float = 1.0) -> float:
@@ -48,7 +48,7 @@ def u_risk(a: Any, b: Any, alpha: float = 1.0) -> float:
     >>> u_risk(method, baseline, alpha=0), u_risk(method, baseline, alpha=3)
     (0.125, -0.0625)
     """
-    return float(_weighed(a, b, alpha).mean())
+    return _weighed(a, b, alpha).mean
 
 
 def t_risk(a: Any, b: Any, alpha: float = 1.0) -> float:
@@ -82,7 +82,8 @@ def t_risk(a: Any, b: Any, alpha: float = 1.0) -> float:
     >>> round(t_risk([0.5, 0.75, 0.25, 0.5], [0.25, 0.25, 0.5, 0.5], alpha=1), 4)
     0.2928
     """
-    return ratio_of(*mean_and_error(_weighed(a, b, alpha)))
+    weighed = _weighed(a, b, alpha)
+    return ratio_of(weighed.mean, weighed.error)
 
 
 def geo_risk(values: Any, alpha: float = 1.0) -> np.ndarray:
@@ -133,11 +134,11 @@ def geo_risk(values: Any, alpha: float = 1.0) -> np.ndarray:
     return np.sqrt(table.mean(axis=1) * special.ndtr(z_risk))
 
 
-def _weighed(a: Any, b: Any, alpha: float) -> np.ndarray:
+def _weighed(a: Any, b: Any, alpha: float) -> Sample:
     """Differences a - b, losses times ``1 + alpha``."""
     _check_alpha(alpha)
-    differences = paired_differences(a, b)
-    return np.where(differences < 0, (1 + alpha) * differences, differences)
+    values = paired_differences(a, b).values
+    return Sample(np.where(values < 0, (1 + alpha) * values, values))
 
 
 def _check_alpha(alpha: float) -> None:

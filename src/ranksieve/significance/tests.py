@@ -13,13 +13,12 @@ from ranksieve.significance.inputs import (
     Alternative,
     check_alternative,
     finite_column,
-    mean_and_error,
     paired_differences,
     paired_values,
     ratio_of,
-    runs_of,
     t_p_value,
 )
+from ranksieve.significance.signs import all_signed_sums, drawn_sums, exact_wilcoxon
 
 _FEW = 13  # differences whose signs are all tried, whatever ties there are
 
@@ -30,13 +29,13 @@ class Comparison(NamedTuple):
     Attributes
     ----------
     difference : float
-        Mean of ``a - b`` over queries.
+        Mean of ``a - b`` over queries, weighted if they have weights.
     p_value : float
         1 if all differences are zero.
     statistic : float
         The test statistic: t, the rank sum, or the mean difference itself.
     n_queries : int
-        Number of queries compared.
+        Number of queries compared, but for those of weight 0.
     """
 
     difference: float
@@ -53,8 +52,10 @@ class WinTieLoss(NamedTuple):
     losses: int
 
 
-def paired_t_test(a: Any, b: Any, alternative: Alternative = "two-sided") -> Comparison:
-    """Student's t-test of the mean difference over queries.
+def paired_t_test(
+    a: Any, b: Any, alternative: Alternative = "two-sided", weights: Any = None
+) -> Comparison:
+    r"""Student's t-test of the mean difference over queries.
 
     ``t = mean(d) / (s / sqrt(n))`` for the differences ``d = a - b`` on n queries with standard
     deviation s, compared with Student's distribution of n - 1 degrees of freedom.
@@ -65,15 +66,30 @@ def paired_t_test(a: Any, b: Any, alternative: Alternative = "two-sided") -> Com
         Values of the two methods.
     alternative : {"two-sided", "greater", "less"}
         Whether the means differ, ``a`` has the greater mean, or the lesser.
+    weights : array of shape (queries,), optional
+        How much each query counts in the mean.
 
     Returns
     -------
     Comparison
 
+    Notes
+    -----
+    With weights w the mean is :math:`\bar d = \sum w d / \sum w`, its standard error that of the
+    jackknife, by the means :math:`\bar d_{-q}` without each of the n queries,
+
+    .. math:: \sqrt{\frac{n - 1}{n} \sum_q (\bar d - \bar d_{-q})^2},
+
+    and there are :math:`(\sum w)^2 / \sum w^2 - 1` degrees of freedom (Kish's effective number of
+    queries, less 1). With equal weights this is the test above. Weights say how much a query
+    matters, not how often it was observed: if all are doubled, nothing changes, and a few heavy
+    queries make the test less certain.
+
     References
     ----------
     - M. Smucker, J. Allan, B. Carterette. A comparison of statistical significance tests for
       information retrieval evaluation. CIKM 2007.
+    - L. Kish. Survey Sampling, sections 8.2 and 11.7. 1965. (Weights.)
 
     Examples
     --------
@@ -83,11 +99,10 @@ def paired_t_test(a: Any, b: Any, alternative: Alternative = "two-sided") -> Com
     (0.15, 0.1027)
     """
     check_alternative(alternative)
-    differences = paired_differences(a, b)
-    mean, error = mean_and_error(differences)
-    t = ratio_of(mean, error)
-    p_value = t_p_value(t, len(differences) - 1, alternative) if differences.any() else 1.0
-    return Comparison(mean, p_value, t, len(differences))
+    differences = paired_differences(a, b, weights)
+    t = ratio_of(differences.mean, differences.error)
+    p_value = t_p_value(t, differences.degrees, alternative) if differences.values.any() else 1.0
+    return Comparison(differences.mean, p_value, t, len(differences.values))
 
 
 def randomization_test(
@@ -96,6 +111,7 @@ def randomization_test(
     n_permutations: int = 10_000,
     alternative: Alternative = "two-sided",
     random_state: Any = 0,
+    weights: Any = None,
 ) -> Comparison:
     """Fisher's randomization test of the mean difference over queries.
 
@@ -115,6 +131,8 @@ def randomization_test(
         Whether the means differ, ``a`` has the greater mean, or the lesser.
     random_state : int, numpy Generator or None
         Seed of the drawn signs.
+    weights : array of shape (queries,), optional
+        How much each query counts in the mean, which is the same for all signs.
 
     Returns
     -------
@@ -140,12 +158,12 @@ def randomization_test(
     check_alternative(alternative)
     if n_permutations < 1:
         raise ValueError(f"n_permutations must be at least 1, got {n_permutations}")
-    differences = paired_differences(a, b)
+    differences = paired_differences(a, b, weights).terms
     # Sizes in one order, so that neither the order of queries nor that of methods matters.
     sizes = np.sort(np.abs(differences[differences != 0]))
     observed = differences.sum()
     exact = len(sizes) <= np.log2(n_permutations)
-    sums = _all_signed_sums(sizes) if exact else _drawn_sums(sizes, n_permutations, random_state)
+    sums = all_signed_sums(sizes) if exact else drawn_sums(sizes, n_permutations, random_state)
     tolerance = ROUNDING * sizes.sum()
     if alternative == "two-sided":
         extreme = np.abs(sums) >= abs(observed) - tolerance
@@ -159,7 +177,9 @@ def randomization_test(
     return Comparison(mean, p_value, mean, len(differences))
 
 
-def wilcoxon_test(a: Any, b: Any, alternative: Alternative = "two-sided") -> Comparison:
+def wilcoxon_test(
+    a: Any, b: Any, alternative: Alternative = "two-sided", weights: Any = None
+) -> Comparison:
     """Wilcoxon's signed-rank test of whether differences are symmetric about zero.
 
     Differences that are not zero are ranked by size; the statistic is the sum W+ of the ranks of
@@ -171,6 +191,9 @@ def wilcoxon_test(a: Any, b: Any, alternative: Alternative = "two-sided") -> Com
         Values of the two methods.
     alternative : {"two-sided", "greater", "less"}
         Whether ``a`` differs from ``b``, tends to be greater, or less.
+    weights : array of shape (queries,), optional
+        How much each query counts: differences are ranked by their size times the weight, which is
+        symmetric about zero if the difference is.
 
     Returns
     -------
@@ -193,14 +216,14 @@ def wilcoxon_test(a: Any, b: Any, alternative: Alternative = "two-sided") -> Com
     0.125
     """
     check_alternative(alternative)
-    differences = paired_differences(a, b)
+    differences = paired_differences(a, b, weights).terms
     mean = float(differences.mean())
     if not differences.any():
         return Comparison(mean, 1.0, 0.0, len(differences))
     step = ROUNDING * np.abs(differences).max()
     steps = np.round(differences[differences != 0] / step)
     if len(steps) <= _FEW:
-        return Comparison(mean, *_exact_wilcoxon(steps, alternative), len(differences))
+        return Comparison(mean, *exact_wilcoxon(steps, alternative), len(differences))
     result = scipy.stats.wilcoxon(steps, alternative=alternative)
     return Comparison(mean, float(result.pvalue), float(result.statistic), len(differences))
 
@@ -243,7 +266,7 @@ def holm(p_values: Any) -> np.ndarray:
     return adjusted
 
 
-def effect_size(a: Any, b: Any) -> float:
+def effect_size(a: Any, b: Any, weights: Any = None) -> float:
     """Cohen's d of paired values: the mean difference in units of its standard deviation.
 
     ``mean(a - b) / s(a - b)``, with n - 1 in the variance. It is 0 if all differences are zero, and
@@ -253,6 +276,8 @@ def effect_size(a: Any, b: Any) -> float:
     ----------
     a, b : arrays of shape (queries,)
         Values of the two methods.
+    weights : array of shape (queries,), optional
+        How much each query counts in the mean and in the standard deviation.
 
     Returns
     -------
@@ -269,9 +294,8 @@ def effect_size(a: Any, b: Any) -> float:
     >>> effect_size([3.0, 5.0, 7.0], [2.0, 3.0, 4.0])
     2.0
     """
-    differences = paired_differences(a, b)
-    mean, error = mean_and_error(differences)
-    return ratio_of(mean, error * np.sqrt(len(differences)))
+    differences = paired_differences(a, b, weights)
+    return ratio_of(differences.mean, differences.deviation)
 
 
 def win_tie_loss(a: Any, b: Any, tie: float = ROUNDING) -> WinTieLoss:
@@ -300,35 +324,3 @@ def win_tie_loss(a: Any, b: Any, tie: float = ROUNDING) -> WinTieLoss:
     wins = int(np.count_nonzero(first - second > tie))
     losses = int(np.count_nonzero(second - first > tie))
     return WinTieLoss(wins, len(first) - wins - losses, losses)
-
-
-def _exact_wilcoxon(differences: np.ndarray, alternative: Alternative) -> tuple[float, float]:
-    """P-value over all assignments of signs, and the statistic."""
-    # Ties have half ranks.
-    ranks = np.round(2 * scipy.stats.rankdata(np.abs(differences))).astype(int)
-    ways = np.ones(1)  # to have each sum of positive ranks
-    for rank in ranks:
-        ways = np.pad(ways, (0, rank)) + np.pad(ways, (rank, 0))
-    positive = int(ranks[differences > 0].sum())
-    at_least, at_most = ways[positive:].sum(), ways[: positive + 1].sum()
-    if alternative == "two-sided":
-        smaller = min(positive, ranks.sum() - positive) / 2
-        return float(min(1.0, 2 * min(at_least, at_most) / ways.sum())), float(smaller)
-    extreme = at_least if alternative == "greater" else at_most
-    return float(extreme / ways.sum()), positive / 2
-
-
-def _all_signed_sums(sizes: np.ndarray) -> np.ndarray:
-    sums = np.zeros(1)
-    for size in sizes:
-        sums = np.concatenate([sums + size, sums - size])
-    return sums
-
-
-def _drawn_sums(sizes: np.ndarray, n_permutations: int, random_state: Any) -> np.ndarray:
-    rng = np.random.default_rng(random_state)
-    sums = np.empty(n_permutations)
-    for rows in runs_of(n_permutations, len(sizes)):
-        positive = rng.integers(0, 2, (rows.stop - rows.start, len(sizes)), dtype=np.int8)
-        sums[rows] = 2 * (positive @ sizes) - sizes.sum()
-    return sums

@@ -15,6 +15,7 @@ from ranksieve.engine.memo import sharing
 from ranksieve.metrics import evaluate
 from ranksieve.missing import has_missing
 from ranksieve.registry import Method, OwnMethod, describe
+from ranksieve.significance.samples import Sample
 from ranksieve.study.plan import Plan, make_study_selector
 from ranksieve.study.protocols import StudyFold
 from ranksieve.study.records import Record
@@ -143,9 +144,9 @@ class TrainingCell:
                 ranker.fit(train, eval_set=vali)
                 seconds = work_seconds() - start
                 values = self._values(vali, ranker, [self.tune])[self.tune]
-                if best is None or values.mean() > best[0]:
-                    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
-                    best = float(values.mean()), float(error), point, seconds, ranker
+                sample = Sample.of(values, vali.query_weights)
+                if best is None or sample.mean > best[0]:
+                    best = sample.mean, sample.error, point, seconds, ranker
             assert best is not None  # a grid has at least one point
             validation, error, point, seconds, ranker = best
             tested = self._values(fold.test.take_features(columns), ranker, self.measures)

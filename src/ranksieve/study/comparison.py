@@ -41,7 +41,8 @@ class Versus:
     ----------
     selector, base, ranker, measure : str
     difference : float
-        Mean over queries of selector minus base.
+        Mean over queries of selector minus base. If queries have weights, they count in all means
+        and tests.
     interval : Interval
         Its bootstrap confidence interval.
     p_value : float
@@ -53,7 +54,7 @@ class Versus:
     effect : float
         Mean difference in units of its standard deviation.
     counts : WinTieLoss
-        Queries won, tied and lost.
+        Queries won, tied and lost, each counted once.
     improvement : float or None
         Improvement of the mean in percent; None if the base has a mean of zero.
     not_worse : NonInferiority or None
@@ -111,22 +112,24 @@ def _compare(result: StudyResult, base: str, measures: tuple[str, ...]) -> tuple
 
 def _versus(run: Run, base: Run, measure: str) -> Versus:
     a, b = run.chosen.per_query(measure), base.chosen.per_query(measure)
-    test = paired_t_test(a, b)
+    weights = run.chosen.query_weights
+    means = np.average(a, weights=weights), np.average(b, weights=weights)
+    test = paired_t_test(a, b, weights=weights)
     return Versus(
         run.selector,
         base.selector,
         run.ranker,
         measure,
         test.difference,
-        bootstrap_interval(a, b, LEVEL),
+        bootstrap_interval(a, b, LEVEL, weights=weights),
         test.p_value,
         test.p_value,
-        randomization_test(a, b).p_value,
-        wilcoxon_test(a, b).p_value,
-        effect_size(a, b),
+        randomization_test(a, b, weights=weights).p_value,
+        wilcoxon_test(a, b, weights=weights).p_value,
+        effect_size(a, b, weights),
         win_tie_loss(a, b),
-        relative_improvement(a, b) if b.mean() > 0 else None,
-        non_inferiority(a, b, MARGIN) if b.mean() > 0 else None,
+        relative_improvement(*means) if means[1] > 0 else None,
+        non_inferiority(a, b, MARGIN, weights=weights) if means[1] > 0 else None,
     )
 
 
@@ -137,11 +140,14 @@ def enough_features(result: StudyResult, selector: str, ranker: str, measure: st
     not shown to be as good. Since the order is fixed beforehand, the level holds for all of them
     together. Returns None if the largest number fails.
     """
-    b = result.run(BASE, ranker).chosen.per_query(measure)
+    base = result.run(BASE, ranker).chosen
+    b, weights = base.per_query(measure), base.query_weights
     enough = None
     for k, tested in sorted(result.run(selector, ranker).by_k.items(), reverse=True):
         a = tested.per_query(measure)
-        if b.mean() <= 0 or not non_inferiority(a, b, MARGIN).non_inferior:
+        if np.average(b, weights=weights) <= 0:
+            return enough
+        if not non_inferiority(a, b, MARGIN, weights=weights).non_inferior:
             return enough
         enough = k
     return enough

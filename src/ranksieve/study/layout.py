@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
-from ranksieve.base.choices import listed_features
+from ranksieve.base.feature_lists import listed_features
 from ranksieve.io.record_log import key_of
 from ranksieve.study.cells import Cell, SelectionCell, TrainingCell
 from ranksieve.study.plan import Candidate, Plan

@@ -237,6 +237,7 @@ class Protocol:
                 f"the data is divided already ({data.rule}): leave out the protocol {self.text}"
             )
         whole = data.read_all(**read_options) if isinstance(data, Collection) else data
+        whole = _counted(whole)
         if self.name == "six-trials":
             word, splits = "Trial", six_trials(whole.n_queries, random_state=self.seed)
         else:
@@ -283,9 +284,17 @@ _PROTOCOLS = ("letor", "split", "kfold", "six-trials")
 _GIVEN = ("letor", "split")  # the division comes with the data
 
 
+def _counted(data: RankingData) -> RankingData:
+    """The queries that count: not those of weight 0."""
+    weights = data.query_weights
+    return data if weights is None or weights.all() else data.take_queries(weights > 0)
+
+
 def _load_fold(name: str, read: Callable[[], Fold], seed: int) -> StudyFold:
     """Read a fold; without queries to tune by, some of those to train on become such."""
     train, vali, test = read()
+    train, test = _counted(train), _counted(test)
+    vali = None if vali is None else _counted(vali)
     if vali is None:
         parts = query_parts(train.n_queries, _VALIDATION_PARTS, random_state=seed)
         kept = np.sort(np.concatenate(parts[1:]))

@@ -82,12 +82,16 @@ def check_against_fold(cell: Record, result: Record, fold: Record) -> None:
 
 
 def _check_fold(result: Any) -> None:
-    check_kinds(result, _FOLD)
+    # Only queries that have weights are told them.
+    weights = {"weights": list} if isinstance(result, dict) and "weights" in result else {}
+    check_kinds(result, _FOLD | weights)
     for role in ("train", "vali"):
         if result[role] < 1:
             raise ValueError(f"{role!r} should be a number of queries, not {result[role]}")
     if not result["test"] or not all(type(query) in (int, str) for query in result["test"]):
         raise ValueError("'test' should be a list of queries")
+    if weights and not _are_weights(result["weights"], len(result["test"])):
+        raise ValueError("'weights' should have a weight above 0 for each test query")
     if not result["features"] or not all(type(name) is str for name in result["features"]):
         raise ValueError("'features' should be a list of names")
     for measure, columns in result["file_order"].items():
@@ -97,6 +101,10 @@ def _check_fold(result: Any) -> None:
             _check_values(values, measure, "file_order")
             if len(values) != len(result["test"]):
                 raise ValueError(f"'file_order' should have a value of {measure} for each query")
+
+
+def _are_weights(weights: list[Any], n_queries: int) -> bool:
+    return len(weights) == n_queries and all(_is_number(w, _TINY, _FAR) for w in weights)
 
 
 def _check_training(result: Any, measures: list[str]) -> None:
@@ -130,7 +138,7 @@ def _check_seed(seed: Any) -> None:
         raise ValueError(f"'seed' should be a whole number or null, not {seed!r:.40}")
 
 
-_FAR = 1.7e308
+_TINY, _FAR = 5e-324, 1.7e308
 
 
 def _check_number(record: Record, name: str, low: float = -_FAR) -> None:

@@ -65,6 +65,8 @@ class FoldSummary:
     file_order : mapping of str to array of shape (2, test queries)
         Measure -> test values of the order of the data, and those expected by chance; empty if
         the convention does not break ties by that order.
+    query_weights : sequence of float, or None
+        Weights of the test queries; None if each counts once.
     """
 
     name: str
@@ -72,6 +74,14 @@ class FoldSummary:
     n_vali: int
     query_ids: Sequence[Any]
     file_order: Mapping[str, Any] = field(default_factory=dict)
+    query_weights: Sequence[float] | None = None
+
+    @classmethod
+    def of(cls, name: str, record: Mapping[str, Any]) -> FoldSummary:
+        """A fold as the ledger has it."""
+        numbers = record["train"], record["vali"]
+        weights = record.get("weights")
+        return cls(name, *numbers, record["test"], record["file_order"], weights)
 
 
 def are_resamples(folds: Sequence[FoldSummary]) -> bool:
@@ -100,8 +110,17 @@ class Outcomes:
         return len(self.outcomes)
 
     def values(self, measure: str) -> np.ndarray:
-        """Mean over the test queries of each fold, for each seed: shape (seeds, folds)."""
-        return self._table(lambda outcome: float(outcome.per_query[measure].mean()))
+        """Mean over the test queries of each fold, for each seed: shape (seeds, folds).
+
+        It is weighted if the queries have weights.
+        """
+        weights = [fold.query_weights for fold in self.folds]
+
+        def means(seed: Sequence[Outcome]) -> list[float]:
+            values = [outcome.per_query[measure] for outcome in seed]
+            return [np.average(v, weights=w) for v, w in zip(values, weights, strict=True)]
+
+        return np.array([means(seed) for seed in self.outcomes])
 
     def on_folds(self, measure: str) -> np.ndarray:
         """Mean over seeds, for each fold."""
@@ -134,6 +153,11 @@ class Outcomes:
         return _by_query(self.folds, values)
 
     @property
+    def query_weights(self) -> np.ndarray | None:
+        """Weights of the queries of :meth:`per_query`; None if each counts once."""
+        return weights_of_queries(self.folds)
+
+    @property
     def selections(self) -> list[tuple[int, ...]]:
         """Selected features of each fold of the first seed, then of the next."""
         return [outcome.features for seed in self.outcomes for outcome in seed]
@@ -162,6 +186,17 @@ def _by_query(folds: Sequence[FoldSummary], values: np.ndarray) -> np.ndarray:
     place: dict[Any, int] = {}
     queries = [place.setdefault(query, len(place)) for fold in folds for query in fold.query_ids]
     return np.bincount(queries, values) / np.bincount(queries)
+
+
+def weights_of_queries(folds: Sequence[FoldSummary]) -> np.ndarray | None:
+    """Weight of every test query of some folds, each once; None if each counts once."""
+    if all(fold.query_weights is None for fold in folds):
+        return None
+    weights = [
+        np.ones(len(fold.query_ids)) if fold.query_weights is None else fold.query_weights
+        for fold in folds
+    ]
+    return _by_query(folds, np.concatenate(weights))
 
 
 @dataclass(frozen=True)
@@ -241,12 +276,18 @@ class StudyResult:
         return len({query for fold in self.folds for query in fold.query_ids})
 
     @cached_property
+    def query_weights(self) -> np.ndarray | None:
+        """Weights of the test queries, each once; None if each counts once."""
+        return weights_of_queries(self.folds)
+
+    @cached_property
     def leaks(self) -> dict[str, FileOrder]:
         """Measures by which the order of the data beats chance, if it breaks ties."""
         judgments = {}
         for measure in self.folds[0].file_order:
             values = np.concatenate([fold.file_order[measure] for fold in self.folds], axis=1)
-            judgments[measure] = judged(*(_by_query(self.folds, row) for row in values))
+            in_order, by_chance = (_by_query(self.folds, row) for row in values)
+            judgments[measure] = judged(in_order, by_chance, self.query_weights)
         return {name: order for name, order in judgments.items() if order.better_than_chance}
 
     def run(self, selector: str, ranker: str) -> Run:

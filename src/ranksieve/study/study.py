@@ -246,10 +246,7 @@ def load_study(directory: str | os.PathLike[str]) -> StudyResult:
 
 def _result(plan: Plan, ledger: Ledger, title: str) -> StudyResult:
     known = ledger.folds()
-    folds = [
-        FoldSummary(name, record["train"], record["vali"], record["test"], record["file_order"])
-        for name, record in known.items()
-    ]
+    folds = [FoldSummary.of(name, record) for name, record in known.items()]
     names = next(iter(known.values()))["features"]
     layout = Layout(plan, names)
     runs = assemble(layout, folds, ledger.__getitem__)
@@ -279,6 +276,8 @@ def _remember(fold: StudyFold, ledger: Ledger, plan: Plan) -> None:
         "features": [str(name) for name in fold.train.feature_names],
         "file_order": _file_order(fold.test, plan),
     }
+    if fold.test.query_weights is not None:
+        told["weights"] = fold.test.query_weights.tolist()
     ledger.add(cell, told)
     if ledger[cell] != told:
         raise DataError(

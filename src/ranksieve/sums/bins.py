@@ -12,8 +12,9 @@ import numpy as np
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, engine_of
 from ranksieve.engine.memo import shared
+from ranksieve.sums.chunks import row_weights_of, weights_of
 from ranksieve.sums.columns import Columns
-from ranksieve.sums.grades import Classes, order_statistics, totals
+from ranksieve.sums.grades import Classes, frequency_edges, totals
 from ranksieve.text import on_one_line
 
 
@@ -26,7 +27,7 @@ class Bins:
     bounds : tuple of arrays
         Of a number, the inner edges of its bins, ascending: bin b has values in (edge b - 1,
         edge b]. Of a category, the codes with a bin of their own, ascending; all others share the
-        last bin.
+        last bin. Missing values count as -infinity.
     is_category : bool array of shape (features,)
     """
 
@@ -70,10 +71,15 @@ class Bins:
 
 def bins_of(values: np.ndarray, bounds: np.ndarray, is_category: bool) -> np.ndarray:
     """Bin of each value of one feature; see :class:`Bins`."""
+    values = _comparable(values)
     bins = np.searchsorted(bounds, values)
     if not is_category:
         return bins
     return np.where(np.append(bounds, np.nan)[bins] == values, bins, len(bounds))
+
+
+def _comparable(values: np.ndarray) -> np.ndarray:
+    return np.where(np.isnan(values), -np.inf, values)
 
 
 class Categories:
@@ -92,14 +98,15 @@ class Categories:
         self.block, self.features = block, features
 
     def codes(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Codes of each category in ascending order, and how often they occur.
+        """Codes of each category in ascending order, and how often they occur, by weight.
 
         If some are no whole numbers, then only the first of these.
         """
-        columns = Columns(self.block.X)
-        found = []
+        columns, weights = Columns(self.block.X), row_weights_of(self.block, weights_of(self.block))
+        counted, found = weights > 0, []
         for feature in self.features.tolist():
-            codes, counts = np.unique(columns[feature], return_counts=True)
+            codes, owner = np.unique(_comparable(columns[feature])[counted], return_inverse=True)
+            counts = np.bincount(owner, weights[counted], minlength=len(codes))
             odd = codes != np.floor(codes)
             found.append((codes[odd][:1], counts[odd][:1]) if odd.any() else (codes, counts))
         return found
@@ -111,11 +118,14 @@ def make_bins(
 ) -> Bins:
     """Find bins with equally many rows, except for equal values, and the codes of categories.
 
+    Rows count as often as their query.
+
     Parameters
     ----------
     source : RankingData or opened shards
     n_bins : int
-        Largest number of bins of a number. Bins whose edges coincide are one.
+        Largest number of bins of a number. Bins whose edges coincide are one. Missing values have
+        one more.
     categories : tuple of int
         Features that are categories. Their values must be whole numbers.
     max_categories : int
@@ -124,10 +134,11 @@ def make_bins(
     one_class = np.array([np.inf])
     with engine_of(source).start(Classes, one_class) as workers:
         found = totals(workers)
-        n_rows = int(found.counts.sum())
-        ranks = np.maximum(-(-n_rows * np.arange(1, n_bins) // n_bins) - 1, 0)
-        edges = order_statistics(workers, ranks[None], source.n_features)[0]
-    bounds = [np.unique(row[row < high]) for row, high in zip(edges, found.high, strict=True)]
+        edges = frequency_edges(workers, found, n_bins)
+    bounds = []
+    for row, high, n_missing in zip(edges, found.high, found.missing, strict=True):
+        below = [-np.inf] if n_missing else []  # the edge above missing values
+        bounds.append(np.unique([*below, *row[row < high]]))
     codes = _codes(source, categories, max_categories)
     for feature, kept in zip(categories, codes, strict=True):
         bounds[feature] = kept

@@ -13,21 +13,22 @@ from ranksieve.inputs import query_runs
 CHUNK = 2**18  # numbers: 2 MB, which the caches near a core hold
 
 
-def wanted_queries(block: Block, queries: np.ndarray | None) -> np.ndarray:
-    """Part of a boolean mask over all queries that is about a block; without one, all true."""
-    return _values_of_block(block, queries, bool)
+def weights_of(block: Block, queries: np.ndarray | None = None) -> np.ndarray:
+    """How often each query of a block counts: its weight, or 1.
 
-
-def block_weights(block: Block, query_weights: np.ndarray | None) -> np.ndarray:
-    """Part of the weights of all queries that is about a block; without any, all 1."""
-    return _values_of_block(block, query_weights, np.float64)
-
-
-def _values_of_block(block: Block, values: np.ndarray | None, dtype: type) -> np.ndarray:
+    With ``queries``, a boolean mask over all queries, others count 0 times.
+    """
     n_queries = len(block.query_ptr) - 1
-    if values is None:
-        return np.ones(n_queries, dtype=dtype)
-    return values[block.first_query : block.first_query + n_queries]
+    # A copy: for kernels, an array that cannot be written to is another type to compile for.
+    weights = np.ones(n_queries) if block.query_weights is None else block.query_weights.copy()
+    if queries is not None:
+        weights[~queries[block.first_query : block.first_query + n_queries]] = 0.0
+    return weights
+
+
+def row_weights_of(block: Block, weights: np.ndarray) -> np.ndarray:
+    """Weight of each row, given those of its queries."""
+    return np.repeat(weights, np.diff(block.query_ptr))
 
 
 def take_queries(block: Block, queries: np.ndarray | None) -> Block:
@@ -37,11 +38,17 @@ def take_queries(block: Block, queries: np.ndarray | None) -> Block:
     """
     if queries is None:
         return block
-    wanted = wanted_queries(block, queries)
-    lengths = np.diff(block.query_ptr)
+    lengths, weights = np.diff(block.query_ptr), block.query_weights
+    wanted = queries[block.first_query : block.first_query + len(lengths)]
     rows = np.repeat(wanted, lengths)
     query_ptr = np.concatenate([[0], np.cumsum(lengths[wanted])])
-    return Block(block.X[rows], block.y[rows], query_ptr, keeps_missing=block.keeps_missing)
+    return Block(
+        block.X[rows],
+        block.y[rows],
+        query_ptr,
+        query_weights=None if weights is None else weights[wanted],
+        keeps_missing=block.keeps_missing,
+    )
 
 
 def vary_within_queries(values: np.ndarray, query_ptr: np.ndarray) -> np.ndarray:
@@ -65,12 +72,13 @@ def chunks(block: Block, most: int | None = None) -> Iterator[Chunk]:
     Without ``most`` an array is one chunk, and a CSR matrix is cut so that little of it is an
     array at a time.
     """
-    n_rows, n_columns = block.X.shape
+    values, is_sparse = block.X, block.is_sparse  # held as long as there are chunks
+    n_rows, n_columns = values.shape
     if most is None:
-        most = CHUNK if block.is_sparse else n_rows * n_columns
+        most = CHUNK if is_sparse else n_rows * n_columns
     for first, last in query_runs(block.query_ptr, most // max(1, n_columns)):
         rows = slice(int(block.query_ptr[first]), int(block.query_ptr[last]))
-        X = block.X[rows].toarray() if block.is_sparse else block.X[rows]
+        X = values[rows].toarray() if is_sparse else values[rows]
         query_ptr = block.query_ptr[first : last + 1] - rows.start
         yield Chunk(X, query_ptr, rows, slice(first, last))
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from ranksieve.data import DataError
 from ranksieve.engine import Workers
 from ranksieve.sums.density_sums import (
     MOST_NODES,
@@ -34,9 +35,14 @@ def bandwidths_of(workers: Workers, found: Totals, rule: Bandwidth = "silverman"
     ``"silverman"``: :math:`0.9 \min(s, IQR / 1.34)\, M^{-1/5}` for M values of standard deviation
     s; ``"normal"``: :math:`1.06\, s\, M^{-1/5}`. Where the interquartile range is 0, s alone
     counts; where s is 0 as well, 0.9 times that of all classes together. NaN for classes without
-    rows and for features that are constant.
+    rows and for features that are constant. A value counts as often as its query, also in M.
     """
     counts = found.counts[:, None].astype(float)
+    if not counts.sum() > 1:
+        raise DataError(
+            f"the weights of all documents add up to {counts.sum():.2g}: a weight says how often a "
+            "query counts, so multiply them until a usual query has 1"
+        )
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.where(counts > 0, found.sums / counts, 0.0)
         squares = workers.sum("squares", means)
@@ -126,7 +132,7 @@ def map_densities(
         sums = KernelSums(train, held_out, grades, stack)
         integral |= bool(np.any(sums.found.counts[sums.found_held_out.counts == 0]))
         if evaluation == "auto":
-            n_pairs = int(sums.found.counts.sum()) * sums.n_held_out
+            n_pairs = float(sums.found.counts.sum()) * sums.n_held_out
             evaluation = "exact" if n_pairs <= _MOST_EXACT and not integral else "binned"
         widths = bandwidths_of(sums.train, sums.found, bandwidth)
         grids = sums.grids(widths)
@@ -140,7 +146,7 @@ def map_densities(
         for features in feature_batches(on_grid, n_points, len(grades)):
             makers = sums.on_grids(features, grids, widths)
             numbers[features] = list(ordered_map(lambda make: function(make()), makers))
-        n_points = [sums.n_held_out + MOST_QUADRATURE * integral] * len(grids)
+        n_points = [sums.most_points + MOST_QUADRATURE * integral] * len(grids)
         for features in feature_batches(exactly, n_points, len(grades)):
             makers = sums.exactly(features, grids, widths, integral)
             numbers[features] = list(ordered_map(lambda make: function(make()), makers))

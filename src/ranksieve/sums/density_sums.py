@@ -14,7 +14,7 @@ from scipy.fft import irfft, next_fast_len, rfft, rfftfreq
 from ranksieve._kernels.densities import add_kernel_sums, add_to_grids
 from ranksieve.data import Block
 from ranksieve.engine import Source, Workers, engine_of
-from ranksieve.sums.chunks import chunks
+from ranksieve.sums.chunks import chunks, row_weights_of
 from ranksieve.sums.grades import Classes, Totals, totals
 
 NODES_PER_BANDWIDTH = 8
@@ -35,7 +35,7 @@ class Densities(NamedTuple):
     """Densities of a feature within each class, at some points.
 
     ``values`` (classes, points) are NaN for classes without rows. ``held_out`` (classes, points)
-    counts held-out rows at the points; where they lie between points, they are shared.
+    is the weight of held-out rows at the points; where they lie between points, they are shared.
     ``quadrature`` (points,) are the weights with which a sum over points is an integral.
     """
 
@@ -62,15 +62,16 @@ class ClassDensities(Classes):
         """Rows near the nodes of each feature's grid, (classes, nodes)."""
         grids = np.zeros((self.n_classes, starts[-1]))
         for chunk in chunks(self.block):
-            classes = self.classes[chunk.rows]
-            add_to_grids(chunk.X, classes, features, origin, step, starts, grids)
+            classes, queries = self.classes[chunk.rows], self._queries(chunk)
+            add_to_grids(chunk.X, classes, queries, features, origin, step, starts, grids)
         return grids
 
-    def values(self, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Values of some features, (rows, features), and the class of each row."""
+    def values(self, features: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values of some features, (rows, features), and the class and weight of each row."""
         wanted = self.classes >= 0
         X = self.block.X[:, features][wanted]
-        return X.toarray() if self.block.is_sparse else X, self.classes[wanted]
+        weights = row_weights_of(self.block, self.weights)[wanted]
+        return X.toarray() if self.block.is_sparse else X, self.classes[wanted], weights
 
     def kernel_sums(
         self, features: np.ndarray, points: np.ndarray, starts: np.ndarray, bandwidths: np.ndarray
@@ -78,8 +79,16 @@ class ClassDensities(Classes):
         """Sums of Gaussians at each feature's points, (classes, points)."""
         sums = np.zeros((self.n_classes, len(points)))
         for chunk in chunks(self.block):
-            classes = self.classes[chunk.rows]
-            add_kernel_sums(chunk.X, classes, features, points, starts, bandwidths, sums)
+            add_kernel_sums(
+                chunk.X,
+                self.classes[chunk.rows],
+                self._queries(chunk),
+                features,
+                points,
+                starts,
+                bandwidths,
+                sums,
+            )
         return sums
 
 
@@ -127,7 +136,8 @@ class KernelSums:
         self.found_held_out = _nothing(self.found)
         if self.held_out is not None:
             self.found_held_out = totals(self.held_out)
-        self.n_held_out = int(self.found_held_out.counts.sum())
+        self.n_held_out = float(self.found_held_out.counts.sum())
+        self.most_points = 0 if held_out is None else held_out.source.n_rows
 
     def grids(self, widths: np.ndarray) -> list[Grid | None]:
         """Grid of each feature; None where there are no densities."""
@@ -196,14 +206,12 @@ class KernelSums:
             yield from [(np.empty(0), np.zeros((self.n_classes, 0)))] * len(features)
             return
         parts = self.held_out.collect("values", features)
-        X = np.concatenate([values for values, _ in parts])
-        classes = np.concatenate([classes for _, classes in parts])
+        X, classes, weights = map(np.concatenate, zip(*parts, strict=True))
         for column in X.T:
             values, inverse = np.unique(column, return_inverse=True)
-            cells = np.bincount(
-                classes * len(values) + inverse, minlength=self.n_classes * len(values)
-            )
-            yield values.astype(float), cells.reshape(self.n_classes, -1).astype(float)
+            place = classes * len(values) + inverse
+            cells = np.bincount(place, weights, minlength=self.n_classes * len(values))
+            yield values.astype(float), cells.reshape(self.n_classes, -1)
 
 
 def _nothing(like: Totals) -> Totals:

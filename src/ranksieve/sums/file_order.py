@@ -6,7 +6,7 @@ model that cannot tell documents apart then ranks well.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -27,7 +27,8 @@ class FileOrder:
     Attributes
     ----------
     value, by_chance : float
-        Mean over queries of the measure in this order, and of its expectation over all orders.
+        Mean over queries, weighted if they have weights, of the measure in this order, and of its
+        expectation over all orders.
     p_value : float
         Of a paired one-sided t-test over queries; 1 if there are fewer than ten.
     better_than_chance : bool
@@ -57,19 +58,24 @@ def file_order(source: Source, measure: str | Measure, convention: Convention | 
     with engine_of(source).start(_InOrder, measure, convention) as workers:
         pieces = workers.collect("values")
     in_order, by_chance = np.concatenate(pieces, axis=1)
-    return judged(in_order, by_chance, greater_is_better=measure.greater_is_better)
+    greater = measure.greater_is_better
+    return judged(in_order, by_chance, source.query_weights, greater_is_better=greater)
 
 
 def judged(
-    in_order: np.ndarray, by_chance: np.ndarray, *, greater_is_better: bool = True
+    in_order: np.ndarray,
+    by_chance: np.ndarray,
+    weights: np.ndarray | None = None,
+    *,
+    greater_is_better: bool = True,
 ) -> FileOrder:
     """Test the values of queries in the order of the data against those by chance."""
     p_value = 1.0
     if len(in_order) >= _FEWEST:
         better: Literal["greater", "less"] = "greater" if greater_is_better else "less"
-        p_value = paired_t_test(in_order, by_chance, alternative=better).p_value
-    means = float(in_order.mean()), float(by_chance.mean())
-    return FileOrder(*means, p_value, p_value < _LEVEL)
+        p_value = paired_t_test(in_order, by_chance, better, weights).p_value
+    value, chance = (float(np.average(v, weights=weights)) for v in (in_order, by_chance))
+    return FileOrder(value, chance, p_value, p_value < _LEVEL)
 
 
 def order_values(
@@ -77,10 +83,9 @@ def order_values(
 ) -> np.ndarray:
     """Values of each query in the order of the data, and by chance: shape (2, queries)."""
     prepared = measure.prepare(y, query_ptr, convention)
-    rows, lengths = np.arange(len(y)), np.diff(query_ptr)
-    next_rank = rows + 1 - np.repeat(query_ptr[:-1], lengths)
-    in_order = Ranking(query_ptr, rows, next_rank, average_ties=False)
-    all_tied = Ranking(query_ptr, rows, np.repeat(lengths, lengths), average_ties=True)
+    lengths = np.diff(query_ptr)
+    all_tied = Ranking(query_ptr, np.arange(len(y)), np.repeat(lengths, lengths), average_ties=True)
+    in_order = replace(all_tied, tie_end=all_tied.each_alone)
     return np.array([prepared.per_query(in_order), prepared.per_query(all_tied)])
 
 

@@ -10,10 +10,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ranksieve._kernels.classes import add_digits, add_squares, add_table, add_totals
+from ranksieve._kernels.classes import (
+    WeightedQueries,
+    add_digits,
+    add_squares,
+    add_table,
+    add_totals,
+)
+from ranksieve.choosing import ROUNDING
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, Workers, engine_of
-from ranksieve.sums.chunks import chunks, comparable_chunks, wanted_queries
+from ranksieve.sums.chunks import (
+    Chunk,
+    chunks,
+    comparable_chunks,
+    row_weights_of,
+    weights_of,
+)
 
 MOST_GRADES = 256
 
@@ -27,8 +40,8 @@ class Grades:
         self.block = block
 
     def distinct(self) -> np.ndarray:
-        """Labels in ascending order, each once."""
-        return np.unique(self.block.y)
+        """Labels in ascending order, each once; not those of queries of weight 0."""
+        return np.unique(self.block.y[row_weights_of(self.block, weights_of(self.block)) > 0])
 
 
 def grades_of(*sources: Source) -> np.ndarray:
@@ -59,7 +72,8 @@ class Classes:
 
     Notes
     -----
-    Missing values that are kept are below all others: -infinity.
+    Rows count as often as their query. Counts are whole numbers if queries have no weights. Missing
+    values that are kept are below all others: -infinity.
     """
 
     title = "Classes"
@@ -68,8 +82,14 @@ class Classes:
         self.block = block
         self.n_classes = len(grades)
         self.classes = np.searchsorted(grades, block.y)
-        wanted = wanted_queries(block, queries)
-        self.classes[~np.repeat(wanted, np.diff(block.query_ptr))] = -1
+        weights = weights_of(block, queries)
+        self.classes[row_weights_of(block, weights) == 0] = -1
+        self.weights = weights
+        if block.query_weights is None:
+            self.weights = np.ones(len(weights), dtype=np.int64)
+
+    def _queries(self, chunk: Chunk) -> WeightedQueries:
+        return WeightedQueries(chunk.query_ptr, self.weights[chunk.queries])
 
     def totals(self) -> tuple[np.ndarray, ...]:
         """Counts and sums by class, smallest and largest values, and queries that tell.
@@ -77,16 +97,17 @@ class Classes:
         And the rows without a value. Where there are any, the sums mean nothing.
         """
         n_features = self.block.X.shape[1]
-        counts = np.zeros(self.n_classes, dtype=np.int64)
+        counts = np.zeros(self.n_classes, dtype=self.weights.dtype)
         sums = np.zeros((self.n_classes, n_features))
         low, high = np.full(n_features, np.inf), np.full(n_features, -np.inf)
-        varying, missing = np.zeros((2, n_features), dtype=np.int64)
+        varying = np.zeros(n_features, dtype=np.int64)
+        missing = np.zeros(n_features, dtype=self.weights.dtype)
         all_finite = True
         for chunk in comparable_chunks(self.block):
             all_finite &= add_totals(
                 chunk.X,
                 self.classes[chunk.rows],
-                chunk.query_ptr,
+                self._queries(chunk),
                 counts,
                 sums,
                 low,
@@ -100,10 +121,13 @@ class Classes:
 
     def _missing(self, low: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows without a value of each feature, and the smallest values of the others."""
-        missing, low = np.zeros(len(low), dtype=np.int64), np.full(len(low), np.inf)
+        missing = np.zeros(len(low), dtype=self.weights.dtype)
+        low = np.full(len(low), np.inf)
         for chunk in comparable_chunks(self.block):
-            X = chunk.X[self.classes[chunk.rows] >= 0]
-            missing += np.isneginf(X).sum(axis=0)
+            counted = self.classes[chunk.rows] >= 0
+            X = chunk.X[counted]
+            weights = np.repeat(self.weights[chunk.queries], np.diff(chunk.query_ptr))[counted]
+            missing += weights @ np.isneginf(X)
             low = np.minimum(low, np.where(np.isneginf(X), np.inf, X).min(axis=0, initial=np.inf))
         return missing, low
 
@@ -111,21 +135,25 @@ class Classes:
         """Sums of squared distances to ``means``, (classes, features)."""
         squares = np.zeros(means.shape)
         for chunk in chunks(self.block):
-            add_squares(chunk.X, self.classes[chunk.rows], means, squares)
+            classes, queries = self.classes[chunk.rows], self._queries(chunk)
+            add_squares(chunk.X, classes, queries, means, squares)
         return squares
 
     def digits(self, shift: int, prefixes: np.ndarray) -> np.ndarray:
         """Counts of the next byte below ``prefixes``; see :func:`order_statistics`."""
-        counts = np.zeros((*prefixes.shape, 256), dtype=np.int64)
+        counts = np.zeros((*prefixes.shape, 256), dtype=self.weights.dtype)
         for chunk in comparable_chunks(self.block):
-            add_digits(chunk.X, self.classes[chunk.rows], shift, prefixes, counts)
+            classes, queries = self.classes[chunk.rows], self._queries(chunk)
+            add_digits(chunk.X, classes, queries, shift, prefixes, counts)
         return counts
 
     def table(self, edges: np.ndarray, n_edges: np.ndarray) -> np.ndarray:
         """Rows by bin and class, (features, bins, classes)."""
-        table = np.zeros((len(edges), edges.shape[1] + 1, self.n_classes), dtype=np.int64)
+        shape = len(edges), edges.shape[1] + 1, self.n_classes
+        table = np.zeros(shape, dtype=self.weights.dtype)
         for chunk in comparable_chunks(self.block):
-            add_table(chunk.X, self.classes[chunk.rows], edges, n_edges, table)
+            classes, queries = self.classes[chunk.rows], self._queries(chunk)
+            add_table(chunk.X, classes, queries, edges, n_edges, table)
         return table
 
 
@@ -137,7 +165,7 @@ class Totals(NamedTuple):
     low: np.ndarray  # (features,)
     high: np.ndarray
     varies: np.ndarray  # (features,): not constant within every query
-    missing: np.ndarray  # (features,): rows without a value
+    missing: np.ndarray  # (features,): rows without a value, each as often as it counts
 
 
 def totals(workers: Workers) -> Totals:
@@ -159,8 +187,9 @@ def order_statistics(workers: Workers, ranks: np.ndarray, n_features: int) -> np
     Parameters
     ----------
     workers : Workers of :class:`Classes`
-    ranks : int array of shape (classes or 1, ranks) or (classes or 1, features, ranks)
-        0-based, ascending; for all classes together, or for each class.
+    ranks : array of shape (classes or 1, ranks) or (classes or 1, features, ranks)
+        0-based, ascending, among the rows repeated as often as they count; for all classes
+        together, or for each class.
     n_features : int
 
     Returns
@@ -169,6 +198,28 @@ def order_statistics(workers: Workers, ranks: np.ndarray, n_features: int) -> np
     """
     everywhere = ranks if ranks.ndim == 3 else np.repeat(ranks[:, None, :], n_features, axis=1)
     return values_of_ranks(lambda *known: workers.sum("digits", *known), everywhere, n_bits=8)
+
+
+def frequency_edges(workers: Workers, found: Totals, n_bins: int) -> np.ndarray:
+    """Inner edges of bins with equally many values, some of which may be equal.
+
+    Bin b has values in (edge b - 1, edge b]. Missing values are below all bins, and do not count.
+
+    Parameters
+    ----------
+    workers : Workers of :class:`Classes`
+    found : Totals
+        What :func:`totals` finds.
+    n_bins : int
+
+    Returns
+    -------
+    array of shape (features, bins - 1)
+    """
+    total = found.counts.sum()
+    ranks = found.missing[:, None] + bin_ranks(total - found.missing, n_bins)  # which come first
+    ranks = np.minimum(ranks, last_rank(total))  # where all are missing
+    return order_statistics(workers, ranks[None], len(found.low))[0]
 
 
 def values_of_ranks(
@@ -185,7 +236,8 @@ def values_of_ranks(
     count : callable
         From a shift and the prefixes of all targets to counts by the ``n_bits`` from that bit on;
         of equal prefixes next to each other, those of the first count.
-    ranks : int array
+    ranks : array
+        Whole numbers if the counts are.
     n_bits : int
         Bits in a round.
     """
@@ -199,11 +251,32 @@ def values_of_ranks(
         first = np.maximum.accumulate(places, axis=-1)
         counts = np.take_along_axis(counts, first[..., None], axis=-2)
         below = np.cumsum(counts, axis=-1)
-        digit = np.minimum(2**n_bits - 1, np.sum(below <= left[..., None], axis=-1))
+        digit = np.sum(below <= left[..., None], axis=-1)
+        # Rounding of counts that are no whole numbers must not lead beyond the last value.
+        last = 2**n_bits - 1 - np.argmax(counts[..., ::-1] > 0, axis=-1)
+        digit = np.minimum(last, digit)
         left -= np.take_along_axis(below - counts, digit[..., None], axis=-1)[..., 0]
         prefixes = (prefixes << np.uint64(n_bits)) | digit.astype(np.uint64)
     sign = np.uint64(1) << np.uint64(63)
     return np.where(prefixes & sign, prefixes ^ sign, ~prefixes).view(np.float64)
+
+
+def bin_ranks(totals: np.ndarray | float, n_bins: int) -> np.ndarray:
+    """Ranks of the last of so many values in each of ``n_bins`` bins of equal weight but one.
+
+    As if each value were there as often as it counts: bin b ends at the first value up to which the
+    share b of the weight lies. Totals that are no whole numbers by type are those of weights. There
+    is one more axis in the result, for the bins.
+    """
+    counts, ends = np.asarray(totals)[..., None], np.arange(1, n_bins)
+    if counts.dtype.kind == "i":
+        return np.maximum(-(-counts * ends // n_bins) - 1, 0)
+    return counts * ends / n_bins * (1 - ROUNDING)
+
+
+def last_rank(total: float) -> float:
+    """Rank of the largest of so many values, as of :func:`bin_ranks`."""
+    return total - 1 if np.asarray(total).dtype.kind == "i" else total * (1 - ROUNDING)
 
 
 def varying_features(source: Source) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 from ranksieve._kernels.centering import center_present, center_queries
 from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
-from ranksieve.sums.chunks import CHUNK, chunks
+from ranksieve.sums.chunks import CHUNK, chunks, row_weights_of, weights_of
 
 _ROUNDING = 1e-12  # of squares: less is nothing
 
@@ -30,11 +30,17 @@ class CenteredGram:
         # A product of few rows would not be worth adding its n_features^2 numbers.
         parts = chunks(self.block, most=max(CHUNK, 4 * n_features**2))
         space = np.empty((0, n_features))
+        roots = self.block.query_weights
+        if roots is not None:
+            roots = row_weights_of(self.block, np.sqrt(roots))
         for part in parts:
             if len(part.X) > len(space):
                 space, labels = np.empty((len(part.X), n_features)), np.empty(len(part.X))
             x, y = space[: len(part.X)], labels[: len(part.X)]
             center_queries(part.X, self.block.y[part.rows], part.query_ptr, x, y)
+            if roots is not None:
+                x *= roots[part.rows, None]
+                y *= roots[part.rows]
             xx += x.T @ x
             xy += x.T @ y
             yy += float(y @ y)
@@ -55,6 +61,8 @@ def centered_gram(source: Source) -> GramSums:
     r"""Products of features and labels after subtracting each query's mean.
 
     .. math:: \hat X^T \hat X, \qquad \hat X^T \hat y, \qquad \hat y^T \hat y
+
+    Rows of a query of weight w are multiplied by its root, so that their products count w times.
 
     Parameters
     ----------
@@ -94,19 +102,25 @@ class PresentGram:
     def sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Products of features i and j, squares of i where j has a value, and documents with both.
 
-        Each query counts from the means over the documents that have both.
+        Each query counts from the means over the documents that have both, as often as its weight.
         """
         n_features = self.block.X.shape[1]
         products, squares, n_both = np.zeros((3, n_features, n_features))
+        weights = weights_of(self.block)
         for part in chunks(self.block, most=CHUNK):
             x, present = np.empty((2, *part.X.shape))
             center_present(part.X, part.query_ptr, x, present)
+            own_weights = weights[part.queries]
+            if self.block.query_weights is not None:
+                x *= np.repeat(np.sqrt(own_weights), np.diff(part.query_ptr))[:, None]
             products += x.T @ x
             squares += (x * x).T @ present
-            for start, end in pairwise(part.query_ptr.tolist()):
+            for (start, end), weight in zip(
+                pairwise(part.query_ptr.tolist()), own_weights.tolist(), strict=True
+            ):
                 own = present[start:end]
                 both = own.T @ own
-                n_both += both
+                n_both += weight * both
                 if not own.all():  # else the means are 0
                     total = x[start:end].T @ own
                     mean = total / np.maximum(both, 1)

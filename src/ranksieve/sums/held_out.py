@@ -21,14 +21,14 @@ _CHUNK = 2**18  # scores: 2 MB, which the caches near a core hold
 class MeasuredModels(Measured):
     """Statistic: sums over queries of a measure of rankings by linear models."""
 
-    def sums(self, features: np.ndarray, coefs: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
-        """Queries, and sums over them of each model's value and of its square.
+    def sums(self, features: np.ndarray, coefs: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Weight of queries, and sums over them of each model's value and of its square.
 
         ``coefs`` (some features, models) are the weights of ``features``.
         """
         block, n_models = self.block, coefs.shape[1]
         if self.is_empty:
-            return 0, np.zeros(n_models), np.zeros(n_models)
+            return 0.0, np.zeros(n_models), np.zeros(n_models)
         if block.is_sparse:  # the other columns need not become an array
             block = replace(block, X=block.X[:, features])
             features = np.arange(len(features))
@@ -44,19 +44,20 @@ class MeasuredModels(Measured):
                 sums,
                 first_query=chunk.queries.start,
                 first_row=chunk.rows.start,
+                weights=self.weights[chunk.queries],
             )
         if not all_finite:
             self.block.check_finite()
-        return len(block.query_ptr) - 1, sums.values[0], sums.squares[0]
+        return float(self.weights.sum()), sums.values[0], sums.squares[0]
 
-    def losses(self, coefs: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
-        """Queries, and sums over them of each model's value and of its loss against the first.
+    def losses(self, coefs: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Weight of queries; sums over them of each model's value and of its loss by the first.
 
         ``coefs`` (features, models) are weights of all features. Values are turned so that larger
         is better; the loss is 0 where a model is better than the first.
         """
         if self.is_empty:
-            return 0, np.zeros(coefs.shape[1]), np.zeros(coefs.shape[1])
+            return 0.0, np.zeros(coefs.shape[1]), np.zeros(coefs.shape[1])
         scores = np.empty((len(self.block.y), coefs.shape[1]))
         for chunk in chunks(self.block):
             score_models(chunk.X, np.arange(len(coefs)), coefs, scores[chunk.rows])
@@ -65,13 +66,14 @@ class MeasuredModels(Measured):
         columns = np.ascontiguousarray(scores.T)
         values = np.array([self.values(self.ranking(column)) for column in columns])
         lost = np.maximum(values[0] - values, 0.0)
-        return values.shape[1], values.sum(axis=1), lost.sum(axis=1)
+        weights = self.weights
+        return float(weights.sum()), (weights * values).sum(axis=1), (weights * lost).sum(axis=1)
 
 
 class ModelValues(NamedTuple):
     """What some models reach on held-out queries."""
 
-    mean: np.ndarray  # (models,)
+    mean: np.ndarray  # (models,): over queries, each as often as it counts
     deviation: np.ndarray  # (models,): standard error of the mean, from its spread over queries
 
 

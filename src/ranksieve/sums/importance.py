@@ -15,7 +15,7 @@ from ranksieve.engine import Source, engine_of
 from ranksieve.engine.memo import shared
 from ranksieve.metrics import Convention, Measure, PairwiseError, get_convention, parse_measure
 from ranksieve.metrics.ranking import ColumnSums
-from ranksieve.sums.chunks import chunks, wanted_queries
+from ranksieve.sums.chunks import chunks, weights_of
 from ranksieve.values import ParameterValue, check_boolean, check_choice
 
 _LOSSES = {"loss": "inverse loss", "one_minus_loss": "1 - loss"}  # beside measures
@@ -28,11 +28,11 @@ class Importance(ParameterValue):
 
     .. math:: w_f = \frac{1}{|Q|} \sum_{q \in Q} M_q(x_f)
 
-    is the mean over queries of a measure M of the ranking by feature f. A document without a value
-    of the feature, if the data keeps missing values, ranks last in both directions, tied with all
-    others without one. Called with data, it returns the :class:`Quality` of all features. Where a
-    selector takes an importance, the name of a measure stands for the selector's default with that
-    measure.
+    is the mean over queries, weighted if they have weights, of a measure M of the ranking by
+    feature f. A document without a value of the feature, if the data keeps missing values, ranks
+    last in both directions, tied with all others without one. Called with data, it returns the
+    :class:`Quality` of all features. Where a selector takes an importance, the name of a measure
+    stands for the selector's default with that measure.
 
     Parameters
     ----------
@@ -145,12 +145,12 @@ class ImportanceStatistic:
         queries: np.ndarray | None = None,
     ) -> None:
         self.block = block
-        self.wanted = wanted_queries(block, queries)
+        self.weights = weights_of(block, queries)
         self.prepared = measure.prepare(block.y, block.query_ptr, convention)
         self.average_ties = get_convention(convention).averages_ties
 
-    def sums(self) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
-        """Number of queries, sums of values and of squares, and numbers of queries that count.
+    def sums(self) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+        """Weight of the queries, sums of values and of squares, and numbers of queries that count.
 
         The arrays (2, features) have ranking by descending value in row 0, by ascending in row 1.
         The last one (features,) counts the queries in which a feature is not constant.
@@ -165,12 +165,12 @@ class ImportanceStatistic:
                 sums,
                 first_query=chunk.queries.start,
                 first_row=chunk.rows.start,
-                wanted=self.wanted[chunk.queries],
+                weights=self.weights[chunk.queries],
                 keeps_missing=self.block.keeps_missing,
             )
         if not all_finite:
             self.block.check_finite()
-        return int(self.wanted.sum()), sums.values, sums.squares, sums.varying
+        return float(self.weights.sum()), sums.values, sums.squares, sums.varying
 
 
 def feature_importance(
@@ -210,7 +210,7 @@ def feature_importance(
 class ImportanceSums(NamedTuple):
     """Sums over queries of each feature's value; see :class:`ImportanceStatistic`."""
 
-    n_queries: int
+    n_queries: float  # the sum of their weights
     values: np.ndarray  # (2, features): by descending and by ascending value
     squares: np.ndarray
     varying: np.ndarray  # (features,)
@@ -222,7 +222,7 @@ class ImportanceSums(NamedTuple):
 
     @property
     def variance(self) -> np.ndarray:
-        """Sample variance over queries, (2, features)."""
+        """Sample variance over queries, each as often as it counts, (2, features)."""
         n = self.n_queries
         return np.maximum(0.0, self.squares - self.values**2 / n) / max(1, n - 1)
 

@@ -41,6 +41,9 @@ class Inspection:
     Attributes
     ----------
     n_rows, n_queries, n_features : int
+    query_weights : dict of str to float, or None
+        Minimum, mean and maximum of the weights of queries; None if each counts once. Counts of
+        rows and queries are not weighted, means over queries are.
     density : float
         Share of feature values that are neither zero nor missing.
     n_missing : int
@@ -81,6 +84,7 @@ class Inspection:
     n_rows: int
     n_queries: int
     n_features: int
+    query_weights: dict[str, float] | None
     density: float
     n_missing: int
     missing: dict[str, int]
@@ -127,6 +131,7 @@ def inspect(
         n_rows=source.n_rows,
         n_queries=source.n_queries,
         n_features=source.n_features,
+        query_weights=_extent(source.query_weights),
         density=facts.n_nonzero / max(1, source.n_rows * source.n_features),
         n_missing=int(facts.n_missing.sum()),
         missing={
@@ -153,6 +158,16 @@ def inspect(
         file_order=file_order(source, measure, convention),
         best_features=_by_quality(source, measure, convention) if comparable else None,
     )
+
+
+def _extent(weights: np.ndarray | None) -> dict[str, float] | None:
+    if weights is None:
+        return None
+    return {
+        "min": float(weights.min()),
+        "mean": float(weights.mean()),
+        "max": float(weights.max()),
+    }
 
 
 def _near_duplicates(source: Source, facts: Facts) -> list[NearPair]:

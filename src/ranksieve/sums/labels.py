@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ranksieve.data import Block, DataError, RankingData
-from ranksieve.engine import Source, engine_of
-from ranksieve.sums.chunks import vary_within_queries
+from ranksieve.engine import Source, engine_of, whole_block
+from ranksieve.sums.chunks import vary_within_queries, weights_of
 
 
 class Labels:
@@ -17,19 +17,37 @@ class Labels:
     def __init__(self, block: Block) -> None:
         self.block = block
 
-    def counts(self) -> tuple[int, int]:
-        """Queries with two documents or more, and those whose labels are not all equal."""
+    def counts(self) -> tuple[int, int, int]:
+        """Queries with two documents or more, those whose labels differ, and those that count."""
         differ = vary_within_queries(self.block.y, self.block.query_ptr)
-        return int(np.sum(np.diff(self.block.query_ptr) >= 2)), int(np.sum(differ))
+        counted = differ & (weights_of(self.block) > 0)
+        several = np.diff(self.block.query_ptr) >= 2
+        return int(np.sum(several)), int(np.sum(differ)), int(np.sum(counted))
+
+    def weight_of_several(self) -> float:
+        """Weight of the queries with two documents or more."""
+        return float(weights_of(self.block)[np.diff(self.block.query_ptr) >= 2].sum())
+
+    def weight_of_rows(self) -> float:
+        """Number of rows, each as often as its query counts."""
+        return float(weights_of(self.block) @ np.diff(self.block.query_ptr))
+
+
+def weight_of_rows(source: Source) -> float:
+    """Number of rows, each as often as its query counts."""
+    if source.query_weights is None:
+        return source.n_rows
+    with engine_of(source).start(Labels) as workers:
+        return float(workers.sum("weight_of_rows"))
 
 
 def check_labels_differ(source: Source) -> None:
     """Raise a DataError unless some query has documents with different labels."""
     if isinstance(source, RankingData):  # one look at the labels, without the engine
-        several, differ = Labels(Block(source.X, source.y, source.query_ptr)).counts()
+        several, differ, counted = Labels(whole_block(source)).counts()
     else:
         with engine_of(source).start(Labels) as workers:
-            several, differ = workers.sum("counts")
+            several, differ, counted = workers.sum("counts")
     if several == 0:
         raise DataError(
             "no query has two documents, so there is nothing to rank; does qid say which rows "
@@ -40,3 +58,5 @@ def check_labels_differ(source: Source) -> None:
             "all documents of each query have equal labels, so that every ranking is as good as "
             "any other and no feature can be told from the rest"
         )
+    if counted == 0:
+        raise DataError("all queries whose documents have different labels have weight 0")

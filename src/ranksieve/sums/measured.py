@@ -6,7 +6,7 @@ import numpy as np
 
 from ranksieve.data import Block
 from ranksieve.metrics import Convention, Measure, Ranking, get_convention
-from ranksieve.sums.chunks import take_queries
+from ranksieve.sums.chunks import take_queries, weights_of
 
 
 class Measured:
@@ -34,6 +34,7 @@ class Measured:
         queries: np.ndarray | None = None,
     ) -> None:
         self.block = take_queries(block, queries)
+        self.weights = weights_of(self.block)
         self.average_ties = get_convention(convention).averages_ties
         self.greater_is_better = measure.greater_is_better
         self.is_empty = len(self.block.y) == 0
@@ -52,7 +53,7 @@ class Measured:
         """Values of the measure, turned so that larger is better; and back."""
         return values if self.greater_is_better else 1 - values
 
-    def total(self, scores: np.ndarray) -> tuple[int, float]:
-        """Number of queries, and the sum of their values."""
+    def total(self, scores: np.ndarray) -> tuple[float, float]:
+        """Weight of the queries, and the weighted sum of their values."""
         values = self.values(self.ranking(scores))
-        return len(values), float(values.sum())
+        return float(self.weights.sum()), float((self.weights * values).sum())

@@ -12,7 +12,7 @@ import numpy as np
 from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
 from ranksieve.missing import count_missing
-from ranksieve.sums.chunks import comparable_chunks, vary_within_queries
+from ranksieve.sums.chunks import comparable_chunks, vary_within_queries, weights_of
 
 MOST_FEATURES_TO_PAIR = 2_000
 
@@ -29,7 +29,7 @@ class Facts:
     n_nonzero: int  # values that are neither 0 nor missing
     low: np.ndarray  # (features,): smallest value
     high: np.ndarray  # and largest
-    flat: np.ndarray | None  # (features,): constant within every query; None if too many
+    flat: np.ndarray | None  # (features,): constant within every query that counts, or None
     digests: list[bytes]  # one per feature; those of equal columns are equal
 
     @property
@@ -98,8 +98,10 @@ class Overview:
 
     def _flat(self) -> np.ndarray:
         flat = np.ones(self.block.X.shape[1], dtype=bool)
+        counted = weights_of(self.block) > 0
         for chunk in comparable_chunks(self.block):
-            flat &= ~vary_within_queries(chunk.X, chunk.query_ptr).any(axis=0)
+            differ = vary_within_queries(chunk.X, chunk.query_ptr)
+            flat &= ~differ[counted[chunk.queries]].any(axis=0)
         return flat
 
     def _columns(self) -> Iterator[bytes]:

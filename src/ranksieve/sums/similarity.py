@@ -22,7 +22,7 @@ from ranksieve._kernels.similarity import (
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, engine_of
 from ranksieve.engine.memo import shared
-from ranksieve.sums.chunks import CHUNK, Chunk, chunks
+from ranksieve.sums.chunks import CHUNK, Chunk, chunks, weights_of
 from ranksieve.values import ParameterValue, check_boolean, check_choice
 
 SIMILARITIES = {
@@ -49,10 +49,10 @@ class Similarity(ParameterValue):
 
     .. math:: e_{fg} = \frac{1}{|Q|} \sum_{q \in Q} e_q(d_f x_f, d_g x_g)
 
-    is the mean over queries of a similarity of the rankings by features f and g, reversed if their
-    directions d are -1. A document without a value of a feature, if the data keeps missing values,
-    comes last whatever the direction, tied with all others without one.
-    :func:`feature_similarity` has the formulas. Called with data, it returns
+    is the mean over queries, weighted if they have weights, of a similarity of the rankings by
+    features f and g, reversed if their directions d are -1. A document without a value of a
+    feature, if the data keeps missing values, comes last whatever the direction, tied with all
+    others without one. :func:`feature_similarity` has the formulas. Called with data, it returns
     the similarity of all pairs. Where a selector takes a similarity, the name of a method stands
     for the selector's default with that method.
 
@@ -130,15 +130,16 @@ class SimilarityStatistic:
         self.directions = directions
         self.absolute = absolute
         self.ties = ties
+        self.weights = weights_of(block)
 
-    def sums(self) -> tuple[int, np.ndarray]:
-        """Queries with at least two documents, and the sum over them (features, features)."""
+    def sums(self) -> tuple[float, np.ndarray]:
+        """Weight of the queries that can be ranked, and the sum over them (features, features)."""
         n_features = self.block.X.shape[1]
         upper = np.zeros((n_features, n_features))
         for chunk in chunks(self.block, most=CHUNK if self.ties == "stable" else None):
             self._add(chunk, upper)
-        n_queries = int(np.sum(np.diff(self.block.query_ptr) > 1))
-        return n_queries, upper + np.triu(upper, 1).T
+        several = np.diff(self.block.query_ptr) > 1
+        return float(self.weights[several].sum()), upper + np.triu(upper, 1).T
 
     def _add(self, chunk: Chunk, upper: np.ndarray) -> None:
         """Add the queries of a chunk in their order, each counted in the way that is faster."""
@@ -149,8 +150,9 @@ class SimilarityStatistic:
             directions = np.ones(len(directions))
         first = 0
         how = Comparison(directions, self.method, self.absolute, _MOST_BY_BITS, keeps)
+        weights = self.weights[chunk.queries]
         while first < len(chunk.query_ptr) - 1:
-            first = add_similarity[way](X, chunk.query_ptr, first, how, upper)
+            first = add_similarity[way](X, chunk.query_ptr, weights, first, how, upper)
             if first < 0:
                 self.block.check_finite()
             way = BY_SORTING if way == BY_BITS else BY_BITS

@@ -11,6 +11,7 @@ from ranksieve.io.files import explain_os_error
 from ranksieve.io.shards.files import Checks
 from ranksieve.io.shards.format import MANIFEST, Manifest, is_file_name
 from ranksieve.io.shards.shards import PathLike, Shards, Verify
+from ranksieve.io.shards.verifying import check_sizes
 from ranksieve.missing import Missing
 
 
@@ -66,7 +67,7 @@ def open_shards(
         raise ValueError(f"verify must be True, False or 'first-read', not {verify!r}")
     shards = Shards(path, _read_manifest(path), client, checks=Checks(bool(verify)))
     try:
-        shards._check_sizes()
+        check_sizes(path, shards._opened)
         if verify is True:
             shards.verify()
         if missing is not None:

@@ -12,10 +12,10 @@ from scipy.sparse import csr_matrix, vstack
 
 from ranksieve.data import Block, DataError, RankingData
 from ranksieve.feature_names import default_names, numbers
-from ranksieve.inputs import take_columns
-from ranksieve.io.files import explain_os_error
+from ranksieve.inputs import as_weights, check_query_weights, take_columns
 from ranksieve.io.shards.files import Checks, ShardFiles
-from ranksieve.io.shards.format import Manifest, check_checksum, checksum_of
+from ranksieve.io.shards.format import Manifest
+from ranksieve.io.shards.verifying import verify_files
 from ranksieve.missing import Missing, count_missing
 from ranksieve.progress import track
 
@@ -43,6 +43,8 @@ class Shards:
         Whether NaN is a missing value that was declared to be kept.
     checks : Checks
         What was checked of the files.
+    given_weights : tuple of one array or None, or None
+        Weights that :meth:`with_weights` has given to queries; None for those of the files.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class Shards:
         self.missing: Missing | None = None
         self.keeps_missing = False
         self.checks = checks
+        self.given_weights: tuple[np.ndarray | None] | None = None
         self._manifest: Manifest | None = manifest
         self._first_rows = [0, *np.cumsum([s.rows for s in manifest.shards]).tolist()]
         self._first_queries = [0, *np.cumsum([s.queries for s in manifest.shards]).tolist()]
@@ -149,6 +152,8 @@ class Shards:
     @property
     def query_weights(self) -> np.ndarray | None:
         """Weight of each query, in the order of the shards; None if each counts once."""
+        if self.given_weights is not None:
+            return self.given_weights[0]
         if not self._opened.weights:
             return None
         return np.concatenate([files.query_weights for files in self._all_files()])
@@ -156,8 +161,8 @@ class Shards:
     def take_features(self, features: Any) -> Shards:
         """Keep some features: 0-based indices (in the given order) or a boolean mask.
 
-        The files stay as they are. A block of the new shards is a copy of its features in memory,
-        not mapped: if even that is too large, write shards of these features alone.
+        The files stay as they are. A block of the new shards is not mapped: its features are copied
+        whenever it is used. To use them often, write shards of these features alone.
         """
         columns = np.arange(self._n_all_features) if self.columns is None else self.columns
         return self._changed(columns=columns[np.asarray(features)])
@@ -182,6 +187,27 @@ class Shards:
     def refusing_missing(self) -> Shards:
         """Return the same shards for a method that takes no missing values: NaN is an error."""
         return self._changed(keeps_missing=False) if self.keeps_missing else self
+
+    def with_weights(self, sample_weight: Any) -> Shards:
+        """Return the same shards with other weights of queries, one for each; None for none.
+
+        The files stay as they are: the weights are kept in memory, also on Dask workers.
+        """
+        weights = None if sample_weight is None else as_weights(sample_weight)
+        if weights is not None and weights.shape != (self.n_queries,):
+            raise DataError(
+                f"sample_weight has shape {weights.shape}, but there are {self.n_queries} queries"
+            )
+        check_query_weights(weights)
+        return self._changed(given_weights=(weights,))
+
+    def _weights_of(self, number: int) -> np.ndarray | None:
+        """Weights of the queries of a shard."""
+        if self.given_weights is None:
+            return self._files(number).query_weights
+        (weights,) = self.given_weights
+        queries = slice(self._first_queries[number], self._first_queries[number + 1])
+        return None if weights is None else weights[queries]
 
     def _changed(self, **changes: Any) -> Shards:
         """Copy that sees the same files in another way."""
@@ -211,8 +237,9 @@ class Shards:
             query_ptr,
             first_row=self._first_rows[number],
             first_query=self._first_queries[number],
-            query_weights=files.query_weights,
+            query_weights=self._weights_of(number),
             keeps_missing=self.keeps_missing,
+            keeps_X=self.columns is None,
         )
 
     def read_shard(self, number: int) -> RankingData:
@@ -227,7 +254,7 @@ class Shards:
             doc_ids=files.doc_ids,
         )
         # All weights of a shard may be 0.
-        return self._as_seen(data._replace(query_weights=files.query_weights))
+        return self._as_seen(data._replace(query_weights=self._weights_of(number)))
 
     def read(self) -> RankingData:
         """Read all into memory, for data that fits."""
@@ -247,16 +274,7 @@ class Shards:
 
     def verify(self) -> None:
         """Compare the checksums of all files; raises a DataError that names the first wrong one."""
-        files = [file for shard in self._opened.shards for file in shard.files.values()]
-        self._check_sizes()
-        advance = track("Verifying", sum(file.bytes for file in files))
-        for file in files:
-            path = self.path / file.name
-            try:
-                checksum = checksum_of(path, advance)
-            except OSError as error:
-                raise DataError(f"{path}: {explain_os_error(error)}") from error
-            check_checksum(path, checksum, file)
+        verify_files(self.path, self._opened)
 
     def close(self) -> None:
         """Let go of the shards."""
@@ -276,23 +294,6 @@ class Shards:
             f"Shards({str(self.path)!r}, {self.n_shards} shards, {self.n_rows} rows, "
             f"{self.n_queries} queries, {self.n_features} features)"
         )
-
-    def _check_sizes(self) -> None:
-        for shard in self._opened.shards:
-            for file in shard.files.values():
-                path = self.path / file.name
-                try:
-                    found = os.stat(path).st_size
-                except OSError as error:
-                    raise DataError(
-                        f"{path}: {explain_os_error(error)}, but the manifest lists it with "
-                        f"{file.bytes} bytes"
-                    ) from error
-                if found != file.bytes:
-                    raise DataError(
-                        f"{path}: has {found} bytes, but {file.bytes} were written; it is "
-                        "truncated or not of these shards"
-                    )
 
     def _files(self, number: int) -> ShardFiles:
         if not 0 <= number < self.n_shards:

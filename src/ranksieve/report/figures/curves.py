@@ -151,7 +151,7 @@ def _shade_interval(ax: Axes, result: StudyResult, run: Run, base: Outcomes, mea
     ends = np.empty((len(run.by_k), 2))
     for place, tested in enumerate(run.by_k.values()):
         queries = tested.per_query(measure), base.per_query(measure)
-        found = bootstrap_interval(*queries, LEVEL, _RESAMPLES)
+        found = bootstrap_interval(*queries, LEVEL, _RESAMPLES, weights=tested.query_weights)
         ends[place] = tested.mean(measure) + np.array(found[1:]) - found.estimate
     _shade(ax, result, run, *ends.T)
 

@@ -27,7 +27,8 @@ def evaluation_sheet(title: str, result: Evaluation, per_query: bool) -> Sheet:
         columns = zip(*result.per_query.values(), strict=True)
         queries = zip(result.query_ids.tolist(), columns, strict=True)
         groups.append([_row(str(query), values) for query, values in queries])
-    label = f"mean of {quantity(len(result.query_ids), 'query', 'queries')}"
+    weighted = "" if result.query_weights is None else "weighted "
+    label = f"{weighted}mean of {quantity(len(result.query_ids), 'query', 'queries')}"
     groups.append([_row(label, result.mean.values())])
     columns_of_names = [Column("query", align="left", is_name=True), *map(Column, result.mean)]
     setting = f"Convention {result.convention}."

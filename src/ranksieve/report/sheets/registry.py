@@ -19,6 +19,7 @@ _TRAITS = {
     "missing": "takes missing values (--missing keep); methods around a ranker do if it does",
     "no include": "cannot start with given features (--include)",
     "no groups": "cannot select groups of features (--groups)",
+    "no weights": "takes no weights of queries",
 }
 
 
@@ -40,7 +41,7 @@ def registry_sheet(registry: Registry) -> Sheet:
             *(_COLUMNS if select else ()),
         ],
         list(families.values()),
-        notes=[_legend(methods), *_reasons(methods)] if select else [],
+        notes=[*([_legend(methods)] if select else ()), *_reasons(methods), *_weights(registry)],
     )
 
 
@@ -51,13 +52,24 @@ def _legend(methods: list[Method]) -> str:
 
 
 def _reasons(methods: list[Method]) -> list[str]:
-    """Why some methods cannot start with features, or select groups of them."""
+    """Why some methods cannot start with features, select groups of them, or take weights."""
     names: dict[tuple[str, str], list[str]] = {}
     for method in methods:
-        for trait, why in (("no include", method.no_include), ("no groups", method.no_groups)):
+        whys = (
+            ("no include", method.no_include),
+            ("no groups", method.no_groups),
+            ("no weights", method.no_weights),
+        )
+        for trait, why in whys:
             if why:
                 names.setdefault((trait, why), []).append(method.name)
     return [f"{trait} ({', '.join(own)}): {why}" for (trait, why), own in names.items()]
+
+
+def _weights(registry: Registry) -> list[str]:
+    if not all(method.takes_weights for method in registry.values()):
+        return []
+    return [f"All {registry.what}s take weights of queries."]
 
 
 _COLUMNS = [
@@ -76,6 +88,7 @@ def _traits_of(method: Method) -> list[str]:
         method.takes_missing,
         bool(method.no_include),
         bool(method.no_groups),
+        not method.takes_weights,
     )
     return [trait for trait, is_there in zip(_TRAITS, has, strict=True) if is_there]
 

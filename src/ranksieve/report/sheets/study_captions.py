@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ranksieve.data import DataError
 from ranksieve.report.sheets.sheet import Column
+from ranksieve.significance.samples import Sample
 from ranksieve.study.results import StudyResult
 from ranksieve.text import file_stem, quantity
 
@@ -14,10 +15,19 @@ def setting_of(result: StudyResult) -> str:
     """Test queries, convention, tuning and protocol, in sentences."""
     protocol = result.protocol.strip().rstrip(".")
     return (
-        f"Measured on {quantity(result.n_queries, 'test query', 'test queries')}, convention "
-        f"{result.convention}; everything was tuned by {result.tune} on validation queries. "
+        f"Measured on {quantity(result.n_queries, 'test query', 'test queries')}"
+        f"{_weights(result)}, convention {result.convention}; everything was tuned by "
+        f"{result.tune} on validation queries. "
         f"Protocol: {protocol}.{_missing(result)}{_fixed(result)}{_leaks(result)}"
     )
+
+
+def _weights(result: StudyResult) -> str:
+    """That queries have weights, and how many of equal weight would be as informative."""
+    if result.query_weights is None:
+        return ""
+    sample = Sample.of(result.query_weights, result.query_weights)
+    return f", weighted (as informative as {sample.degrees + 1:.0f} of equal weight)"
 
 
 def _missing(result: StudyResult) -> str:

@@ -89,7 +89,7 @@ def backfit(
         model = BackfittedModel(workers, lam)
         check_two_queries(model.n_queries)
         choices = Choices.of_features(source.n_features, k, include)
-        bounds = Bounds(model.n_queries, model.n_varying > 0, choices)
+        bounds = Bounds(model.weight, model.n_varying > 0, choices)
         while len(path) < k:
             free = bounds.free(model.features)
             forced = include[len(path)] if len(path) < len(include) else None

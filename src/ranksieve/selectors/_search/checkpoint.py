@@ -105,7 +105,8 @@ def fingerprint(*sources: RankingData) -> str:
     digest = hashlib.sha256()
     for data in sources:
         parts = [data.X.data, data.X.indices, data.X.indptr] if data.is_sparse else [data.X]
-        for part in (*parts, data.y, data.query_ptr):
+        weights = [] if data.query_weights is None else [data.query_weights]
+        for part in (*parts, data.y, data.query_ptr, *weights):
             digest.update(np.ascontiguousarray(part).tobytes())
         if data.query_weights is not None:
             digest.update(b"weights" + data.query_weights.tobytes())

@@ -23,7 +23,7 @@ class Fit(NamedTuple):
     coef : array
         Their weights.
     error : float
-        Leave-query-out error: the sum over queries of the criterion; smaller is better.
+        Leave-query-out error: the weighted sum over queries of the criterion; smaller is better.
     deviation : float
         Standard error of that sum, from its spread over queries.
     """
@@ -43,8 +43,11 @@ def check_two_queries(n_queries: int) -> None:
         )
 
 
-def standard_error(total: float, squares: float, n_queries: int) -> float:
-    """Standard error of a sum over queries, given the sum of squares."""
+def standard_error(total: float, squares: float, n_queries: float) -> float:
+    """Standard error of a sum over queries, given the sum of squares.
+
+    Weights count queries: all three are as if a query of weight 2 were there twice.
+    """
     if n_queries < 2:
         return float("nan")
     spread = max(0.0, squares - total**2 / n_queries)

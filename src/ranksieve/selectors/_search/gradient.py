@@ -45,7 +45,7 @@ def standardized_loss(
     source: Source, loss: str, activation: str = "tanh"
 ) -> Iterator[StandardizedLoss]:
     """The loss, whose statistics live beside the data inside a ``with`` block."""
-    with engine_of(source).start(TrainingLoss, loss, activation, None) as workers:
+    with engine_of(source).start(TrainingLoss, loss, activation) as workers:
         rows, total, terms = workers.sum("totals")
         varies = workers.sum("count_varying") > 0
         yield StandardizedLoss(workers, Standard.of(rows, total, workers), terms, varies)

@@ -8,11 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ranksieve.data import Block, DataError, RankingData
+from ranksieve.data import DataError, RankingData
+from ranksieve.engine import whole_block
+from ranksieve.inputs import check_query_weights
 from ranksieve.metrics import Convention, Measure
 from ranksieve.progress import track
 from ranksieve.rankers.base import Ranker
 from ranksieve.selectors._search.checkpoint import Checkpoint
+from ranksieve.selectors._search.parts import counted_queries
 from ranksieve.splits import Split, query_parts
 from ranksieve.sums.measured import Measured
 from ranksieve.threads import limit_blas_threads, limit_threads, ordered_map
@@ -33,7 +36,8 @@ def make_folds(data: RankingData, cv: Any, random_state: Any) -> list[Fold]:
     ``cv`` is a number of parts, each held out once; ``"leave-query-out"``; splits, whose training
     and test queries are used; or pairs of training and test queries as 0-based positions.
     """
-    n_queries = data.n_queries
+    counted = counted_queries(data)
+    n_queries = len(counted)
     if isinstance(cv, (str, Integral)):
         if n_queries < 2:
             raise DataError("there is only one query, and none to hold out: pass an eval_set")
@@ -41,7 +45,7 @@ def make_folds(data: RankingData, cv: Any, random_state: Any) -> list[Fold]:
             parts = query_parts(n_queries, n_queries, shuffle=False)
         else:
             parts = query_parts(n_queries, min(int(cv), n_queries), random_state=random_state)
-        pairs = [(np.setdiff1d(np.arange(n_queries), part), part) for part in parts]
+        pairs = [(counted[np.setdiff1d(np.arange(n_queries), p)], counted[p]) for p in parts]
     else:
         pairs = [(s.train, s.test) if isinstance(s, Split) else tuple(s) for s in cv]
     if not pairs:
@@ -49,7 +53,11 @@ def make_folds(data: RankingData, cv: Any, random_state: Any) -> list[Fold]:
     for train, test in pairs:
         if len(np.intersect1d(train, test)):
             raise DataError("cv: a query is in the training and in the held-out part of a fold")
-    return [Fold(data.take_queries(train), data.take_queries(test)) for train, test in pairs]
+    folds = [Fold(data.take_queries(train), data.take_queries(test)) for train, test in pairs]
+    for number, fold in enumerate(folds):
+        for part in fold:
+            check_query_weights(part.query_weights, f"cv: in fold {number}, the weights")
+    return folds
 
 
 class FoldValues:
@@ -79,13 +87,13 @@ class FoldValues:
         self.known = known
         self.n_trained = 0
         self._sign = 1.0 if measure.greater_is_better else -1.0
-        tests = (Block(fold.test.X, fold.test.y, fold.test.query_ptr) for fold in self.folds)
+        tests = (whole_block(fold.test) for fold in self.folds)
         self._measured = [Measured(test, measure, convention) for test in tests]
 
     @property
-    def n_queries(self) -> int:
-        """Held-out queries in all folds."""
-        return sum(fold.test.n_queries for fold in self.folds)
+    def weights(self) -> np.ndarray:
+        """Weights of the held-out queries of all folds."""
+        return np.concatenate([measured.weights for measured in self._measured])
 
     def values(self, subsets: Sequence[Subset]) -> list[np.ndarray]:
         """Value of each held-out query, for each subset of features."""

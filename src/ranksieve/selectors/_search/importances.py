@@ -42,7 +42,7 @@ def importances(
     data : RankingData
         What to shuffle, and whose SHAP values to take.
     judge : callable
-        Value of each query of ``data``, ranked by scores.
+        Value of each query of ``data``, ranked by scores; means over them are weighted.
     random_state : int, RandomState or None
         Seed of the shuffles.
     """
@@ -62,20 +62,27 @@ def importances(
         raise ValueError(
             f"{type(ranker).__name__} has no weights for importance='coef'; use 'gain'"
         )
-    return np.abs(ranker._contributions(data.X)).mean(axis=0)
+    sizes = np.abs(ranker._contributions(data.X))
+    return np.average(sizes, axis=0, weights=_row_weights(data))
 
 
 def _spread(data: RankingData, power: int) -> np.ndarray:
     """Mean absolute deviation from the mean of the query (1), or its standard deviation (2)."""
     starts, counts = data.query_ptr[:-1], data.group_counts
     found = np.empty(data.n_features)
+    weights = _row_weights(data)
     for feature in range(data.n_features):
         column = data.X[:, [feature]]
         values = (column.toarray() if sparse.issparse(column) else column)[:, 0].astype(np.float64)
         means = np.add.reduceat(values, starts) / counts
         distance = np.abs(values - np.repeat(means, counts))
-        found[feature] = np.mean(distance**power) ** (1 / power)
+        found[feature] = np.average(distance**power, weights=weights) ** (1 / power)
     return found
+
+
+def _row_weights(data: RankingData) -> np.ndarray | None:
+    weights = data.query_weights
+    return None if weights is None else np.repeat(weights, data.group_counts)
 
 
 def _permutation(
@@ -86,7 +93,7 @@ def _permutation(
 ) -> np.ndarray:
     random = check_random_state(random_state)
     X = data.X.toarray() if data.is_sparse else np.array(data.X)
-    whole = judge(ranker.predict(data)).mean()
+    whole = np.average(judge(ranker.predict(data)), weights=data.query_weights)
     codes = data.query_codes
     losses = np.zeros(data.n_features)
     for _ in range(_REPEATS):
@@ -96,6 +103,7 @@ def _permutation(
             column = X[:, feature].copy()
             X[:, feature] = column[order]
             shuffled = RankingData(X, data.y, data.qid, feature_names=data.feature_names)
-            losses[feature] += whole - judge(ranker.predict(shuffled)).mean()
+            values = judge(ranker.predict(shuffled))
+            losses[feature] += whole - np.average(values, weights=data.query_weights)
             X[:, feature] = column
     return losses / _REPEATS

@@ -45,21 +45,23 @@ class HeldOutSelector(RankSelector):
         *,
         eval_qid: Any = None,
         eval_group: Any = None,
+        sample_weight: Any = None,
     ) -> Any:
         """Select features.
 
         Parameters
         ----------
-        X, y, qid
+        X, y, qid, sample_weight
             As in :meth:`ranksieve.base.RankSelector.fit`.
         eval_set : tuple (X, y, qid), RankingData, opened shards, or list [(X, y)], optional
-            Held-out queries. Without it, some queries of the data are held out.
+            Held-out queries, with their own weights if they have any. Without it, some queries of
+            the data are held out.
         eval_qid, eval_group : list of one array, optional
             For a list [(X, y)], as LightGBM and XGBoost take it: the query of each row of X, or the
             number of rows of each query, one after the other.
         """
         held_out = {"eval_set": eval_set, "eval_qid": eval_qid, "eval_group": eval_group}
-        return self._fit(X, y, qid, **held_out)
+        return self._fit(X, y, qid, sample_weight, **held_out)
 
 
 @dataclass(eq=False, repr=False)
@@ -125,19 +127,26 @@ def hold_out(
     """
     if eval_set is not None:
         return Part(source), Part(eval_set)
-    if source.n_queries < 2:
+    counted = counted_queries(source)
+    n_queries = len(counted)
+    if n_queries < 2:
         raise DataError("there is only one query, and none to hold out: pass an eval_set")
-    n_held_out = min(max(1, round(fraction * source.n_queries)), source.n_queries - 1)
+    n_held_out = min(max(1, round(fraction * n_queries)), n_queries - 1)
     held_out = np.zeros(source.n_queries, dtype=bool)
-    order = check_random_state(random_state).permutation(source.n_queries)
-    held_out[order[:n_held_out]] = True
+    order = check_random_state(random_state).permutation(n_queries)
+    held_out[counted[order[:n_held_out]]] = True
     return Part(source, ~held_out), Part(source, held_out)
+
+
+def counted_queries(source: Source) -> np.ndarray:
+    """Positions of the queries that count, which are all but those of weight 0."""
+    weights = source.query_weights
+    return np.arange(source.n_queries) if weights is None else np.flatnonzero(weights)
 
 
 def training_products(part: Part) -> Products:
     """Products of all features on some queries, from which RankRLS on any subset follows."""
-    weights = None if part.queries is None else part.queries.astype(np.float64)
-    with engine_of(part.source).start(RidgeRows, weights) as workers:
+    with engine_of(part.source).start(RidgeRows, part.queries) as workers:
         xx, xy = workers.sum("gram")
     if not np.isfinite(xx).all():
         raise DataError(f"some features are too large to multiply; {SCALE_FIRST}")

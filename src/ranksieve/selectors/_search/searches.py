@@ -47,15 +47,15 @@ class Bounds:
 
     Parameters
     ----------
-    n_queries : int
-        Number of queries that have an error.
+    n_queries : float
+        Number of queries that have an error, or their weight.
     varies : bool array of shape (features,)
         False for features that are constant within every query; they come last.
     choices : Choices
         How many to choose, and which to start with; these are never removed.
     """
 
-    def __init__(self, n_queries: int, varies: np.ndarray, choices: Choices) -> None:
+    def __init__(self, n_queries: float, varies: np.ndarray, choices: Choices) -> None:
         self.n_queries = n_queries
         self.choices, self.start = choices, choices.start
         self.useful, self.useless = varies, ~varies

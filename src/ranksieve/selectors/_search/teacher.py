@@ -16,6 +16,7 @@ from ranksieve.progress import track
 from ranksieve.rankers import LambdaMART, as_ranker, make_ranker
 from ranksieve.rankers.base import Ranker
 from ranksieve.selectors._search.held_out import in_parallel
+from ranksieve.selectors._search.parts import counted_queries
 from ranksieve.splits import query_parts
 
 _SEEDS = ("random_state", "estimator__random_state", "estimator__random_seed")
@@ -35,7 +36,7 @@ def teacher_scores(
     """Score of each row by rankers that were trained without its query.
 
     Scores are centered within queries, averaged over the repeats, and divided by their standard
-    deviation over all rows.
+    deviation over all rows. Queries of weight 0 have scores of 0.
 
     Parameters
     ----------
@@ -51,18 +52,17 @@ def teacher_scores(
         Seed of the parts.
     """
     data, ranker = in_memory(source), make_teacher(teacher)
-    if data.n_queries < n_folds:
-        n = data.n_queries
+    counted = counted_queries(data)
+    n = len(counted)
+    if n < n_folds:
         raise DataError(
             f"there {'is only one query' if n == 1 else f'are only {n} queries'} for the {n_folds} "
             "folds of a teacher: lower n_folds, or do without a teacher"
         )
-    if not ranker._allows_missing:
-        data.check_finite()
     tasks = [
-        (_with_seed(ranker, repeat), part)
+        (_with_seed(ranker, repeat), counted[part])
         for repeat in range(n_repeats)
-        for part in query_parts(data.n_queries, n_folds, random_state=random_state + repeat)
+        for part in query_parts(n, n_folds, random_state=random_state + repeat)
     ]
     scores, advance = np.zeros(data.n_rows), track("Teacher", len(tasks))
     results = in_parallel(lambda task: _held_out_scores(data, *task), tasks)
@@ -76,8 +76,16 @@ def teacher_scores(
             "the teacher gives all documents of a query the same score: take another one, or none; "
             f"if its trees cannot tell such small values, {SCALE_FIRST}"
         )
-    scores /= scores.std()
+    scores /= _deviation(scores, data)
     return scores if data is source else data.to_input_order(scores)
+
+
+def _deviation(scores: np.ndarray, data: RankingData) -> float:
+    """Standard deviation of scores that are centered within queries."""
+    if data.query_weights is None:
+        return float(scores.std())
+    weights = np.repeat(data.query_weights, data.group_counts)
+    return float(np.sqrt(np.average(scores**2, weights=weights)))
 
 
 def _held_out_scores(data: RankingData, ranker: Ranker, part: np.ndarray) -> np.ndarray:

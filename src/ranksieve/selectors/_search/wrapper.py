@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
 from typing import Annotated, Any, Literal
 
@@ -13,8 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import Choices, Predictor
-from ranksieve.data import Block, RankingData
-from ranksieve.engine import Source, in_memory
+from ranksieve.data import RankingData
+from ranksieve.engine import Source, in_memory, whole_block
 from ranksieve.metrics import Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, FeatureCount, NotNegative, Seed, Ties
 from ranksieve.rankers import RankRLS, as_ranker
@@ -22,7 +22,7 @@ from ranksieve.rankers.base import Ranker
 from ranksieve.selectors._search.checkpoint import Checkpoint, fingerprint
 from ranksieve.selectors._search.held_out import Fold, FoldValues, make_folds
 from ranksieve.selectors._search.parts import HeldOutSelector
-from ranksieve.sums.chunks import comparable_chunks, vary_within_queries
+from ranksieve.sums.chunks import comparable_chunks, vary_within_queries, weights_of
 
 
 @dataclass(eq=False, repr=False)
@@ -102,7 +102,8 @@ class WrapperSelector(Predictor, HeldOutSelector):
         if hasattr(self, "feature_names_in_"):
             self.ranker_ = ranker.fit(kept)
         else:
-            self.ranker_ = ranker.fit(kept.X, kept.y, qid=kept.qid)
+            rows = kept.X, kept.y, kept.qid
+            self.ranker_ = ranker.fit(*rows, sample_weight=kept.query_weights)
         return chosen
 
     @abstractmethod
@@ -145,9 +146,11 @@ class WrapperSelector(Predictor, HeldOutSelector):
 
 
 def varying_groups(data: RankingData, choices: Choices) -> np.ndarray:
-    """Whether a feature of each group varies in any query; a missing value counts as a value."""
+    """Whether a feature of each group varies in any query that counts; NaN counts as a value."""
     found = np.zeros(data.n_features, dtype=bool)
-    block = Block(data.X, data.y, data.query_ptr, keeps_missing=True)
+    block = replace(whole_block(data), keeps_missing=True)
+    counted = weights_of(block) > 0
     for chunk in comparable_chunks(block):
-        found |= vary_within_queries(chunk.X, chunk.query_ptr).any(axis=0)
+        differ = vary_within_queries(chunk.X, chunk.query_ptr)
+        found |= differ[counted[chunk.queries]].any(axis=0)
     return choices.any_of(found)

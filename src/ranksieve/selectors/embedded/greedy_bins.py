@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import Choices, Predictor, RankSelector
-from ranksieve.base.choices import feature_indices
+from ranksieve.base.feature_lists import feature_indices
 from ranksieve.engine import Source, engine_of
 from ranksieve.feature_names import default_names
 from ranksieve.parameters import AtLeastTwo, Count, FeatureCount, Features, Positive, Seed
@@ -26,7 +26,7 @@ from ranksieve.selectors._search.fits import (
     steps_of,
 )
 from ranksieve.selectors._search.searches import Bounds, forward
-from ranksieve.selectors._search.teacher import teacher_scores
+from ranksieve.selectors._search.teacher import make_teacher, teacher_scores
 from ranksieve.selectors.embedded.greedy_rankrls import with_bars
 from ranksieve.solvers.rankrls.binned import BinnedRows
 from ranksieve.solvers.rankrls.groups import GroupLeaveQueryOut, GroupModel, GroupProducts
@@ -136,8 +136,8 @@ class GreedyBins(Predictor, RankSelector):
     Greedy selection by leave-query-out errors is that of the paper. Groups of columns with exact
     errors, bins, and the scores of a teacher as the target are ours.
 
-    Missing values have a bin of their own. A category that training did not see counts as one of
-    the rarest, and has no weight if there were none.
+    Missing values that the data keeps have a bin of their own. A category that training did not see
+    counts as one of the rarest, and has no weight if there were none.
 
     References
     ----------
@@ -146,16 +146,16 @@ class GreedyBins(Predictor, RankSelector):
 
     Examples
     --------
-    The first feature is good in the middle of its range, where no linear model finds it.
+    The last feature is good in the middle of its range, where no linear model finds it.
 
     >>> import numpy as np
     >>> from ranksieve.selectors import GreedyBins, GreedyRankRLS
     >>> X = np.random.default_rng(0).normal(size=(2000, 6))
-    >>> y, qid = np.abs(X[:, 0]) < 0.5, np.repeat(np.arange(100), 20)
+    >>> y, qid = np.abs(X[:, 5]) < 0.5, np.repeat(np.arange(100), 20)
     >>> GreedyBins(1).fit(X, y, qid=qid).selected_.tolist()
-    [0]
-    >>> GreedyRankRLS(1).fit(X, y, qid=qid).selected_.tolist() == [0]
-    False
+    [5]
+    >>> GreedyRankRLS(1).fit(X, y, qid=qid).selected_.tolist()
+    [4]
     """
 
     given = "The search starts with them, and never removes them."
@@ -193,6 +193,20 @@ class GreedyBins(Predictor, RankSelector):
     _is_nested = True
 
     @property
+    def takes_missing(self) -> bool:  # type: ignore[override]
+        """True unless there is a teacher that does not take missing values."""
+        return self.teacher is None or make_teacher(self.teacher).takes_missing
+
+    @property
+    def _allows_missing(self) -> bool:  # type: ignore[override]
+        kept = getattr(self, "missing_", None)
+        return kept is not None and kept.keeps
+
+    @property
+    def _name_in_errors(self) -> str:
+        return f"{type(self).__name__} with the teacher {type(make_teacher(self.teacher)).__name__}"
+
+    @property
     def works_on_shards(self) -> bool:  # type: ignore[override]
         """True without a teacher, which is trained in memory."""
         return self.teacher is None
@@ -224,12 +238,12 @@ class GreedyBins(Predictor, RankSelector):
             limit_blas_threads(1),  # between rounds, matrices are small
             engine_of(source).start(GroupLeaveQueryOut, BinnedRows, bins, self.target_) as workers,
         ):
-            n_queries = int(workers.sum("n_queries"))
+            n_queries, weight = workers.sum("n_queries")
             check_two_queries(n_queries)
             products = GroupProducts(workers, groups)
             model = GroupModel(products, self.lam)
             self.scores_ = _lowered(model, choices)
-            path = forward(model, Bounds(n_queries, products.varies, choices))
+            path = forward(model, Bounds(weight, products.varies, choices))
         place = len(path) - 1
         if isinstance(self.n_features_to_select, str):
             place = best_fit(path, self.n_features_to_select, max(1, len(choices.start)))

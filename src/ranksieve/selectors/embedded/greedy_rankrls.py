@@ -119,7 +119,9 @@ class GreedyRankRLS(Predictor, RankSelector):
     query come last. Leave-query-out needs two queries of two documents. With back-fitting, a
     candidate is judged as if all other weights stayed the same. With groups of several features, a
     step takes O(m n (s + p)) time for s features in the model and p in a group, and keeps nothing;
-    memory, storage and rotation have no effect.
+    memory, storage and rotation have no effect. A query that has a weight counts so many times in
+    the model and in the error, and is left out as a whole: of several copies, the others would give
+    one away.
 
     The paper gives the model, the criterion and the algorithm, whose printed form has errors that
     are corrected here. The other searches, the rules, rotation, and steps with a single pass over
@@ -236,13 +238,13 @@ class GreedyRankRLS(Predictor, RankSelector):
             limit_blas_threads(1),  # between rounds, matrices are small
             engine_of(source, _BLOCK).start(*self._statistic(source, k)) as workers,
         ):
-            n_queries = int(workers.sum("n_queries"))
+            n_queries, weight = workers.sum("n_queries")
             check_two_queries(n_queries)
             if self.kappa is not None:
-                bounds = Bounds(n_queries, workers.sum("spread") > 0, choices)
+                bounds = Bounds(weight, workers.sum("spread") > 0, choices)
                 return [self._sampled(SampledModel(workers, lam), bounds) for lam in lams]
             products = Products(*workers.sum("gram"))
-            bounds = Bounds(n_queries, np.diag(products.xx) > 0, choices)
+            bounds = Bounds(weight, np.diag(products.xx) > 0, choices)
             kind = ReplayedModel if self._is_low else Model
             return [self._searched(kind(workers, products, lam), bounds) for lam in lams]
 
@@ -251,10 +253,10 @@ class GreedyRankRLS(Predictor, RankSelector):
     ) -> list[list[Fit]]:
         groups = [choices.features_of([group]) for group in range(choices.n_groups)]
         with limit_blas_threads(1), engine_of(source).start(GroupLeaveQueryOut) as workers:
-            n_queries = int(workers.sum("n_queries"))
+            n_queries, weight = workers.sum("n_queries")
             check_two_queries(n_queries)
             products = GroupProducts(workers, groups)
-            bounds = Bounds(n_queries, products.varies, choices)
+            bounds = Bounds(weight, products.varies, choices)
             paths = [self._searched(GroupModel(products, lam), bounds) for lam in lams]
         return [features_of_groups(path, choices) for path in paths]
 

@@ -205,7 +205,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
     def _judge_by_errors(self, source: Source) -> None:
         """Leave-query-out errors, or the measure by which the paths were made."""
         with engine_of(source).start(Labels) as workers:
-            n_queries, _ = workers.sum("counts")
+            n_queries = workers.sum("weight_of_several")
         self.values_, self.deviations_ = self._empty_grid(), self._empty_grid()
         for row, path in enumerate(self.paths_):
             for fit in path:

@@ -83,7 +83,7 @@ class LifeRank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RankEstimator)
     random_state: Seed = 0
     verbose: bool = False
 
-    def fit(self, X: Any, y: Any = None, qid: Any = None) -> LifeRank:
+    def fit(self, X: Any, y: Any = None, qid: Any = None, *, sample_weight: Any = None) -> LifeRank:
         """Learn T.
 
         Parameters
@@ -94,9 +94,11 @@ class LifeRank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RankEstimator)
             Labels; larger is more relevant.
         qid : array of shape (rows,)
             Query of each row.
+        sample_weight : array, optional
+            As in :meth:`ranksieve.base.RankSelector.fit`.
         """
         self._validate_params()
-        source = self._source(X, y, qid)
+        source = self._source(X, y, qid, sample_weight)
         if self.n_components > source.n_features:
             raise DataError(
                 f"n_components={self.n_components}, but there are {source.n_features} features"

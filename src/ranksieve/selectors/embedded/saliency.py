@@ -23,8 +23,9 @@ from ranksieve.selectors._search.clustering import (
 )
 from ranksieve.selectors.filters.hcas import cut, dissimilarity, link
 from ranksieve.solvers.gradient.networks import ACTIVATIONS, Weights
-from ranksieve.sums.chunks import CHUNK, chunks
+from ranksieve.sums.chunks import CHUNK, chunks, row_weights_of, weights_of
 from ranksieve.sums.grades import varying_features
+from ranksieve.sums.labels import weight_of_rows
 
 _RANKERS = {"ranknet": RankNet, "listnet": ListNet, "listmle": ListMLE}
 
@@ -129,9 +130,9 @@ class SaliencySelector(RankSelector):
         scale = np.where(varies, network.scale_, 0.0)
         with engine_of(source).start(SaliencyMap) as workers:
             sums, together = workers.sum("sums", network.weights_, scale, self.group_size)
-        self.scores_ = sums / source.n_rows
+        self.scores_ = sums / weight_of_rows(source)
         either = together.diagonal()[:, None] + together.diagonal() - together
-        self.similarity_ = together / np.maximum(either, 1)
+        self.similarity_ = together / np.where(either > 0, either, 1)
         return self._one_of_each(np.flatnonzero(varies), choices)
 
     def _one_of_each(self, varying: np.ndarray, choices: Choices) -> list[int]:
@@ -172,18 +173,22 @@ class SaliencyMap:
     def sums(
         self, weights: Weights, scale: np.ndarray, group_size: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Sum of saliencies, and in how many documents pairs of features are in the group."""
+        """Sum of saliencies, and in how many documents pairs of features are in the group.
+
+        Documents count as often as their query.
+        """
         n = len(scale)
         inner, bias, outer = weights
         activate, derivative = ACTIVATIONS["tanh"]
-        total, together = np.zeros(n), np.zeros((n, n), dtype=np.int64)
+        total, together = np.zeros(n), np.zeros((n, n))
+        counts = row_weights_of(self.block, weights_of(self.block))[:, None]
         for part in chunks(self.block, most=CHUNK):
             slopes = derivative(activate(part.X @ inner + bias)) * outer
             saliency = np.abs(slopes @ inner.T) * scale
-            total += saliency.sum(axis=0)
+            total += (counts[part.rows] * saliency).sum(axis=0)
             # Stable, so that ties go to the lowest index.
             salient = np.argsort(-saliency, axis=1, kind="stable")[:, :group_size]
             groups = np.zeros(saliency.shape)
             np.put_along_axis(groups, salient, 1.0, axis=1)
-            together += (groups.T @ groups).astype(np.int64)
+            together += groups.T @ (counts[part.rows] * groups)
         return total, together

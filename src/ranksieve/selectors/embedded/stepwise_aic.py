@@ -16,6 +16,7 @@ from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors._search.linear import EmbeddedSelector
 from ranksieve.sums.grades import varying_features
 from ranksieve.sums.gram import centered_gram
+from ranksieve.sums.labels import weight_of_rows
 
 _LEAST = np.finfo(float).tiny  # of RSS, whose logarithm is taken
 _DEPENDENT = 1e-10  # of its variance is left of a feature that others explain but for rounding
@@ -95,10 +96,11 @@ class StepwiseAIC(EmbeddedSelector):
         alike = xx / np.outer(scale, scale)
         shares = np.where(varies, xy / scale, 0.0) / np.sqrt(yy)
         self.scores_ = shares**2
-        model = _Regression(alike, shares, varies, source.n_rows)
+        n_rows = weight_of_rows(source)
+        model = _Regression(alike, shares, varies, n_rows)
         chosen = choices.features_of(self._search(model, choices))
         left = model.residuals[: len(chosen) + 1]
-        self.aic_ = np.array([_aic(source.n_rows, rss * yy, n) for n, rss in enumerate(left)])
+        self.aic_ = np.array([_aic(n_rows, rss * yy, n) for n, rss in enumerate(left)])
         self.path_ = [Step(f, rss) for f, rss in zip(chosen, left[1:], strict=True)]
         self.coef_ = np.zeros(len(xy))
         within = alike[np.ix_(chosen, chosen)]
@@ -125,7 +127,7 @@ class _Regression:
     """Least squares with one more feature at a time; features are centered and have length 1."""
 
     def __init__(
-        self, alike: np.ndarray, shares: np.ndarray, varies: np.ndarray, n_rows: int
+        self, alike: np.ndarray, shares: np.ndarray, varies: np.ndarray, n_rows: float
     ) -> None:
         self.alike, self.n_rows = alike, n_rows
         # Of each feature, what those before it leave of its variance and of its share in y.
@@ -175,5 +177,5 @@ class _Regression:
         self.residuals.append(max(self.residuals[-1] - gain, 0.0))
 
 
-def _aic(n_rows: int, rss: float, n_features: int) -> float:
+def _aic(n_rows: float, rss: float, n_features: int) -> float:
     return n_rows * float(np.log(max(rss, _LEAST) / n_rows)) + 2 * n_features

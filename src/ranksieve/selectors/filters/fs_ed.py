@@ -16,7 +16,7 @@ from ranksieve.parameters import FeatureCount, Seed, Share
 from ranksieve.registry import Method
 from ranksieve.selectors._search.filter import ImportanceChoice, ImportanceFilter
 from ranksieve.selectors._search.greedy import best_first
-from ranksieve.selectors._search.parts import HeldOutSelector, hold_out
+from ranksieve.selectors._search.parts import HeldOutSelector, counted_queries, hold_out
 from ranksieve.sums.densities import map_densities
 from ranksieve.sums.density_sums import Densities, Part
 from ranksieve.sums.grades import grades_of
@@ -156,7 +156,7 @@ class FSED(ImportanceFilter, HeldOutSelector):
 
     def _parts(self, source: Source, eval_set: Any) -> tuple[Part, Part | None]:
         """Training queries, and held-out queries if there are any."""
-        if eval_set is None and source.n_queries == 1:
+        if eval_set is None and len(counted_queries(source)) == 1:
             return Part(source), None
         return hold_out(source, eval_set, self.validation_fraction, self.random_state)
 

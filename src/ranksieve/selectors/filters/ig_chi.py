@@ -14,7 +14,7 @@ from ranksieve.engine.memo import shared
 from ranksieve.parameters import AtLeastTwo, FeatureCount
 from ranksieve.registry import Method
 from ranksieve.selectors._search.greedy import best_first
-from ranksieve.sums.grades import Classes, Totals, grades_of, order_statistics, totals
+from ranksieve.sums.grades import Classes, Totals, frequency_edges, grades_of, totals
 
 _PARAMETERS = """
     Parameters
@@ -38,8 +38,8 @@ _PARAMETERS = """
     edges_ : list of arrays
         Inner edges of each feature's bins: bin b has values in (edge b - 1, edge b]. The first is
         -infinity if values are missing.
-    tables_ : int array of shape (features, bins, grades)
-        Number of rows by bin and grade.
+    tables_ : array of shape (features, bins, grades)
+        Number of rows by bin and grade, each as often as its query counts.
     grades_ : array
         The labels, in ascending order.
 """
@@ -185,16 +185,11 @@ def contingency(source: Source, n_bins: int, binning: Literal["frequency", "widt
 
 def _edges(workers: Workers, found: Totals, n_bins: int, binning: str) -> np.ndarray:
     """Inner edges (features, bins - 1), some of which may be equal."""
-    inner = np.arange(1, n_bins)
-    if binning == "width":
-        is_there = found.low <= found.high  # some value
-        low, high = np.where(is_there, (found.low, found.high), 0.0)
-        return low[:, None] + (high - low)[:, None] * (inner / n_bins)
-    missing = found.missing[:, None]  # they come first
-    n_rows = int(found.counts.sum()) - missing
-    ranks = missing + np.maximum(-(-n_rows * inner // n_bins) - 1, 0)  # of the last row of each bin
-    ranks = np.minimum(ranks, found.counts.sum() - 1)  # where all are missing
-    return order_statistics(workers, ranks[None], len(found.low))[0]
+    if binning == "frequency":
+        return frequency_edges(workers, found, n_bins)
+    is_there = found.low <= found.high  # some value
+    low, high = np.where(is_there, (found.low, found.high), 0.0)
+    return low[:, None] + (high - low)[:, None] * (np.arange(1, n_bins) / n_bins)
 
 
 def _entropy(shares: np.ndarray, axis: Any) -> np.ndarray:

@@ -18,7 +18,7 @@ from ranksieve.engine import Source, engine_of
 from ranksieve.parameters import Count, FeatureCount, Seed
 from ranksieve.registry import Method
 from ranksieve.selectors._search.greedy import best_first
-from ranksieve.sums.chunks import chunks
+from ranksieve.sums.chunks import chunks, weights_of
 
 _CHUNK = 2**18  # numbers: 2 MB, which the caches near a core hold
 
@@ -59,22 +59,25 @@ class ReliefSums:
         self.block = block
         self.by_ordering = by_ordering
         self.sampled = _sample(block, max_documents, seed)
+        self.query_weights = weights_of(block)
 
-    def sums(self) -> tuple[int, np.ndarray, np.ndarray]:
-        """Count of queries used, the sum over them (features,), and whether features vary."""
+    def sums(self) -> tuple[float, np.ndarray, np.ndarray]:
+        """Weight of queries used, the sum over them (features,), and whether features vary."""
         n_features = self.block.X.shape[1]
-        n_queries, weights = 0, np.zeros(n_features)
+        n_queries, weights = 0.0, np.zeros(n_features)
         varying = np.zeros(n_features, dtype=np.int64)
         for chunk in chunks(self.block, most=_CHUNK):
             X = np.array(chunk.X, dtype=np.float64)
             scale_dense(X, chunk.query_ptr, False, 0, len(chunk.query_ptr) - 1)
             if not np.isfinite(X).all():
                 self.block.check_finite()
-            varying += X.any(axis=0)
+            own = self.query_weights[chunk.queries]
+            varying += X[np.repeat(own > 0, np.diff(chunk.query_ptr))].any(axis=0)
             n_queries += add_relief(
                 X,
                 self.block.y[chunk.rows],
                 chunk.query_ptr,
+                own,
                 self.sampled[chunk.rows],
                 self.by_ordering,
                 weights,
@@ -154,8 +157,8 @@ class RankFilter(_Relief):
     relevance levels. These choices are ours: the update; documents without an H or M do not count
     in \|Q\|, and queries with only such documents do not count in N; equally near neighbors share
     the update, so that the order of documents does not matter; queries, not documents, have equal
-    weight. Labels are used as numbers: y and 2 y weigh M differently. Features constant within
-    every query come last.
+    weight, unless they are given weights. Labels are used as numbers: y and 2 y weigh M
+    differently. Features constant within every query come last.
 
     Use it for a quick look at features that matter only between close documents. It ignores
     redundancy, and on LETOR's MQ2008 it is about as good as a random order.

@@ -256,13 +256,11 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
         return steps
 
 
-def train_trees(
-    ranker: LambdaMART, source: Source, query_weights: np.ndarray | None = None
-) -> LambdaMART:
+def train_trees(ranker: LambdaMART, source: Source) -> LambdaMART:
     """Train trees, with one thread if there are few rows."""
     few = limit_threads(1) if source.n_rows < _FEW_ROWS else nullcontext()
     with few:
-        return ranker.fit(source, sample_weight=query_weights)
+        return ranker.fit(source)
 
 
 def shares(influence: np.ndarray) -> np.ndarray:

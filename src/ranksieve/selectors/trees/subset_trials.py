@@ -51,15 +51,15 @@ class MeasuredTrees(Measured):
         super().__init__(block, *how)
         self.block.check_finite()
 
-    def sums(self, text: str, features: np.ndarray) -> tuple[int, float]:
-        """Number of queries, and the sum over them of the measure; larger is better.
+    def sums(self, text: str, features: np.ndarray) -> tuple[float, float]:
+        """Weight of the queries, and the sum over them of the measure; larger is better.
 
         ``text`` is a model of LightGBM on some ``features``.
         """
         import lightgbm
 
         if self.is_empty:
-            return 0, 0.0
+            return 0.0, 0.0
         booster = lightgbm.Booster(model_str=text)
         scores = booster.predict(as_known(self.block.X[:, features]), num_threads=1)
         return self.total(np.asarray(scores, dtype=np.float64))
@@ -117,7 +117,7 @@ class SubsetTrees(TreeSelector, SubsetSelector):
         self, untrained: LambdaMART, train: Part, validation: Part, free: Free
     ) -> Iterator[Callable[[Features], Trial]]:
         """Within the block, a function from free features to the trial of all in their trees."""
-        weights = None if train.queries is None else train.queries.astype(np.float64)
+        source = _of_part(train)
         with self._measuring(MeasuredTrees, validation) as workers:
 
             @cache
@@ -125,8 +125,8 @@ class SubsetTrees(TreeSelector, SubsetSelector):
                 features = tuple(sorted((*free.start, *chosen)))
                 if not features:
                     return Trial((), (), 0.0)
-                ranker = untrained._for_features(features, train.source.n_features)
-                ranker = train_trees(ranker, train.source.take_features(list(features)), weights)
+                ranker = untrained._for_features(features, source.n_features)
+                ranker = train_trees(ranker, source.take_features(list(features)))
                 influence = tuple(shares(ranker.feature_importances_).tolist())
                 if len(chosen) > free.k:
                     return Trial(features, influence, float("nan"))
@@ -135,6 +135,14 @@ class SubsetTrees(TreeSelector, SubsetSelector):
                 return Trial(features, influence, value / n_queries)
 
             yield trial
+
+
+def _of_part(part: Part) -> Source:
+    """The source of a part, in which all other queries have weight 0."""
+    if part.queries is None:
+        return part.source
+    weights = part.source.query_weights
+    return part.source.with_weights(part.queries * (1.0 if weights is None else weights))
 
 
 def by_influence(trial: Trial, among: np.ndarray) -> np.ndarray:

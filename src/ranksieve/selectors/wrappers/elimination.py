@@ -143,16 +143,18 @@ class EliminationSelector(WrapperSelector):
         final = course.run(partial(train, len(folds)))
         self.fits_: list[Fit] = []
         self.values_ = np.empty((0, 0))
+        # Of the folds: those of all data come last.
+        weights = held_out.weights[: -whole.test.n_queries]
         if self._by_value:
             parts = in_parallel(lambda place: course.run(partial(train, place)), range(len(folds)))
-            self._judge(final, list(parts), course)
-            rule, n_queries = str(self.n_features_to_select), self.values_.shape[1]
-            best = best_fit(self.fits_, rule, tol=self.tol * n_queries)
+            self._judge(final, list(parts), course, weights)
+            tol = self.tol * float(weights.sum())
+            best = best_fit(self.fits_, str(self.n_features_to_select), tol=tol)
             chosen = list(final.order[: sorted(final.values)[best]])
         else:
             chosen = choices.take(final.order)
         self._rank(final, len(chosen), choices)
-        return self._keep(chosen, choices)
+        return self._keep(chosen, choices, float(weights.sum()))
 
     def _sizes(self, choices: Choices) -> list[int]:
         """Numbers of groups to train on, descending; k is one of them if it counts groups."""
@@ -165,13 +167,20 @@ class EliminationSelector(WrapperSelector):
             sizes.append(k if counts_groups and smaller < k < size else smaller)
         return sizes
 
-    def _judge(self, final: Elimination, parts: list[Elimination], course: Course) -> None:
+    def _judge(
+        self,
+        final: Elimination,
+        parts: list[Elimination],
+        course: Course,
+        weights: np.ndarray,
+    ) -> None:
         sizes = sorted(final.values)
         rows = [np.concatenate([part.values[size] for part in parts]) for size in sizes]
         self.values_ = np.array(rows)
         for size, row in zip(sizes, rows, strict=True):
-            errors = 1.0 - row
-            deviation = standard_error(errors.sum(), (errors**2).sum(), len(row))
+            errors = weights * (1.0 - row)
+            square = (errors * (1.0 - row)).sum()
+            deviation = standard_error(errors.sum(), square, float(weights.sum()))
             features = tuple(course.choices.features_of(final.order[:size]))
             self.fits_.append(Fit(features, np.empty(0), float(errors.sum()), deviation))
 
@@ -185,8 +194,8 @@ class EliminationSelector(WrapperSelector):
         last = int(self.ranking_.max()) + 1
         self.ranking_ = PerFeature(fill=last).widen(self.ranking_, choices)
 
-    def _keep(self, order: Sequence[int], choices: Choices) -> list[int]:
-        means = {len(fit.features): 1.0 - fit.error / self.values_.shape[1] for fit in self.fits_}
+    def _keep(self, order: Sequence[int], choices: Choices, total: float) -> list[int]:
+        means = {len(fit.features): 1.0 - fit.error / total for fit in self.fits_}
         self.path_: list[Step] = []
         for place in order:
             group = choices.features_of([place])

@@ -26,6 +26,7 @@ from ranksieve.selectors.wrappers.fs_bfs_ascent import Ascent, CombinationTrials
 from ranksieve.selectors.wrappers.fs_bfs_search import BestFirstSearch, Promise
 from ranksieve.sums.gram import GramSums, centered_gram
 from ranksieve.sums.importance import importance_sums
+from ranksieve.sums.labels import weight_of_rows
 
 
 class Subset(NamedTuple):
@@ -196,11 +197,11 @@ class FSBFS(RankSelector):
                 "all features are constant within every query: there is nothing to construct"
             )
         gram = centered_gram(source)
-        units = _units(gram, varies, source.n_rows)
-        parameters = measure, get_convention(self.convention, self.ties), None
+        units = _units(gram, varies, weight_of_rows(source))
+        parameters = measure, get_convention(self.convention, self.ties)
         with engine_of(source).start(CombinationTrials, *parameters) as workers:
             ascent = Ascent(
-                workers, source.n_queries, units, self.n_steps, self.tol, self.max_changes
+                workers, sums.n_queries, units, self.n_steps, self.tol, self.max_changes
             )
             search = BestFirstSearch(
                 ascent,
@@ -313,7 +314,7 @@ def _singles(values: np.ndarray, units: np.ndarray, varies: np.ndarray) -> list[
     ]
 
 
-def _units(gram: GramSums, varies: np.ndarray, n_rows: int) -> np.ndarray:
+def _units(gram: GramSums, varies: np.ndarray, n_rows: float) -> np.ndarray:
     """Powers of two near the spread of each feature within queries; 1 for constant ones."""
     squares = np.where(varies, np.diag(gram.xx), n_rows)
     if not np.isfinite(gram.xx).all() or squares.min() <= 0:

@@ -93,7 +93,8 @@ class Ascent:
     ----------
     workers : Workers
         Workers of :class:`CombinationTrials`.
-    n_queries : int
+    n_queries : float
+        Number of queries, or their weight.
     units : array of shape (features,)
     n_steps : int
         Number of weights to try in each direction.
@@ -111,7 +112,7 @@ class Ascent:
     def __init__(
         self,
         workers: Workers,
-        n_queries: int,
+        n_queries: float,
         units: np.ndarray,
         n_steps: int,
         tol: float,

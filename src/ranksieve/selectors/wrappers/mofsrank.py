@@ -17,7 +17,7 @@ from ranksieve.parameters import AtLeastTwo, Count
 from ranksieve.registry import Method
 from ranksieve.selectors._search.nsga2 import Members
 from ranksieve.selectors._search.pareto import ParetoSelector
-from ranksieve.selectors._search.parts import hold_out, training_products
+from ranksieve.selectors._search.parts import counted_queries, hold_out, training_products
 from ranksieve.solvers.rankrls.model import Products
 from ranksieve.sums.density_sums import Part
 from ranksieve.sums.held_out import MeasuredModels
@@ -149,9 +149,9 @@ class MOFSRank(ParetoSelector):
         self, train: Part, workers: Workers, rng: np.random.RandomState
     ) -> list[Products]:
         """Products of the samples of training queries that rank held-out queries best."""
-        queries = np.arange(train.source.n_queries)
+        queries = counted_queries(train.source)
         if train.queries is not None:
-            queries = np.flatnonzero(train.queries)
+            queries = queries[train.queries[queries]]
         size = max(1, round(self.sample_size * len(queries)))
         drawn = []
         for _ in range(self.n_draws):

@@ -132,7 +132,8 @@ class SequentialSelector(WrapperSelector):
             raise ValueError("floating=True needs direction='forward'")
         held_out = self._held_out(data, self._folds(data, given), ranker)
         model = SubsetModel(held_out, choices)
-        bounds = Bounds(held_out.n_queries, varying_groups(data, choices), choices)
+        total = float(held_out.weights.sum())
+        bounds = Bounds(total, varying_groups(data, choices), choices)
         if self.direction == "backward":
             model.features = list(range(choices.n_groups))
             fits = backward(model, bounds, to_the_end=self._by_value)
@@ -147,7 +148,7 @@ class SequentialSelector(WrapperSelector):
         if self._by_value:
             least = max(1, len(choices.start)) - smallest + 1
             rule = str(self.n_features_to_select)
-            place = best_fit(fits, rule, least, tol=self.tol * held_out.n_queries)
+            place = best_fit(fits, rule, least, tol=self.tol * total)
         return self._keep(fits, fits[place], model)
 
     def _keep(self, fits: list[Fit], chosen: Fit, model: SubsetModel) -> list[int]:
@@ -155,7 +156,8 @@ class SequentialSelector(WrapperSelector):
         features_of = model.choices.features_of
         self.fits_ = [fit._replace(features=tuple(features_of(fit.features))) for fit in fits]
         sizes = [len(fit.features) for fit in fits]
-        means = dict(zip(sizes, self.values_.mean(axis=1).tolist(), strict=True))
+        values = np.average(self.values_, axis=1, weights=model.weights)
+        means = dict(zip(sizes, values.tolist(), strict=True))
         order = dict.fromkeys([*model.choices.start, *_in_order(chosen, fits)])
         steps = enumerate(model.choices.take(list(order)), start=1)
         self.path_ = [
@@ -193,6 +195,7 @@ class SubsetModel:
     def __init__(self, held_out: FoldValues, choices: Choices) -> None:
         self.held_out = held_out
         self.choices = choices
+        self.weights = held_out.weights
         self.features: list[int] = []
         self.coefficients = np.empty(0)
 
@@ -203,12 +206,12 @@ class SubsetModel:
     @property
     def error(self) -> float:
         """Sum over held-out queries of 1 minus the value."""
-        return float(np.sum(1.0 - self.values(self.features)))
+        return float(np.sum(self.weights * (1.0 - self.values(self.features))))
 
     @property
     def square(self) -> float:
         """Sum of squares of the same."""
-        return float(np.sum((1.0 - self.values(self.features)) ** 2))
+        return float(np.sum(self.weights * (1.0 - self.values(self.features)) ** 2))
 
     def change(self, feature: int) -> None:
         """Add a group, or remove it."""
@@ -230,4 +233,4 @@ class SubsetModel:
     def _errors(self, subsets: list[list[int]]) -> np.ndarray:
         features = [tuple(self.choices.features_of(subset)) for subset in subsets]
         values = self.held_out.values(features)
-        return np.array([np.sum(1.0 - value) for value in values])
+        return np.array([np.sum(self.weights * (1.0 - value)) for value in values])

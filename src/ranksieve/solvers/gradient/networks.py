@@ -12,7 +12,7 @@ from ranksieve.engine import Workers
 from ranksieve.metrics import Convention, Measure
 from ranksieve.solvers.gradient.losses import LOSSES
 from ranksieve.solvers.linear import linear_scores
-from ranksieve.sums.chunks import block_weights, count_varying
+from ranksieve.sums.chunks import count_varying, row_weights_of, weights_of
 from ranksieve.sums.measured import Measured
 
 Weights = list[np.ndarray]
@@ -86,22 +86,18 @@ class TrainingLoss:
         Of ``LOSSES``.
     activation : str
         Of ``ACTIVATIONS``; a linear model has none.
-    query_weights : array or None
-        One for each query of all blocks.
     """
 
     title = "Training"
 
-    def __init__(
-        self, block: Block, loss: str, activation: str, query_weights: np.ndarray | None
-    ) -> None:
+    def __init__(self, block: Block, loss: str, activation: str) -> None:
         self.block = block
         self.activation = ACTIVATIONS[activation]
         self.loss = LOSSES[loss].prepare(block.y, block.query_ptr)
         self.last_query = block.first_query + len(block.query_ptr) - 1
-        self.weights = block_weights(block, query_weights)
+        self.weights = weights_of(block)
         counted = np.where(self.loss.terms > 0, self.weights, 0.0)
-        self.row_weights = np.repeat(counted, np.diff(block.query_ptr))
+        self.row_weights = row_weights_of(block, counted)
 
     def totals(self) -> tuple[float, np.ndarray, float]:
         """Sums over rows of weights and of weighted feature values, and terms of the loss.
@@ -127,11 +123,15 @@ class TrainingLoss:
 
     def count_varying(self) -> np.ndarray:
         """Number of queries that count in which each feature is not constant."""
-        return count_varying(self.block, self.loss.terms > 0)
+        return count_varying(self.block, self._counted)
 
     def telling(self) -> np.ndarray:
         """Places, among all queries, of those that count."""
-        return self.block.first_query + np.flatnonzero((self.loss.terms > 0) & (self.weights > 0))
+        return self.block.first_query + np.flatnonzero(self._counted)
+
+    @property
+    def _counted(self) -> np.ndarray:
+        return (self.loss.terms > 0) & (self.weights > 0)
 
     def slope(self, weights: Weights, queries: np.ndarray | None = None) -> tuple[Any, ...]:
         """Loss, and its gradient by each of the weights.
@@ -174,8 +174,8 @@ class MeasuredNetwork(Measured):
         super().__init__(block, measure, convention)
         self.activation = activation
 
-    def sums(self, weights: Weights) -> tuple[int, float]:
-        """Queries, and the sum of their values, larger is better."""
+    def sums(self, weights: Weights) -> tuple[float, float]:
+        """Weight of the queries, and the sum of their values, larger is better."""
         scores = np.asarray(score_rows(self.block.X, weights, self.activation), dtype=np.float64)
         if not np.isfinite(scores).all():
             self.block.check_finite()

@@ -22,6 +22,7 @@ from ranksieve._kernels.backfitting import (
 )
 from ranksieve.data import Block
 from ranksieve.engine import Workers
+from ranksieve.sums.chunks import row_weights_of, weights_of
 
 _AT_A_TIME = 4096  # candidates whose products are put side by side
 
@@ -34,8 +35,8 @@ class Backfitting:
     .. math:: w_{-Q} = (X_S X_S^T + \lambda I - X_{SQ} X_{SQ}^T)^{-1} (X_S y - X_{SQ} y_Q)
 
     and residual :math:`p_Q = y_Q - X_{SQ}^T w_{-Q}`, where rows of X are features and all is
-    centered within queries. A candidate i gets the weight that fits this model's residual best,
-    again without Q:
+    centered within queries, and multiplied by the root of the query's weight. A candidate i gets
+    the weight that fits this model's residual best, again without Q:
 
     .. math:: \omega_Q = \frac{x_i \cdot y - X_S x_i \cdot w_{-Q} - x_{iQ} \cdot p_Q}
               {x_i \cdot x_i - x_{iQ} \cdot x_{iQ} + \lambda},
@@ -60,18 +61,21 @@ class Backfitting:
 
     def __init__(self, block: Block) -> None:
         lengths = np.diff(block.query_ptr)
-        self.query_ptr = block.query_ptr
+        self.query_ptr, self.query_weights = block.query_ptr, weights_of(block)
         self.query_of = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
-        self._read_columns(block)
-        self.y = _center(block.y, self.query_ptr)
+        roots = row_weights_of(block, np.sqrt(self.query_weights))
+        self._read_columns(block, roots)
+        self.y = _center(block.y, self.query_ptr) * roots
         self.model = np.empty(0, dtype=np.int64)  # as columns
         self._fit(np.empty(0, dtype=np.bool_), np.empty((0, 0)), np.empty(0), np.empty(0))
 
-    def _read_columns(self, block: Block) -> None:
+    def _read_columns(self, block: Block, roots: np.ndarray) -> None:
         """Columns of the features that vary here, and an empty one for all others at the end."""
         entries = sparse.csc_matrix(block.X, dtype=np.float64)
         if not np.isfinite(entries.data).all():
             block.check_finite()
+        if block.query_weights is not None:
+            entries.data = entries.data * roots[entries.indices]
         entries.sum_duplicates()
         entries.eliminate_zeros()
         self.n_features = entries.shape[1]
@@ -99,12 +103,16 @@ class Backfitting:
     def _queries(self) -> tuple[np.ndarray, np.ndarray]:
         return self.query_of, self.query_ptr
 
-    def begin(self) -> tuple[np.ndarray, int, float, float]:
-        """Queries in which each feature varies, those that count, and the empty model's error."""
-        n_queries = int(np.sum(np.diff(self.query_ptr) > 1))
+    def begin(self) -> tuple[np.ndarray, int, float, float, float]:
+        """Queries in which each feature varies; those that count, and their weight; the error.
+
+        The error is that of the empty model, as of :meth:`accept`.
+        """
+        weights = self.query_weights[np.diff(self.query_ptr) > 1]
+        n_queries, weight = int(np.count_nonzero(weights)), float(weights.sum())
         n_varying = np.zeros(self.n_features, dtype=np.int64)
         n_varying[self.present] = self.n_varying
-        return n_varying, n_queries, *self._error()
+        return n_varying, n_queries, weight, *self._error()
 
     def candidates(self, features: np.ndarray | None, several: np.ndarray) -> np.ndarray:
         """Make some features, or all, the candidates; products (2 + features of the model, these).
@@ -201,9 +209,10 @@ class Backfitting:
         return products
 
     def _error(self) -> tuple[float, float]:
-        """Error of the model: sum over queries, and of its square."""
+        """Error of the model: sum over queries, and of its square, weighted as the rows are."""
         errors = np.add.reduceat(self.p**2, self.query_ptr[:-1])
-        return float(errors.sum()), float(errors @ errors)
+        weights = np.where(self.query_weights > 0, self.query_weights, 1.0)
+        return float(errors.sum()), float(errors @ (errors / weights))
 
 
 class BackfittedModel:
@@ -223,8 +232,8 @@ class BackfittedModel:
         Their weights.
     error, square : float
         Sum over queries of the leave-query-out error, and of its square.
-    n_queries : int
-        Queries with two documents or more.
+    n_queries, weight : int, float
+        Number and weight of the queries with two documents or more, but for weights of 0.
     n_varying : int array of shape (features,)
         Number of queries in which each feature varies.
     candidates : int array
@@ -233,7 +242,8 @@ class BackfittedModel:
 
     def __init__(self, workers: Workers, lam: float) -> None:
         self.workers, self.lam = workers, lam
-        self.n_varying, self.n_queries, self.error, self.square = workers.sum("begin")
+        begun = workers.sum("begin")
+        self.n_varying, self.n_queries, self.weight, self.error, self.square = begun
         self.features: list[int] = []
         self.coefficients = np.empty(0)
         self._inner, self._xy = np.empty((0, 0)), np.empty(0)

@@ -38,5 +38,5 @@ class BinnedRows(CenteredRows):
 
     def _columns(self, chunk: Chunk, features: np.ndarray | None) -> np.ndarray:
         wanted = slice(None) if features is None else features
-        codes = chunk.X[:, self.bins.feature_of[wanted]]
-        return (codes == self.bins.bin_of[wanted]).astype(np.float64)
+        codes = np.take(chunk.X, self.bins.feature_of[wanted], axis=1)  # in row order
+        return (codes == self.bins.bin_of[wanted].astype(codes.dtype)).astype(np.float64)

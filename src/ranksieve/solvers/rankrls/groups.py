@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
@@ -61,13 +61,14 @@ class GroupLeaveQueryOut:
     title = "Leave-query-out"
 
     def __init__(
-        self, block: Block, rows: type[CenteredRows] = CenteredRows, *parameters: object
+        self, block: Block, rows: type[CenteredRows] = CenteredRows, *parameters: Any
     ) -> None:
         self.rows = rows(block, *parameters)
 
-    def n_queries(self) -> int:
-        """Queries with two documents or more."""
-        return len(self.rows.query_ptr) - 1
+    def n_queries(self) -> tuple[int, float]:
+        """Number and weight of the queries with two documents or more, but for weights of 0."""
+        weights = self.rows.weights
+        return int(np.count_nonzero(weights)), float(weights.sum())
 
     def own_products(self, groups: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """Products of each group's columns with each other, one after the other; with labels."""
@@ -88,13 +89,15 @@ class GroupLeaveQueryOut:
         return total
 
     def error(self, model: Fitted) -> tuple[float, float]:
-        """Error of a model: sum over queries, and of its square."""
+        """Error of a model: sum over queries, and of its square, weighted as the rows are."""
         total = square = 0.0
         for piece in self._pieces(model.columns):
             labels = self.rows.y[piece.rows, None]
             left = self._left_out(piece, labels, piece.X @ model.root, model.half[:, -1:])[1]
             errors = np.add.reduceat(left[:, 0] ** 2, self._pointer(piece)[:-1])
-            total, square = total + float(errors.sum()), square + float(errors @ errors)
+            weights = self.rows.weights[piece.queries]
+            once = errors / np.where(weights > 0, weights, 1.0)
+            total, square = total + float(errors.sum()), square + float(errors @ once)
         return total, square
 
     def addition_errors(self, model: Fitted, columns: np.ndarray, groups: Groups) -> np.ndarray:

@@ -55,9 +55,10 @@ class Residuals:
     y: np.ndarray
     query_ptr: np.ndarray
 
-    def n_queries(self) -> int:
-        """Queries with two documents or more."""
-        return len(self.query_ptr) - 1
+    def n_queries(self) -> tuple[int, float]:
+        """Number and weight of the queries with two documents or more, but for weights of 0."""
+        weights = self.rows.weights
+        return int(np.count_nonzero(weights)), float(weights.sum())
 
     def _begin(self, lam: float) -> None:
         self.lam = lam
@@ -77,9 +78,9 @@ class Residuals:
         change_model(u, g, self.a, self.p, self.query_ptr, change.inverse, change.d, self.facts)
 
     def _error(self) -> tuple[float, float]:
-        """Error of the model: sum over queries, and of its square."""
-        errors = self.facts[:, 6]
-        return float(errors.sum()), float(errors @ errors)
+        """Error of the model: sum over queries, and of its square, weighted as the rows are."""
+        errors, weights = self.facts[:, 6], self.rows.weights
+        return float(errors.sum()), float(errors @ (errors / np.where(weights > 0, weights, 1.0)))
 
 
 class LeaveQueryOut(Residuals):
@@ -233,6 +234,7 @@ class MeasuredLeaveQueryOut(LeaveQueryOut):
                 sums,
                 first_query=first,
                 first_row=rows.start,
+                weights=self.rows.weights[first:last],
             )
             first = last
         errors = self.sign * sums.values[0]

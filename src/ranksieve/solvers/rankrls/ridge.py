@@ -11,7 +11,6 @@ from ranksieve.data import Block
 from ranksieve.metrics import Convention, Measure
 from ranksieve.metrics.ranking import ColumnSums
 from ranksieve.solvers.rankrls.rotation import CenteredRows
-from ranksieve.sums.chunks import block_weights
 
 _BATCH = 2**16  # numbers at a time when queries are left out: 0.5 MB, which a core's cache holds
 
@@ -40,40 +39,42 @@ class RidgeRows:
     Parameters
     ----------
     block : Block
-    query_weights : array of shape (queries of all blocks,), optional
+    queries : bool array of shape (queries of all blocks,), optional
+        The queries that count; all by default.
     """
 
     title = "RankRLS"
 
-    def __init__(self, block: Block, query_weights: np.ndarray | None = None) -> None:
+    def __init__(self, block: Block, queries: np.ndarray | None = None) -> None:
         self.block = block
-        self.rows = CenteredRows(block)
-        lengths = np.diff(block.query_ptr)
-        self.weights = block_weights(block, query_weights)[lengths > 1]
-        self.scale = np.repeat(np.sqrt(self.weights), lengths[lengths > 1])
+        self.rows = CenteredRows(block, queries)
 
     def gram(self) -> tuple[np.ndarray, np.ndarray]:
         """Products of features (features, features), and with labels."""
         n = self.rows.n_features
         xx, xy = np.zeros((n, n)), np.zeros(n)
         for piece in self.rows.pieces():
-            X = piece.X * self.scale[piece.rows, None]
-            xx += X.T @ X
-            xy += X.T @ (self.rows.y[piece.rows] * self.scale[piece.rows])
+            xx += piece.X.T @ piece.X
+            xy += piece.X.T @ self.rows.y[piece.rows]
         return xx, xy
 
-    def errors(self, ridge: Ridge) -> tuple[int, np.ndarray, np.ndarray]:
-        """Queries with two documents or more; sums of their errors, and of squares, by lambda."""
+    def errors(self, ridge: Ridge) -> tuple[int, float, np.ndarray, np.ndarray]:
+        """Queries of two documents or more, and their weight; sums of errors and of squares."""
         sums, squares = np.zeros((2, len(ridge.lams)))
         for queries, _, left in self._left_out(ridge):
-            errors = self.weights[queries, None] * (left**2).sum(axis=2)
+            errors = (left**2).sum(axis=2)  # weighted, as the rows are
+            weights = self.rows.weights[queries, None]
             sums += errors.sum(axis=0)
-            squares += (errors**2).sum(axis=0)
-        return len(self.weights), sums, squares
+            squares += (errors**2 / np.where(weights > 0, weights, 1.0)).sum(axis=0)
+        return *self._counts(), sums, squares
+
+    def _counts(self) -> tuple[int, float]:
+        weights = self.rows.weights
+        return int(np.count_nonzero(weights)), float(weights.sum())
 
     def measured(
         self, ridge: Ridge, measure: Measure, convention: Convention
-    ) -> tuple[int, np.ndarray, np.ndarray]:
+    ) -> tuple[int, float, np.ndarray, np.ndarray]:
         """The same of a measure of the predictions for queries that are left out."""
         rows = self.rows
         predicted = np.empty((len(rows.y), len(ridge.lams)))
@@ -82,8 +83,9 @@ class RidgeRows:
         labels = np.asarray(self.block.y)[rows.kept]
         prepared = measure.prepare(labels, rows.query_ptr, convention)
         sums = ColumnSums(len(ridge.lams))
-        prepared.add_columns(predicted, rows.query_ptr, convention.averages_ties, sums)
-        return len(self.weights), sums.values[0], sums.squares[0]
+        ties = convention.averages_ties
+        prepared.add_columns(predicted, rows.query_ptr, ties, sums, weights=rows.weights)
+        return *self._counts(), sums.values[0], sums.squares[0]
 
     def _left_out(self, ridge: Ridge) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Queries of one length at a time, their rows (queries, rows), and residuals without them.
@@ -100,8 +102,7 @@ class RidgeRows:
                 rows = pointer[own, None] + np.arange(lengths[own[0]])
                 queries, places = piece.queries.start + own, rows - piece.rows.start
                 residual = residuals[places].swapaxes(1, 2)
-                weights = self.weights[queries, None, None]
-                yield queries, rows, _without(turned[places], residual, inverse, weights)
+                yield queries, rows, _without(turned[places], residual, inverse)
 
 
 def _equally_long(lengths: np.ndarray, width: int) -> Iterator[np.ndarray]:
@@ -113,20 +114,18 @@ def _equally_long(lengths: np.ndarray, width: int) -> Iterator[np.ndarray]:
             yield queries[start : start + most]
 
 
-def _without(
-    Z: np.ndarray, residual: np.ndarray, inverse: np.ndarray, weights: np.ndarray
-) -> np.ndarray:
+def _without(Z: np.ndarray, residual: np.ndarray, inverse: np.ndarray) -> np.ndarray:
     """Residuals (queries, lams, rows) of queries' rows Z by models that were trained without them.
 
-    Residuals by the model of all rows are those times I - w Z D Z', with D = ``inverse`` of a
+    Residuals by the model of all rows are those times I - Z D Z', with D = ``inverse`` of a
     lambda; what is inverted has as many rows as the query, or as there are features if these are
-    fewer. ``weights`` has the shape (queries, 1, 1).
+    fewer.
     """
     n_rows, n_features = Z.shape[1:]
     turned = Z.swapaxes(1, 2)
     if n_rows <= n_features:
-        inner = (weights * Z)[:, None] * inverse[:, None, :] @ turned[:, None]
+        inner = Z[:, None] * inverse[:, None, :] @ turned[:, None]
         return np.linalg.solve(np.eye(n_rows) - inner, residual[..., None])[..., 0]
-    inner = np.eye(n_features) / inverse[:, None, :] - (weights * turned @ Z)[:, None]
+    inner = np.eye(n_features) / inverse[:, None, :] + (-turned @ Z)[:, None]
     moved = np.linalg.solve(inner, (residual @ Z)[..., None])[..., 0]
-    return residual + weights * moved @ turned
+    return residual + moved @ turned

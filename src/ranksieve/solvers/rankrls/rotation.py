@@ -1,4 +1,8 @@
-"""Rows of a block for squared loss: centered within queries, and as few as can be."""
+"""Rows of a block for squared loss: centered within queries, and as few as can be.
+
+Rows of a query of weight w are multiplied by its root: then a sum of squares over them is w times
+as large, and all that follows from the rows is as of a query that is there w times.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ import numpy as np
 
 from ranksieve._kernels.centering import center_column, center_queries
 from ranksieve.data import Block
-from ranksieve.sums.chunks import Chunk, chunks
+from ranksieve.sums.chunks import Chunk, chunks, weights_of
 
 # A query is rotated if that leaves at most this share of its rows: below it, a round saves more
 # than the rotation costs within some ten rounds.
@@ -18,7 +22,7 @@ _PIECE = 2**18  # numbers
 
 
 def centered_rows(block: Block, *, rotate: bool) -> CenteredRows | RotatedRows:
-    """Rows of the queries with two documents or more, less each query's mean."""
+    """Weighted rows of the queries with two documents or more, less each query's mean."""
     lengths, width = np.diff(block.query_ptr), block.X.shape[1] + 1
     if rotate and np.any(lengths * _WORTH > width):
         return RotatedRows(block, width)
@@ -26,7 +30,7 @@ def centered_rows(block: Block, *, rotate: bool) -> CenteredRows | RotatedRows:
 
 
 class CenteredPiece(NamedTuple):
-    """Centered rows of some queries."""
+    """Centered and weighted rows of some queries."""
 
     X: np.ndarray
     rows: slice
@@ -34,24 +38,45 @@ class CenteredPiece(NamedTuple):
 
 
 class CenteredRows:
-    """Rows of a block, centered when they are asked for.
+    """Rows of a block, centered and weighted when they are asked for.
+
+    Parameters
+    ----------
+    block : Block
+    queries : bool array of shape (queries of all blocks,), optional
+        The queries that count; others have weight 0.
 
     Attributes
     ----------
     y : array
-        Centered labels.
+        Centered and weighted labels.
     query_ptr : int array
-        Rows of each query.
+        Rows of each query of two documents or more.
+    weights : array
+        Weight of each of these.
+    kept : bool array
+        Whether a row of the block is one of theirs.
     """
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Block, queries: np.ndarray | None = None) -> None:
         self.block = block
         self.n_features = block.X.shape[1]
         lengths = np.diff(block.query_ptr)
-        self.kept = np.repeat(lengths > 1, lengths)
-        self.query_ptr = np.concatenate([[0], np.cumsum(lengths[lengths > 1])])
+        several = lengths > 1
+        self.kept = np.repeat(several, lengths)
+        self.query_ptr = np.concatenate([[0], np.cumsum(lengths[several])])
+        self.weights = weights_of(block, queries)[several]
+        self._roots = None
+        if queries is not None or block.query_weights is not None:
+            self._roots = np.repeat(np.sqrt(self.weights), lengths[several])
         self.y = np.empty(int(self.kept.sum()))
         center_column(np.asarray(block.y)[:, None], 0, block.query_ptr, self.y)
+        self._weigh(self.y, slice(None))
+
+    def _weigh(self, values: np.ndarray, rows: slice) -> None:
+        """Multiply values of some rows by the roots of their weights, in place."""
+        if self._roots is not None:
+            values *= self._roots[rows].reshape(-1, *[1] * (values.ndim - 1))
 
     def matrix(self, dtype: Any) -> np.ndarray:
         """All rows, as an array of their own."""
@@ -69,17 +94,15 @@ class CenteredRows:
         end, n_seen = 0, 0
         most = _PIECE * self.block.X.shape[1] // max(1, self.n_features)  # of what a row is made of
         for chunk in chunks(self.block, most=most):
-            X, labels = (
-                np.ascontiguousarray(self._columns(chunk, features)),
-                self.block.y[chunk.rows],
-            )
+            X, labels = self._columns(chunk, features), self.block.y[chunk.rows]
             part = np.empty(X.shape)
             center_queries(X, labels, chunk.query_ptr, part, np.empty(len(X)))
             if not np.isfinite(part.sum()):
                 self.block.check_finite()
             kept, n_kept = part[self.kept[chunk.rows]], int(np.sum(np.diff(chunk.query_ptr) > 1))
-            queries = slice(n_seen, n_seen + n_kept)
-            yield CenteredPiece(kept, slice(end, end + len(kept)), queries)
+            rows, queries = slice(end, end + len(kept)), slice(n_seen, n_seen + n_kept)
+            self._weigh(kept, rows)
+            yield CenteredPiece(kept, rows, queries)
             end, n_seen = end + len(kept), n_seen + n_kept
 
     def _columns(self, chunk: Chunk, features: np.ndarray | None) -> np.ndarray:
@@ -91,6 +114,7 @@ class CenteredRows:
         X = self.block.X[:, [feature]].toarray() if self.block.is_sparse else self.block.X
         column = np.empty(int(self.kept.sum()))
         center_column(X, 0 if self.block.is_sparse else feature, self.block.query_ptr, column)
+        self._weigh(column, slice(None))
         return column
 
 

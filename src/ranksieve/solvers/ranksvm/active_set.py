@@ -24,11 +24,10 @@ class ActiveSet(SquaredHinge):
     Parameters
     ----------
     block : Block
-    query_weights : array of shape (all queries,) or None
     """
 
-    def __init__(self, block: Block, query_weights: np.ndarray | None = None) -> None:
-        super().__init__(block, query_weights)
+    def __init__(self, block: Block) -> None:
+        super().__init__(block)
         self.block = block
         self.set_active(np.zeros(0, dtype=np.intp), True, np.zeros(0))
 
@@ -45,8 +44,8 @@ class ActiveSet(SquaredHinge):
         return sum(part.T @ self.slope[rows] for rows, part in float_parts(self.block.X))
 
     def count_varying(self) -> np.ndarray:
-        """Number of queries with pairs in which each feature is not constant."""
-        return count_varying(self.block, self.n_levels > 1)
+        """Number of queries that count and have pairs in which each feature is not constant."""
+        return count_varying(self.block, (self.n_levels > 1) & (self.query_weights > 0))
 
     def loss_after(self, step: np.ndarray) -> float:
         """Choose a direction; loss at its end."""

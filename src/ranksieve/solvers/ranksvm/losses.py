@@ -17,7 +17,7 @@ from ranksieve._kernels.pairs import (
 )
 from ranksieve.data import Block
 from ranksieve.metrics.levels import number_levels
-from ranksieve.sums.chunks import block_weights
+from ranksieve.sums.chunks import row_weights_of, weights_of
 
 _CHUNK = 2**18  # numbers of a float32 matrix that are made float64 at a time
 
@@ -28,12 +28,11 @@ class Pairs:
     Parameters
     ----------
     block : Block
-    query_weights : array of shape (all queries,) or None
     """
 
     title = "RankSVM"
 
-    def __init__(self, block: Block, query_weights: np.ndarray | None) -> None:
+    def __init__(self, block: Block) -> None:
         block.check_finite()
         self.X, self.query_ptr = block.X, block.query_ptr
         n_rows = len(block.y)
@@ -43,8 +42,8 @@ class Pairs:
         self.order, self.reach = np.zeros(n_rows, dtype=np.int64), np.zeros(n_rows, dtype=np.int32)
         self.worse, self.better, self.sums = np.empty((3, n_rows))
         self.pairs = ActivePairs(self.query_ptr, self.levels, self.n_levels, self.order, self.reach)
-        self.query_weights = block_weights(block, query_weights)
-        self.weights = np.repeat(self.query_weights, np.diff(self.query_ptr))
+        self.query_weights = weights_of(block)
+        self.weights = row_weights_of(block, self.query_weights)
 
     def totals(self) -> tuple[float, float]:
         """Number of pairs and of queries, both weighted."""

@@ -22,7 +22,7 @@ class MeanLoss:
 
     .. math:: \frac1P \sum_{y_i > y_j} \max(0, 1 - w^T (x_i - x_j))^2
 
-    At first all weights are 0, and the loss is 1.
+    At first all weights are 0, and the loss is 1. A pair counts as often as its query.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class MeanLoss:
     ----------
     n_features : int
     varies : bool array of shape (features,)
-        False for features that are constant within every query that has pairs.
+        False for features that are constant within every query that has pairs and counts.
     deviations : array of shape (features,)
         Standard deviation of each feature around the mean of a query, documents weighted by the
         number of their pairs; 1 for features that do not vary.

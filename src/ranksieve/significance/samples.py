@@ -1,0 +1,109 @@
+"""Values of queries that may have weights: their mean, and how sure it is."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ranksieve.choosing import ROUNDING
+
+_LEAST = 1e-9  # degrees of freedom, where one query has all the weight but for rounding
+
+
+class Sample(NamedTuple):
+    """Values of queries.
+
+    Attributes
+    ----------
+    values : array of shape (queries,)
+    weights : array of shape (queries,) or None
+        How much each counts; positive, with a mean of 1. None if all count the same.
+    """
+
+    values: np.ndarray
+    weights: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, values: np.ndarray, weights: np.ndarray | None) -> Sample:
+        """A sample by weights of any scale; those of 0 are left out."""
+        if weights is None:
+            return cls(values)
+        counted = weights > 0
+        return cls(values[counted], weights[counted] / weights[counted].mean())
+
+    @property
+    def terms(self) -> np.ndarray:
+        """Each value times its weight: their mean is the weighted mean."""
+        return self.values if self.weights is None else self.values * self.weights
+
+    @property
+    def mean(self) -> float:
+        """Weighted mean."""
+        return float(self.terms.mean())
+
+    @property
+    def degrees(self) -> float:
+        r"""Degrees of freedom: n - 1, with Kish's effective number of queries if weighted.
+
+        That is :math:`n = (\sum w)^2 / \sum w^2`.
+        """
+        if self.weights is None:
+            return len(self.values) - 1
+        shares, rest = self._shares()
+        return max(float(shares @ rest / (shares @ shares)), _LEAST)
+
+    def _shares(self) -> tuple[np.ndarray, np.ndarray]:
+        """Share of each query in the sum of all weights, and that of all others together."""
+        assert self.weights is not None
+        shares = self.weights / self.weights.sum()
+        return shares, _sums_of_others(shares)
+
+    @property
+    def jackknife(self) -> np.ndarray:
+        """How much each query changes the mean: the mean less that of all others."""
+        if self.weights is None:
+            return (self.values - self.mean) / (len(self.values) - 1)
+        return jackknife(self.values, self.weights)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all values are equal but for rounding; true for one value."""
+        if len(self.values) < 2:
+            return True
+        return bool(self.values.std(ddof=1) <= ROUNDING * np.abs(self.values).max())
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation; 0 if all values are equal but for rounding, or there is one."""
+        if self.is_constant:
+            return 0.0
+        if self.weights is None:
+            return float(self.values.std(ddof=1))
+        shares, rest = self._shares()
+        return float(np.sqrt(shares @ (self.values - self.mean) ** 2 / (shares @ rest)))
+
+    @property
+    def error(self) -> float:
+        """Standard error of the mean; see :func:`ranksieve.significance.paired_t_test`."""
+        n = len(self.values)
+        if self.weights is None or self.is_constant:
+            return self.deviation / float(np.sqrt(n))
+        changes = self.jackknife
+        return float(np.sqrt((n - 1) / n * (changes @ changes)))
+
+
+def jackknife(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """How much each query changes the weighted mean: the mean less that of all others."""
+    means = _sums_of_others(weights * values) / _sums_of_others(weights)
+    return weights / weights.sum() * (values - means)
+
+
+def _sums_of_others(terms: np.ndarray) -> np.ndarray:
+    """For each term, the sum of all others.
+
+    Less itself, the sum of all would lose what is small beside a large term.
+    """
+    before = np.concatenate([[0.0], np.cumsum(terms[:-1])])
+    after = np.concatenate([np.cumsum(terms[:0:-1])[::-1], [0.0]])
+    return before + after
