@@ -262,7 +262,9 @@ class TestOtherCollections:
     def test_it_resumes(self, directory, tmp_path, monkeypatch):
         wanted = {"methods": ["gas-e", "random"], "n_seeds": 2, "out": tmp_path / "kept"}
         first = reproduce("fs-scpr", directory, **wanted)
-        monkeypatch.setattr("ranksieve.study.cells.TrainingCell._ranker", None)  # nothing is left to train
+        monkeypatch.setattr(
+            "ranksieve.study.cells.TrainingCell._ranker", None
+        )  # nothing is left to train
         again = reproduce("fs-scpr", directory, **wanted)
         assert again.as_dict() == first.as_dict()
 
