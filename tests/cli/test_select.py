@@ -274,9 +274,17 @@ def test_what_is_worth_adding_to_what_there_is(run):
     data, _ = load_demo()
     names, left_out = ["spam_score", "url_depth", "pagerank"], ["bm25_body", "bm25_title"]
     expected = make_selector("gas-e", 5, include=names, exclude=left_out).fit(data)
-    found = [feature["name"] for feature in json.loads(output)["features"]]
+    features = json.loads(output)["features"]
+    found = [feature["name"] for feature in features]
     assert found == data.feature_names[expected.selected_].tolist()
     assert found[:3] == names
+    assert features[0]["reason"] == "included"
+    assert [feature["reason"].startswith("included, ") for feature in features[1:]] == [
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_options_that_say_what_to_choose_from(run, tmp_path):

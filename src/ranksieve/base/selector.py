@@ -105,6 +105,8 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
         0-based indices of the selected features, in the order of selection.
     support_ : bool array of shape (features,)
         Whether each feature is selected.
+    n_included_ : int
+        Number of selected features that were included, which come first.
     n_groups_ : int
         Number of groups selected; only if there are ``groups``.
     n_features_in_ : int
@@ -222,12 +224,13 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
         """Raise a DataError that says why if a parameter asks for what the method cannot do."""
         for name, why in (("include", self.no_include), ("groups", self.no_groups)):
             given = getattr(self, name)
-            if why and given is not None:
+            if why and given is not None and not (np.ndim(given) == 1 and len(given) == 0):
                 raise DataError(f"{type(self).__name__} takes no {name}: {why}")
 
     def _note_selection(self, chosen: np.ndarray, choices: Choices) -> None:
         self.selected_ = choices.columns[chosen]
         self.support_ = np.isin(np.arange(choices.n_features_in), self.selected_)
+        self.n_included_ = len(choices.include)
         self.__dict__.pop("n_groups_", None)  # of an earlier fit
         if choices.groups is not None:
             self.n_groups_ = len(choices.places_of(chosen.tolist()))

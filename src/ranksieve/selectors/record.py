@@ -42,7 +42,7 @@ def record_selection(
     """
     chosen = selector.selected_.tolist()
     names = source.feature_names
-    steps = zip(chosen, _scores(selector), selector.reasons(), strict=True)
+    steps = zip(chosen, _scores(selector), _reasons(selector), strict=True)
     return Selection(
         method=method,
         parameters=plain_value(selector.get_params(deep=False), otherwise=str),
@@ -52,6 +52,13 @@ def record_selection(
         features=[SelectedFeature(f, str(names[f]), score, why) for f, score, why in steps],
         missing=source.missing,
     )
+
+
+def _reasons(selector: RankSelector) -> list[str]:
+    """Why each feature was chosen; some were because they had to be."""
+    reasons, n = selector.reasons(), selector.n_included_
+    forced = [", ".join(filter(None, ["included", reason.strip()])) for reason in reasons[:n]]
+    return forced + reasons[n:]
 
 
 def _scores(selector: RankSelector) -> list[float | None]:
