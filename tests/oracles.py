@@ -416,15 +416,15 @@ def backfitting_errors(
     return own, candidates
 
 
-def group_errors(X, y, qid, model, groups, lam) -> list[float]:
+def group_errors(X, y, qid, model, groups, lam, query_weights=None) -> list[float]:
     """Leave-query-out error of the model with each group of columns added to it.
 
     For each group and each query left out, a model of all columns is trained anew on the pairs of
     the other queries.
     """
-    queries = sorted(set(qid))
-    trains = [pairs_of(X, y, qid, query, inside=False) for query in queries]
-    tests = [pairs_of(X, y, qid, query, inside=True) for query in queries]
+    queries, how = sorted(set(qid)), {"weights": query_weights}
+    trains = [pairs_of(X, y, qid, query, inside=False, **how) for query in queries]
+    tests = [pairs_of(X, y, qid, query, inside=True, **how) for query in queries]
     errors = []
     for group in groups:
         columns, total = [*model, *group], 0.0

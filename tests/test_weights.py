@@ -21,10 +21,10 @@ from tests.repeating import make_exact, repeat_queries, weighted
 # Their errors are those of queries left out, which a copy that stays would give away: of a query of
 # weight 2 both copies are left out. Their own tests compare that with brute force.
 LEAVE_QUERIES_OUT = ("greedy-rankrls", "greedy-rankrls-cv", "greedy-bins", "teacher-bins")
-# With their own defaults, these count documents, not weights, in bins and leaves.
-COUNT_DOCUMENTS = ("lightgbm", "xgboost", "catboost")
+# They weigh queries in their own way: relative to all weights, or in random draws.
+OTHERS = ("xgboost", "catboost")
 # LightGBM's bins are of all documents, even of weight 0, and decide where held-out ones fall.
-BINNED = ("lambdamart", "bt-randomized", "bt-genetic")
+BINNED = ("lambdamart", "lightgbm", "bt-randomized", "bt-genetic")
 TREES = (*BINNED, "bt-influence", "bt-discounted")
 TAKING = [name for registry in (RANKERS, SELECTORS) for name in registry]
 LEARNED = ("scores_", "coef_", "feature_importances_", "importance_", "similarity_")
@@ -53,7 +53,7 @@ def test_every_method_takes_weights():
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in TAKING if name not in (*LEAVE_QUERIES_OUT, *COUNT_DOCUMENTS)]
+    "name", [name for name in TAKING if name not in (*LEAVE_QUERIES_OUT, *OTHERS)]
 )
 @settings(max_examples=6)
 @given(weighted())

@@ -13,6 +13,7 @@ from ranksieve.selectors import GreedyBins, GreedyRankRLS
 from ranksieve.selectors._search.teacher import teacher_scores
 from ranksieve.splits import query_parts
 from tests import oracles
+from tests.repeating import repeat_queries
 
 
 def nonlinear(seed=0, n_queries=60, n_docs=12):
@@ -36,20 +37,23 @@ def one_hot(data, selector_bins):
 
 
 class TestDefinition:
+    @pytest.mark.parametrize("counts", [None, [2, 1, 0, 3, 1, 1, 0, 4]])
     @pytest.mark.parametrize("lam", [0.1, 30.0])
-    def test_equal_to_brute_force(self, lam):
+    def test_equal_to_brute_force(self, lam, counts):
         data = nonlinear(1, n_queries=8, n_docs=7)
-        selector = GreedyBins(3, lam=lam, n_bins=4).fit(data)
-        sorted_columns = np.sort(data.X, axis=0).T
-        quarters = [np.setdiff1d(column[[13, 27, 41]], column[-1]) for column in sorted_columns]
+        selector = GreedyBins(3, lam=lam, n_bins=4).fit(data, sample_weight=counts)
+        repeated = data if counts is None else repeat_queries(data, counts)
+        sorted_columns = np.sort(repeated.X, axis=0).T
+        ends = [repeated.n_rows * number // 4 - 1 for number in (1, 2, 3)]
+        quarters = [np.setdiff1d(column[ends], column[-1]) for column in sorted_columns]
         X, groups = one_hot(data, quarters)
         labels, qid, chosen = data.y, data.qid.tolist(), []
-        empty = oracles.group_errors(X, labels, qid, [], [()], lam)[0]
-        alone = oracles.group_errors(X, labels, qid, [], groups, lam)
+        empty = oracles.group_errors(X, labels, qid, [], [()], lam, counts)[0]
+        alone = oracles.group_errors(X, labels, qid, [], groups, lam, counts)
         np.testing.assert_allclose(selector.scores_, 1 - np.array(alone) / empty, atol=1e-10)
         for step in selector.path_:
             model = [column for feature in chosen for column in groups[feature]]
-            errors = oracles.group_errors(X, labels, qid, model, groups, lam)
+            errors = oracles.group_errors(X, labels, qid, model, groups, lam, counts)
             free = [feature for feature in range(7) if feature not in chosen]
             assert step.feature == min(free, key=lambda feature: errors[feature])
             assert step.score == pytest.approx(errors[step.feature], rel=1e-10)
@@ -157,6 +161,20 @@ class TestTeacher:
         by_ranker = GreedyBins(3, teacher=RankRLS()).fit(data)
         np.testing.assert_array_equal(by_name.target_, by_ranker.target_)
         assert by_name.selected_.tolist() == by_ranker.selected_.tolist()
+
+    def test_weights_of_queries(self):
+        data = nonlinear(n_queries=12)
+        weights = np.where(np.arange(12) % 4, 2.5, 0.0)
+        found = teacher_scores(data.with_weights(weights), RankRLS(), 3, 1, 0)
+        counted = np.flatnonzero(weights)
+        expected = np.zeros(data.n_rows)
+        for part in query_parts(9, 3, random_state=0):
+            others = data.take_queries(np.setdiff1d(counted, counted[part]))
+            own = np.isin(data.qid, counted[part])
+            scores = RankRLS().fit(others, sample_weight=np.full(6, 2.5)).predict(data.X[own])
+            expected[own] = scores - np.repeat(scores.reshape(3, -1).mean(axis=1), 12)
+        rows = np.repeat(weights > 0, 12)
+        np.testing.assert_allclose(found, expected / expected[rows].std(), rtol=1e-9, atol=1e-12)
 
     def test_scores_take_the_place_of_labels(self):
         data = nonlinear(n_queries=12)

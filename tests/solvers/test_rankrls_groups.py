@@ -33,7 +33,8 @@ def random_data(seed, n_queries=7, longest=7):
 def brute_force(data, groups, models, lam):
     """Error of each model, a list of groups."""
     columns = [[column for group in model for column in groups[group]] for model in models]
-    return oracles.group_errors(data.X, data.y, data.qid.tolist(), [], columns, lam)
+    rows = data.X, data.y, data.qid.tolist()
+    return oracles.group_errors(*rows, [], columns, lam, data.query_weights)
 
 
 @st.composite
@@ -48,7 +49,10 @@ class TestEqualToBruteForce:
     @settings(max_examples=20)
     @given(st.integers(0, 10**6), partitions(), LAMBDAS, st.data())
     def test_any_sequence_of_additions_and_removals(self, seed, groups, lam, draw):
+        weights = draw.draw(st.none() | st.lists(st.integers(0, 3), min_size=7, max_size=7))
         data = random_data(seed)
+        if weights is not None:
+            data = data.with_weights([1, *weights[1:]])
         changes = draw.draw(st.lists(st.integers(0, len(groups) - 1), max_size=6))
         with engine_of(data).start(GroupLeaveQueryOut) as workers:
             model = GroupModel(GroupProducts(workers, groups), lam)

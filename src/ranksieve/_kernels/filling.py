@@ -47,4 +47,7 @@ def _quantile(present, order, how):
     n = present.size
     if how == QUERY_MIN:
         return present[order[n - 1]]
-    return 0.5 * present[order[(n - 1) // 2]] + 0.5 * present[order[n // 2]]
+    high, low = present[order[(n - 1) // 2]], present[order[n // 2]]
+    total = high + low
+    # The sum of the largest numbers is infinite, halves of the smallest are 0.
+    return 0.5 * total if abs(total) < np.inf else 0.5 * high + 0.5 * low

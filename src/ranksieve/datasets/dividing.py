@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from ranksieve.columns import Columns
 from ranksieve.data import DataError, RankingData
 from ranksieve.datasets.collections import Collection
@@ -123,9 +125,18 @@ def _opened_parts(
         opened[role] = data
     train = opened["training"]
     aligned = {
-        role: with_features_of(data, train, f"the {role} data") for role, data in opened.items()
+        role: _like_training(data, train, f"the {role} data") for role, data in opened.items()
     }
     return train, aligned.get("validation"), aligned["test"]
+
+
+def _like_training(data: RankingData, train: RankingData, place: str) -> RankingData:
+    """Data with the features of the training data, indicators of missing values included."""
+    if data.missing is None and train.missing is not None and train.missing.indicated:
+        n_given = train.n_features - len(train.missing.indicated)
+        given = train.take_queries([0]).take_features(np.arange(n_given))
+        data = with_features_of(data, given, place).with_missing(train.missing)
+    return with_features_of(data, train, place)
 
 
 def _divide_by_rule(

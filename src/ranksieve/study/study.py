@@ -174,7 +174,12 @@ class Study:
             folds = (source.load() for source in self.folds)
             return np.sum([count_missing(part.X) for fold in folds for part in fold.parts], axis=0)
 
-        return Missing(self.plan.missing).learned(count)
+        declared = Missing(self.plan.missing)
+        if declared.indicators:
+            of_data = self.folds[0].load().train.missing  # may have come with indicators
+            if of_data is not None and of_data.name == declared.name:
+                return of_data
+        return declared.learned(count)
 
     def _plan_facts(self) -> dict[str, Any]:
         """What a plan file needs in addition to the plan."""
