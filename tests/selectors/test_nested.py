@@ -177,7 +177,7 @@ QUICK = (
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(
     X=arrays(np.int64, (20, 5), elements=st.integers(0, 2)),
     y=arrays(np.int64, 20, elements=st.integers(0, 2)),
