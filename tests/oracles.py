@@ -705,3 +705,9 @@ def geo_risk(table, method, alpha) -> float:
             z_risk += z if z >= 0 else (1 + alpha) * z
     below = math.erfc(-z_risk / n / math.sqrt(2)) / 2
     return math.sqrt(sum(own) / n * below)
+
+
+def cost_of_features(chosen, costs, groups, group_costs):
+    """Cost of a set of features: each its own, and each group that it touches once."""
+    touched = {groups[name] for name in chosen if name in groups}
+    return sum(costs[name] for name in chosen) + sum(group_costs[group] for group in touched)
