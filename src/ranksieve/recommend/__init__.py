@@ -1,0 +1,1 @@
+"""The cheapest features that are shown to be enough."""
