@@ -707,6 +707,12 @@ def geo_risk(table, method, alpha) -> float:
     return math.sqrt(sum(own) / n * below)
 
 
+def cost_of_features(chosen, costs, groups, group_costs):
+    """Cost of a set of features: each its own, and each group that it touches once."""
+    touched = {groups[name] for name in chosen if name in groups}
+    return sum(costs[name] for name in chosen) + sum(group_costs[group] for group in touched)
+
+
 # Paths of trees with prices. A model is a dict: feature -> its share of the gain.
 
 

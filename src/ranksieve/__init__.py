@@ -12,6 +12,7 @@ from ranksieve.exports import export
 
 if TYPE_CHECKING:
     from ranksieve.columns import Columns
+    from ranksieve.costs import FeatureCosts
     from ranksieve.data import DataError, RankingData
     from ranksieve.datasets import load_demo, make_ranking, open_collection
     from ranksieve.io.delimited import read_csv
@@ -31,6 +32,7 @@ _HOME = {
     "RankingData": "ranksieve.data",
     "Columns": "ranksieve.columns",
     "Missing": "ranksieve.missing",
+    "FeatureCosts": "ranksieve.costs",
     "concatenate": "ranksieve.joining",
     "read_letor": "ranksieve.io.letor",
     "write_letor": "ranksieve.io.letor",
@@ -54,6 +56,7 @@ __all__ = [
     "RankingData",
     "Columns",
     "Missing",
+    "FeatureCosts",
     "DataError",
     "concatenate",
     "read_letor",

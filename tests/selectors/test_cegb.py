@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranksieve import DataError, RankingData, limit_threads, make_ranking
+from ranksieve import DataError, FeatureCosts, RankingData, limit_threads, make_ranking
 from ranksieve.base import Choices
 from ranksieve.engine.memo import Memo, sharing
 from ranksieve.selectors import BoostedTrees, CostEfficientTrees
-from ranksieve.selectors.trees.cegb import PenalizedTrees, _from_sets, feature_costs
+from ranksieve.selectors.trees.cegb import PenalizedTrees, _from_sets
 from tests.oracles import by_mean_share, from_sets
 
 FEW = {"n_estimators": 10, "num_leaves": 5}
-nan, inf = float("nan"), float("inf")
+nan = float("nan")
 
 
 @pytest.fixture(autouse=True)
@@ -195,8 +195,8 @@ class TestChoices:
         groups = [[0, 1, 2], [3, 4]]
         few = FEW | {"tradeoffs": [0.05]}
         selector = CostEfficientTrees(5, groups=groups, **few).fit(data)
-        prices = [1 / 3] * 3 + [1 / 2] * 2 + [1] * 6
-        gains = gains_of(data, selector.models_[1].tradeoff * np.array(prices))
+        prices = np.array([1 / 3] * 3 + [1 / 2] * 2 + [1] * 6)
+        gains = gains_of(data, selector.models_[1].tradeoff * prices / prices.mean())
         assert set(selector.models_[1].features) == set(np.flatnonzero(gains))
         for order in ("nested", "sets"):
             found = CostEfficientTrees(2, groups=groups, count="groups", order=order, **few)
@@ -240,7 +240,8 @@ class TestCosts:
         costs[2] = 3.0
         few = FEW | {"tradeoffs": 3}
         expected = CostEfficientTrees(4, costs=costs, **few).fit(data).scores_
-        for form in (costs * 8, costs.tolist(), {2: 3.0}):
+        by_name = {str(n + 1): cost for n, cost in enumerate(costs.tolist())}
+        for form in (costs * 8, costs.tolist(), by_name, FeatureCosts(by_name)):
             found = CostEfficientTrees(4, costs=form, **few).fit(data).scores_
             np.testing.assert_array_equal(found, expected)
 
@@ -248,29 +249,26 @@ class TestCosts:
         selector = CostEfficientTrees(4, costs=np.zeros(data.n_features), **FEW).fit(data)
         assert len(selector.models_) == 1
 
-    def test_by_name(self):
-        found = feature_costs({"b": 2, "c": 0}, ["a", "b", "c"])
-        assert found.tolist() == [1, 2, 0]
-        assert feature_costs(None, ["a", "b"]).tolist() == [1, 1]
+    def test_a_group_of_costs_is_shared_and_paid_once(self, data):
+        names = [f"f{n}" for n in range(data.n_features)]
+        named = RankingData(data.X, data.y, data.qid, feature_names=names)
+        costs = FeatureCosts(
+            dict.fromkeys(names, 1.0), {"f0": "g", "f1": "g", "f2": "g"}, {"g": 6.0}
+        )
+        few = FEW | {"tradeoffs": [0.02]}
+        for include, prices in (
+            (None, [3.0, 3.0, 3.0] + [1.0] * 8),
+            (["f1"], [1.0, 0.0, 1.0] + [1.0] * 8),
+        ):
+            selector = CostEfficientTrees(4, costs=costs, include=include, **few).fit(named)
+            mean = np.mean([price for price in prices if price])
+            gains = gains_of(data, selector.models_[1].tradeoff * np.array(prices) / mean)
+            assert set(selector.models_[1].features) == set(np.flatnonzero(gains))
 
-    @pytest.mark.parametrize(
-        ("costs", "told"),
-        [
-            ([1, -1, 2], "from 0 on, got -1"),
-            ([1, nan, 2], "from 0 on, got nan"),
-            ([1, inf, 2], "from 0 on, got inf"),
-            ([1, 2], "costs has 2 numbers for 3 features"),
-            (["a", 1, 2], "costs should be numbers"),
-            ([[1, 2], [3, 4]], "costs should be numbers"),
-            ({"d": 1}, "costs: no feature is named 'd'"),
-            ({"a": -2}, "from 0 on, got -2"),
-            ({"a": None}, "costs should be numbers"),
-            ({7: 1}, "costs: no feature 7"),
-        ],
-    )
-    def test_wrong_ones(self, costs, told):
-        with pytest.raises(DataError, match=told):
-            feature_costs(costs, ["a", "b", "c"])
+    @pytest.mark.parametrize("wrong", [[1, 2], [-1] * 11, [nan] * 11, {"x": 1}])
+    def test_wrong_ones(self, data, wrong):
+        with pytest.raises(DataError, match="cost"):
+            CostEfficientTrees(4, costs=wrong).fit(data)
 
 
 class TestBadInput:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Annotated, Any, Literal, NamedTuple
@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import Choices
-from ranksieve.base.feature_lists import feature_indices
+from ranksieve.costs import FeatureCosts
 from ranksieve.data import DataError
 from ranksieve.engine import Source
 from ranksieve.engine.memo import shared
@@ -43,7 +43,7 @@ class PenalizedTrees(NamedTuple):
     Attributes
     ----------
     tradeoff : float
-        Penalty of a feature of mean cost, in units of gain.
+        Penalty of a feature of mean price, in units of gain.
     features : tuple of int
         Features in its trees, in descending order of their gain.
     shares : array
@@ -83,9 +83,10 @@ class CostEfficientTrees(TreeSelector):
         ``"nested"``: by the mean share of the gain. ``"sets"``: the features of the model that uses
         the most among those that use no more than wanted, by their gain; then those of the smallest
         model that uses more, by theirs; then those of the model without a penalty.
-    costs : array-like of shape (features,), or dict, optional
-        Cost of each feature, or of those that a dict names; others cost 1. Only their ratios
-        count. A feature of cost 0 is free.
+    costs : FeatureCosts, array-like of shape (features,), dict by name or path, optional
+        Cost of each feature, as of :meth:`ranksieve.FeatureCosts.of`; by default all cost the same.
+        Only their ratios count. A feature of cost 0 is free. The features of a group with a cost
+        share it equally, until one of them is included.
     {parameters}
 
     Attributes
@@ -153,7 +154,7 @@ class CostEfficientTrees(TreeSelector):
     _: KW_ONLY
     tradeoffs: Annotated[Any, Interval(Integral, 1, None, closed="left"), "array-like"] = 14
     order: Literal["nested", "sets"] = "nested"
-    costs: Annotated[Any, "array-like", dict, None] = None
+    costs: Any = None
 
     @property
     def is_nested(self) -> bool:
@@ -200,52 +201,30 @@ class CostEfficientTrees(TreeSelector):
         """Ascending tradeoffs, and how often to extend them."""
         if isinstance(self.tradeoffs, Integral):
             return np.geomspace(_LEAST, _MOST, int(self.tradeoffs)), _LONGEST
-        given = _numbers("tradeoffs", self.tradeoffs)
-        return np.unique(given[given > 0]), 0
+        return _read_tradeoffs(self.tradeoffs), 0
 
     def _prices(self, choices: Choices) -> np.ndarray:
-        """What each feature pays, relative to the mean cost."""
+        """What each feature pays for its first use, relative to the mean of those that pay."""
         names = getattr(self, "feature_names_in_", default_names(choices.n_features_in))
-        costs = feature_costs(self.costs, names)[choices.columns]
-        prices = costs / (costs.mean() or 1.0)
+        costs = FeatureCosts.of(self.costs, names).aligned(names).take(choices.columns)
+        alone = costs.features.copy()
+        alone[choices.include] = 0.0
+        sizes = np.bincount(costs.group_of + 1)[costs.group_of + 1]
+        prices = alone + (costs.marginal(choices.include) - alone) / sizes
         for group in choices.groups or ():
             prices[list(group)] /= len(group)
-        prices[choices.include] = 0.0
-        return prices
+        return prices / (prices[prices > 0].mean() if prices.any() else 1.0)
 
 
-def feature_costs(costs: Any, names: Sequence[str] | np.ndarray) -> np.ndarray:
-    """Cost of each feature, from what a user gives; a DataError if these are no costs.
-
-    Parameters
-    ----------
-    costs : array-like, mapping or None
-        A cost for each feature, or for some of them by name or index. All others cost 1.
-    names : sequence of str
-        Names of all features.
-    """
-    if costs is None:
-        return np.ones(len(names))
-    if isinstance(costs, Mapping):
-        found = np.ones(len(names))
-        found[feature_indices("costs", list(costs), names)] = _numbers("costs", costs.values())
-        return found
-    found = _numbers("costs", costs)
-    if len(found) != len(names):
-        raise DataError(f"costs has {len(found)} numbers for {len(names)} features")
-    return found
-
-
-def _numbers(what: str, given: Any) -> np.ndarray:
-    """Numbers that are not negative, as an array; a DataError if there are others."""
+def _read_tradeoffs(given: Any) -> np.ndarray:
+    """Tradeoffs as an array; a DataError if they are no such numbers."""
     try:
         found = np.array([float(value) for value in given])
     except (TypeError, ValueError):
-        raise DataError(f"{what} should be numbers, got {given!r:.60}") from None
-    wrong = found[~(np.isfinite(found) & (found >= 0))]
-    if len(wrong):
-        raise DataError(f"{what} should be finite numbers from 0 on, got {wrong[0]:g}")
-    return found
+        raise DataError(f"tradeoffs should be numbers, got {given!r:.60}") from None
+    for wrong in found[~(np.isfinite(found) & (found >= 0))][:1]:
+        raise DataError(f"tradeoffs should be finite and not negative, got {wrong:g}")
+    return np.unique(found[found > 0])
 
 
 @shared
