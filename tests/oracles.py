@@ -738,3 +738,28 @@ def prune_by_cost(start, cost, group_of, value, limit, keep):
         if features == before:
             break
     return features
+
+
+# Paths of trees with prices. A model is a dict: feature -> its share of the gain.
+
+
+def by_mean_share(models, n_features) -> list[int]:
+    """All features, those with the largest mean share first."""
+    mean = [sum(model.get(f, 0.0) for model in models) / len(models) for f in range(n_features)]
+    return sorted(range(n_features), key=lambda f: (-mean[f], f))
+
+
+def from_sets(models, n_features, k) -> list[int]:
+    """The largest model of at most k features, filled up from the smallest of more, then the first.
+
+    Of models with as many features, the one with the smallest price.
+    """
+    order = []
+    for size in [*range(k, -1, -1), *range(k + 1, n_features + 1)]:
+        found = [model for model in models if len(model) == size]
+        if found and (size > k or not order):
+            order += sorted(found[0], key=lambda f: (-found[0][f], f))
+            if size > k or not any(len(model) > k for model in models):
+                break
+    order += sorted(range(n_features), key=lambda f: (-models[0].get(f, 0.0), f))
+    return list(dict.fromkeys(order))[:k]

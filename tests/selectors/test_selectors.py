@@ -35,6 +35,7 @@ TREES = (
     "DiscountedBoostedTrees",
     "RandomizedBoostedTrees",
     "GeneticBoostedTrees",
+    "CostEfficientTrees",
 )
 
 

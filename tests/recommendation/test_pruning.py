@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranksieve.costs import AlignedCosts
-from ranksieve.recommend.pruning import prune
+from ranksieve.recommendation.pruning import prune
 from tests.oracles import cost_of_features, prune_by_cost
 
 

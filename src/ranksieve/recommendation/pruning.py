@@ -82,7 +82,7 @@ def prune(
     Examples
     --------
     >>> from ranksieve import FeatureCosts
-    >>> from ranksieve.recommend.pruning import prune
+    >>> from ranksieve.recommendation.pruning import prune
     >>> names = ["bm25", "cosine", "dot", "clicks"]
     >>> groups = {"cosine": "model", "dot": "model"}
     >>> costs = FeatureCosts({n: 1 for n in names}, groups, {"model": 20}).aligned(names)

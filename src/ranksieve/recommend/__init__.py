@@ -1,1 +1,0 @@
-"""The cheapest features that are shown to be enough."""
