@@ -7,15 +7,15 @@ from ranksieve.recommendation.answer import (
     Recommendation,
     Substitute,
 )
-from ranksieve.recommendation.claims import Claim
 from ranksieve.recommendation.recommend import recommend
+from ranksieve.recommendation.verdict import Verdict
 
 __all__ = [
-    "Claim",
     "DroppedFeature",
     "FrontPoint",
     "KeptFeature",
     "Recommendation",
     "Substitute",
+    "Verdict",
     "recommend",
 ]

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ranksieve.choosing import pareto_front
 from ranksieve.costs import AlignedCosts
-from ranksieve.recommendation.claims import Claim
+from ranksieve.recommendation.verdict import Verdict
 from ranksieve.text import quantity
 
 
@@ -99,9 +100,9 @@ class Recommendation:
         The features to keep, 0-based, in the order of the selector.
     selector : str
         The selector that won; ``"all"`` or ``"none"`` if no selection is enough, or nothing helps.
-    claim : Claim
+    claim : Verdict
         About the procedure, or about the features if the data came with queries to judge them.
-    confirmed : Claim or None
+    confirmed : Verdict or None
         About the features, from queries that had no part in the recommendation.
     cost, cost_of_all : float
     has_costs : bool
@@ -119,7 +120,7 @@ class Recommendation:
     feature_names: list[str]
     features: list[int]
     selector: str
-    claim: Claim
+    claim: Verdict
     cost: float
     cost_of_all: float
     has_costs: bool
@@ -128,7 +129,7 @@ class Recommendation:
     dropped: list[DroppedFeature]
     settings: dict[str, Any]
     notes: list[str] = field(default_factory=list)
-    confirmed: Claim | None = None
+    confirmed: Verdict | None = None
 
     @property
     def names(self) -> list[str]:
@@ -166,12 +167,9 @@ class Recommendation:
 
 def front_of(points: Sequence[FrontPoint]) -> list[FrontPoint]:
     """The points, by cost, with those marked that no cheaper one equals."""
-    best, marked = -np.inf, []
-    for point in sorted(points, key=lambda one: (one.cost, -one.value, one.size, one.selector)):
-        is_front = point.value > best + 1e-12
-        best = max(best, point.value)
-        marked.append(point._replace(is_front=is_front))
-    return marked
+    ordered = sorted(points, key=lambda one: (one.cost, -one.value, one.size, one.selector))
+    front = set(pareto_front([one.cost for one in ordered], [one.value for one in ordered]))
+    return [one._replace(is_front=place in front) for place, one in enumerate(ordered)]
 
 
 def dropped_features(

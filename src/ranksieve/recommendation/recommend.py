@@ -29,12 +29,12 @@ from ranksieve.rankers.registry import RANKERS
 from ranksieve.recommendation.answer import Recommendation
 from ranksieve.recommendation.asking import Lookup, Placed, Procedure, drive, together
 from ranksieve.recommendation.cells import RankingCell, RecommendationLog
-from ranksieve.recommendation.claims import Claim
 from ranksieve.recommendation.details import Found, describe_features
 from ranksieve.recommendation.division import Division, Place, divide
 from ranksieve.recommendation.fronts import points_of
 from ranksieve.recommendation.portfolio import default_selectors, members_of
 from ranksieve.recommendation.procedure import Choice, Rule, RuleName, Task, run_stage
+from ranksieve.recommendation.verdict import Verdict
 from ranksieve.selectors._search.checkpoint import fingerprint
 from ranksieve.study.members import find_method
 from ranksieve.study.plan import Plan
@@ -220,7 +220,9 @@ class _Work:
         listed = listed_features(plan.include, plan.exclude, {}, names)
         allowed = tuple(f for f in range(len(names)) if f not in set(listed.exclude))
         keeps_missing = division.whole.keeps_missing and has_missing(division.whole.X)
-        members, self.notes = members_of(plan, self.costs if costs is not None else None, keeps_missing)
+        members, self.notes = members_of(
+            plan, self.costs if costs is not None else None, keeps_missing
+        )
         if not members:
             raise DataError("no selector is left that takes missing values: fill them in")
         (self.ranker,) = plan.rankers
@@ -281,16 +283,20 @@ class _Work:
         """Find out more about each of the chosen features."""
         return (yield from describe_features(self.task, chosen, _PAIRS))
 
-    def claim(self, choices: Sequence[Choice]) -> Claim:
+    def claim(self, choices: Sequence[Choice]) -> Verdict:
         """What the queries that chose nothing say."""
-        judged = [(s.judge, c) for s, c in zip(self.division.stages, choices, strict=True) if s.judge]
+        judged = [
+            (s.judge, c) for s, c in zip(self.division.stages, choices, strict=True) if s.judge
+        ]
         values = [choice.values for _, choice in judged]
         base = [choice.base for _, choice in judged]
         weights = self.division.weights([part for part, _ in judged])
         about = "set" if self.division.is_split else "procedure"
-        return Claim.of(values, base, weights, about, self.plan.tune, self.rule.margin, self.level)
+        return Verdict.of(
+            values, base, weights, about, self.plan.tune, self.rule.margin, self.level
+        )
 
-    def confirm(self, chosen: Choice, given: Any, how: Mapping[str, Any]) -> Claim:
+    def confirm(self, chosen: Choice, given: Any, how: Mapping[str, Any]) -> Verdict:
         """Test the chosen features on other queries."""
         whole = self.division.whole
         other = _treated(read_whole(given, **how), self.plan, whole, "the data to confirm by")
@@ -304,15 +310,15 @@ class _Work:
             for features in (chosen.features, self.task.allowed)
         )
         margin, weights = self.rule.margin, other.query_weights
-        return Claim.of([values], [base], weights, "set", self.plan.tune, margin, self.level)
+        return Verdict.of([values], [base], weights, "set", self.plan.tune, margin, self.level)
 
     def answer(
         self,
         title: str,
         choices: Sequence[Choice],
         found: Found,
-        claim: Claim,
-        confirmed: Claim | None,
+        claim: Verdict,
+        confirmed: Verdict | None,
     ) -> Recommendation:
         """Everything in one value."""
         chosen, task = choices[-1], self.task
