@@ -8,6 +8,7 @@ import tempfile
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -269,8 +270,6 @@ class _Work:
 
     def choose(self, is_over: Callable[[], bool]) -> Procedure[list[Choice]]:
         """Run all stages."""
-        from dataclasses import replace
-
         task = replace(self.task, is_over=is_over)
         last = len(self.division.stages) - 1
         stages = [
@@ -329,6 +328,7 @@ class _Work:
             feature_names=self.names,
             features=list(chosen.features),
             selector=chosen.candidate.selector,
+            size=chosen.candidate.size,
             claim=claim,
             confirmed=confirmed,
             cost=task.costs.total(chosen.features),
@@ -361,8 +361,6 @@ def _is_over(end: float | None) -> Callable[[], bool]:
 
 def _prepared(division: Division, plan: Plan, missing: str | None) -> Division:
     """The same division of data whose missing values are treated and whose features are scaled."""
-    from dataclasses import replace
-
     whole = division.whole
     if missing is not None and (whole.missing is None or whole.missing.name != plan.missing):
         whole = whole.with_missing(plan.missing)
