@@ -202,6 +202,39 @@ def recommend(
         show_result(recommendation_sheets(answer), form, document)
 
 
+def check(
+    directory: Annotated[
+        Path,
+        typer.Argument(metavar="DIR", help="Directory that recommend --out wrote."),
+    ],
+    data: Annotated[
+        list[Path],
+        typer.Argument(metavar="NEW_DATA", help="New data, as files or a directory of shards."),
+    ],
+    form: Format = "terminal",
+    reading: Reading = Reading(),
+) -> None:
+    """Check on new data whether recommended features are still enough.
+
+    Both rankers of the recommendation, on the features that are kept and on all, rank the new
+    queries; nothing is trained again. The exit status is 1 if the mean has fallen by more than the
+    margin, for use in scheduled jobs.
+    """
+    import json
+
+    from ranksieve.recommendation import check as run
+    from ranksieve.report.formats.terminal import show
+    from ranksieve.report.sheets.recommendation import check_sheets
+
+    found = run(directory, data, **reading.how)
+    if form == "terminal":
+        show(found.sentence)
+        show("")
+    show_result(check_sheets(found), form, json.dumps(found.to_record(), indent=2))
+    if found.is_broken:
+        raise typer.Exit(1)
+
+
 def _source(
     data: list[Path] | None, splitting: Splitting, reading: Reading
 ) -> tuple[Any, dict[str, Any], Reading]:

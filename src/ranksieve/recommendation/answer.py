@@ -116,6 +116,8 @@ class Recommendation:
         Measure, convention, ranker, margin and more, for people and for :func:`check`.
     notes : list of str
         What was left out, and why.
+    reference : dict
+        How each kept feature ranks alone, for :func:`check`.
     """
 
     title: str
@@ -132,6 +134,7 @@ class Recommendation:
     dropped: list[DroppedFeature]
     settings: dict[str, Any]
     notes: list[str] = field(default_factory=list)
+    reference: dict[str, list[float]] = field(default_factory=dict)
     confirmed: Verdict | None = None
 
     @property

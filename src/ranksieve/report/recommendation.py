@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from ranksieve.io.records import write_text
@@ -13,12 +12,9 @@ from ranksieve.report.formats.markdown import escape
 from ranksieve.report.formats.terminal import show, to_terminal
 from ranksieve.report.sheets.recommendation import recommendation_sheets
 
-ANSWER = "recommendation.json"
-
 
 def write_recommendation(answer: Recommendation, directory: Path, *, figures: bool = True) -> None:
-    """Write the answer (JSON), all tables and figures, and a page with them."""
-    write_text(json.dumps(answer.to_record(), indent=2) + "\n", directory / ANSWER)
+    """Write all tables and figures, and a page with them."""
     page = [f"# {escape(answer.title)}", escape(answer.sentence), *map(escape, answer.notes)]
     page.append(escape(answer.protocol))
     if figures and any(point.selector not in ("all", "none") for point in answer.front):

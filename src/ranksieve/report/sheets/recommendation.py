@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 
 from ranksieve.recommendation.answer import KeptFeature, Recommendation
+from ranksieve.recommendation.checking import Check
 from ranksieve.report.sheets.sheet import Column, Entry, Sheet
 
 _SUBSTITUTES = 3  # named at most
@@ -104,6 +106,54 @@ def front_sheet(answer: Recommendation) -> Sheet:
             "added to find the smallest that is enough are not tested."
         )
     return Sheet("front", "Cost and quality of the candidates", "", columns, [rows], notes)
+
+
+def check_sheets(found: Check) -> list[Sheet]:
+    """How the kept features rank now, and which others would help."""
+    columns = [
+        Column("feature", align="left", is_name=True),
+        Column("before"),
+        Column("now"),
+        Column("shift"),
+        Column("missing before"),
+        Column("missing now"),
+        Column("notable", align="left"),
+    ]
+    rows = [
+        [
+            Entry(one.feature),
+            Entry(one.before, ".4f"),
+            Entry(one.now, ".4f"),
+            Entry(one.shift if isfinite(one.shift) else "turned", "+.1f"),
+            Entry(f"{one.missing_before:.1%}"),
+            Entry(f"{one.missing_now:.1%}"),
+            Entry("yes" if one.is_notable else ""),
+        ]
+        for one in found.drift
+    ]
+    notes = [
+        f"before, now: {found.verdict.measure} if the feature alone ranks the documents of each "
+        "query; shift: the difference in standard errors, or turned if the other direction is now "
+        "the better one; notable from 3 standard errors or 5 % of missing values on."
+    ]
+    sheets = [Sheet("drift", "Features that are kept", "", columns, [rows], notes)] if rows else []
+    if found.helpful:
+        columns = [
+            Column("feature", align="left", is_name=True),
+            Column("gain"),
+            Column("new", align="left"),
+        ]
+        others = [
+            [Entry(one.feature), _percent(one.gain), Entry("yes" if one.is_new else "")]
+            for one in found.helpful
+        ]
+        notes = [
+            "gain: part of the leave-query-out error of a linear ranker on the kept features that "
+            "it takes away, one after the other; new: not in the data of the recommendation."
+        ]
+        title = "Features that are not kept but would help now"
+        sheets.append(Sheet("helpful", title, "", columns, [others], notes))
+    return sheets
 
 
 def _add(rows: Sequence[list[Entry]], entries: Sequence[Entry]) -> None:
