@@ -713,6 +713,33 @@ def cost_of_features(chosen, costs, groups, group_costs):
     return sum(costs[name] for name in chosen) + sum(group_costs[group] for group in touched)
 
 
+def prune_by_cost(start, cost, group_of, value, limit, keep):
+    """Drop features, or all of a group, largest saving first, each once on a way through all.
+
+    ``cost`` is that of a set; of equal savings, the last feature comes first, and groups come last.
+    """
+    features = list(start)
+    while value(features) >= limit:
+        before, tried = list(features), []
+        while True:
+            groups = {group_of[f] for f in features} - {None}
+            parts = [[f] for f in reversed(features)]
+            parts += [[f for f in features if group_of[f] == g] for g in sorted(groups)]
+            parts = [p for p in parts if p not in tried and set(p) < set(features)]
+            parts = [p for p in parts if not set(p) & set(keep)]
+            savings = [cost(features) - cost([f for f in features if f not in p]) for p in parts]
+            if max(savings, default=0) <= 0:
+                break
+            part = parts[savings.index(max(savings))]
+            tried.append(part)
+            rest = [f for f in features if f not in part]
+            if value(rest) >= limit:
+                features = rest
+        if features == before:
+            break
+    return features
+
+
 # Sums of ranks
 
 

@@ -53,6 +53,11 @@ class AlignedCosts(NamedTuple):
         added[places] = 0.0
         return added
 
+    @property
+    def vary(self) -> bool:
+        """Whether sets of as many features can differ in cost."""
+        return bool(np.ptp(self.features) > 0 or np.any(self.groups > 0))
+
     def take(self, columns: Any) -> AlignedCosts:
         """Costs of some of the features, as the data's ``take_features`` has them."""
         return self._replace(features=self.features[columns], group_of=self.group_of[columns])

@@ -1,0 +1,21 @@
+"""The smallest or cheapest features that are shown to be enough."""
+
+from ranksieve.recommendation.answer import (
+    DroppedFeature,
+    FrontPoint,
+    KeptFeature,
+    Recommendation,
+    Substitute,
+)
+from ranksieve.recommendation.recommend import recommend
+from ranksieve.recommendation.verdict import Verdict
+
+__all__ = [
+    "DroppedFeature",
+    "FrontPoint",
+    "KeptFeature",
+    "Recommendation",
+    "Substitute",
+    "Verdict",
+    "recommend",
+]
