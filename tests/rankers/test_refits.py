@@ -11,7 +11,7 @@ from ranksieve.rankers.lightgbm_refits import LightGBMRefits
 from ranksieve.rankers.refits import Refits
 from ranksieve.selectors import EliminationSelector
 
-SUBSETS = [tuple(range(7)), (0, 2, 3, 6), (5,), (1, 4)]
+SUBSETS = [tuple(range(7)), (0, 2, 3, 6), (5,)]
 
 
 def planted(kind="dense"):
@@ -163,20 +163,25 @@ def slow_elimination(monkeypatch):
     monkeypatch.setattr(LightGBMRefits, "of", classmethod(lambda cls, *given: Refits(*given)))
 
 
-@pytest.mark.parametrize("kind", ["dense", "missing", "weights", "sparse", "categories"])
-@pytest.mark.parametrize("name", ["lambdamart", "lightgbm", "bagging"])
-def test_elimination_is_that_of_trainings_from_scratch(kind, name, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "kind", "options"),
+    [
+        ("lambdamart", "dense", {"n_features_to_select": 3}),
+        ("lambdamart", "missing", {"n_features_to_select": "best", "cv": 2, "step": 2}),
+        ("lightgbm", "weights", {"n_features_to_select": "best", "cv": 2, "step": 2}),
+        ("lightgbm", "sparse", {"n_features_to_select": 3, "step": 0.4}),
+        ("bagging", "dense", {"n_features_to_select": 3}),
+    ],
+)
+def test_elimination_is_that_of_trainings_from_scratch(name, kind, options, monkeypatch):
     data = planted(kind)
-    for options in ({}, {"n_features_to_select": "best", "cv": 2}, {"step": 0.4}):
-        options = {"n_features_to_select": 3, **options}
-        found = EliminationSelector(RANKERS[name], **options).fit(data)
-        with monkeypatch.context() as slow:
-            slow_elimination(slow)
-            expected = EliminationSelector(RANKERS[name], **options).fit(data)
-        np.testing.assert_array_equal(found.selected_, expected.selected_)
-        np.testing.assert_array_equal(found.ranking_, expected.ranking_)
-        np.testing.assert_array_equal(found.values_, expected.values_)
-        np.testing.assert_array_equal(found.predict(data), expected.predict(data))
+    found = EliminationSelector(RANKERS[name], **options).fit(data)
+    slow_elimination(monkeypatch)
+    expected = EliminationSelector(RANKERS[name], **options).fit(data)
+    np.testing.assert_array_equal(found.selected_, expected.selected_)
+    np.testing.assert_array_equal(found.ranking_, expected.ranking_)
+    np.testing.assert_array_equal(found.values_, expected.values_)
+    np.testing.assert_array_equal(found.predict(data), expected.predict(data))
 
 
 def test_features_in_no_tree_go_without_a_training(monkeypatch):

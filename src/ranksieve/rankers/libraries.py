@@ -82,13 +82,9 @@ class _LightGBM(Library):
     def trains_on_datasets(self, estimator: Any) -> bool:
         from lightgbm import LGBMRanker
 
-        names = ("objective", *self._names_of("objective"))
-        given = parameters_of(estimator)
-        own = any(callable(given.get(name)) for name in names)
-        return type(estimator) is LGBMRanker and not own and given.get("class_weight") is None
-
-    def _names_of(self, parameter: str) -> list[str]:
-        return [name for name, first in self._aliases.items() if first == parameter]
+        given = self.translate(parameters_of(estimator))
+        own = callable(given["objective"]) or given["class_weight"] is not None
+        return type(estimator) is LGBMRanker and not own
 
     def dataset_parameters(self, estimator: Any) -> dict[str, Any]:
         estimator._eval_at = (1, 2, 3, 4, 5)  # the default of fit
