@@ -17,11 +17,11 @@ from ranksieve.metrics import Measure, parse_measure
 from ranksieve.parameters import FeatureCount, Lambdas, NotNegative, Ties
 from ranksieve.rankers.rankrls import as_lams
 from ranksieve.registry import Method
-from ranksieve.selectors._search.fits import Fit
+from ranksieve.selectors._search.fits import Fit, with_bars
 from ranksieve.selectors._search.fronts import FrontPoint, Rule, best_lam, front_of_sizes, settle
 from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors._search.parts import HeldOutSelector
-from ranksieve.selectors.embedded.greedy_rankrls import GreedyRankRLS, with_bars
+from ranksieve.selectors.embedded.greedy_rankrls import GreedyRankRLS
 from ranksieve.sums.held_out import measure_models
 from ranksieve.sums.labels import Labels, check_labels_differ
 

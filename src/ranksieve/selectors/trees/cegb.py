@@ -12,11 +12,9 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import Choices
-from ranksieve.costs import FeatureCosts
 from ranksieve.data import DataError
 from ranksieve.engine import Source
 from ranksieve.engine.memo import shared
-from ranksieve.feature_names import default_names
 from ranksieve.progress import track
 from ranksieve.rankers.lightgbm_data import (
     blocks_of,
@@ -205,8 +203,7 @@ class CostEfficientTrees(TreeSelector):
 
     def _prices(self, choices: Choices) -> np.ndarray:
         """What each feature pays for its first use, relative to the mean of those that pay."""
-        names = getattr(self, "feature_names_in_", default_names(choices.n_features_in))
-        costs = FeatureCosts.of(self.costs, names).aligned(names).take(choices.columns)
+        costs = self._costs_of_features().take(choices.columns)
         alone = costs.features.copy()
         alone[choices.include] = 0.0
         sizes = np.bincount(costs.group_of + 1)[costs.group_of + 1]
