@@ -18,6 +18,7 @@ from ranksieve.engine.memory import fits_in_memory
 from ranksieve.metrics import Measure, get_convention, parse_measure
 from ranksieve.parameters import (
     ConventionChoice,
+    Costs,
     Count,
     FeatureCount,
     NotNegative,
@@ -194,7 +195,7 @@ class GreedyRankRLS(Predictor, RankSelector):
     nu: Weight = 0.5
     convention: ConventionChoice = "standard"
     ties: Ties = "average"
-    costs: Any = None
+    costs: Costs = None
     budget: NotNegative | None = None
     random_state: Seed = 0
     verbose: bool = False
@@ -260,17 +261,17 @@ class GreedyRankRLS(Predictor, RankSelector):
 
     def _paths(self, source: Source, choices: Choices, lams: Sequence[float]) -> list[list[Fit]]:
         """Models of 1 to k features for each regularization; they share computations."""
-        k, include = choices.k, choices.start
         self._check(choices)
         self._paid = self._costs_of_features() if self._pays else None
         if choices.has_several:
             return self._paths_of_groups(source, choices, lams)
         if self.fitting == "back":
-            how: dict[str, Any] = {"include": include, "kappa": self.kappa}
-            return [backfit(source, k, lam, random_state=self.random_state, **how) for lam in lams]
+            how: dict[str, Any] = {"include": choices.start, "kappa": self.kappa}
+            how["random_state"] = self.random_state
+            return [backfit(source, choices.k, lam, **how) for lam in lams]
         with (
             limit_blas_threads(1),  # between rounds, matrices are small
-            engine_of(source, _BLOCK).start(*self._statistic(source, k)) as workers,
+            engine_of(source, _BLOCK).start(*self._statistic(source, choices.k)) as workers,
         ):
             n_queries, weight = workers.sum("n_queries")
             check_two_queries(n_queries)
@@ -345,6 +346,5 @@ class GreedyRankRLS(Predictor, RankSelector):
             width = np.dtype(self.storage).itemsize
             rows = 2 * width * source.n_features + 8 * k  # a little more than what is kept
             self._is_low = not fits_in_memory(source, source.n_rows * rows)
-        if self._is_low:
-            return (ReplayedLeaveQueryOut,)
-        return LeaveQueryOut, self.storage, self.rotate
+        full = LeaveQueryOut, self.storage, self.rotate
+        return (ReplayedLeaveQueryOut,) if self._is_low else full

@@ -66,7 +66,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         Criterion of the paths; also V if there is no held-out data.
     convention, ties
         Those of all measures; see :func:`ranksieve.metrics.evaluate`.
-    search, fitting, kappa, memory, storage, rotate, epsilon, nu, random_state
+    search, fitting, kappa, memory, storage, rotate, epsilon, nu, costs, budget, random_state
         As in :class:`GreedyRankRLS`.
     {choices}
     {verbose}
@@ -93,6 +93,8 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         Path of the chosen regularization.
     paths_ : list of list of Fit
         Paths of all regularizations.
+    cost_ : float
+        Cost of the selected features; only with costs or a budget.
     path_ : list of (feature, score)
         Each selected feature, and V of the model of that size on the same path.
 

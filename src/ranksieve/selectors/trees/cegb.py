@@ -15,6 +15,7 @@ from ranksieve.base import Choices
 from ranksieve.data import DataError
 from ranksieve.engine import Source
 from ranksieve.engine.memo import shared
+from ranksieve.parameters import Costs
 from ranksieve.progress import track
 from ranksieve.rankers.lightgbm_data import (
     blocks_of,
@@ -152,7 +153,7 @@ class CostEfficientTrees(TreeSelector):
     _: KW_ONLY
     tradeoffs: Annotated[Any, Interval(Integral, 1, None, closed="left"), "array-like"] = 14
     order: Literal["nested", "sets"] = "nested"
-    costs: Any = None
+    costs: Costs = None
 
     @property
     def is_nested(self) -> bool:
