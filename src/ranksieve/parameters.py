@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from numbers import Integral, Real
-from os import PathLike
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -53,9 +52,8 @@ FeatureCount = Annotated[
     Any, Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="neither")
 ]  # a number of features or a share of them; Any, as some selectors take words, too
 Features = Annotated[Sequence[int | str] | int | str, "array-like", Integral, str]
-Costs = Annotated[
-    Any, FeatureCosts, Mapping, "array-like", str, PathLike, None
-]  # whatever FeatureCosts.of takes
+Costs = Annotated[Any, FeatureCosts, Mapping, "array-like", None]
+# What FeatureCosts.of takes, but for paths: what a method depends on is in its parameters.
 Lambdas = Annotated[Sequence[float], "array-like", Real]
 ConventionChoice = Annotated[str | Convention, _ConventionName(), Convention]
 Ties = Literal["average", "stable"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranksieve import DataError, FeatureCosts, RankingData, load_demo
+from ranksieve import FeatureCosts, RankingData, load_demo
 from ranksieve.datasets import demo_costs
 from ranksieve.selectors import GreedyRankRLS, GreedyRankRLSCV
 from ranksieve.selectors._search.spending import errors_for_cost
@@ -201,17 +201,16 @@ def test_without_costs_there_is_no_cost():
         ({"search": "floating"}, "costs and a budget need search='forward'"),
         ({"fitting": "back"}, "costs and a budget need search='forward'"),
         ({"kappa": 3}, "costs and a budget need search='forward'"),
-        ({"budget": 0.01}, "within the budget of 0.01; the least that a feature costs is 0.1"),
+        ({"budget": 0.01}, r"within the budget of 0\.01; the least that a feature costs is 0\.1"),
         ({"budget": 3, "include": [0]}, "the included features cost 4, more than the budget of 3"),
         ({"costs": {"1": 1}}, "feature '2' has no cost"),
         ({"costs": [1, 2]}, "costs must have one number for each of 6 features"),
-        ({"costs": "none.csv"}, "none.csv: no such file"),
+        ({"costs": "costs.csv"}, "The 'costs' parameter of GreedyRankRLS must be"),
     ],
 )
 def test_what_is_refused(how, message):
-    with pytest.raises(DataError if "budget" in how or "costs" in how else ValueError) as error:
+    with pytest.raises(ValueError, match=message):
         GreedyRankRLS(3, **({"costs": COSTS} | how)).fit(random_data(0))
-    assert message in str(error.value)
 
 
 def test_names_of_columns():

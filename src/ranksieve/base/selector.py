@@ -230,7 +230,7 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
                 raise DataError(f"{type(self).__name__} takes no {name}: {why}")
 
     def _costs_of_features(self) -> AlignedCosts:
-        """What all features of the data cost, by the parameter ``costs`` of a method that has it."""
+        """What all features of the data cost, by ``costs`` of a method that has this parameter."""
         names = getattr(self, "feature_names_in_", default_names(self.n_features_in_))
         return FeatureCosts.of(self.costs, names).aligned(names)
 

@@ -147,8 +147,8 @@ def select(
     allow_own_code(method, ranker)
     found = SELECTORS.find(method)
     own = parameters_of(SELECTORS, found, settings or [], seed)
-    paid = {"costs": read_costs(costs, group_costs), "budget": budget}
-    paid = {name: value for name, value in paid.items() if value is not None}
+    told = {"costs": read_costs(costs, group_costs), "budget": budget}
+    paid: dict[str, Any] = {name: value for name, value in told.items() if value is not None}
     check_paying(SELECTORS, found, paid)
     for name, value in (chosen_features(include, exclude, groups, count) | paid).items():
         if name in own:

@@ -99,7 +99,7 @@ class GreedyRankRLS(Predictor, RankSelector):
         For FoBa: the smallest gain of an addition, and the fraction of it that a removal may cost.
     convention, ties
         Those of a measure as criterion; see :mod:`ranksieve.metrics`.
-    costs : FeatureCosts, mapping, array, frame or path, optional
+    costs : FeatureCosts, mapping, array or frame, optional
         What features cost, as of :meth:`ranksieve.FeatureCosts.of`: each step adds the feature with
         the largest decrease of the error for what it adds to the cost. By default 1 each.
     budget : float, optional
