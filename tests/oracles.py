@@ -740,6 +740,24 @@ def prune_by_cost(start, cost, group_of, value, limit, keep):
     return features
 
 
+# SHAP values within queries
+
+
+def shap_within_queries(parts, qid, weights=None) -> list[float]:
+    """Importance of each feature, from its part in each row's score; weights by query id."""
+    queries = sorted(set(qid))
+    found = []
+    for feature in range(len(parts[0])):
+        total = 0.0
+        for query in queries:
+            own = [row[feature] for row, q in zip(parts, qid, strict=True) if q == query]
+            mean = sum(own) / len(own)
+            weight = 1 if weights is None else weights[query]
+            total += weight * sum(abs(part - mean) for part in own) / len(own)
+        found.append(total / (len(queries) if weights is None else sum(weights.values())))
+    return found
+
+
 # Paths of trees with prices. A model is a dict: feature -> its share of the gain.
 
 

@@ -37,6 +37,7 @@ _EXACT = {
     "lightgbm": _LIGHTGBM,
     "bt-influence": _STUMPS,
     "cegb": _STUMPS,
+    "shap": _STUMPS,
     "bt-discounted": _STUMPS,
     "bt-randomized": _STUMPS,
     "bt-genetic": _STUMPS,

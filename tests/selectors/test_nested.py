@@ -16,7 +16,7 @@ from ranksieve.selectors.registry import SELECTORS, make_selector
 NESTED = [name for name, method in SELECTORS.items() if method.is_nested]
 OTHERS = [name for name in SELECTORS if name not in NESTED]
 
-MANY_TRAININGS = ("cegb",)
+MANY_TRAININGS = ("cegb", "shap")
 SMALL_TREES = LGBMRanker(n_estimators=2, num_leaves=3, n_jobs=1, verbosity=-1)
 
 # Methods with parameters that matter, and whether they are nested.

@@ -36,6 +36,7 @@ TREES = (
     "RandomizedBoostedTrees",
     "GeneticBoostedTrees",
     "CostEfficientTrees",
+    "ShapSelector",
 )
 
 

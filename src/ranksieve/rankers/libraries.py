@@ -252,7 +252,10 @@ class _CatBoost(Library):
     def contributions(self, estimator: Any, X: Any) -> Any:
         from catboost import Pool
 
-        return estimator.get_feature_importance(Pool(X), type="ShapValues")
+        threads = openmp_thread_count()
+        return estimator.get_feature_importance(
+            Pool(_narrow(X)), type="ShapValues", thread_count=threads
+        )
 
     def text_of(self, estimator: Any) -> str:
         # Its JSON drops digits of the leaves; this is its binary format, and goes through a file.

@@ -7,15 +7,20 @@ from ranksieve.recommendation.answer import (
     Recommendation,
     Substitute,
 )
-from ranksieve.recommendation.claims import Claim
+from ranksieve.recommendation.checking import Check, Drift, Helpful, check
 from ranksieve.recommendation.recommend import recommend
+from ranksieve.recommendation.verdict import Verdict
 
 __all__ = [
-    "Claim",
+    "Check",
+    "Drift",
+    "Helpful",
+    "check",
     "DroppedFeature",
     "FrontPoint",
     "KeptFeature",
     "Recommendation",
     "Substitute",
+    "Verdict",
     "recommend",
 ]

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ranksieve.choosing import pareto_front
 from ranksieve.costs import AlignedCosts
-from ranksieve.recommendation.claims import Claim
+from ranksieve.recommendation.verdict import Verdict, percent
 from ranksieve.text import quantity
 
 
@@ -99,9 +100,11 @@ class Recommendation:
         The features to keep, 0-based, in the order of the selector.
     selector : str
         The selector that won; ``"all"`` or ``"none"`` if no selection is enough, or nothing helps.
-    claim : Claim
+    size : int
+        Number of features that were asked of it; costs may have left some of them out.
+    claim : Verdict
         About the procedure, or about the features if the data came with queries to judge them.
-    confirmed : Claim or None
+    confirmed : Verdict or None
         About the features, from queries that had no part in the recommendation.
     cost, cost_of_all : float
     has_costs : bool
@@ -113,13 +116,16 @@ class Recommendation:
         Measure, convention, ranker, margin and more, for people and for :func:`check`.
     notes : list of str
         What was left out, and why.
+    reference : dict
+        How each kept feature ranks alone, for :func:`check`.
     """
 
     title: str
     feature_names: list[str]
     features: list[int]
     selector: str
-    claim: Claim
+    size: int
+    claim: Verdict
     cost: float
     cost_of_all: float
     has_costs: bool
@@ -128,7 +134,8 @@ class Recommendation:
     dropped: list[DroppedFeature]
     settings: dict[str, Any]
     notes: list[str] = field(default_factory=list)
-    confirmed: Claim | None = None
+    reference: dict[str, list[float]] = field(default_factory=dict)
+    confirmed: Verdict | None = None
 
     @property
     def names(self) -> list[str]:
@@ -149,6 +156,20 @@ class Recommendation:
         claims = [self.claim, *([self.confirmed] if self.confirmed else [])]
         return f"{kept}. " + " ".join(claim.sentence for claim in claims)
 
+    @property
+    def protocol(self) -> str:
+        """How it was found, so that anyone can do it again."""
+        told = self.settings
+        values = ", ".join(f"{n}={v}" for n, v in told["ranker_parameters"].items())
+        ranker = told["ranker"] + (f" ({values})" if values else "")
+        budget = "" if told["budget"] is None else f", budget {told['budget']:.4g}"
+        return (
+            f"Ranker {ranker}; {told['measure']} ({told['convention']}); queries: "
+            f"{told['division']}; selectors: {'; '.join(told['selectors'])}; rule {told['rule']}, "
+            f"margin {percent(told['margin'])}{budget}; seed {told['seed']}; ranksieve "
+            f"{told['ranksieve']}; data {told['fingerprint']:.12}."
+        )
+
     def to_record(self) -> dict[str, Any]:
         """Everything as JSON values; :func:`read_recommendation` reads it back."""
         record = asdict(self)
@@ -166,12 +187,9 @@ class Recommendation:
 
 def front_of(points: Sequence[FrontPoint]) -> list[FrontPoint]:
     """The points, by cost, with those marked that no cheaper one equals."""
-    best, marked = -np.inf, []
-    for point in sorted(points, key=lambda one: (one.cost, -one.value, one.size, one.selector)):
-        is_front = point.value > best + 1e-12
-        best = max(best, point.value)
-        marked.append(point._replace(is_front=is_front))
-    return marked
+    ordered = sorted(points, key=lambda one: (one.cost, -one.value, one.size, one.selector))
+    front = set(pareto_front([one.cost for one in ordered], [one.value for one in ordered]))
+    return [one._replace(is_front=place in front) for place, one in enumerate(ordered)]
 
 
 def dropped_features(

@@ -8,7 +8,7 @@ import numpy as np
 
 from ranksieve.recommendation.answer import FrontPoint, front_of
 from ranksieve.recommendation.procedure import ALL, NONE, Candidate, Choice, Task
-from ranksieve.significance import non_inferiority
+from ranksieve.significance import claim_chains, claim_non_inferiority
 from ranksieve.significance.samples import Sample
 
 
@@ -22,17 +22,12 @@ def points_of(task: Task, chosen: Choice, level: float) -> list[FrontPoint]:
     stage = task.division.stages[-1]
     weights = task.division.weights([part for _, part in stage.inner])
     base = next(one.values for one in chosen.candidates if one.selector == ALL)
-    mean = Sample.of(base, weights).mean
     shown = _shown(task, chosen.candidates, base, weights, level) if stage.judge is None else {}
     points = []
     for one in chosen.candidates:
         value = Sample.of(one.values, weights).mean
-        lower = change = 0.0
-        if one.selector != ALL:
-            change, lower = value - mean, -np.inf
-            if mean > 0:
-                tested = non_inferiority(one.values, base, task.rule.margin, True, level, weights)
-                change, lower = tested.change, tested.lower
+        claim = claim_non_inferiority(one.values, base, task.rule.margin, level, weights)
+        change, lower = (claim.change, claim.lower) if one.selector != ALL else (0.0, 0.0)
         is_shown = shown.get((one.selector, one.size), None if stage.judge else False)
         points.append(
             FrontPoint(one.selector, one.size, one.cost, value, change, lower, is_shown, False)
@@ -50,18 +45,13 @@ def _shown(
     """Which candidates are shown to lose less than the margin."""
     fixed = set(task.sizes())
     chains: dict[str, list[Candidate]] = {}
-    for one in candidates:
+    for one in sorted(candidates, key=lambda each: -each.size):
         if one.selector not in (ALL, NONE) and one.size in fixed:
             chains.setdefault(one.selector, []).append(one)
+    values = {name: [one.values for one in chain] for name, chain in chains.items()}
+    claims = claim_chains(values, base, task.rule.margin, level, weights)
     shown = {(ALL, len(task.allowed)): True}
-    if Sample.of(base, weights).mean <= 0:
-        return shown
-    own_level = 1 - (1 - level) / max(1, len(chains))
-    for chain in chains.values():
-        for one in sorted(chain, key=lambda each: -each.size):
-            margin = task.rule.margin
-            tested = non_inferiority(one.values, base, margin, True, own_level, weights)
-            if not tested.non_inferior:
-                break
-            shown[one.selector, one.size] = True
+    for name, chain in chains.items():
+        for one, claim in zip(chain, claims[name], strict=True):
+            shown[name, one.size] = claim.shown
     return shown

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from ranksieve.costs import AlignedCosts
 from ranksieve.recommendation.asking import Lookup, Placed, Procedure, together
 from ranksieve.recommendation.cells import RankingCell
 from ranksieve.recommendation.division import Division, Place, Stage
+from ranksieve.recommendation.pruning import pruning
 from ranksieve.significance.samples import Sample
 from ranksieve.study.cells import SelectionCell
 
@@ -203,14 +204,17 @@ def run_stage(task: Task, stage: Stage, all_sizes: bool = False) -> Procedure[Ch
 
 
 def judged(
-    task: Task, places: Sequence[tuple[Place, str]], features: Any
+    task: Task, places: Sequence[tuple[Place, str]], features: Sequence[int]
 ) -> Procedure[np.ndarray]:
-    """Values of the queries of parts, each ranked by what was trained at its place.
+    """Values of the queries of parts, each ranked by what was trained on features at its place."""
+    return _judged_each(task, places, [features] * len(places))
 
-    ``features`` is the same for all places, or a list with those of each.
-    """
-    each = features if isinstance(features, list) else [features] * len(places)
-    asked = [task.ranked(place, own) for (place, _), own in zip(places, each, strict=True)]
+
+def _judged_each(
+    task: Task, places: Sequence[tuple[Place, str]], features: Sequence[Sequence[int]]
+) -> Procedure[np.ndarray]:
+    """The same, with features of each place."""
+    asked = [task.ranked(place, own) for (place, _), own in zip(places, features, strict=True)]
     lookup = yield asked
     found = [lookup(cell)["values"][part] for cell, (_, part) in zip(asked, places, strict=True)]
     return np.concatenate([np.asarray(values) for values in found])
@@ -287,7 +291,7 @@ class _Chain:
         cost = float(np.mean([self.task.costs.total(own) for own in features]))
         if not self.task.rule.is_affordable(cost):
             return None
-        values = yield from judged(self.task, self.stage.inner, features)
+        values = yield from _judged_each(self.task, self.stage.inner, features)
         self.found[size] = Candidate(self.member.name, size, cost, values)
         return self.found[size]
 
@@ -298,45 +302,15 @@ def _cheaper(
     """Leave out what is dear while the rest is enough, the largest saving first."""
     if not task.costs.vary or task.rule.name == "best" or len(features) < 2:
         return features
-    left = list(features)
-    tried: set[frozenset[int]] = set()
-    for _ in range(_MOST_REMOVALS):
-        removals = [gone for gone in _removals(task, left) if gone not in tried]
-        if not removals or task.is_over():
-            break
-        total = task.costs.total(left)
-
-        def saving(gone: frozenset[int], left: list[int] = left, total: float = total) -> float:
-            return total - task.costs.total([f for f in left if f not in gone])
-
-        gone = max(removals, key=lambda one: (saving(one), [-f for f in sorted(one)]))
-        tried.add(gone)
-        rest = [feature for feature in left if feature not in gone]
-        values = yield from judged(task, stage.inner, tuple(rest))
-        if task.rule.is_enough(values, base, weights):
-            left = rest
-    return left
-
-
-def _removals(task: Task, features: Sequence[int]) -> list[frozenset[int]]:
-    """Single features and whole groups whose removal saves something; something is left."""
-    free = [feature for feature in features if feature not in task.include]
-    groups: dict[int, list[int]] = {}
-    for feature in features:
-        groups.setdefault(int(task.costs.group_of[feature]), []).append(feature)
-    units = [frozenset([feature]) for feature in free]
-    units += [
-        frozenset(members)
-        for group, members in groups.items()
-        if group >= 0 and len(members) > 1 and set(members) <= set(free)
-    ]
-    total = task.costs.total(features)
-    return [
-        unit
-        for unit in units
-        if len(unit) < len(features)
-        and task.costs.total([f for f in features if f not in unit]) < total
-    ]
+    search = pruning(features, task.costs, 1.0, task.include, _MOST_REMOVALS)
+    asked = next(search)
+    while not task.is_over():
+        values = yield from judged(task, stage.inner, asked)
+        try:
+            asked = search.send(float(task.rule.is_enough(values, base, weights)))
+        except StopIteration as end:
+            return list(end.value.features)
+    return features
 
 
 __all__ = [

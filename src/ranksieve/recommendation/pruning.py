@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ranksieve.choosing import ROUNDING
@@ -93,44 +93,54 @@ def prune(
     """
     if max_evaluations is not None and max_evaluations < 1:
         raise ValueError(f"max_evaluations must be at least 1, got {max_evaluations}")
-    asked = _Asked(value, max_evaluations)
+    search = pruning(start, costs, limit, keep, max_evaluations)
+    asked = next(search)
+    while True:
+        try:
+            asked = search.send(float(value(asked)))
+        except StopIteration as end:
+            pruned: Pruned = end.value
+            return pruned
+
+
+def pruning(
+    start: Sequence[int],
+    costs: AlignedCosts,
+    limit: float,
+    keep: Iterable[int] = (),
+    max_evaluations: int | None = None,
+) -> Generator[Subset, float, Pruned]:
+    """The search of :func:`prune`: yields sets, each once, and is sent their values."""
     current, fixed = tuple(start), frozenset(keep)
-    reached = asked(current)
+    known = {current: (yield current)}
     drops: list[Subset] = []
     lowest = limit - ROUNDING * abs(limit)
-    changed = reached >= lowest
+    changed = known[current] >= lowest
     while changed:
         changed = False
         tried: set[Subset] = set()
         while dropped := _dearest_part(current, costs, fixed, tried):
             smaller = tuple(feature for feature in current if feature not in dropped)
-            if not asked.may_ask(smaller):
-                return Pruned(current, reached, costs.total(current), drops, len(asked), False)
+            if smaller not in known and len(known) == max_evaluations:
+                return _pruned(current, costs, drops, known, is_complete=False)
             tried.add(dropped)
-            if asked(smaller) >= lowest:
-                current, reached, changed = smaller, asked(smaller), True
+            if smaller not in known:
+                known[smaller] = yield smaller
+            if known[smaller] >= lowest:
+                current, changed = smaller, True
                 drops.append(dropped)
-    return Pruned(current, reached, costs.total(current), drops, len(asked), True)
+    return _pruned(current, costs, drops, known, is_complete=True)
 
 
-class _Asked:
-    """Values of the sets that were asked for."""
-
-    def __init__(self, value: Callable[[Subset], float], most: int | None) -> None:
-        self._value, self._most = value, most
-        self._known: dict[Subset, float] = {}
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-    def __call__(self, features: Subset) -> float:
-        if features not in self._known:
-            self._known[features] = float(self._value(features))
-        return self._known[features]
-
-    def may_ask(self, features: Subset) -> bool:
-        """Whether the value of a set is known, or may be asked for."""
-        return features in self._known or self._most is None or len(self._known) < self._most
+def _pruned(
+    features: Subset,
+    costs: AlignedCosts,
+    drops: list[Subset],
+    known: Mapping[Subset, float],
+    is_complete: bool,
+) -> Pruned:
+    cost = costs.total(features)
+    return Pruned(features, known[features], cost, drops, len(known), is_complete)
 
 
 def _dearest_part(
