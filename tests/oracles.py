@@ -740,6 +740,19 @@ def prune_by_cost(start, cost, group_of, value, limit, keep):
     return features
 
 
+# Sums of ranks
+
+
+def borda(lists, n_features) -> list[int]:
+    """Listed features, the smallest sum of ranks first; not in a list is a rank of n_features."""
+    sums = {
+        feature: sum(ranked.index(feature) if feature in ranked else n_features for ranked in lists)
+        for ranked in lists
+        for feature in ranked
+    }
+    return sorted(sums, key=lambda feature: (sums[feature], feature))
+
+
 # SHAP values within queries
 
 
