@@ -12,11 +12,10 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import Choices
-from ranksieve.costs import FeatureCosts
 from ranksieve.data import DataError
 from ranksieve.engine import Source
 from ranksieve.engine.memo import shared
-from ranksieve.feature_names import default_names
+from ranksieve.parameters import Costs
 from ranksieve.progress import track
 from ranksieve.rankers.lightgbm_data import (
     blocks_of,
@@ -83,7 +82,7 @@ class CostEfficientTrees(TreeSelector):
         ``"nested"``: by the mean share of the gain. ``"sets"``: the features of the model that uses
         the most among those that use no more than wanted, by their gain; then those of the smallest
         model that uses more, by theirs; then those of the model without a penalty.
-    costs : FeatureCosts, array-like of shape (features,), dict by name or path, optional
+    costs : FeatureCosts, array-like of shape (features,) or dict by name, optional
         Cost of each feature, as of :meth:`ranksieve.FeatureCosts.of`; by default all cost the same.
         Only their ratios count. A feature of cost 0 is free. The features of a group with a cost
         share it equally, until one of them is included.
@@ -154,7 +153,7 @@ class CostEfficientTrees(TreeSelector):
     _: KW_ONLY
     tradeoffs: Annotated[Any, Interval(Integral, 1, None, closed="left"), "array-like"] = 14
     order: Literal["nested", "sets"] = "nested"
-    costs: Any = None
+    costs: Costs = None
 
     @property
     def is_nested(self) -> bool:
@@ -205,8 +204,7 @@ class CostEfficientTrees(TreeSelector):
 
     def _prices(self, choices: Choices) -> np.ndarray:
         """What each feature pays for its first use, relative to the mean of those that pay."""
-        names = getattr(self, "feature_names_in_", default_names(choices.n_features_in))
-        costs = FeatureCosts.of(self.costs, names).aligned(names).take(choices.columns)
+        costs = self._costs_of_features().take(choices.columns)
         alone = costs.features.copy()
         alone[choices.include] = 0.0
         sizes = np.bincount(costs.group_of + 1)[costs.group_of + 1]
