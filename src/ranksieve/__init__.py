@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ranksieve.joining import concatenate
     from ranksieve.missing import Missing
     from ranksieve.rankers.loading import load_model
+    from ranksieve.recommendation import recommend
     from ranksieve.study import Study
     from ranksieve.threads import limit_threads
 
@@ -48,6 +49,7 @@ _HOME = {
     "open_collection": "ranksieve.datasets.collections",
     "load_model": "ranksieve.rankers.loading",
     "Study": "ranksieve.study",
+    "recommend": "ranksieve.recommendation",
     "limit_threads": "ranksieve.threads",
 }
 
@@ -73,6 +75,7 @@ __all__ = [
     "load_demo",
     "load_model",
     "Study",
+    "recommend",
     "limit_threads",
 ]
 

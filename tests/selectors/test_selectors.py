@@ -39,7 +39,8 @@ SELECTORS = [
 OF_ONE_SIZE = ("RandomizedBoostedTrees", "GeneticBoostedTrees", "SimulatedAnnealing", "RiskPareto")
 SEARCHING = (*OF_ONE_SIZE, "MOFSRank")  # at random, by queries that are held out
 NETWORKS = ("SaliencySelector", "GroupLassoNetwork")  # whose first weights are random
-SEEDED = [kind for kind in SELECTORS if kind.__name__ in ("RandomSelector", *NETWORKS, *SEARCHING)]
+DRAWING = ("RandomSelector", "Boruta")
+SEEDED = [kind for kind in SELECTORS if kind.__name__ in (*DRAWING, *NETWORKS, *SEARCHING)]
 DETERMINED = [kind for kind in SELECTORS if kind not in SEEDED]
 TREES = (
     "BoostedTrees",

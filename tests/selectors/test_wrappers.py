@@ -355,7 +355,7 @@ class TestBoth:
             line = bytearray(lines[number])
             line[rng.randrange(len(line) - 1)] ^= 1 << rng.randrange(8)
             refused([*lines[:number], bytes(line), *lines[number + 1 :]], r"search.jsonl:\d+: dama")
-        cell, [*values] = (json.loads(lines[1])[name] for name in ("cell", "result"))
+        cell, [*values] = (json.loads(lines[-1])[name] for name in ("cell", "result"))
         for cell_, result in (
             *((cell, [*values[:-1], values[-1][:-1]]), (cell, values[:-1]), (cell, None)),
             *((cell, [*values[:-1], ["1"] * len(values[-1])]), (cell, [None]), ("x", values)),

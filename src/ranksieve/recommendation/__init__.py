@@ -7,10 +7,15 @@ from ranksieve.recommendation.answer import (
     Recommendation,
     Substitute,
 )
+from ranksieve.recommendation.checking import Check, Drift, Helpful, check
 from ranksieve.recommendation.recommend import recommend
 from ranksieve.recommendation.verdict import Verdict
 
 __all__ = [
+    "Check",
+    "Drift",
+    "Helpful",
+    "check",
     "DroppedFeature",
     "FrontPoint",
     "KeptFeature",

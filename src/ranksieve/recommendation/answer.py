@@ -10,7 +10,7 @@ import numpy as np
 
 from ranksieve.choosing import pareto_front
 from ranksieve.costs import AlignedCosts
-from ranksieve.recommendation.verdict import Verdict
+from ranksieve.recommendation.verdict import Verdict, percent
 from ranksieve.text import quantity
 
 
@@ -100,6 +100,8 @@ class Recommendation:
         The features to keep, 0-based, in the order of the selector.
     selector : str
         The selector that won; ``"all"`` or ``"none"`` if no selection is enough, or nothing helps.
+    size : int
+        Number of features that were asked of it; costs may have left some of them out.
     claim : Verdict
         About the procedure, or about the features if the data came with queries to judge them.
     confirmed : Verdict or None
@@ -114,12 +116,15 @@ class Recommendation:
         Measure, convention, ranker, margin and more, for people and for :func:`check`.
     notes : list of str
         What was left out, and why.
+    reference : dict
+        How each kept feature ranks alone, for :func:`check`.
     """
 
     title: str
     feature_names: list[str]
     features: list[int]
     selector: str
+    size: int
     claim: Verdict
     cost: float
     cost_of_all: float
@@ -129,6 +134,7 @@ class Recommendation:
     dropped: list[DroppedFeature]
     settings: dict[str, Any]
     notes: list[str] = field(default_factory=list)
+    reference: dict[str, list[float]] = field(default_factory=dict)
     confirmed: Verdict | None = None
 
     @property
@@ -149,6 +155,20 @@ class Recommendation:
             kept += f", which cost {self.cost:.4g} instead of {self.cost_of_all:.4g}"
         claims = [self.claim, *([self.confirmed] if self.confirmed else [])]
         return f"{kept}. " + " ".join(claim.sentence for claim in claims)
+
+    @property
+    def protocol(self) -> str:
+        """How it was found, so that anyone can do it again."""
+        told = self.settings
+        values = ", ".join(f"{n}={v}" for n, v in told["ranker_parameters"].items())
+        ranker = told["ranker"] + (f" ({values})" if values else "")
+        budget = "" if told["budget"] is None else f", budget {told['budget']:.4g}"
+        return (
+            f"Ranker {ranker}; {told['measure']} ({told['convention']}); queries: "
+            f"{told['division']}; selectors: {'; '.join(told['selectors'])}; rule {told['rule']}, "
+            f"margin {percent(told['margin'])}{budget}; seed {told['seed']}; ranksieve "
+            f"{told['ranksieve']}; data {told['fingerprint']:.12}."
+        )
 
     def to_record(self) -> dict[str, Any]:
         """Everything as JSON values; :func:`read_recommendation` reads it back."""

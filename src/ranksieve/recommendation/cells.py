@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ranksieve.data import RankingData
 from ranksieve.engine.clock import work_seconds
 from ranksieve.io.record_log import RecordLog
 from ranksieve.io.records import check_kinds
@@ -60,9 +61,8 @@ class RankingCell:
         ranker, seconds = None, 0.0
         with locate_errors(place, self.method):
             if columns:
-                ranker = self._ranker()._for_features(columns, trial.train.n_features)
                 start = work_seconds()
-                ranker.fit(trial.train.take_features(columns))
+                ranker = self.train(trial.train)
                 seconds = work_seconds() - start
             values = {}
             for part, data in trial.held_out.items():
@@ -74,8 +74,11 @@ class RankingCell:
                 values[part] = found.per_query[self.measure].tolist()
         return {"values": values, "seconds": seconds}
 
-    def _ranker(self) -> Any:
-        return self.method.make(**self.settings, **dict.fromkeys(self.method.seeds, self.seed))
+    def train(self, data: RankingData) -> Any:
+        """Train the ranker on the features of data."""
+        columns, seeds = list(self.features), dict.fromkeys(self.method.seeds, self.seed)
+        ranker = self.method.make(**self.settings, **seeds)
+        return ranker._for_features(columns, data.n_features).fit(data.take_features(columns))
 
 
 _OF_SELECTION = dict(fold=str, selector=str, parameters=dict, seed=object, k=int)

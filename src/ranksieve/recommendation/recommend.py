@@ -8,6 +8,7 @@ import tempfile
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,8 +30,10 @@ from ranksieve.rankers.registry import RANKERS
 from ranksieve.recommendation.answer import Recommendation
 from ranksieve.recommendation.asking import Lookup, Placed, Procedure, drive, together
 from ranksieve.recommendation.cells import RankingCell, RecommendationLog
+from ranksieve.recommendation.checking import reference_of
 from ranksieve.recommendation.details import Found, describe_features
 from ranksieve.recommendation.division import Division, Place, divide
+from ranksieve.recommendation.files import LEDGER, MODEL, MODEL_OF_ALL, write_answer
 from ranksieve.recommendation.fronts import points_of
 from ranksieve.recommendation.portfolio import default_selectors, members_of
 from ranksieve.recommendation.procedure import Choice, Rule, RuleName, Task, run_stage
@@ -42,7 +45,6 @@ from ranksieve.study.protocols import check_distinct
 from ranksieve.study.running import run_on_cluster, run_on_threads
 from ranksieve.study.study import title_of_data
 
-LEDGER = "recommendation.jsonl"
 _PAIRS = 10  # of halves of the queries, for stability
 _FOR_CHOICE = 0.7  # of the time; the rest is for what is told about each feature
 
@@ -184,10 +186,10 @@ def recommend(
     division = _prepared(divide(source, folds, seed, **how), plan, missing)
     work = _Work(plan, division, Rule(rule, margin, budget), level, costs)
     with ExitStack() as stack:
+        directory = Path(tempfile.mkdtemp(prefix="ranksieve-") if out is None else out)
         if out is None:
-            out = tempfile.mkdtemp(prefix="ranksieve-")
-            stack.callback(shutil.rmtree, out, ignore_errors=True)
-        ledger = RecommendationLog(make_directory(Path(out)) / LEDGER, work.head())
+            stack.callback(shutil.rmtree, directory, ignore_errors=True)
+        ledger = RecommendationLog(make_directory(directory) / LEDGER, work.head())
         run_on = run_on_threads if client is None else partial(run_on_cluster, client)
         compute = partial(_compute, ledger, run_on, division)
         end = None if time is None else started + time * _FOR_CHOICE
@@ -203,7 +205,11 @@ def recommend(
     if details and found == Found():
         work.notes.append("There was no time to look at single features.")
     name = title_of_data(data) if title is None else title
-    return work.answer(name, choices, found, claimed, confirmed)
+    answer = work.answer(name, choices, found, claimed, confirmed)
+    if out is not None:
+        work.write_models(answer, directory)
+        write_answer(answer.to_record(), directory)
+    return answer
 
 
 class _Work:
@@ -269,8 +275,6 @@ class _Work:
 
     def choose(self, is_over: Callable[[], bool]) -> Procedure[list[Choice]]:
         """Run all stages."""
-        from dataclasses import replace
-
         task = replace(self.task, is_over=is_over)
         last = len(self.division.stages) - 1
         stages = [
@@ -329,6 +333,7 @@ class _Work:
             feature_names=self.names,
             features=list(chosen.features),
             selector=chosen.candidate.selector,
+            size=chosen.candidate.size,
             claim=claim,
             confirmed=confirmed,
             cost=task.costs.total(chosen.features),
@@ -352,7 +357,21 @@ class _Work:
                 "costs": self.costs.to_record(),
             },
             notes=self.notes,
+            reference=reference_of(
+                self.division.whole, chosen.features, self.plan.tune, self.plan.convention
+            ),
         )
+
+    def write_models(self, answer: Recommendation, directory: Path) -> None:
+        """Train on all queries, and write the rankers that :func:`check` compares."""
+        for file, features in ((MODEL, answer.features), (MODEL_OF_ALL, self.task.allowed)):
+            cell = self._ranking(tuple(sorted(features)))
+            try:
+                if features:
+                    cell.train(self.division.whole).save_model(directory / file)
+            except ValueError as error:
+                answer.notes.append(f"{file} was not written: {error}")
+                return
 
 
 def _is_over(end: float | None) -> Callable[[], bool]:
@@ -361,8 +380,6 @@ def _is_over(end: float | None) -> Callable[[], bool]:
 
 def _prepared(division: Division, plan: Plan, missing: str | None) -> Division:
     """The same division of data whose missing values are treated and whose features are scaled."""
-    from dataclasses import replace
-
     whole = division.whole
     if missing is not None and (whole.missing is None or whole.missing.name != plan.missing):
         whole = whole.with_missing(plan.missing)
