@@ -775,9 +775,9 @@ def shap_within_queries(parts, qid, weights=None) -> list[float]:
 
 
 def by_mean_share(models, n_features) -> list[int]:
-    """All features, those with the largest mean share first."""
-    mean = [sum(model.get(f, 0.0) for model in models) / len(models) for f in range(n_features)]
-    return sorted(range(n_features), key=lambda f: (-mean[f], f))
+    """All features by their mean share in all models but the first, which breaks ties."""
+    total = [sum(model.get(f, 0.0) for model in models[1:]) for f in range(n_features)]
+    return sorted(range(n_features), key=lambda f: (-total[f], -models[0].get(f, 0.0), f))
 
 
 def from_sets(models, n_features, k) -> list[int]:
