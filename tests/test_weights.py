@@ -25,7 +25,7 @@ LEAVE_QUERIES_OUT = ("greedy-rankrls", "greedy-rankrls-cv", "greedy-bins", "teac
 OTHERS = ("xgboost", "catboost", "boruta", "stability")
 # LightGBM's bins are of all documents, even of weight 0, and decide where held-out ones fall.
 BINNED = ("lambdamart", "lightgbm", "bt-randomized", "bt-genetic")
-TREES = (*BINNED, "bt-influence", "bt-discounted")
+TREES = (*BINNED, "bt-influence", "bt-discounted", "cegb", "shap")
 TAKING = [name for registry in (RANKERS, SELECTORS) for name in registry]
 LEARNED = ("scores_", "coef_", "feature_importances_", "importance_", "similarity_")
 

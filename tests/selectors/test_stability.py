@@ -109,6 +109,8 @@ def test_the_number_of_features_of_a_run(planted):
     assert quick(n_features_per_run=0.5).fit(data).n_selected_ == 4
     own = StabilitySelector(InformationGain(3), n_features_per_run="own", n_pairs=2).fit(data)
     assert own.n_selected_ == 3
+    named = StabilitySelector("ig", parameters={"n_features_to_select": 3}, n_pairs=2)
+    assert named.set_params(n_features_per_run="own").fit(data).n_selected_ == 3
     everything = StabilitySelector("all", n_pairs=2).fit(data)
     assert everything.n_selected_ == 8
     assert everything.probabilities_.tolist() == [1.0] * 8
@@ -192,6 +194,8 @@ def test_errors(planted):
         quick(n_features_per_run=9).fit(data)
     with pytest.raises(ValueError, match="unknown method 'no such'"):
         StabilitySelector("no such").fit(data)
+    with pytest.raises(ValueError, match="nothing"):
+        quick(parameters={"nothing": 1}).fit(data)
     with pytest.raises(ValueError, match="threshold"):
         quick(threshold=0.5).fit(data)
     with pytest.raises(DataError, match="above 0.5 and at most 1"):

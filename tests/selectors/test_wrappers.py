@@ -25,6 +25,7 @@ from ranksieve.selectors import EliminationSelector, GreedyRankRLS, SequentialSe
 from ranksieve.selectors._search.held_out import make_folds
 from ranksieve.selectors._search.importances import importances
 from ranksieve.splits import query_kfold
+from tests.oracles import shap_within_queries
 
 FEW_TREES = LGBMRanker(n_estimators=8, num_leaves=7, n_jobs=1, verbosity=-1)
 
@@ -498,10 +499,7 @@ class TestImportances:
         data, _ = planted
         ranker = RankSVM().fit(data)
         found = importances(ranker, "shap", data, data, self.judge(data))
-        expected = [
-            np.mean(np.abs(ranker.coef_[f] * (data.X[:, f] - query_means(data, f))))
-            for f in range(data.n_features)
-        ]
+        expected = shap_within_queries(data.X * ranker.coef_, data.qid)
         np.testing.assert_allclose(found, expected)
 
     def test_shap_values_of_trees_add_up_to_the_scores(self, planted):

@@ -15,6 +15,7 @@ from ranksieve.cli.data import convert, evaluate, inspect
 from ranksieve.cli.models import predict, train
 from ranksieve.cli.option_groups import with_option_groups
 from ranksieve.cli.quick_imports import import_quickly
+from ranksieve.cli.recommend import check, recommend
 from ranksieve.cli.reproduce import reproduce
 from ranksieve.cli.selection import select
 from ranksieve.cli.sources import notes_on_stderr
@@ -29,7 +30,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 for _command in (
-    compare, report, inspect, select, train, predict, evaluate, convert, reproduce
+    recommend, check, compare, report, inspect, select, train, predict, evaluate, convert, reproduce
 ):  # fmt: skip
     app.command()(with_option_groups(_command))
 

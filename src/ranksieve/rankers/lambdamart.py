@@ -17,7 +17,13 @@ from ranksieve.io.shards import Shards
 from ranksieve.parameters import AtLeastTwo, Count, Positive, Seed
 from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.lightgbm_dask import best_number_of_trees, train_on_workers
-from ranksieve.rankers.lightgbm_data import as_known, blocks_of, check_whole_labels, dataset_of
+from ranksieve.rankers.lightgbm_data import (
+    as_known,
+    blocks_of,
+    check_whole_labels,
+    dataset_of,
+    lightgbm_errors,
+)
 from ranksieve.rankers.lightgbm_refits import LightGBMRefits
 from ranksieve.rankers.per_feature import LIGHTGBM, cut_to
 from ranksieve.rankers.refits import Refits
@@ -131,12 +137,8 @@ class LambdaMART(Ranker):
         if isinstance(source, Shards) and source.client is not None:
             self._train_on_workers(source, validation)
             return
-        import lightgbm
-
-        try:
+        with lightgbm_errors():
             self._train_on(lambda parameters: dataset_of(blocks_of(source)), validation)
-        except lightgbm.basic.LightGBMError as error:  # such as a query of 10,001 documents
-            raise DataError(f"LightGBM: {error}") from None
 
     def _train_on(
         self, dataset: Callable[[dict[str, Any]], Any], validation: Source | None = None

@@ -55,8 +55,9 @@ class EliminationSelector(WrapperSelector):
     importance : {"auto", "coef", "gain", "permutation", "shap"}
         How important a feature is to a ranker. ``"coef"``: absolute weight times the spread of the
         feature within queries. ``"gain"``: its ``feature_importances_``. ``"permutation"``: loss in
-        the measure if the feature's values are shuffled within queries. ``"shap"``: mean absolute
-        SHAP value. ``"auto"``: weights if there are any, else gain. Permutation and SHAP use the
+        the measure if the feature's values are shuffled within queries. ``"shap"``: mean
+        distance of its SHAP values from their mean in the query, as in :class:`ShapSelector`.
+        ``"auto"``: weights if there are any, else gain. Permutation and SHAP use the
         held-out queries if the number of features is to be chosen or there is an ``eval_set``, else
         the training data.
     measure : str or Measure

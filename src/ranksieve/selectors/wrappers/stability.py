@@ -9,7 +9,6 @@ from numbers import Integral, Real
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
@@ -24,8 +23,7 @@ from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors._search.held_out import in_parallel
 from ranksieve.selectors._search.parts import counted_queries
 from ranksieve.selectors._search.wrapper import varying_groups
-from ranksieve.selectors.adapter import as_selector
-from ranksieve.selectors.registry import make_selector
+from ranksieve.selectors.registry import SELECTORS, make_method
 from ranksieve.significance import (
     false_selections_bound,
     near_copies,
@@ -53,6 +51,8 @@ class StabilitySelector(RankSelector):
     ----------
     selector : str or selector
         Name of a method, or a selector of this library, scikit-learn or your own.
+    parameters : dict, optional
+        Parameters of the selector, such as ``{"c": 0.1}``.
     n_features_to_select : int, float or None
         Number of features, or the share of them if below 1, of those that are selected most often.
         None keeps those with a probability of at least ``threshold``, which may be none.
@@ -148,6 +148,7 @@ class StabilitySelector(RankSelector):
     selector: Annotated[Any, str, HasMethods("fit")] = "bt-influence"
     n_features_to_select: FeatureCount | None = None
     _: KW_ONLY
+    parameters: dict[str, Any] | None = None
     n_features_per_run: FeatureCount | Literal["own"] | None = None
     n_pairs: Count = 50
     threshold: Threshold = 0.75
@@ -171,15 +172,16 @@ class StabilitySelector(RankSelector):
     def _name_in_errors(self) -> str:
         return f"{type(self).__name__} around {type(self._inner()).__name__}"
 
-    def _inner(self) -> RankSelector:
-        if isinstance(self.selector, str):
-            return make_selector(self.selector)
-        return clone(as_selector(self.selector))
+    def _inner(self, k: Any = None) -> RankSelector:
+        """The selector of each run, with a number of features if it takes one."""
+        method = SELECTORS.find(self.selector)
+        number = k if "n_features_to_select" in method.defaults else None
+        return make_method(method, number, **(self.parameters or {}))
 
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         data = in_memory(source)
         varies = varying_groups(data, choices)
-        runs = self._select_on_halves(data, self._numbered(choices))
+        runs = self._select_on_halves(data, self._inner(self._number_per_run(choices)))
         groups = [choices.places_of(run) for run in runs]
         self._note_probabilities(data, runs, groups, choices)
         ranks = mean_ranks(groups, choices.n_groups)
@@ -191,14 +193,11 @@ class StabilitySelector(RankSelector):
         self.path_ = [Step(feature, float(self.scores_[feature])) for feature in chosen]
         return chosen
 
-    def _numbered(self, choices: Choices) -> RankSelector:
-        """The selector of each run, with its number of features."""
-        inner, number = self._inner(), self.n_features_per_run
-        if number == "own" or "n_features_to_select" not in inner.get_params(deep=False):
-            return inner
-        if number is None:
-            number = max(1, isqrt(int((2 * self.threshold - 1) * choices.n_groups + 1e-9)))
-        return inner.set_params(n_features_to_select=number)
+    def _number_per_run(self, choices: Choices) -> Any:
+        """Number of features of each run; None for that of the selector."""
+        if self.n_features_per_run is None:
+            return max(1, isqrt(int((2 * self.threshold - 1) * choices.n_groups + 1e-9)))
+        return None if self.n_features_per_run == "own" else self.n_features_per_run
 
     def _select_on_halves(self, data: RankingData, inner: RankSelector) -> list[list[int]]:
         """Selection of each run, in its order."""
