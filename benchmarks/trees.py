@@ -210,6 +210,7 @@ def _fastcan(train: RankingData, trees: int) -> tuple[list[int], int]:
 
 METHODS: dict[str, Orders] = {
     BASE: _gain,
+    "best-of (cegb, elimination)": _ours("best-of", 20),
     "cegb": _ours("cegb", 15),
     "cegb, sets": _ours("cegb", 15, order="sets"),
     "bt-influence (gain of 50 x 10 trees)": _ours("bt-influence", 1),
