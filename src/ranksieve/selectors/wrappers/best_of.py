@@ -80,8 +80,8 @@ class BestOf(ListsSelector):
     -----
     No one way to select suits all data: prices of features (``cegb``) do best where features are
     noisy copies of each other, elimination where they work only together. Takes the trainings of
-    the selectors, and one for each list and size: with the defaults about 20 for 50
-    features, and 22 for 140. Lists are made without the held-out queries, and shards are read into memory.
+    the selectors, and one for each list and size: with the defaults about 20 for 50 features, and
+    22 for 140. Lists are made without the held-out queries. Shards are read into memory.
 
     Examples
     --------
