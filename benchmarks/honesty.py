@@ -86,10 +86,7 @@ def _one(
     return {
         "the procedure": Outcome(answer.claim.is_shown, float(np.mean(losses)) < margin),
         "the set, by --confirm": Outcome(answer.confirmed.is_shown, named < margin),
-        "naive: best of all, tested where chosen": Outcome(
-            naive is not None,
-            naive is None or _true_loss(data, world, _again(data, naive)) < margin,
-        ),
+        "naive: the smallest, tested where chosen": Outcome(naive is not None, holds),
     }
 
 
