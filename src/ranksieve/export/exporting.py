@@ -116,8 +116,8 @@ def export_model(
     float32 threshold up to t, so that all float32 values go as before; values of ``verify`` that
     have more digits keep their sides if float32 tells them apart at all.
 
-    Verifying counts the queries in which two documents change places whose scores differ by more
-    than the rounding of the sums, for which there is a bound: u times the sum of the absolute
+    Verifying counts the queries in which two documents change places, or become equal, whose scores
+    differ by more than the rounding of the sums, for which there is a bound: u times the sum of the absolute
     partial sums, u = 2^-24 in float32 and 2^-53 in float64. Takes O(m T d) time for m rows and T
     trees of depth d.
 

@@ -127,8 +127,9 @@ def _find_list(record: Any, kind: Kind) -> tuple[Any, str]:
     """The list of features, wherever the JSON of an engine has it, and the name of the set."""
     if kind == "solr":
         features = record.get("features") if isinstance(record, dict) else record
-        stores = {e.get("store") for e in features or () if isinstance(e, dict)} - {None}
-        return features, str(stores.pop()) if len(stores) == 1 else ""
+        known = features if isinstance(features, list) else []
+        stores = {str(e["store"]) for e in known if isinstance(e, dict) and "store" in e}
+        return features, stores.pop() if len(stores) == 1 else ""
     keys = (
         ("_source", "featureset") if kind == "plugin" else ("inference_config", "learning_to_rank")
     )

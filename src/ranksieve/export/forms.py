@@ -9,6 +9,7 @@ or evaluates trees knows one rule.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -64,13 +65,14 @@ class TreeEnsemble:
         """Features in splits, in their order."""
         return np.unique(self.feature[self.splits])
 
-    @property
+    @cached_property
     def depth(self) -> int:
         """Splits on the longest way from a root to a leaf."""
-        depths = np.zeros(len(self.feature), dtype=np.int64)
+        depths = [0] * len(self.feature)
+        left, right = self.left.tolist(), self.right.tolist()
         for node in self.splits.tolist():  # children come first
-            depths[node] = 1 + max(depths[self.left[node]], depths[self.right[node]])
-        return int(depths[self.roots].max(initial=0))
+            depths[node] = 1 + max(depths[left[node]], depths[right[node]])
+        return max(depths[root] for root in self.roots.tolist())
 
     @property
     def zero_left(self) -> np.ndarray:

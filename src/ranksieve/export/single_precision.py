@@ -9,6 +9,7 @@ import numpy as np
 
 from ranksieve.export.forms import TreeEnsemble
 
+_AS_ZERO = np.float32(1e-35)  # no feature has smaller numbers; LightGBM cuts there to tell zeros
 _LARGEST = np.finfo(np.float32).max
 _ROUNDS_TO_LARGEST = np.nextafter(2.0**128 - 2.0**103, 0)  # more would be infinite in float32
 
@@ -77,7 +78,8 @@ class SingleThresholds:
 def single_thresholds(trees: TreeEnsemble, X: np.ndarray | None = None) -> SingleThresholds:
     """Choose thresholds for rows that an engine rounds to float32.
 
-    Without data, they are right for all rows of float32 numbers. The values of ``X`` (rows,
+    Without data, they are right for all rows of float32 numbers, except that positive ones up to
+    1e-35 may count as 0. The values of ``X`` (rows,
     features), which may have more digits, keep their sides wherever float32 tells them apart.
     """
     if trees.cuts_at_values:
@@ -87,7 +89,8 @@ def single_thresholds(trees: TreeEnsemble, X: np.ndarray | None = None) -> Singl
         wanted = round_down(trees.threshold)
     wanted = np.clip(wanted, -_LARGEST, _LARGEST)
     if X is None:
-        return SingleThresholds(wanted, wanted, wanted, [])
+        at_zero = (wanted > 0) & (wanted <= _AS_ZERO)
+        return SingleThresholds(wanted, np.where(at_zero, np.float32(0), wanted), wanted, [])
     lowest, highest = wanted.copy(), wanted.copy()
     clashes: list[tuple[int, float, float]] = []
     at = trees.splits

@@ -15,6 +15,7 @@ from ranksieve.export.forms import TreeBuilder, TreeEnsemble
 from ranksieve.export.single_precision import last_rounded_to
 
 _ZERO = float(np.float32(1e-35))  # LightGBM takes what is not larger for 0
+_BEFORE_ZERO = float(np.nextafter(-_ZERO, -np.inf))
 _MOST_NODES = 4_000_000
 _NO_CATEGORIES = (
     "a split on categories cannot be exported: train with the categories as numbers, or as one "
@@ -97,7 +98,7 @@ def _add_lightgbm_tree(builder: TreeBuilder, tree: dict[str, str]) -> bool:
         saw_missing |= missing_type == _NAN
         children = lefts[place], rights[place]
         left, right = (splits[child] if child >= 0 else leaves[~child] for child in children)
-        threshold = thresholds[place]
+        threshold = _outside_zero(thresholds[place])
         if missing_type == _NONE:
             default_left = threshold >= 0
         decision = features[place], threshold, default_left
@@ -107,6 +108,13 @@ def _add_lightgbm_tree(builder: TreeBuilder, tree: dict[str, str]) -> bool:
             splits[place] = builder.add_split(*decision, left, right)
     builder.end_tree(splits[0])
     return saw_missing
+
+
+def _outside_zero(threshold: float) -> float:
+    """The threshold that decides alike on rows in which what LightGBM takes for 0 is not yet 0."""
+    if abs(threshold) > _ZERO:
+        return threshold
+    return _ZERO if threshold >= 0 else _BEFORE_ZERO
 
 
 def _add_zero_split(
@@ -119,12 +127,11 @@ def _add_zero_split(
 
     if (threshold >= 0) == default_left:
         return split(threshold, left, right)
-    before_zero = np.nextafter(-_ZERO, -np.inf)
     if default_left:  # zeros are above the threshold, but go left
         above = split(_ZERO, builder.copy(left), builder.copy(right))
-        return split(before_zero, split(threshold, left, right), above)
+        return split(_BEFORE_ZERO, split(threshold, left, right), above)
     rest = split(threshold, builder.copy(left), builder.copy(right))
-    return split(before_zero, left, split(_ZERO, right, rest))
+    return split(_BEFORE_ZERO, left, split(_ZERO, right, rest))
 
 
 def read_xgboost(document: bytes) -> TreeEnsemble:

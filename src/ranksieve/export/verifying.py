@@ -30,10 +30,10 @@ class Verification:
     largest_difference : float
         Of the scores.
     n_changed : int
-        Queries in which two documents change places whose scores differ by more than what the
-        arithmetic of the target can round.
+        Queries in which two documents change places, or become equal, whose scores differ by more
+        than what the arithmetic of the target can round.
     n_tied : int
-        Other queries in which documents change places: their scores are ties for the target.
+        Other queries in which documents do so: their scores are ties for the target.
     n_strayed : int
         Rows whose score differs by more than rounding.
     before, after : float
@@ -151,7 +151,7 @@ def _changed_queries(
     """Whether documents change places in each query that are not within the bound of each other.
 
     Document i was surely above j if ``reference - bound`` of i exceeds ``reference + bound`` of j;
-    it is below it now if its score is smaller.
+    it must have a larger score now.
     """
     lower, upper = reference - bound, reference + bound
     changed = np.zeros(len(query_ptr) - 1, dtype=bool)
@@ -159,6 +159,6 @@ def _changed_queries(
         order = start + np.argsort(-scores[start:end], kind="stable")
         descending = -scores[order]
         lowest = np.concatenate([[np.inf], np.minimum.accumulate(upper[order])])
-        above = np.searchsorted(descending, descending, side="left")  # with larger scores
+        above = np.searchsorted(descending, descending, side="right")  # not below it now
         changed[query] = bool((lower[order] > lowest[above]).any())
     return changed

@@ -149,10 +149,10 @@ def _refuse(job: Job, nodes: np.ndarray) -> None:
     shown = ", ".join(repr(name) for name in features[:5])
     more = f" and {len(features) - 5} more" if len(features) > 5 else ""
     raise DataError(
-        f"Solr adds {SLACK} to thresholds, and cannot reach {len(nodes)} of them, such as "
-        f"{trees.threshold[first]!r}: multiply {shown}{more} by a large number in training and in "
-        "Solr"
-        + ("" if job.known is not None else ", or verify with data to see whether others would do")
+        f"Solr adds 1e-6 to thresholds, and cannot reach {len(nodes)} of them, such as "
+        f"{float(trees.threshold[first])!r}: multiply {shown}{more} by a large number in training "
+        "and in Solr"
+        + ("" if job.known is not None else ", or verify with data, for which others may do")
     )
 
 
