@@ -705,3 +705,92 @@ def geo_risk(table, method, alpha) -> float:
             z_risk += z if z >= 0 else (1 + alpha) * z
     below = math.erfc(-z_risk / n / math.sqrt(2)) / 2
     return math.sqrt(sum(own) / n * below)
+
+
+def cost_of_features(chosen, costs, groups, group_costs):
+    """Cost of a set of features: each its own, and each group that it touches once."""
+    touched = {groups[name] for name in chosen if name in groups}
+    return sum(costs[name] for name in chosen) + sum(group_costs[group] for group in touched)
+
+
+def prune_by_cost(start, cost, group_of, value, limit, keep):
+    """Drop features, or all of a group, largest saving first, each once on a way through all.
+
+    ``cost`` is that of a set; of equal savings, the last feature comes first, and groups come last.
+    """
+    features = list(start)
+    while value(features) >= limit:
+        before, tried = list(features), []
+        while True:
+            groups = {group_of[f] for f in features} - {None}
+            parts = [[f] for f in reversed(features)]
+            parts += [[f for f in features if group_of[f] == g] for g in sorted(groups)]
+            parts = [p for p in parts if p not in tried and set(p) < set(features)]
+            parts = [p for p in parts if not set(p) & set(keep)]
+            savings = [cost(features) - cost([f for f in features if f not in p]) for p in parts]
+            if max(savings, default=0) <= 0:
+                break
+            part = parts[savings.index(max(savings))]
+            tried.append(part)
+            rest = [f for f in features if f not in part]
+            if value(rest) >= limit:
+                features = rest
+        if features == before:
+            break
+    return features
+
+
+# Sums of ranks
+
+
+def borda(lists, n_features) -> list[int]:
+    """Listed features, the smallest sum of ranks first; not in a list is a rank of n_features."""
+    sums = {
+        feature: sum(ranked.index(feature) if feature in ranked else n_features for ranked in lists)
+        for ranked in lists
+        for feature in ranked
+    }
+    return sorted(sums, key=lambda feature: (sums[feature], feature))
+
+
+# SHAP values within queries
+
+
+def shap_within_queries(parts, qid, weights=None) -> list[float]:
+    """Importance of each feature, from its part in each row's score; weights by query id."""
+    queries = sorted(set(qid))
+    found = []
+    for feature in range(len(parts[0])):
+        total = 0.0
+        for query in queries:
+            own = [row[feature] for row, q in zip(parts, qid, strict=True) if q == query]
+            mean = sum(own) / len(own)
+            weight = 1 if weights is None else weights[query]
+            total += weight * sum(abs(part - mean) for part in own) / len(own)
+        found.append(total / (len(queries) if weights is None else sum(weights.values())))
+    return found
+
+
+# Paths of trees with prices. A model is a dict: feature -> its share of the gain.
+
+
+def by_mean_share(models, n_features) -> list[int]:
+    """All features, those with the largest mean share first."""
+    mean = [sum(model.get(f, 0.0) for model in models) / len(models) for f in range(n_features)]
+    return sorted(range(n_features), key=lambda f: (-mean[f], f))
+
+
+def from_sets(models, n_features, k) -> list[int]:
+    """The largest model of at most k features, filled up from the smallest of more, then the first.
+
+    Of models with as many features, the one with the smallest price.
+    """
+    order = []
+    for size in [*range(k, -1, -1), *range(k + 1, n_features + 1)]:
+        found = [model for model in models if len(model) == size]
+        if found and (size > k or not order):
+            order += sorted(found[0], key=lambda f: (-found[0][f], f))
+            if size > k or not any(len(model) > k for model in models):
+                break
+    order += sorted(range(n_features), key=lambda f: (-models[0].get(f, 0.0), f))
+    return list(dict.fromkeys(order))[:k]

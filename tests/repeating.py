@@ -36,6 +36,8 @@ _EXACT = {
     "lambdamart": _STUMPS,
     "lightgbm": _LIGHTGBM,
     "bt-influence": _STUMPS,
+    "cegb": _STUMPS,
+    "shap": _STUMPS,
     "bt-discounted": _STUMPS,
     "bt-randomized": _STUMPS,
     "bt-genetic": _STUMPS,

@@ -12,6 +12,7 @@ from ranksieve.exports import export
 
 if TYPE_CHECKING:
     from ranksieve.columns import Columns
+    from ranksieve.costs import FeatureCosts
     from ranksieve.data import DataError, RankingData
     from ranksieve.datasets import load_demo, make_ranking, open_collection
     from ranksieve.io.delimited import read_csv
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ranksieve.joining import concatenate
     from ranksieve.missing import Missing
     from ranksieve.rankers.loading import load_model
+    from ranksieve.recommendation import recommend
     from ranksieve.study import Study
     from ranksieve.threads import limit_threads
 
@@ -31,6 +33,7 @@ _HOME = {
     "RankingData": "ranksieve.data",
     "Columns": "ranksieve.columns",
     "Missing": "ranksieve.missing",
+    "FeatureCosts": "ranksieve.costs",
     "concatenate": "ranksieve.joining",
     "read_letor": "ranksieve.io.letor",
     "write_letor": "ranksieve.io.letor",
@@ -46,6 +49,7 @@ _HOME = {
     "open_collection": "ranksieve.datasets.collections",
     "load_model": "ranksieve.rankers.loading",
     "Study": "ranksieve.study",
+    "recommend": "ranksieve.recommendation",
     "limit_threads": "ranksieve.threads",
 }
 
@@ -54,6 +58,7 @@ __all__ = [
     "RankingData",
     "Columns",
     "Missing",
+    "FeatureCosts",
     "DataError",
     "concatenate",
     "read_letor",
@@ -70,6 +75,7 @@ __all__ = [
     "load_demo",
     "load_model",
     "Study",
+    "recommend",
     "limit_threads",
 ]
 

@@ -1,6 +1,8 @@
-"""Choose among values: which are equal, which is nearly as good, and when to stop."""
+"""Choose among values: which are equal, nearly as good or worth their cost, and when to stop."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +29,32 @@ def first_nearly_best(values: np.ndarray, margin: float) -> int:
     For values by number of features, it is the smallest number that is nearly as good as the best.
     """
     return int(np.argmax(values >= values.max() - np.nan_to_num(margin)))
+
+
+def pareto_front(costs: Any, values: Any) -> list[int]:
+    """Positions of the candidates that are better than all that cost no more, cheapest first.
+
+    Parameters
+    ----------
+    costs : array of shape (candidates,)
+        Of those that cost the same, the best counts; of equals, the first.
+    values : array of shape (candidates,)
+        Larger is better; NaN where there is none. One that exceeds those of all cheaper candidates
+        by rounding alone is no better.
+
+    Examples
+    --------
+    >>> pareto_front(costs=[3, 1, 2, 1, 4], values=[0.7, 0.4, 0.3, 0.5, 0.7])
+    [3, 0]
+    """
+    front: list[int] = []
+    prices, gains = np.asarray(costs, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    best = -np.inf
+    for place in np.lexsort((-gains, prices)).tolist():
+        if gains[place] > best + ROUNDING * abs(gains[place]):
+            best = gains[place]
+            front.append(place)
+    return front
 
 
 class EarlyStopping:

@@ -34,7 +34,7 @@ def read_frame(
         raise DataError(
             f"expected a frame of pandas, polars or pyarrow, got {type(frame).__name__}"
         )
-    table = _arrow_columns(frame)
+    table = arrow_columns(frame)
     held = {
         n: "mixed values" if values is None else kind_of(values.type) for n, values in table.items()
     }
@@ -51,7 +51,7 @@ def read_frame(
     return data, {name: ids_of(table[name]) for name in aside}
 
 
-def _arrow_columns(frame: Any) -> dict[str, Any]:
+def arrow_columns(frame: Any) -> dict[str, Any]:
     """Columns by name, without a copy where that can be; None for values of several types."""
     import pyarrow as pa
 

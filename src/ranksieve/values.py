@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from ranksieve.costs import FeatureCosts
 from ranksieve.metrics import Convention, Measure, get_convention
 
 _DEEPEST = 8  # lists in lists that a parameter may be
@@ -111,6 +112,8 @@ def plain_value(value: Any, otherwise: Callable[[Any], Any], depth: int = _DEEPE
         value = value.tolist()
     if isinstance(value, ParameterValue):
         value = {part: getattr(value, part) for part in value.parts()}
+    if isinstance(value, FeatureCosts):
+        value = value.to_record()
     if depth and isinstance(value, (list, tuple)):
         return [plain_value(item, otherwise, depth - 1) for item in value]
     if depth and isinstance(value, Mapping) and all(isinstance(key, str) for key in value):

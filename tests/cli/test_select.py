@@ -576,3 +576,22 @@ class TestAroundARanker:
         assert "--ranker-param and --ranker-params need --ranker" in error
         command = ["select", stored["txt"], "--method", "sequential", "--ranker", "svm"]
         assert "unknown ranker 'svm'" in run(*command)[2]
+
+
+def test_several_methods_together(run, planted, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_letor(planted, "data.txt")
+    together = ["--method", "borda", "--param", 'selectors=["ig", "top"]', "--param", "depth=5"]
+    status, output, _ = run(
+        "select", "data.txt", *together, "--param", 'parameters={"ig": {"n_bins": 4}}', "-k", 4
+    )
+    assert status == 0
+    alone = make_selector(
+        "borda", 4, selectors=["ig", "top"], parameters={"ig": {"n_bins": 4}}, depth=5
+    ).fit(planted)
+    rows = output.splitlines()[-4:]
+    assert [row.split()[1] for row in rows] == planted.feature_names[alone.selected_].tolist()
+    assert "ig 1" in output
+    status, _, errors = run("select", "data.txt", "--method", "borda", "--param", "selectors=[1]")
+    assert status == 1
+    assert "1 is no selector" in errors

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from ranksieve.costs import FeatureCosts
 from ranksieve.data import DataError
 from ranksieve.export import export_model
 from ranksieve.export.feature_sets import read_feature_set
@@ -125,9 +126,20 @@ class TestExports:
             ranker_of("ranksvm"), "elasticsearch-ltr", tmp_path, feature_set=path, costs={"y": 2.5}
         )
         assert made.switched_off == {"x": None, "y": 2.5}
+        assert made.saved == 2.5
         written = json.loads((tmp_path / "featureset.json").read_text())["featureset"]["features"]
         assert written == [template(name) for name in NAMES[::-1]]
         assert "/_ltr/_featureset/all_pruned\n" in (tmp_path / "README.md").read_text()
+
+    def test_costs_of_groups(self, tmp_path):
+        costs = FeatureCosts(
+            {"clicks": 1, "x": 2, "y": 3, "z": 4},
+            groups={"clicks": "log", "x": "log", "y": "net", "z": "net"},
+            group_costs={"log": 10, "net": 20},
+        )
+        made = export_model(ranker_of("ranksvm"), "c", tmp_path, costs=costs)
+        assert made.switched_off == {"x": 2.0, "y": 3.0, "z": 4.0}
+        assert made.saved == 29  # the log is still read
 
     def test_solr(self, tmp_path):
         features = [

@@ -9,9 +9,11 @@ from ranksieve.metrics import evaluate
 from ranksieve.rankers import LambdaMART
 from ranksieve.selectors import (
     BoostedTrees,
+    CostEfficientTrees,
     DiscountedBoostedTrees,
     GeneticBoostedTrees,
     RandomizedBoostedTrees,
+    ShapSelector,
 )
 from ranksieve.selectors.filters.gas import objective
 from ranksieve.sums.similarity import Similarity
@@ -322,7 +324,7 @@ def spans(data):
     return zip(data.query_ptr[:-1], data.query_ptr[1:], strict=True)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, CostEfficientTrees, ShapSelector])
 def test_planted_features_are_found_everywhere(kind, everywhere):
     data, truth = make_ranking(
         200, docs_per_query=12, n_informative=2, n_redundant=0, n_noise=4, noise=0.05, tied=0
@@ -330,6 +332,8 @@ def test_planted_features_are_found_everywhere(kind, everywhere):
     few = {"n_subsets": 3, "subset_size": 0.8} if kind is RandomizedBoostedTrees else {}
     if kind is GeneticBoostedTrees:
         few = {"n_generations": 5}
+    if kind is CostEfficientTrees:
+        few = {"tradeoffs": 4}
     source = everywhere(data, shard_bytes=30_000)
     selected = kind(n_features_to_select=2, n_estimators=20, **few).fit(source).selected_
     assert sorted(selected) == truth.informative.tolist()

@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.metrics import evaluate
 from ranksieve.selectors import GreedyRankRLS, GreedyRankRLSCV
-from ranksieve.selectors._search.fronts import FrontPoint, best_lam, pareto_front, settle
+from ranksieve.selectors._search.fronts import FrontPoint, best_lam, front_of_sizes, settle
 from ranksieve.sums.held_out import measure_models
 
 LAMS = (0.01, 1.0, 100.0)
@@ -232,14 +232,14 @@ class TestFront:
         assert best_lam(values[:, 0], lams, -1) == 1  # 0.5 and 2 are as near: the smaller
         assert best_lam(values[:, 1], lams, 1) == 2
         assert best_lam(np.full(4, np.nan), lams, 1) is None
-        assert pareto_front(values, lams, 1) == [FrontPoint(1, 8.0, 0.5)]
+        assert front_of_sizes(values, lams, 1) == [FrontPoint(1, 8.0, 0.5)]
 
     @given(
         arrays(float, (3, 6), elements=st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0, np.nan])),
         st.sampled_from([1, -1]),
     )
     def test_no_point_is_dominated_and_every_other_model_is(self, values, sign):
-        front = pareto_front(values, LAMS, sign)
+        front = front_of_sizes(values, LAMS, sign)
         models = [
             (column + 1, sign * values[row, column])
             for row in range(3)

@@ -78,7 +78,8 @@ def test_kept_values_are_taken_or_refused(name):
     kept, estimator = with_gaps(missing="keep"), make_quick(name)
     method = (RANKERS if name in RANKERS else SELECTORS)[name]
     if not method.takes_missing:
-        message = r"^\w+( around RankRLS)? cannot use missing values: X has NaN .*query-median"
+        whose = r"^\w+( around RankRLS| with [\w-]+)?"
+        message = rf"{whose} cannot use missing values: X has NaN .*query-median"
         with pytest.raises(DataError, match=message):
             estimator.fit(kept)
         return

@@ -58,6 +58,7 @@ VARIANTS = [
     ("elimination", {"importance": "permutation", "random_state": None}, False),
     ("bt-influence", {"random_state": np.random.RandomState(0)}, False),
     ("bt-discounted", {"c": 1.0}, True),
+    ("cegb", {"order": "sets"}, False),
     ("rankfilter", {"max_documents": 3}, True),
     ("random", {"random_state": None}, False),
 ]

@@ -1,7 +1,9 @@
 """Checks that every selector must pass, found by the public names."""
 
 import inspect
+from dataclasses import KW_ONLY, dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,8 +19,17 @@ from ranksieve import DataError, RankingData, make_ranking, selectors
 from ranksieve.base import RankSelector
 from ranksieve.metrics import make_query_scorer
 
+
+@dataclass(eq=False, repr=False)
+class Borda(selectors.Borda):
+    """With selectors that are quick; the usual ones are tested here themselves."""
+
+    _: KW_ONLY
+    selectors: Any = ("top", "stepwise-aic")
+
+
 SELECTORS = [
-    item
+    Borda if item is selectors.Borda else item
     for item in (getattr(selectors, name) for name in selectors.__all__)
     if inspect.isclass(item)
     and issubclass(item, RankSelector)
@@ -28,13 +39,16 @@ SELECTORS = [
 OF_ONE_SIZE = ("RandomizedBoostedTrees", "GeneticBoostedTrees", "SimulatedAnnealing", "RiskPareto")
 SEARCHING = (*OF_ONE_SIZE, "MOFSRank")  # at random, by queries that are held out
 NETWORKS = ("SaliencySelector", "GroupLassoNetwork")  # whose first weights are random
-SEEDED = [kind for kind in SELECTORS if kind.__name__ in ("RandomSelector", *NETWORKS, *SEARCHING)]
+DRAWING = ("RandomSelector", "Boruta")
+SEEDED = [kind for kind in SELECTORS if kind.__name__ in (*DRAWING, *NETWORKS, *SEARCHING)]
 DETERMINED = [kind for kind in SELECTORS if kind not in SEEDED]
 TREES = (
     "BoostedTrees",
     "DiscountedBoostedTrees",
     "RandomizedBoostedTrees",
     "GeneticBoostedTrees",
+    "CostEfficientTrees",
+    "ShapSelector",
 )
 
 

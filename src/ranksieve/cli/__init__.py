@@ -16,6 +16,7 @@ from ranksieve.cli.export import export
 from ranksieve.cli.models import predict, train
 from ranksieve.cli.option_groups import with_option_groups
 from ranksieve.cli.quick_imports import import_quickly
+from ranksieve.cli.recommend import check, recommend
 from ranksieve.cli.reproduce import reproduce
 from ranksieve.cli.selection import select
 from ranksieve.cli.sources import notes_on_stderr
@@ -30,7 +31,8 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 for _command in (
-    compare, report, inspect, select, train, predict, export, evaluate, convert, reproduce
+    recommend, check, compare, report, inspect, select, train, predict, export, evaluate, convert,
+    reproduce,
 ):  # fmt: skip
     app.command()(with_option_groups(_command))
 

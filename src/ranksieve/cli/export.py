@@ -58,6 +58,18 @@ def export(
         str | None,
         option("NAME", "Name of the model in the engine. Default: that of the model file."),
     ] = None,
+    costs: Annotated[
+        Path | None,
+        option(
+            "FILE",
+            "What features cost, for the list of those to switch off: CSV, TSV or Parquet with the "
+            "columns feature, cost and, if features share costs, group. Default: not known.",
+        ),
+    ] = None,
+    group_costs: Annotated[
+        Path | None,
+        option("FILE", "What each group costs once: the columns group and cost. Default: none."),
+    ] = None,
     reading: ReadingRows = ReadingRows(),
     form: Format = "terminal",
     targets: Annotated[bool, typer.Option("--targets", help="List the targets and exit.")] = False,
@@ -67,6 +79,7 @@ def export(
     Engines get only the features that the model uses. Nothing is written unless the model can run
     there and, with --verify, ranks as it did.
     """
+    from ranksieve.costs import FeatureCosts
     from ranksieve.export import TARGETS, export_model
     from ranksieve.export.targets.registry import find_target
     from ranksieve.rankers import load_model
@@ -93,5 +106,6 @@ def export(
             verify=data,
             tolerate=tolerate,
             name=name or model.name.partition(".")[0],
+            costs=None if costs is None else FeatureCosts.read(costs, group_costs),
         )
     show_sheets(export_sheets(found), form)

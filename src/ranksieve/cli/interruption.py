@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -48,6 +48,37 @@ def termination_as_interrupt() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def resumable(out: Path, dask: str | None, workers: int | None) -> Iterator[Any]:
+    """Run work whose finished parts are kept in a directory; yields the Dask client, if any.
+
+    A signal, or lack of memory, ends the program with a message that says how to resume.
+    """
+    from ranksieve.data import DataError
+    from ranksieve.progress import progress_bar
+
+    try:
+        with termination_as_interrupt(), progress_bar(), ExitStack() as stack:
+            client = None
+            if dask is not None or workers is not None:
+                from ranksieve.engine.dask import connect
+
+                stack.enter_context(without_dask_logs())
+                client = stack.enter_context(connect(dask, workers))
+            yield client
+    except KeyboardInterrupt as stopped:
+        exit_and_say_how_to_resume(
+            out, signal.SIGTERM if isinstance(stopped, Terminated) else signal.SIGINT
+        )
+    except Exception as error:
+        if not is_lack_of_memory(error):
+            raise
+        raise DataError(
+            f"out of memory ({error or 'no more is available'}); finished work is kept in {out}: "
+            "run the same command again to resume it, with more memory or fewer cores"
+        ) from None
 
 
 def exit_and_say_how_to_resume(out: Path, reason: signal.Signals) -> NoReturn:

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import signal
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ranksieve.cli.interruption import (
-    Terminated,
-    exit_and_say_how_to_resume,
-    is_lack_of_memory,
-    termination_as_interrupt,
-    without_dask_logs,
-)
+from ranksieve.cli.interruption import resumable
 from ranksieve.cli.option_groups import Reading, Splitting
 from ranksieve.cli.options import DaskAddress, DaskWorkers, Exclude, Groups, Include, option
 from ranksieve.cli.settings import allow_own_code, chosen_features
@@ -234,35 +226,15 @@ def _compare(
     dask: str | None,
     workers: int | None,
 ) -> None:
-    from ranksieve.data import DataError
-    from ranksieve.progress import progress_bar
     from ranksieve.report.study import show_report, write_data_figures, write_report
     from ranksieve.study import Study
 
-    try:
-        with termination_as_interrupt(), progress_bar(), ExitStack() as stack:
-            study = Study(source, out=out, **wanted)
-            client = None
-            if dask is not None or workers is not None:
-                from ranksieve.engine.dask import connect
-
-                stack.enter_context(without_dask_logs())
-                client = stack.enter_context(connect(dask, workers))
-            result = study.run(client)
-            if not no_figures:
-                write_data_figures(study, out)
-            write_report(result, out, figures=not no_figures)
-    except KeyboardInterrupt as stopped:
-        exit_and_say_how_to_resume(
-            out, signal.SIGTERM if isinstance(stopped, Terminated) else signal.SIGINT
-        )
-    except Exception as error:
-        if not is_lack_of_memory(error):
-            raise
-        raise DataError(
-            f"out of memory ({error or 'no more is available'}); finished work is kept in {out}: "
-            "run the same command again to resume it, with more memory or fewer cores"
-        ) from None
+    with resumable(out, dask, workers) as client:
+        study = Study(source, out=out, **wanted)
+        result = study.run(client)
+        if not no_figures:
+            write_data_figures(study, out)
+        write_report(result, out, figures=not no_figures)
     show_report(result, out, figures=not no_figures)
 
 

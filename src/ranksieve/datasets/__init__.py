@@ -1,7 +1,7 @@
 """Known collections on a local disk, planted rankings whose answer is known, and the demo."""
 
 from ranksieve.datasets.collections import Collection, open_collection
-from ranksieve.datasets.demo import load_demo
+from ranksieve.datasets.demo import demo_costs, load_demo
 from ranksieve.datasets.demo_log import write_demo_log
 from ranksieve.datasets.fold_files import FoldFiles
 from ranksieve.datasets.planted import PlantedRanking, make_ranking
@@ -13,6 +13,7 @@ __all__ = [
     "FoldFiles",
     "make_ranking",
     "load_demo",
+    "demo_costs",
     "write_demo_log",
     "PlantedRanking",
     "RankingTruth",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ranksieve.costs import FeatureCosts
 from ranksieve.data import RankingData
 from ranksieve.datasets.planted import PlantedRanking
 from ranksieve.datasets.planting import FeaturePlan, RankingTruth
@@ -65,6 +66,32 @@ def load_demo() -> tuple[RankingData, RankingTruth]:
         doc_ids=_document_ids(phrases[data.query_codes], rng),
     )
     return named, plan.truth(utility)
+
+
+def demo_costs() -> FeatureCosts:
+    """What the features of the embedded demo cost, in microseconds per document.
+
+    What is known of a document or its address is cheap. Features of text need the postings of a
+    field, those of links, clicks and page quality a lookup each, and the embeddings a call of a
+    model, which is paid once however many of its features are used. Only made up, as the demo is.
+
+    Returns
+    -------
+    FeatureCosts
+
+    Examples
+    --------
+    >>> from ranksieve.datasets import demo_costs, load_demo
+    >>> costs, names = demo_costs(), load_demo()[0].feature_names
+    >>> costs
+    FeatureCosts(43 features, 7 groups)
+    >>> round(costs.total(names), 1)
+    115.9
+    >>> costs.total(["embedding_dot"]), costs.total(["embedding_dot", "embedding_cosine"])
+    (40.5, 41.5)
+    """
+    room = Path(__file__).parent
+    return FeatureCosts.read(room / "demo_costs.csv", room / "demo_groups.csv")
 
 
 def _read_features() -> dict[str, np.ndarray]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ranksieve.costs import FeatureCosts
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import in_memory
 from ranksieve.export.feature_sets import FeatureSet, read_feature_set
@@ -47,8 +48,10 @@ class Export:
     missing : {"nan", "zero"}
         What is served where a value is missing.
     switched_off : dict of str to float or None
-        Features of the feature set, or else of the model, that nothing needs any more, and what
-        each costs; None if costs are not known.
+        Features of the feature set, or else of the training data and the costs, that nothing needs
+        any more, and what each costs alone; None if that is not known.
+    saved : float or None
+        What all of them cost, with the groups that are no longer needed.
     notes : list of str
     verification : Verification or None
     """
@@ -58,6 +61,7 @@ class Export:
     features: list[str]
     missing: MissingRule
     switched_off: dict[str, float | None]
+    saved: float | None = None
     notes: list[str] = field(default_factory=list)
     verification: Verification | None = None
 
@@ -72,7 +76,7 @@ def export_model(
     verify: Any = None,
     tolerate: bool = False,
     name: str | None = None,
-    costs: Mapping[str, float] | None = None,
+    costs: FeatureCosts | Mapping[str, float] | PathLike | None = None,
 ) -> Export:
     """Write a trained model for a search engine, a library or a program.
 
@@ -98,8 +102,8 @@ def export_model(
         Whether to write files that order documents of ``verify`` otherwise than the model.
     name : str, optional
         Name of the model in the engine; by default the name of the file, or ``"ranksieve"``.
-    costs : mapping of str to float, optional
-        Cost of each feature, for the list of those that can be switched off.
+    costs : FeatureCosts, mapping of str to float, or path, optional
+        What features cost, for the list of those that can be switched off.
 
     Returns
     -------
@@ -117,9 +121,9 @@ def export_model(
     have more digits keep their sides if float32 tells them apart at all.
 
     Verifying counts the queries in which two documents change places, or become equal, whose scores
-    differ by more than the rounding of the sums, for which there is a bound: u times the sum of the absolute
-    partial sums, u = 2^-24 in float32 and 2^-53 in float64. Takes O(m T d) time for m rows and T
-    trees of depth d.
+    differ by more than the rounding of the sums, for which there is a bound: u times the sum of the
+    absolute partial sums, u = 2^-24 in float32 and 2^-53 in float64. Takes O(m T d) time for m rows
+    and T trees of depth d.
 
     Examples
     --------
@@ -153,8 +157,8 @@ def export_model(
         raise DataError(_refusal(found, target, artifact))
     folder = make_directory(Path(out))
     files = _write(artifact, folder)
-    off = _switched_off(job, target, costs or {})
-    return Export(target.name, files, job.names, rule, off, notes, found)
+    off, saved = _switched_off(job, target, _as_costs(costs))
+    return Export(target.name, files, job.names, rule, off, saved, notes, found)
 
 
 def _open(model: Any) -> tuple[Trained, str]:
@@ -277,14 +281,26 @@ def _write(artifact: Artifact, directory: Path) -> list[Path]:
     return paths
 
 
-def _switched_off(job: Job, target: Target, costs: Mapping[str, float]) -> dict[str, float | None]:
-    """Features that are no longer needed, in order, with their costs."""
+def _as_costs(given: Any) -> FeatureCosts:
+    if given is None or isinstance(given, FeatureCosts):
+        return given or FeatureCosts({})
+    return FeatureCosts(given) if isinstance(given, Mapping) else FeatureCosts.read(given)
+
+
+def _switched_off(
+    job: Job, target: Target, costs: FeatureCosts
+) -> tuple[dict[str, float | None], float | None]:
+    """Features that are no longer needed, with the cost of each, and what they cost together."""
     if job.trained.library == target.name:
-        return {}  # the library's file has a column for each
+        return {}, None  # the library's file has a column for each
     if job.feature_set is not None:
         needed = [name for name in job.names if name in job.feature_set.entries]
-        kept = job.feature_set.pruned(needed)
-        names = [name for name in job.feature_set.entries if name not in kept]
+        kept = set(job.feature_set.pruned(needed))
+        known = list(job.feature_set.entries)
     else:
-        names = [name for name in job.trained.names if name not in set(job.names)]
-    return {name: costs.get(name) for name in names}
+        kept = set(job.names)
+        known = [*job.trained.names, *(n for n in costs.features if n not in job.trained.names)]
+    off = {name: costs.features.get(name) for name in known if name not in kept}
+    priced = [name for name in known if name in costs.features]
+    still = [name for name in priced if name in kept]
+    return off, costs.total(priced) - costs.total(still) if priced else None

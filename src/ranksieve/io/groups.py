@@ -1,16 +1,13 @@
-"""Groups of features that come and go together, as people write them: JSON or CSV."""
+"""Groups of features that come and go together, as people write them: JSON, CSV or Parquet."""
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Any
 
 from ranksieve.data import DataError
-from ranksieve.io.files import READ_ERRORS, explain_os_error
+from ranksieve.io.entries import read_entries
 from ranksieve.io.records import PathLike, read_record
-
-_HEADER = ["feature", "group"]
 
 
 def read_groups(path: PathLike) -> dict[str, list[str]]:
@@ -20,8 +17,8 @@ def read_groups(path: PathLike) -> dict[str, list[str]]:
     ----------
     path : str or path
         ``.json``: an object of lists of features, or a list of such lists. Anything else is CSV
-        with the columns ``feature`` and ``group`` (``.tsv``: separated by tabs). A number is the
-        name that features without names have: 1 for the first one.
+        with the columns ``feature`` and ``group`` (``.tsv``: separated by tabs; ``.parquet``: a
+        table of Parquet). A number is the name that features without names have: 1 for the first.
 
     Raises
     ------
@@ -39,14 +36,10 @@ def read_groups(path: PathLike) -> dict[str, list[str]]:
     """
     if Path(path).suffix == ".json":
         return _from_json(read_record(path), path)
-    delimiter = "\t" if Path(path).suffix == ".tsv" else ","
-    try:
-        with open(path, newline="", encoding="utf-8-sig") as file:
-            return _from_rows(csv.reader(file, delimiter=delimiter, strict=True), path)
-    except UnicodeDecodeError:
-        raise DataError(f"{path}: not UTF-8 text") from None
-    except READ_ERRORS as error:
-        raise DataError(f"{path}: {explain_os_error(error)}") from error
+    groups: dict[str, list[str]] = {}
+    for entry in read_entries(path, ("feature", "group")):
+        groups.setdefault(entry.text("group"), []).append(entry.text("feature"))
+    return groups
 
 
 def _from_json(record: Any, path: PathLike) -> dict[str, list[str]]:
@@ -59,20 +52,3 @@ def _from_json(record: Any, path: PathLike) -> dict[str, list[str]]:
         if not named:
             raise DataError(f"{path}: group {name!r:.40} should be a list of names of features")
     return {name: [str(feature) for feature in features] for name, features in record.items()}
-
-
-def _from_rows(rows: Any, path: PathLike) -> dict[str, list[str]]:
-    groups: dict[str, list[str]] = {}
-    try:
-        columns = [name.strip().lower() for name in next(rows, [])]
-        if sorted(columns) != sorted(_HEADER):
-            raise DataError(f"{path}:1: the columns should be feature and group")
-        for row in rows:
-            if row and len(row) != 2:
-                raise DataError(f"{path}:{rows.line_num}: expected 2 fields, found {len(row)}")
-            if row:
-                told = dict(zip(columns, row, strict=True))
-                groups.setdefault(told["group"], []).append(told["feature"])
-    except csv.Error as error:
-        raise DataError(f"{path}:{rows.line_num}: not CSV: {error}") from None
-    return groups

@@ -143,7 +143,7 @@ class ParquetTable:
         import pyarrow.parquet as pq
 
         self.path = path
-        with _explaining(path), pq.ParquetFile(path, pre_buffer=False) as file:
+        with explaining_parquet(path), pq.ParquetFile(path, pre_buffer=False) as file:
             schema, self.size = file.schema_arrow, file.metadata.num_rows
             check_distinct(schema.names, path)
         note = _read_note(schema, self.size, path)
@@ -164,7 +164,7 @@ class ParquetTable:
         import pyarrow.parquet as pq
 
         with (
-            _explaining(self.path),
+            explaining_parquet(self.path),
             # Buffering ahead would hold the whole file.
             pq.ParquetFile(
                 self.path,
@@ -194,7 +194,7 @@ class ParquetTable:
 
 
 @contextmanager
-def _explaining(path: Path) -> Iterator[None]:
+def explaining_parquet(path: Path) -> Iterator[None]:
     """Turn errors of the file into a DataError that names it."""
     import pyarrow as pa
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ranksieve.data import DataError
+from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source, in_memory
 from ranksieve.foreign import changed_parameters, parameters_of
 from ranksieve.io.records import get
@@ -18,7 +18,9 @@ from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.libraries import class_named, is_error_of_library, library_of
 from ranksieve.rankers.library import Library
 from ranksieve.rankers.lightgbm_data import as_known
+from ranksieve.rankers.lightgbm_refits import LightGBMRefits
 from ranksieve.rankers.per_feature import cut_to
+from ranksieve.rankers.refits import Refits
 from ranksieve.registry import OwnMethod
 from ranksieve.sums.magnitudes import check_magnitudes
 from ranksieve.threads import openmp_thread_count
@@ -203,28 +205,60 @@ class RankerAdapter(Ranker):
         return np.asarray(importances, dtype=np.float64)
 
     def _train(self, source: Source, validation: Source | None) -> None:
-        library = library_of(self.estimator)
         parts = [in_memory(part) for part in (source, validation) if part is not None]
-        fresh = library.unfitted(self.estimator)
-        given = {n: value for n, value in parameters_of(fresh).items() if value is not None}
         for part in parts:
-            library.check_labels(given, part)
-            if not self._allows_missing:
-                part.check_finite()
+            self._check_training(part)
+        library = library_of(self.estimator)
+        self._fit_fresh(lambda fresh: library.fit(fresh, *parts), source)
+
+    def _check_training(self, data: RankingData) -> None:
+        """Raise a DataError for labels or missing values that the library cannot use."""
+        library_of(self.estimator).check_labels(self._given(), data)
+        if not self._allows_missing:
+            data.check_finite()
+
+    def _given(self) -> dict[str, Any]:
+        """Parameters of the estimator that are set."""
+        parameters = parameters_of(library_of(self.estimator).unfitted(self.estimator))
+        return {name: value for name, value in parameters.items() if value is not None}
+
+    def _fresh(self) -> Any:
+        """Estimator to fit, with what is known about threads and the log."""
+        library, given = library_of(self.estimator), self._given()
+        fresh = library.unfitted(self.estimator)
         unsaid = {} if self.verbose else library.silence(given)
         if library.threads and library.threads not in given:
             unsaid[library.threads] = openmp_thread_count()
         if unsaid:
             fresh.set_params(**unsaid)
+        return fresh
+
+    def _fit_fresh(self, fit: Callable[[Any], None], source: Source) -> None:
+        """Fit an estimator in place, and keep it; tell errors of its library."""
+        fresh = self._fresh()
         try:
-            library.fit(fresh, *parts)
+            fit(fresh)
         except Exception as error:
             if not is_error_of_library(error):
                 raise
+            name = library_of(self.estimator).name
             reason = str(error).partition("\nStack trace")[0]
-            check_magnitudes(source, f"{library.name} failed ({reason})")
-            raise DataError(f"{library.name}: {reason}") from error
+            check_magnitudes(source, f"{name} failed ({reason})")
+            raise DataError(f"{name}: {reason}") from error
         self.estimator_ = fresh
+
+    def _refits(self, data: RankingData) -> Refits:
+        library = library_of(self.estimator)
+        can_share = library.trains_on_datasets(self.estimator)
+        return LightGBMRefits.of(self, data) if can_share else super()._refits(data)
+
+    def _dataset_parameters(self) -> dict[str, Any]:
+        return library_of(self.estimator).dataset_parameters(self._fresh())
+
+    def _train_on(self, dataset: Callable[[dict[str, Any]], Any]) -> None:
+        """Train on a LightGBM Dataset, which is made for the parameters of the training."""
+        self.estimator_ = self._fresh()
+        library_of(self.estimator).fit_dataset(self.estimator_, dataset)
 
     def _for_features(self, features: Sequence[int], n_features: int) -> RankerAdapter:
         made = super()._for_features(features, n_features)

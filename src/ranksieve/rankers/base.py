@@ -19,6 +19,7 @@ from ranksieve.fitted import as_in_training, refusals
 from ranksieve.io.model import SavedModel, write_model
 from ranksieve.io.selection import PathLike, Selection
 from ranksieve.progress import progress_bar
+from ranksieve.rankers.refits import Refits
 from ranksieve.sums.labels import check_labels_differ
 from ranksieve.sums.magnitudes import sound_numbers
 from ranksieve.values import plain_value
@@ -58,6 +59,10 @@ class Ranker(Predictor):
     def _for_features(self, features: Sequence[int], n_features: int) -> Any:
         """Copy to train on some of ``n_features`` features, with its own random numbers."""
         return deepcopy(self)
+
+    def _refits(self, data: RankingData) -> Refits:
+        """Make what trains it on some features of the data, time after time."""
+        return Refits(self, data)
 
     def _settings(self) -> dict[str, Any]:
         """Parameters for a file, which :meth:`_with_settings` takes."""

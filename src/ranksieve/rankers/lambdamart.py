@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -10,15 +10,23 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from ranksieve.data import DataError
+from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source
 from ranksieve.io.records import get
 from ranksieve.io.shards import Shards
 from ranksieve.parameters import AtLeastTwo, Count, Positive, Seed
 from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.lightgbm_dask import best_number_of_trees, train_on_workers
-from ranksieve.rankers.lightgbm_data import as_known, blocks_of, check_whole_labels, dataset_of
+from ranksieve.rankers.lightgbm_data import (
+    as_known,
+    blocks_of,
+    check_whole_labels,
+    dataset_of,
+    lightgbm_errors,
+)
+from ranksieve.rankers.lightgbm_refits import LightGBMRefits
 from ranksieve.rankers.per_feature import LIGHTGBM, cut_to
+from ranksieve.rankers.refits import Refits
 from ranksieve.registry import Method
 from ranksieve.threads import openmp_thread_count
 
@@ -129,26 +137,35 @@ class LambdaMART(Ranker):
         if isinstance(source, Shards) and source.client is not None:
             self._train_on_workers(source, validation)
             return
+        with lightgbm_errors():
+            self._train_on(lambda parameters: dataset_of(blocks_of(source)), validation)
+
+    def _train_on(
+        self, dataset: Callable[[dict[str, Any]], Any], validation: Source | None = None
+    ) -> None:
+        """Train on a LightGBM Dataset, which is made for the parameters of the training."""
         import lightgbm
 
-        try:
-            self._train_here(source, validation)
-        except lightgbm.basic.LightGBMError as error:  # such as a query of 10,001 documents
-            raise DataError(f"LightGBM: {error}") from None
-
-    def _train_here(self, source: Source, validation: Source | None) -> None:
-        import lightgbm
-
-        train = dataset_of(blocks_of(source))
+        parameters = self._parameters()
+        train = dataset(parameters)
         callbacks, held_out = [], []
         if validation is not None:
             held_out = [dataset_of(blocks_of(validation), reference=train)]
             callbacks = [lightgbm.early_stopping(self.early_stopping_rounds, verbose=False)]
         self.booster_ = lightgbm.train(
-            self._parameters(), train, self.n_estimators, valid_sets=held_out, callbacks=callbacks
+            parameters, train, self.n_estimators, valid_sets=held_out, callbacks=callbacks
         )
         best = self.booster_.best_iteration
         self.best_iteration_ = best if best > 0 else self.booster_.num_trees()
+
+    def _refits(self, data: RankingData) -> Refits:
+        return LightGBMRefits.of(self, data)
+
+    def _check_training(self, data: RankingData) -> None:
+        check_whole_labels("LambdaMART", data)
+
+    def _dataset_parameters(self) -> dict[str, Any]:
+        return self._parameters()
 
     def _train_on_workers(self, shards: Shards, validation: Source | None) -> None:
         self.booster_ = train_on_workers(shards, self._parameters(), self.n_estimators)

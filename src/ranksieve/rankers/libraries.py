@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from importlib import import_module
@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from ranksieve.data import RankingData
+from ranksieve.foreign import parameters_of
 from ranksieve.rankers.library import Library
 from ranksieve.rankers.lightgbm_data import as_known, check_whole_labels
 from ranksieve.rankers.others import OtherEstimator
@@ -78,6 +79,23 @@ class _LightGBM(Library):
         weights, counts = _row_weights(data), data.group_counts
         estimator.fit(as_known(data.X), data.y, group=counts, sample_weight=weights, **held_out)
 
+    def trains_on_datasets(self, estimator: Any) -> bool:
+        from lightgbm import LGBMRanker
+
+        given = self.translate(parameters_of(estimator))
+        own = callable(given["objective"]) or given["class_weight"] is not None
+        return type(estimator) is LGBMRanker and not own
+
+    def dataset_parameters(self, estimator: Any) -> dict[str, Any]:
+        estimator._eval_at = (1, 2, 3, 4, 5)  # the default of fit
+        return estimator._process_params(stage="fit")
+
+    def fit_dataset(self, estimator: Any, dataset: Callable[[dict[str, Any]], Any]) -> None:
+        from lightgbm import train
+
+        parameters = self.dataset_parameters(estimator)
+        self._set_booster(estimator, train(parameters, dataset(parameters), estimator.n_estimators))
+
     def scores(self, estimator: Any, X: Any) -> Any:
         return estimator.booster_.predict(as_known(X), num_threads=openmp_thread_count())
 
@@ -94,9 +112,13 @@ class _LightGBM(Library):
     def restore(self, estimator: Any, text: str) -> None:
         from lightgbm import Booster
 
+        self._set_booster(estimator, Booster(model_str=text))
+
+    def _set_booster(self, estimator: Any, booster: Any) -> None:
         # LightGBM has no public way to do this.
-        estimator._Booster = Booster(model_str=text)
-        estimator._n_features = estimator._n_features_in = estimator._Booster.num_feature()
+        estimator._Booster = booster
+        estimator._n_features = estimator._n_features_in = booster.num_feature()
+        estimator._best_iteration = booster.best_iteration
         estimator.fitted_ = True
 
 
@@ -252,7 +274,10 @@ class _CatBoost(Library):
     def contributions(self, estimator: Any, X: Any) -> Any:
         from catboost import Pool
 
-        return estimator.get_feature_importance(Pool(X), type="ShapValues")
+        threads = openmp_thread_count()
+        return estimator.get_feature_importance(
+            Pool(_narrow(X)), type="ShapValues", thread_count=threads
+        )
 
     def text_of(self, estimator: Any) -> str:
         # Its JSON drops digits of the leaves; this is its binary format, and goes through a file.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -75,6 +75,18 @@ class Library(ABC):
         validation: RankingData | None = None,
     ) -> None:
         """Fit an estimator in place; queries of both count as often as their weights say."""
+
+    def trains_on_datasets(self, estimator: Any) -> bool:
+        """Whether the two methods below can be used instead of :meth:`fit`."""
+        return False
+
+    def dataset_parameters(self, estimator: Any) -> dict[str, Any]:
+        """Parameters that ``fit`` would pass to LightGBM's ``train``."""
+        raise NotImplementedError
+
+    def fit_dataset(self, estimator: Any, dataset: Callable[[dict[str, Any]], Any]) -> None:
+        """Fit an estimator in place to a LightGBM Dataset, made for these parameters."""
+        raise NotImplementedError
 
     @abstractmethod
     def scores(self, estimator: Any, X: Any) -> Any:

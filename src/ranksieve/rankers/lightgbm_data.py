@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,17 @@ LARGEST_LABEL = 30  # LightGBM's table of gains ends there
 def as_known(X: Any) -> Any:
     """Rows in a form that tree libraries take: SciPy's sparse matrices, not its sparse arrays."""
     return sparse.csr_matrix(X) if sparse.issparse(X) else np.ascontiguousarray(X)
+
+
+@contextmanager
+def lightgbm_errors() -> Iterator[None]:
+    """Turn errors of LightGBM into a DataError, such as that for a query of 10,001 documents."""
+    import lightgbm
+
+    try:
+        yield
+    except lightgbm.basic.LightGBMError as error:
+        raise DataError(f"LightGBM: {error}") from None
 
 
 def blocks_of(source: Source) -> list[Block]:

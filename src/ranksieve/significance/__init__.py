@@ -9,12 +9,15 @@ Differences of at most 1e-11 of the largest value are rounding errors and count 
 
 from __future__ import annotations
 
-from ranksieve.significance.intervals import (
-    Interval,
-    NonInferiority,
-    bootstrap_interval,
-    non_inferiority,
+from ranksieve.significance.bootstrap import bootstrap_interval
+from ranksieve.significance.claims import (
+    Claim,
+    claim_chains,
+    claim_non_inferiority,
+    claim_sequence,
 )
+from ranksieve.significance.intervals import Interval, NonInferiority, non_inferiority
+from ranksieve.significance.power import queries_needed, showable_margin
 from ranksieve.significance.risk import geo_risk, t_risk, u_risk
 from ranksieve.significance.stability import jaccard, kuncheva, nogueira
 from ranksieve.significance.summaries import relative_improvement, unified_rank
@@ -42,6 +45,12 @@ __all__ = [
     "NonInferiority",
     "bootstrap_interval",
     "non_inferiority",
+    "Claim",
+    "claim_non_inferiority",
+    "claim_sequence",
+    "claim_chains",
+    "queries_needed",
+    "showable_margin",
     "u_risk",
     "t_risk",
     "geo_risk",

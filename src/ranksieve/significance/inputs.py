@@ -44,45 +44,54 @@ def finite_table(values: Any, column: str, columns: str) -> np.ndarray:
     return table
 
 
-def paired_values(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the values of both methods; raise a DataError unless two or more are paired."""
+def paired_values(a: Any, b: Any, least: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    """Return the values of both methods; raise a DataError unless ``least`` or more are paired."""
     first, second = finite_column(a, "a"), finite_column(b, "b")
     if len(first) != len(second):
         raise DataError(
             f"a has {len(first)} values and b has {len(second)}: pass one value per query for "
             "each method, the same queries in the same order"
         )
-    if len(first) < 2:
-        raise DataError("a comparison needs the values of at least 2 queries")
+    if len(first) < least:
+        raise DataError(f"a comparison needs the values of at least {least} queries")
     return first, second
 
 
 def weighted_pairs(
-    a: Any, b: Any, weights: Any = None
+    a: Any, b: Any, weights: Any = None, least: int = 2
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Values of both methods, and weights with a mean of 1; queries of weight 0 are left out."""
-    first, second = paired_values(a, b)
+    """Values of both methods, and weights with a mean of 1; queries of weight 0 are left out.
+
+    A DataError unless ``least`` or more are left.
+    """
+    first, second = paired_values(a, b, least)
     if weights is None:
         return first, second, None
     known = finite_column(weights, "weights")
     if len(known) != len(first):
         raise DataError(f"there are {len(known)} weights for the values of {len(first)} queries")
     counted = known > 0
-    if known.min() < 0 or counted.sum() < 2:
-        raise DataError("weights must not be negative, and at least 2 of them must not be 0")
+    if known.min() < 0 or counted.sum() < least:
+        raise DataError(f"weights must not be negative, and at least {least} of them must not be 0")
     return first[counted], second[counted], known[counted] / known[counted].mean()
 
 
 def paired_differences(a: Any, b: Any, weights: Any = None) -> Sample:
     """Differences a - b, sorted so that no result depends on the order of the queries."""
     first, second, weights = weighted_pairs(a, b, weights)
-    differences = first - second
-    largest = max(np.abs(first).max(), np.abs(second).max())
-    differences[np.abs(differences) <= ROUNDING * largest] = 0.0
+    differences = differences_of(first, second)
     if weights is None:
         return Sample(np.sort(differences))
     order = np.lexsort((weights, differences))
     return Sample(differences[order], weights[order])
+
+
+def differences_of(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Differences of values, which are 0 if they are rounding errors."""
+    differences = first - second
+    largest = max(np.abs(first).max(), np.abs(second).max())
+    differences[np.abs(differences) <= ROUNDING * largest] = 0.0
+    return differences
 
 
 def ratio_of(mean: float, scale: float) -> float:

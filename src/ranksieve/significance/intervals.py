@@ -1,23 +1,16 @@
-"""By how much one method ranks better than another, and whether it is not much worse."""
+"""Intervals of differences, and whether one method is not much worse than another."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import special
 
 from ranksieve.data import DataError
-from ranksieve.significance.inputs import (
-    check_level,
-    paired_differences,
-    runs_of,
-    weighted_pairs,
-)
-from ranksieve.significance.samples import Sample, jackknife
+from ranksieve.significance.inputs import paired_differences, weighted_pairs
+from ranksieve.significance.samples import jackknife
 from ranksieve.significance.tests import paired_t_test
-
-_FEWEST_RESAMPLES = 100
 
 
 class Interval(NamedTuple):
@@ -47,74 +40,6 @@ class NonInferiority(NamedTuple):
     lower: float
     p_value: float
     non_inferior: bool
-
-
-def bootstrap_interval(
-    a: Any,
-    b: Any,
-    level: float = 0.95,
-    n_resamples: int = 10_000,
-    method: Literal["bca", "percentile"] = "bca",
-    random_state: Any = 0,
-    weights: Any = None,
-) -> Interval:
-    """Compute a bootstrap confidence interval of the mean difference, resampling queries.
-
-    Parameters
-    ----------
-    a, b : arrays of shape (queries,)
-        Values of the two methods.
-    level : float
-        Confidence that the interval contains the true mean difference.
-    n_resamples : int
-        Number of samples to draw, at least 100.
-    method : {"bca", "percentile"}
-        ``"percentile"`` takes quantiles of the resampled means; ``"bca"`` corrects them for bias
-        and acceleration, which is closer to ``level`` if differences are skewed.
-    random_state : int, numpy Generator or None
-        Seed of the samples.
-    weights : array of shape (queries,), optional
-        How much each query counts in the mean; a query is drawn with its weight.
-
-    Returns
-    -------
-    Interval
-        Both ends equal the difference if it is the same on all queries.
-
-    Notes
-    -----
-    BCa takes the quantiles ``Phi(z0 + (z0 + z) / (1 - g (z0 + z)))`` for the normal quantiles z
-    of both ends, where ``Phi(z0)`` is the fraction of resampled means below the observed one and
-    ``g = sum(u^3) / (6 sum(u^2)^1.5)``, where u is how much a query changes the mean, is the
-    jackknife's acceleration. Takes O(n_resamples * n) time for n queries.
-
-    References
-    ----------
-    - B. Efron. Better bootstrap confidence intervals. Journal of the American Statistical
-      Association 82(397), 1987.
-
-    Examples
-    --------
-    >>> from ranksieve.significance import bootstrap_interval
-    >>> interval = bootstrap_interval([0.5, 0.7, 0.4, 0.9], [0.4, 0.5, 0.4, 0.6])
-    >>> interval.lower > 0
-    True
-    """
-    check_level(level)
-    if n_resamples < _FEWEST_RESAMPLES:
-        raise ValueError(f"n_resamples must be at least {_FEWEST_RESAMPLES}, got {n_resamples}")
-    if method not in ("bca", "percentile"):
-        raise ValueError(f"method must be 'bca' or 'percentile', got {method!r}")
-    differences = paired_differences(a, b, weights)
-    mean = differences.mean
-    if differences.error == 0:
-        return Interval(mean, mean, mean)
-    means = _resampled_means(differences, n_resamples, random_state)
-    ends = np.array([(1 - level) / 2, (1 + level) / 2])
-    if method == "bca":
-        ends = _corrected_quantiles(ends, differences, means)
-    lower, upper = np.quantile(means, ends)
-    return Interval(mean, float(lower), float(upper))
 
 
 def non_inferiority(
@@ -174,10 +99,7 @@ def non_inferiority(
     >>> non_inferiority(a - 0.01, b).non_inferior
     False
     """
-    if not 0.5 < level < 1:
-        raise ValueError(f"level must lie between 0.5 and 1, got {level}")
-    if not 0 <= margin < (1 if relative else np.inf):
-        raise ValueError(f"margin must be at least 0, and below 1 if relative, got {margin}")
+    check_margin(margin, level, relative)
     first, second, weights = weighted_pairs(a, b, weights)
     differences = paired_differences(first, second, weights)
     quantile = float(special.stdtrit(differences.degrees, level))
@@ -186,7 +108,7 @@ def non_inferiority(
         if base <= 0:
             raise DataError(f"the mean of b is {base:.4g}, not positive: pass relative=False")
         change = float(np.average(first, weights=weights)) / base - 1
-        lower = _fieller_bound(first, second, weights, quantile) - 1
+        lower = fieller_bound(first, second, weights, quantile) - 1
         zero = np.zeros_like(second)
         p_value = max(
             paired_t_test(first, (1 - margin) * second, "greater", weights).p_value,
@@ -199,28 +121,15 @@ def non_inferiority(
     return NonInferiority(change, lower, p_value, p_value < 1 - level)
 
 
-def _resampled_means(differences: Sample, n_resamples: int, random_state: Any) -> np.ndarray:
-    rng = np.random.default_rng(random_state)
-    means = np.empty(n_resamples)
-    terms, weights = differences.terms, differences.weights
-    for rows in runs_of(n_resamples, len(terms)):
-        drawn = rng.integers(0, len(terms), (rows.stop - rows.start, len(terms)))
-        means[rows] = terms[drawn].mean(axis=1)
-        if weights is not None:
-            means[rows] /= weights[drawn].mean(axis=1)
-    return means
+def check_margin(margin: float, level: float, relative: bool = True) -> None:
+    """Raise a ValueError unless these are a margin and a one-sided level of confidence."""
+    if not 0.5 < level < 1:
+        raise ValueError(f"level must lie between 0.5 and 1, got {level}")
+    if not 0 <= margin < (1 if relative else np.inf):
+        raise ValueError(f"margin must be at least 0, and below 1 if relative, got {margin}")
 
 
-def _corrected_quantiles(ends: np.ndarray, differences: Sample, means: np.ndarray) -> np.ndarray:
-    observed = differences.mean
-    bias = special.ndtri((np.mean(means < observed) + np.mean(means <= observed)) / 2)
-    centered = differences.jackknife
-    acceleration = np.sum(centered**3) / (6 * np.sum(centered**2) ** 1.5)
-    shifted = bias + special.ndtri(ends)
-    return special.ndtr(bias + shifted / (1 - acceleration * shifted))
-
-
-def _fieller_bound(
+def fieller_bound(
     first: np.ndarray, second: np.ndarray, weights: np.ndarray | None, quantile: float
 ) -> float:
     """Lower bound of mean(first) / mean(second): the ratio at which the t-test changes its result.

@@ -57,7 +57,7 @@ class Sample(NamedTuple):
         """Share of each query in the sum of all weights, and that of all others together."""
         assert self.weights is not None
         shares = self.weights / self.weights.sum()
-        return shares, _sums_of_others(shares)
+        return shares, sums_of_others(shares)
 
     @property
     def jackknife(self) -> np.ndarray:
@@ -95,11 +95,11 @@ class Sample(NamedTuple):
 
 def jackknife(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """How much each query changes the weighted mean: the mean less that of all others."""
-    means = _sums_of_others(weights * values) / _sums_of_others(weights)
+    means = sums_of_others(weights * values) / sums_of_others(weights)
     return weights / weights.sum() * (values - means)
 
 
-def _sums_of_others(terms: np.ndarray) -> np.ndarray:
+def sums_of_others(terms: np.ndarray) -> np.ndarray:
     """For each term, the sum of all others.
 
     Less itself, the sum of all would lose what is small beside a large term.

@@ -74,12 +74,13 @@ class SelectionCell:
         seeds = dict.fromkeys(self.method.seeds, self.seed)
         place = f"{fold.name}, {describe(self.method.name, self.parameters)}"
         with (
-            _locate_errors(place, self.method, *self.inside.values()),
+            locate_errors(place, self.method, *self.inside.values()),
             sharing(fold.memo) as borrowed,
         ):
             parameters = self.settings | self.parameters | seeds
             selector = make_study_selector(self.method, self.k, parameters, self.inside)
-            beside = {"eval_set": fold.vali} if self.method.uses_held_out_data else {}
+            has_vali = self.method.uses_held_out_data and fold.vali is not None
+            beside = {"eval_set": fold.vali} if has_vali else {}
             start = work_seconds()
             selector.fit(fold.train, **beside)
             seconds = work_seconds() - start
@@ -136,7 +137,7 @@ class TrainingCell:
         train, vali = fold.train.take_features(columns), fold.vali.take_features(columns)
         best: tuple[float, float, dict[str, Any], float, Any] | None = None
         place = f"{fold.name}, {self.method.name} on {quantity(len(columns), 'feature')}"
-        with _locate_errors(place, self.method):
+        with locate_errors(place, self.method):
             for point in self.grid:
                 # Imports its module the first time.
                 ranker = self._ranker(point)._for_features(columns, fold.train.n_features)
@@ -189,7 +190,7 @@ def check_takes_missing(fold: StudyFold, plan: Plan) -> None:
 
 
 @contextmanager
-def _locate_errors(place: str, *methods: Method) -> Iterator[None]:
+def locate_errors(place: str, *methods: Method) -> Iterator[None]:
     """Add to an error where in the study it happened; what users bring may raise any error."""
     try:
         yield

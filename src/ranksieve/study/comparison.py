@@ -14,6 +14,7 @@ from ranksieve.significance import (
     NonInferiority,
     WinTieLoss,
     bootstrap_interval,
+    claim_sequence,
     effect_size,
     holm,
     jaccard,
@@ -142,15 +143,11 @@ def enough_features(result: StudyResult, selector: str, ranker: str, measure: st
     """
     base = result.run(BASE, ranker).chosen
     b, weights = base.per_query(measure), base.query_weights
-    enough = None
-    for k, tested in sorted(result.run(selector, ranker).by_k.items(), reverse=True):
-        a = tested.per_query(measure)
-        if np.average(b, weights=weights) <= 0:
-            return enough
-        if not non_inferiority(a, b, MARGIN, weights=weights).non_inferior:
-            return enough
-        enough = k
-    return enough
+    tested = sorted(result.run(selector, ranker).by_k.items(), reverse=True)
+    values = [tested_k.per_query(measure) for _, tested_k in tested]
+    claims = claim_sequence(values, b, MARGIN, LEVEL, weights)
+    shown = [k for (k, _), claim in zip(tested, claims, strict=True) if claim.shown]
+    return min(shown, default=None)
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ class StudyFold:
         for role, part in parts.items():
             if part.n_queries == 0:
                 raise DataError(f"{self.name}: there is no query to {role}")
-        _check_distinct(self.name, parts)
+        check_distinct(self.name, parts)
         for role in ("train on", "tune by"):
             if not _can_rank(parts[role]):
                 raise DataError(
@@ -74,7 +74,7 @@ class StudyFold:
             )
 
 
-def _check_distinct(name: str, parts: dict[str, RankingData]) -> None:
+def check_distinct(name: str, parts: dict[str, RankingData]) -> None:
     """Raise a DataError that names a query of two parts: what is learned of it leaks."""
     role_of: dict[str, str] = {}
     for role, part in parts.items():

@@ -11,6 +11,7 @@ from ranksieve.report.figures.curves import plot_curves
 from ranksieve.report.figures.densities import plot_class_densities
 from ranksieve.report.figures.files import FIGURE_FORMATS, check_format, write_figure
 from ranksieve.report.figures.frequency import plot_selection_frequency
+from ranksieve.report.figures.front import plot_front
 from ranksieve.report.figures.importance import plot_importance
 from ranksieve.report.figures.paths import plot_mean_paths, plot_path_scores
 from ranksieve.report.figures.similarity import plot_similarity
@@ -22,6 +23,7 @@ __all__ = [
     "plot_selection_frequency",
     "plot_mean_paths",
     "plot_path_scores",
+    "plot_front",
     "plot_importance",
     "plot_similarity",
     "plot_class_densities",

@@ -77,10 +77,9 @@ def _verified(found: Verification) -> list[Row]:
 
 def _switched_off(export: Export) -> Sheet:
     costs = export.switched_off
-    known = [cost for cost in costs.values() if cost is not None]
     setting = "Nothing that the model uses refers to them."
-    if known:
-        setting += f" Together they cost {sum(known):g}."
+    if export.saved is not None:
+        setting += f" Together they cost {export.saved:g}."
     columns = [Column("feature", align="left", is_name=True), Column("cost")]
     rows = [[Entry(name), Entry(cost, "g")] for name, cost in costs.items()]
     title = f"{quantity(len(costs), 'feature')} to switch off"

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ranksieve.choosing import ROUNDING, first_nearly_best
+from ranksieve.choosing import ROUNDING, first_nearly_best, pareto_front
 from ranksieve.rankers.rankrls import nearest_to_one
 
 Rule = Literal["best", "one_se", "penalized", "knee", "pareto"]
@@ -43,7 +43,7 @@ def best_lam(values: np.ndarray, lams: Sequence[float], sign: int) -> int | None
     return nearest_to_one(gains, np.array(lams))
 
 
-def pareto_front(
+def front_of_sizes(
     values: np.ndarray, lams: Sequence[float], sign: int, smallest: int = 1
 ) -> list[FrontPoint]:
     """Models of ``smallest`` features or more that are better than all smaller ones.
@@ -58,15 +58,13 @@ def pareto_front(
     smallest : int
         Number of features to begin with.
     """
-    front: list[FrontPoint] = []
+    points: list[FrontPoint] = []
     for k in range(smallest, values.shape[1] + 1):
         row = best_lam(values[:, k - 1], lams, sign)
-        if row is None:
-            continue
-        point = FrontPoint(k, float(lams[row]), float(values[row, k - 1]))
-        if not front or sign * (point.value - front[-1].value) > ROUNDING * abs(point.value):
-            front.append(point)
-    return front
+        if row is not None:
+            points.append(FrontPoint(k, float(lams[row]), float(values[row, k - 1])))
+    gains = sign * np.array([point.value for point in points])
+    return [points[place] for place in pareto_front([point.k for point in points], gains)]
 
 
 def settle(

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from ranksieve.data import RankingData
 from ranksieve.rankers.base import Ranker
+from ranksieve.selectors._search.contributions import shap_within_queries
 
 Kind = Literal["auto", "coef", "gain", "permutation", "shap"]
 KINDS = ("auto", "coef", "gain", "permutation", "shap")
@@ -35,8 +36,8 @@ def importances(
         ``"coef"``: the absolute weight of a linear ranker times the spread of the feature within
         queries. ``"gain"``: ``feature_importances_``. ``"auto"``: the first if there are weights,
         else the second. ``"permutation"``: what ``judge`` loses on average if the feature's values
-        are shuffled within each query. ``"shap"``: the mean absolute SHAP value; of a linear
-        ranker, the weight times the mean absolute distance from the query's mean.
+        are shuffled within each query. ``"shap"``: the mean absolute distance of SHAP values from
+        their mean in the query; see :func:`shap_within_queries`.
     train : RankingData
         What the ranker was trained on, which has the spread of the features.
     data : RankingData
@@ -56,18 +57,17 @@ def importances(
             return np.asarray(ranker.feature_importances_, dtype=np.float64)
         except AttributeError as error:  # of an estimator of another library
             raise ValueError(f"{error}; use 'permutation'") from None
-    if coef is not None:
-        return np.abs(coef) * (_spread(train, 2) if kind == "coef" else _spread(data, 1))
-    if kind == "coef":
+    if kind == "shap":
+        return shap_within_queries(ranker, data)
+    if coef is None:
         raise ValueError(
             f"{type(ranker).__name__} has no weights for importance='coef'; use 'gain'"
         )
-    sizes = np.abs(ranker._contributions(data.X))
-    return np.average(sizes, axis=0, weights=_row_weights(data))
+    return np.abs(coef) * _spread(train)
 
 
-def _spread(data: RankingData, power: int) -> np.ndarray:
-    """Mean absolute deviation from the mean of the query (1), or its standard deviation (2)."""
+def _spread(data: RankingData) -> np.ndarray:
+    """Standard deviation of each feature from its mean in the query."""
     starts, counts = data.query_ptr[:-1], data.group_counts
     found = np.empty(data.n_features)
     weights = _row_weights(data)
@@ -75,8 +75,8 @@ def _spread(data: RankingData, power: int) -> np.ndarray:
         column = data.X[:, [feature]]
         values = (column.toarray() if sparse.issparse(column) else column)[:, 0].astype(np.float64)
         means = np.add.reduceat(values, starts) / counts
-        distance = np.abs(values - np.repeat(means, counts))
-        found[feature] = np.average(distance**power, weights=weights) ** (1 / power)
+        squares = (values - np.repeat(means, counts)) ** 2
+        found[feature] = np.sqrt(np.average(squares, weights=weights))
     return found
 
 

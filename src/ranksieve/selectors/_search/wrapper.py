@@ -118,7 +118,10 @@ class WrapperSelector(Predictor, HeldOutSelector):
     def _folds(self, data: RankingData, given: Fold | None) -> list[Fold]:
         return make_folds(data, self.cv, self.random_state) if given is None else [given]
 
-    def _held_out(self, data: RankingData, folds: list[Fold], ranker: Ranker) -> FoldValues:
+    def _held_out(
+        self, data: RankingData, folds: list[Fold], ranker: Ranker, n_judged: int | None = None
+    ) -> FoldValues:
+        """Make what trains and judges; of the folds, only the first ``n_judged`` are judged."""
         measure = parse_measure(self.measure)
         search = {}
         if self.checkpoint is not None:
@@ -130,7 +133,8 @@ class WrapperSelector(Predictor, HeldOutSelector):
                 "ranker": f"{type(ranker).__name__} {told}",
                 "measure": f"{measure.name}, {self.convention}, {self.ties}",
             } | self._told()
-        n_queries = [fold.test.n_queries for fold in folds]
+        n_queries = [fold.test.n_queries for fold in folds[:n_judged]]
+        n_queries += [0] * (len(folds) - len(n_queries))
         known = Checkpoint(self.checkpoint, search, n_queries)
         convention = get_convention(self.convention, self.ties)
         return FoldValues(ranker, folds, measure, convention, known)

@@ -18,7 +18,7 @@ from ranksieve.parameters import FeatureCount, Lambdas, NotNegative, Ties
 from ranksieve.rankers.rankrls import as_lams
 from ranksieve.registry import Method
 from ranksieve.selectors._search.fits import Fit
-from ranksieve.selectors._search.fronts import FrontPoint, Rule, best_lam, pareto_front, settle
+from ranksieve.selectors._search.fronts import FrontPoint, Rule, best_lam, front_of_sizes, settle
 from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors._search.parts import HeldOutSelector
 from ranksieve.selectors.embedded.greedy_rankrls import GreedyRankRLS, with_bars
@@ -189,7 +189,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
             self._judge_by_validation(validation)
         # Smaller models lack features that must be there.
         first = max(1, len(choices.start))
-        self.front_ = pareto_front(self.values_, self.lams_, self._sign, first)
+        self.front_ = front_of_sizes(self.values_, self.lams_, self._sign, first)
         if isinstance(self.n_features_to_select, str):
             point = self._by_rule(self.n_features_to_select, source.n_features)
         else:

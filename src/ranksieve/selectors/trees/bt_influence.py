@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
@@ -258,9 +258,13 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
 
 def train_trees(ranker: LambdaMART, source: Source) -> LambdaMART:
     """Train trees, with one thread if there are few rows."""
-    few = limit_threads(1) if source.n_rows < _FEW_ROWS else nullcontext()
-    with few:
+    with few_threads(source):
         return ranker.fit(source)
+
+
+def few_threads(source: Source) -> AbstractContextManager[None]:
+    """Use one thread inside a ``with`` block if there are few rows."""
+    return limit_threads(1) if source.n_rows < _FEW_ROWS else nullcontext()
 
 
 def shares(influence: np.ndarray) -> np.ndarray:

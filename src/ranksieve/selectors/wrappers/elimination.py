@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
+from functools import cached_property, partial
 from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
@@ -15,6 +15,7 @@ from ranksieve.data import RankingData
 from ranksieve.parameters import FeatureCount
 from ranksieve.progress import track
 from ranksieve.rankers.base import Ranker
+from ranksieve.rankers.refits import Refits
 from ranksieve.registry import Method
 from ranksieve.selectors._search.fits import Fit, best_fit, standard_error
 from ranksieve.selectors._search.greedy import Step
@@ -54,8 +55,9 @@ class EliminationSelector(WrapperSelector):
     importance : {"auto", "coef", "gain", "permutation", "shap"}
         How important a feature is to a ranker. ``"coef"``: absolute weight times the spread of the
         feature within queries. ``"gain"``: its ``feature_importances_``. ``"permutation"``: loss in
-        the measure if the feature's values are shuffled within queries. ``"shap"``: mean absolute
-        SHAP value. ``"auto"``: weights if there are any, else gain. Permutation and SHAP use the
+        the measure if the feature's values are shuffled within queries. ``"shap"``: mean
+        distance of its SHAP values from their mean in the query, as in :class:`ShapSelector`.
+        ``"auto"``: weights if there are any, else gain. Permutation and SHAP use the
         held-out queries if the number of features is to be chosen or there is an ``eval_set``, else
         the training data.
     measure : str or Measure
@@ -92,6 +94,11 @@ class EliminationSelector(WrapperSelector):
     n). To order the selected features, elimination continues to the last feature. Features constant
     within every query are removed first. Shards are read into memory. It is far cheaper than
     :class:`SequentialSelector`, but misses features that a ranker uses only if others are gone.
+
+    Around LambdaMART and LGBMRanker, features are binned once for all trainings, and those in no
+    tree go without a training, since the trees would be the same. Neither changes the result: both
+    are left out if trees are linear, or if LightGBM might bundle sparse features at the loss of a
+    few values; the second also if features are drawn (``feature_fraction``, ``extra_trees``).
     scikit-learn's RFECV cannot train LightGBM's ranker, because it does not pass on the queries.
 
     References
@@ -135,18 +142,22 @@ class EliminationSelector(WrapperSelector):
     ) -> list[int]:
         course = Course(choices, varying_groups(data, choices), self._sizes(choices))
         folds = self._folds(data, given) if self._by_value else []
-        # Last comes the elimination on all data, measured on itself if there is nothing else.
+        # Last comes the elimination on all data, whose values nobody asks for.
         whole = given or Fold(data, data)
-        held_out = self._held_out(data, [*folds, whole], ranker)
+        held_out = self._held_out(data, [*folds, whole], ranker, len(folds))
         advance = track("Trainings", (len(folds) + 1) * len(course.sizes))
-        train = partial(_trained, held_out, self.importance, self.random_state, advance)
-        final = course.run(partial(train, len(folds)))
+
+        def run(place: int) -> Elimination:
+            kind, seed = self.importance, self.random_state
+            return course.run(Trainings(held_out, place, place < len(folds), kind, seed, advance))
+
+        final = run(len(folds))
         self.fits_: list[Fit] = []
         self.values_ = np.empty((0, 0))
         # Of the folds: those of all data come last.
         weights = held_out.weights[: -whole.test.n_queries]
         if self._by_value:
-            parts = in_parallel(lambda place: course.run(partial(train, place)), range(len(folds)))
+            parts = in_parallel(run, range(len(folds)))
             self._judge(final, list(parts), course, weights)
             tol = self.tol * float(weights.sum())
             best = best_fit(self.fits_, str(self.n_features_to_select), tol=tol)
@@ -211,7 +222,7 @@ class Course(NamedTuple):
     varies: np.ndarray  # (groups,): those that are constant within every query go first
     sizes: list[int]  # numbers of groups, from all to the least
 
-    def run(self, train: Any) -> Elimination:
+    def run(self, train: Callable[[tuple[int, ...]], list[np.ndarray]]) -> Elimination:
         """Eliminate; ``train(features)`` gives importances and values."""
         start, features_of = self.choices.start, self.choices.features_of
         left, gone = list(range(self.choices.n_groups)), []
@@ -236,22 +247,57 @@ class Course(NamedTuple):
         return max(place for place in able if worth[place] <= limit)
 
 
-def _trained(
-    held_out: FoldValues,
-    kind: Any,
-    random_state: Any,
-    advance: Any,
-    place: int,
-    features: tuple[int, ...],
-) -> list[np.ndarray]:
-    """Importances of features to a ranker trained on a fold, and values of its held-out queries."""
-    key = (-1 - place, *features)  # other keys have no negative number
-    if key not in held_out.known:
-        fold = held_out.folds[place]
-        train, test = (part.take_features(list(features)) for part in fold)
-        ranker = held_out.ranker._for_features(features, fold.train.n_features).fit(train)
-        judge = partial(held_out.judged, place=place)
-        found = importances(ranker, kind, train, test, judge, random_state)
-        held_out.known.add(key, [found, judge(ranker.predict(test))])
-    advance(1)
-    return held_out.known[key]
+class Trainings:
+    """Trainings on fewer and fewer features of one fold.
+
+    Called with features, it returns their importances to a ranker trained on the fold, and the
+    values of held-out queries if they are to be judged.
+    """
+
+    def __init__(
+        self,
+        held_out: FoldValues,
+        place: int,
+        is_judged: bool,
+        kind: Any,
+        random_state: Any,
+        advance: Callable[[int], None],
+    ) -> None:
+        self.held_out, self.place, self.is_judged = held_out, place, is_judged
+        self.kind, self.random_state, self.advance = kind, random_state, advance
+        self.fold = held_out.folds[place]
+        self.latest: tuple[tuple[int, ...], list[np.ndarray]] = (), []
+
+    @cached_property
+    def refits(self) -> Refits:
+        """Made with the first training; a checkpoint may leave none to do."""
+        return self.held_out.ranker._refits(self.fold.train)
+
+    def __call__(self, features: tuple[int, ...]) -> list[np.ndarray]:
+        """Importances and values."""
+        key, known = (-1 - self.place, *features), self.held_out.known  # others are not negative
+        if key not in known:
+            known.add(key, self._without_unused(features) or self._train(features))
+        self.latest = features, known[key]
+        self.advance(1)
+        return known[key]
+
+    def _without_unused(self, features: tuple[int, ...]) -> list[np.ndarray]:
+        """What the latest ranker gives, if it uses none of the features that have gone since."""
+        before, found = self.latest
+        if not before or not self.refits.ignores_unused or self.kind not in ("auto", "gain"):
+            return []
+        stays = np.isin(before, features)
+        return [] if found[0][~stays].any() else [found[0][stays], found[1]]
+
+    def _train(self, features: tuple[int, ...]) -> list[np.ndarray]:
+        ranker = self.refits.fit(features)
+        judge = partial(self.held_out.judged, place=self.place)
+        by_gain = self.kind == "gain" or (self.kind == "auto" and not hasattr(ranker, "coef_"))
+        train, test = self.fold  # of which gain needs no rows: cutting them takes time
+        if not by_gain:
+            train = train.take_features(list(features))
+        if self.is_judged or not by_gain:
+            test = test.take_features(list(features))
+        found = importances(ranker, self.kind, train, test, judge, self.random_state)
+        return [found, judge(ranker.predict(test)) if self.is_judged else np.empty(0)]

@@ -1,0 +1,303 @@
+"""The commands that decide: which features to keep, and whether that still holds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ranksieve.cli.interruption import resumable
+from ranksieve.cli.option_groups import Reading, Splitting
+from ranksieve.cli.options import (
+    ConventionName,
+    DaskAddress,
+    DaskWorkers,
+    Format,
+    RankerParameters,
+    option,
+    show_result,
+)
+
+_Data = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        help="Data as compare takes it: a file or shards, whose queries are divided into parts; a "
+        "collection or a directory of train, vali and test files; with --test, the data to train "
+        "on. Default: the embedded demo, with its costs."
+    ),
+]
+_Ranker = Annotated[
+    str,
+    option(
+        "NAME", "Ranker that is to use the features; train --rankers lists them. Or MODULE:OBJECT."
+    ),
+]
+_RankerSettings = Annotated[
+    list[str] | None,
+    option(
+        "NAME=VALUE",
+        "Set a parameter of the ranker. May be repeated. Default: the ranker's defaults.",
+        "--param",
+    ),
+]
+_Measure = Annotated[str, option("M", "Measure whose mean must not fall.")]
+_Margin = Annotated[
+    str,
+    option("SHARE", "Largest loss that does not matter, relative to all features: 1% or 0.01."),
+]
+_Costs = Annotated[
+    Path | None,
+    option(
+        "FILE",
+        "What features cost: CSV, TSV or Parquet with the columns feature, cost and, if features "
+        "share costs, group. Default: each feature costs 1.",
+    ),
+]
+_GroupCosts = Annotated[
+    Path | None,
+    option(
+        "FILE",
+        "What each group costs once, as soon as one of its features is kept: the columns group "
+        "and cost. Default: none.",
+    ),
+]
+_Budget = Annotated[
+    float | None,
+    option("COST", "Recommend the best features within this cost. Default: no limit.", min=0),
+]
+_Keep = Annotated[
+    list[str] | None,
+    option("NAMES", "Features that must be kept, separated by commas. Default: none."),
+]
+_Exclude = Annotated[
+    list[str] | None,
+    option("NAMES", "Features to leave out, as if they were not in the data. Default: none."),
+]
+_Confirm = Annotated[
+    list[Path] | None,
+    option(
+        "FILE",
+        "Other queries, for one test of the very features that are recommended. Default: none.",
+    ),
+]
+_Selectors = Annotated[
+    str | None,
+    option(
+        "A,B,..",
+        "Selectors to try; select --methods lists them. Default: a few that suit the ranker.",
+    ),
+]
+_Rule = Annotated[
+    str,
+    option(
+        "RULE",
+        "What is enough on the queries that choose: half-margin (a mean loss of at most half the "
+        "margin), safe (within the margin with one standard error more), one-se (a loss within one "
+        "standard error) or best. The claim does not depend on it.",
+    ),
+]
+_Level = Annotated[float, option("P", "Confidence of the claim.", min=0.5, max=0.9999)]
+_Folds = Annotated[int, option("N", "Number of parts of the queries of undivided data.", min=3)]
+_Scale = Annotated[
+    str | None,
+    option("HOW", "Scale features within each query: none, min-max or standard. Default: none."),
+]
+_Seed = Annotated[int, option("N", "Random seed of all that is drawn.", min=0)]
+_Time = Annotated[
+    str | None,
+    option(
+        "TIME",
+        "Give the best answer within about this time, such as 90s, 10m or 2h, and say what was "
+        "left out. Default: no limit.",
+    ),
+]
+_Out = Annotated[
+    Path,
+    option("DIR", "Directory of the ledger, the answer, models, tables and figures."),
+]
+_NoFigures = Annotated[
+    bool, typer.Option("--no-figures", help="Write only tables. Default: also draw figures.")
+]
+
+
+def recommend(
+    data: _Data = None,
+    ranker: _Ranker = "lambdamart",
+    settings: _RankerSettings = None,
+    ranker_file: RankerParameters = None,
+    measure: _Measure = "ndcg@10",
+    margin: _Margin = "1%",
+    costs: _Costs = None,
+    group_costs: _GroupCosts = None,
+    budget: _Budget = None,
+    keep: _Keep = None,
+    exclude: _Exclude = None,
+    confirm: _Confirm = None,
+    selectors: _Selectors = None,
+    rule: _Rule = "half-margin",
+    level: _Level = 0.95,
+    folds: _Folds = 5,
+    convention: ConventionName = "standard",
+    scale: _Scale = None,
+    seed: _Seed = 0,
+    time: _Time = None,
+    out: _Out = Path("recommendation"),
+    no_figures: _NoFigures = False,
+    form: Format = "terminal",
+    splitting: Splitting = Splitting(),
+    reading: Reading = Reading(),
+    dask: DaskAddress = None,
+    workers: DaskWorkers = None,
+) -> None:
+    """Recommend the cheapest features that are shown to be enough.
+
+    Selectors propose sets of features, the ranker is trained on them, and queries that had no part
+    in that choose the cheapest set that is enough. Other queries judge the choice: the claim is
+    theirs. Finished work is kept in --out, and the same command resumes it.
+    """
+    import json
+
+    from ranksieve.cli.settings import allow_own_code, chosen_features
+    from ranksieve.recommendation import recommend as run
+    from ranksieve.report.recommendation import show_recommendation, write_recommendation
+
+    allow_own_code(ranker, selectors)
+    source, wanted, reading = _source(data, splitting, reading)
+    listed = chosen_features(keep, [*(exclude or []), *wanted.pop("drop")])
+    wanted |= {"keep": listed.get("include", []), "drop": listed.get("exclude", [])}
+    wanted |= _parameters(ranker, settings or [], ranker_file)
+    given = {
+        "scale": scale,
+        "missing": reading.missing,
+        "budget": budget,
+        "costs": _costs(source, costs, group_costs),
+        "confirm": confirm,
+        "selectors": selectors and [name.strip() for name in selectors.split(",")],
+        "time": time and _seconds(time),
+    }
+    wanted |= {name: value for name, value in given.items() if value is not None}
+    with resumable(out, dask, workers) as client:
+        answer = run(
+            source,
+            measure=measure,
+            margin=_share(margin),
+            rule=rule,  # type: ignore[arg-type]
+            level=level,
+            folds=folds,
+            convention=convention,
+            seed=seed,
+            out=out,
+            client=client,
+            **wanted,
+        )
+        write_recommendation(answer, out, figures=not no_figures)
+    if form == "terminal":
+        show_recommendation(answer, out)
+    else:
+        from ranksieve.report.sheets.recommendation import recommendation_sheets
+
+        document = json.dumps(answer.to_record(), indent=2)
+        show_result(recommendation_sheets(answer), form, document)
+
+
+def check(
+    directory: Annotated[
+        Path,
+        typer.Argument(metavar="DIR", help="Directory that recommend --out wrote."),
+    ],
+    data: Annotated[
+        list[Path],
+        typer.Argument(metavar="NEW_DATA", help="New data, as files or a directory of shards."),
+    ],
+    form: Format = "terminal",
+    reading: Reading = Reading(),
+) -> None:
+    """Check on new data whether recommended features are still enough.
+
+    Both rankers of the recommendation, on the features that are kept and on all, rank the new
+    queries; nothing is trained again. The exit status is 1 if the mean has fallen by more than the
+    margin, for use in scheduled jobs.
+    """
+    import json
+
+    from ranksieve.recommendation import check as run
+    from ranksieve.report.formats.terminal import show
+    from ranksieve.report.sheets.recommendation import check_sheets
+
+    found = run(directory, data, **reading.how)
+    if form == "terminal":
+        show(found.sentence)
+        show("")
+    show_result(check_sheets(found), form, json.dumps(found.to_record(), indent=2))
+    if found.is_broken:
+        raise typer.Exit(1)
+
+
+def _source(
+    data: list[Path] | None, splitting: Splitting, reading: Reading
+) -> tuple[Any, dict[str, Any], Reading]:
+    """The data, how to open it, and features to drop: only tables have columns to drop."""
+    from ranksieve.cli.sources import take_source
+    from ranksieve.datasets.opening import are_table_files, paths_of
+
+    drop = reading.drop or []
+    if data and not are_table_files(paths_of(data)):
+        reading = replace(reading, drop=None)
+    else:
+        drop = []
+    if splitting.resamples is not None:
+        raise typer.BadParameter("--resamples is for compare; recommend has its own parts")
+    wanted: dict[str, Any] = {}
+    source = take_source(wanted, data, splitting, reading)
+    if source is None:
+        wanted["scale"] = "min-max"  # the demo's features are as logged
+    return source, wanted | {"drop": drop}, reading
+
+
+def _parameters(ranker: str, settings: list[str], file: Path | None) -> dict[str, Any]:
+    """The ranker and its parameters."""
+    from ranksieve.cli.settings import ranker_parameters
+    from ranksieve.rankers.registry import RANKERS
+
+    method = RANKERS.find(ranker)
+    own = ranker_parameters(method, settings, None, file)
+    return {"ranker": ranker, "parameters": {method.name: own} if own else {}}
+
+
+def _costs(source: Any, costs: Path | None, groups: Path | None) -> Any:
+    from ranksieve.costs import FeatureCosts
+    from ranksieve.datasets.demo import demo_costs
+
+    if groups is not None and costs is None:
+        raise typer.BadParameter("--group-costs needs --costs, which says what is in a group")
+    if costs is not None:
+        return FeatureCosts.read(costs, groups)
+    return demo_costs() if source is None else None
+
+
+def _share(text: str) -> float:
+    """A share from ``1%`` or ``0.01``."""
+    try:
+        share = float(text.rstrip("% ")) / (100 if text.rstrip().endswith("%") else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 < share < 1:
+        raise typer.BadParameter(f"--margin should be a share such as 1% or 0.01, got {text!r}")
+    return share
+
+
+_UNITS = {"s": 1, "m": 60, "h": 3600}
+
+
+def _seconds(text: str) -> float:
+    """Seconds from ``90s``, ``10m`` or ``2h``."""
+    number, unit = (text[:-1], text[-1]) if text[-1:] in _UNITS else (text, "s")
+    try:
+        seconds = float(number) * _UNITS[unit]
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds < 1e9:
+        raise typer.BadParameter(f"--time should be like 90s, 10m or 2h, got {text!r}")
+    return seconds

@@ -1,0 +1,326 @@
+"""What features cost: each its own cost, and each group of features one that is paid once."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ranksieve.data import DataError
+from ranksieve.frames import is_frame
+from ranksieve.io.entries import Entry, entries_of_frame, read_entries
+from ranksieve.io.records import PathLike
+
+_FEATURES, _GROUPS = ("feature", "cost"), ("group", "cost")
+_PARTS = ("features", "groups", "group_costs")
+
+
+class AlignedCosts(NamedTuple):
+    """Costs as arrays: of the features of some data, in its order, by 0-based index.
+
+    Attributes
+    ----------
+    features : float array of shape (features,)
+        Cost of each feature alone.
+    group_of : int array of shape (features,)
+        Group of each feature; -1 if it has none.
+    groups : float array of shape (groups,)
+        Cost of each group, paid once if any of its features is chosen.
+    """
+
+    features: np.ndarray
+    group_of: np.ndarray
+    groups: np.ndarray
+
+    def total(self, chosen: Iterable[int]) -> float:
+        """Cost of a set of features, the same bits in any order."""
+        places = sorted({int(feature) for feature in chosen})
+        touched = np.flatnonzero(self._is_paid(places))
+        return math.fsum([*self.features[places], *self.groups[touched]])
+
+    def marginal(self, chosen: Iterable[int]) -> np.ndarray:
+        """What each feature would add to the cost of a set; 0 for those in it."""
+        places = [int(feature) for feature in chosen]
+        due = np.append(np.where(self._is_paid(places), 0.0, self.groups), 0.0)
+        added = self.features + due[self.group_of]  # -1 is the last, which costs nothing
+        added[places] = 0.0
+        return added
+
+    @property
+    def vary(self) -> bool:
+        """Whether sets of as many features can differ in cost."""
+        return bool(np.ptp(self.features) > 0 or np.any(self.groups > 0))
+
+    def take(self, columns: Any) -> AlignedCosts:
+        """Costs of some of the features, as the data's ``take_features`` has them."""
+        return self._replace(features=self.features[columns], group_of=self.group_of[columns])
+
+    def _is_paid(self, places: Sequence[int]) -> np.ndarray:
+        paid = np.zeros(len(self.groups) + 1, dtype=bool)
+        paid[self.group_of[list(places)]] = True
+        return paid[:-1]
+
+
+@dataclass(frozen=True, repr=False)
+class FeatureCosts:
+    r"""Costs of features by name, and of groups of features that are computed together.
+
+    The cost of a set of features S is
+
+    .. math:: c(S) = \sum_{j \in S} c_j + \sum_{g \text{ touched by } S} c_g :
+
+    each feature has its own cost, and features that share a call, an index or a model share the
+    cost of their group, which is paid once. The unit is the user's: milliseconds, money, bytes.
+
+    Parameters
+    ----------
+    features : mapping of str to float
+        Cost of each feature by name, at least 0. Features without names have the numbers of the
+        file, from ``"1"`` on.
+    groups : mapping of str to str
+        Group of each feature that has one.
+    group_costs : mapping of str to float
+        Cost of each group, at least 0.
+
+    Raises
+    ------
+    DataError
+        If a cost is negative or no finite number, a group has no cost or no feature, or a feature
+        has a group but no cost; with ``file:line`` if it was read from there.
+
+    Examples
+    --------
+    >>> from ranksieve import FeatureCosts
+    >>> costs = FeatureCosts(
+    ...     {"bm25": 1, "cosine": 0.5, "dot": 0.5},
+    ...     groups={"cosine": "embedding", "dot": "embedding"},
+    ...     group_costs={"embedding": 20},
+    ... )
+    >>> costs
+    FeatureCosts(3 features, 1 group)
+    >>> costs.total(["bm25", "cosine"]), costs.total(["bm25", "cosine", "dot"])
+    (21.5, 22.0)
+    >>> costs.marginal("dot", ["bm25"]), costs.marginal("dot", ["bm25", "cosine"])
+    (20.5, 0.5)
+    """
+
+    features: Mapping[str, float]
+    groups: Mapping[str, str] = field(default_factory=dict)
+    group_costs: Mapping[str, float] = field(default_factory=dict)
+    _places: Mapping[tuple[str, str], str] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        groups = {str(name): str(group) for name, group in dict(self.groups).items()}
+        object.__setattr__(self, "groups", groups)
+        for part, what in (("features", "feature"), ("group_costs", "group")):
+            given = dict(getattr(self, part))
+            costs = {str(n): _cost(c, what, n, self._place(what, n)) for n, c in given.items()}
+            object.__setattr__(self, part, costs)
+        self._check_groups()
+
+    @classmethod
+    def read(cls, path: PathLike, groups: PathLike | None = None) -> FeatureCosts:
+        r"""Read costs from files: CSV, TSV (``.tsv``) or Parquet (``.parquet``).
+
+        Parameters
+        ----------
+        path : str or path
+            With the columns ``feature`` and ``cost``, and ``group`` if there are groups; it is
+            empty for features in no group.
+        groups : str or path, optional
+            With the columns ``group`` and ``cost``.
+
+        Raises
+        ------
+        DataError
+            ``file:line: what is wrong``, or ``file: what is wrong`` where there is no one line.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from ranksieve import FeatureCosts
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "costs.csv"
+        >>> _ = path.write_text("feature,cost\nbm25,1.5\nclicks,0.25\n")
+        >>> FeatureCosts.read(path).total(["bm25", "clicks"])
+        1.75
+        """
+        entries = read_entries(path, _FEATURES, ("group",))
+        return cls._of_entries(entries, [] if groups is None else read_entries(groups, _GROUPS))
+
+    @classmethod
+    def from_frame(cls, frame: Any, groups: Any = None) -> FeatureCosts:
+        """Make costs of frames (pandas, polars, pyarrow) with the columns that files have."""
+        entries = entries_of_frame(frame, "costs", _FEATURES, ("group",))
+        of_groups = [] if groups is None else entries_of_frame(groups, "costs of groups", _GROUPS)
+        return cls._of_entries(entries, of_groups)
+
+    @classmethod
+    def of(cls, given: Any, names: Sequence[str] | np.ndarray) -> FeatureCosts:
+        """Make costs of all features with these names from what a user gives.
+
+        Parameters
+        ----------
+        given : FeatureCosts, mapping, array, frame, path or None
+            A mapping has the cost of each feature by name, or the parts of
+            :meth:`to_record`. An array has one cost for each feature, in order. None: every feature
+            costs 1.
+        names : sequence of str
+            Names of the features of the data; their numbers from 1 if they have none.
+
+        Raises
+        ------
+        DataError
+            If a feature has no cost, or if there is a cost of a feature that is not there.
+        """
+        if given is None:
+            return cls(dict.fromkeys(map(str, names), 1.0))
+        if isinstance(given, (str, os.PathLike)):
+            given = cls.read(given)
+        elif is_frame(given):
+            given = cls.from_frame(given)
+        elif isinstance(given, Mapping):
+            given = cls(**given) if _is_record(given) else cls(given)
+        elif not isinstance(given, FeatureCosts):
+            given = cls(dict(zip(map(str, names), _as_column(given, len(names)), strict=True)))
+        given._check_names(names)
+        return given
+
+    def aligned(self, names: Sequence[str] | np.ndarray) -> AlignedCosts:
+        """Costs as arrays in the order of the features of some data; checked as by :meth:`of`."""
+        self._check_names(names)
+        numbers = {group: number for number, group in enumerate(self.group_costs)}
+        group_of = [numbers.get(self.groups.get(str(name), ""), -1) for name in names]
+        return AlignedCosts(
+            np.array([self.features[str(name)] for name in names], dtype=np.float64),
+            np.array(group_of, dtype=np.intp),
+            np.array(list(self.group_costs.values()), dtype=np.float64),
+        )
+
+    def total(self, features: Iterable[str]) -> float:
+        """Cost of a set of features, by name."""
+        return self._arrays.total(map(self._index, features))
+
+    def marginal(self, feature: str, chosen: Iterable[str]) -> float:
+        """What a feature would add to the cost of a set; 0 if it is in the set."""
+        return float(self._arrays.marginal(map(self._index, chosen))[self._index(feature)])
+
+    def to_record(self) -> dict[str, dict[str, Any]]:
+        """Its parts, for JSON; :meth:`of` takes them."""
+        return {part: dict(getattr(self, part)) for part in _PARTS}
+
+    def __repr__(self) -> str:
+        n, m = len(self.features), len(self.group_costs)
+        several = f", {m} group{'s' if m > 1 else ''}" if m else ""
+        return f"{type(self).__name__}({n} feature{'' if n == 1 else 's'}{several})"
+
+    @classmethod
+    def _of_entries(cls, features: Sequence[Entry], groups: Sequence[Entry]) -> FeatureCosts:
+        places: dict[tuple[str, str], str] = {}
+        parts = [_by_name(features, "feature", places), _by_name(groups, "group", places)]
+        costs, group_costs = ({n: e.values["cost"] for n, e in part.items()} for part in parts)
+        group_of = {name: entry.text("group") for name, entry in parts[0].items()}
+        return cls(costs, {n: g for n, g in group_of.items() if g}, group_costs, places)
+
+    @cached_property
+    def _arrays(self) -> AlignedCosts:
+        return self.aligned(list(self.features))
+
+    @cached_property
+    def _indices(self) -> dict[str, int]:
+        return {name: index for index, name in enumerate(self.features)}
+
+    def _index(self, name: str) -> int:
+        if name not in self._indices:
+            raise DataError(f"costs: no feature is named {name!r}")
+        return self._indices[name]
+
+    def _place(self, what: str, name: Any) -> str:
+        return self._places.get((what, str(name)), "costs")
+
+    def _check_groups(self) -> None:
+        for name, group in self.groups.items():
+            place = self._place("feature", name)
+            if name not in self.features:
+                raise DataError(f"{place}: feature {name!r} has a group but no cost")
+            if group not in self.group_costs:
+                raise DataError(
+                    f"{place}: group {group!r} of feature {name!r} has no cost: list it in the "
+                    "costs of groups, with 0 if it costs nothing"
+                )
+        for group in sorted(self.group_costs.keys() - set(self.groups.values()))[:1]:
+            raise DataError(f"{self._place('group', group)}: no feature is in group {group!r}")
+
+    def _check_names(self, names: Sequence[str] | np.ndarray) -> None:
+        there = {str(name) for name in names}
+        for name in self.features:
+            if name not in there:
+                place = self._place("feature", name)
+                raise DataError(f"{place}: the data has no feature that is named {name!r}")
+        for name in names:
+            if str(name) not in self.features:
+                raise DataError(
+                    f"costs: feature {str(name)!r} has no cost: every feature needs one"
+                )
+
+
+def _by_name(
+    entries: Iterable[Entry], what: str, places: dict[tuple[str, str], str]
+) -> dict[str, Entry]:
+    """Rows by the name in them, which must be there once; notes their places."""
+    found: dict[str, Entry] = {}
+    for entry in entries:
+        name = entry.text(what)
+        if not name:
+            raise DataError(f"{entry.place}: the {what} has no name")
+        if name in found:
+            raise DataError(
+                f"{entry.place}: {what} {name!r} is there already, at {found[name].place}"
+            )
+        found[name] = entry
+        places[what, name] = entry.place
+    return found
+
+
+def _cost(given: Any, what: str, name: Any, place: str) -> float:
+    """A cost as a number, from a number or text."""
+    told = f"{place}: the cost of {what} {str(name)!r}"
+    if given is None or (isinstance(given, str) and not given.strip()):
+        raise DataError(f"{told} is missing")
+    cost = _number(given)
+    if cost is None or math.isnan(cost):
+        raise DataError(f"{told} is no number: {str(given)!r:.60}")
+    if not 0 <= cost < math.inf:
+        raise DataError(f"{told} is {given}, but must be finite and not negative")
+    return cost
+
+
+def _number(given: Any) -> float | None:
+    if isinstance(given, str):
+        try:
+            return None if "_" in given else float(given)
+        except ValueError:
+            return None
+    is_number = isinstance(given, (Real, Decimal)) and not isinstance(given, bool)
+    return float(given) if is_number else None
+
+
+def _is_record(given: Mapping[Any, Any]) -> bool:
+    """Whether a mapping has the parts of costs, not costs."""
+    return set(given) <= set(_PARTS) and any(isinstance(v, Mapping) for v in given.values())
+
+
+def _as_column(given: Any, n_features: int) -> list[Any]:
+    column = np.asarray(given)
+    if column.ndim != 1 or len(column) != n_features:
+        raise DataError(
+            f"costs must have one number for each of {n_features} features, but the shape is "
+            f"{column.shape}"
+        )
+    return column.tolist()

@@ -1,0 +1,130 @@
+"""Small tables that people write, such as costs of features: rows that know their places."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import NoneType
+from typing import Any, NamedTuple
+
+from ranksieve.data import DataError
+from ranksieve.frames import arrow_columns, is_frame
+from ranksieve.io.files import READ_ERRORS, decompressed, explain_os_error
+from ranksieve.io.parquet import explaining_parquet
+from ranksieve.io.records import PathLike
+
+
+class Entry(NamedTuple):
+    """A row of a table.
+
+    Attributes
+    ----------
+    place : str
+        Where it is, for messages: ``file:line``, or ``file: row N``, counted from 1.
+    values : dict of str to values
+        Value of each column; text if the table is text.
+    """
+
+    place: str
+    values: dict[str, Any]
+
+    def text(self, column: str) -> str:
+        """A name: text, or an integer; empty if there is none."""
+        value = self.values.get(column)
+        if not isinstance(value, (str, int, NoneType)) or isinstance(value, bool):
+            raise DataError(f"{self.place}: the {column} {value!r:.60} is no name")
+        return "" if value is None else str(value)
+
+
+def read_entries(
+    path: PathLike, needed: Sequence[str], optional: Sequence[str] = ()
+) -> list[Entry]:
+    """Read the rows of a small table: CSV, TSV (``.tsv``) or Parquet (``.parquet``).
+
+    Text may be compressed (``.gz``, ``.zst``). Names of columns are in any case, in any order.
+
+    Parameters
+    ----------
+    path : str or path
+    needed, optional : sequences of str
+        Columns that must be there, and those that may be; no others.
+
+    Raises
+    ------
+    DataError
+        ``file:line: what is wrong``, or ``file: what is wrong`` where there is no one line.
+    """
+    path = Path(path)
+    if path.suffix in (".parquet", ".pq"):
+        return _entries_of_table(_read_parquet(path), str(path), needed, optional)
+    try:
+        with path.open("rb") as file:
+            text = io.TextIOWrapper(decompressed(file, path), encoding="utf-8-sig", newline="")
+            delimiter = "\t" if ".tsv" in path.suffixes[-2:] else ","
+            rows = csv.reader(text, delimiter=delimiter, strict=True)
+            return list(_entries_of_rows(rows, path, needed, optional))
+    except UnicodeDecodeError:
+        raise DataError(f"{path}: not UTF-8 text") from None
+    except READ_ERRORS as error:
+        raise DataError(f"{path}: {explain_os_error(error)}") from error
+
+
+def entries_of_frame(
+    frame: Any, what: str, needed: Sequence[str], optional: Sequence[str] = ()
+) -> list[Entry]:
+    """The rows of a frame of pandas or polars, or of a table of pyarrow, called ``what``."""
+    if not is_frame(frame):
+        raise DataError(f"{what}: expected a frame of pandas, polars or pyarrow")
+    columns = arrow_columns(frame)
+    for name, values in columns.items():
+        if values is None:
+            raise DataError(f"{what}: column {name!r} holds values of several types")
+    listed = {name: values.to_pylist() for name, values in columns.items()}
+    return _entries_of_table(listed, what, needed, optional)
+
+
+def _read_parquet(path: Path) -> dict[str, list[Any]]:
+    import pyarrow.parquet as pq
+
+    with explaining_parquet(path), pq.ParquetFile(path) as file:
+        table = file.read()
+    return {name: table[place].to_pylist() for place, name in enumerate(table.schema.names)}
+
+
+def _entries_of_table(
+    columns: dict[str, list[Any]], place: str, needed: Sequence[str], optional: Sequence[str]
+) -> list[Entry]:
+    names = _checked_header(list(columns), place, needed, optional)
+    rows = zip(*columns.values(), strict=True)
+    return [
+        Entry(f"{place}: row {number}", dict(zip(names, row, strict=True)))
+        for number, row in enumerate(rows, start=1)
+    ]
+
+
+def _entries_of_rows(
+    rows: Any, path: Path, needed: Sequence[str], optional: Sequence[str]
+) -> Iterator[Entry]:
+    try:
+        names = _checked_header(next(rows, []), f"{path}:1", needed, optional)
+        for row in rows:
+            place = f"{path}:{rows.line_num}"
+            if row and len(row) != len(names):
+                raise DataError(f"{place}: expected {len(names)} fields, found {len(row)}")
+            if row:
+                yield Entry(place, dict(zip(names, row, strict=True)))
+    except csv.Error as error:
+        raise DataError(f"{path}:{rows.line_num}: not CSV: {error}") from None
+
+
+def _checked_header(
+    header: Sequence[str], place: str, needed: Sequence[str], optional: Sequence[str]
+) -> list[str]:
+    names = [name.strip().lower() for name in header]
+    known = {*needed, *optional}
+    if len(set(names)) < len(names) or not set(needed) <= set(names) <= known:
+        also = f", and {' and '.join(optional)} if there are any" if optional else ""
+        raise DataError(f"{place}: the columns should be {' and '.join(needed)}{also}")
+    return names

@@ -1,0 +1,156 @@
+"""Train LightGBM time after time, with features that are binned only once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ranksieve.data import RankingData
+from ranksieve.rankers.lightgbm_data import as_known
+from ranksieve.rankers.refits import Refits
+from ranksieve.sums.labels import check_labels_differ
+
+Parameters = dict[str, Any]
+
+_LOST = 10_000  # of this many rows, LightGBM may lose one value where it puts features together
+_COMMON = 0.7  # share of rows from which LightGBM calls a value other than 0 the usual one
+_BLOCK_ROWS = 2**16
+
+# Parameters by which a tree depends on features that it does not use, with the values that do not.
+_DRAWS: dict[str, Any] = {
+    "feature_fraction": 1.0,
+    "feature_fraction_bynode": 1.0,
+    "extra_trees": False,
+}
+_NEEDS_VALUES = {"linear_tree": False}  # not only bins
+_SAMPLE = {"bin_construct_sample_cnt": 200_000}
+_BUNDLES = {"enable_bundle": True}
+
+
+class LightGBMRefits(Refits):
+    """Refits of a ranker of LightGBM, in which every feature is binned once.
+
+    Each feature is a LightGBM Dataset of its own. A Dataset of some features is put together from
+    copies of their bins, which takes a thousandth of the time of binning, and gives the same trees:
+    bins depend on the feature alone.
+
+    That does not hold if LightGBM bundles sparse features, and they have values in the same rows,
+    up to one row in 10,000: it loses these. :meth:`of` refuses such data.
+    """
+
+    def __init__(self, ranker: Any, data: RankingData, parameters: Parameters) -> None:
+        super().__init__(ranker, data)
+        self.ignores_unused = not _differs(parameters, _DRAWS)
+        ranker._validate_params()
+        check_labels_differ(data)
+        ranker._check_training(data)
+        self._columns = [self._bin(feature) for feature in range(data.n_features)]
+
+    @classmethod
+    def of(cls, ranker: Any, data: RankingData) -> Refits:
+        """Refits that share bins, or plain ones if trees could differ from these."""
+        every = ranker._for_features(range(data.n_features), data.n_features)
+        parameters = every._dataset_parameters()
+        if _differs(parameters, _NEEDS_VALUES):
+            return Refits(ranker, data)
+        if not _differs(parameters, _BUNDLES) and _loses_values(data, parameters):
+            return Refits(ranker, data)
+        return cls(ranker, data, parameters)
+
+    def fit(self, features: Sequence[int]) -> Any:
+        """Train on some features."""
+        from lightgbm.basic import LightGBMError
+
+        made = self.ranker._for_features(features, self.data.n_features)
+        made._remember_features(self.data.take_queries([0]).take_features(list(features)))
+        try:
+            made._train_on(lambda parameters: self._dataset(features, parameters))
+        except LightGBMError:
+            return super().fit(features)  # which says what is wrong
+        return made
+
+    def _bin(self, feature: int) -> Any:
+        import lightgbm
+
+        one = self.ranker._for_features([feature], self.data.n_features)
+        # Names are ours, because LightGBM wants no two features of the same name.
+        made = lightgbm.Dataset(
+            as_known(self.data.X[:, [feature]]),
+            feature_name=[f"Column_{feature}"],
+            params=one._dataset_parameters(),
+        )
+        return made.construct()
+
+    def _dataset(self, features: Sequence[int], parameters: Parameters) -> Any:
+        """Dataset of some features, put together."""
+        from lightgbm.basic import _LIB, _safe_call
+
+        data, first = self.data, self._columns[features[0]]
+        made = first.subset(np.arange(data.n_rows)).construct()  # a copy
+        for feature in features[1:]:
+            # add_features_from does the same, and warns of more than it does.
+            column = self._columns[feature]
+            _safe_call(_LIB.LGBM_DatasetAddFeaturesFrom(made._handle, column._handle))
+        made.params = dict(parameters)
+        made.set_feature_name([f"Column_{place}" for place in range(len(features))])
+        made.set_label(data.y).set_group(data.group_counts)
+        if data.query_weights is not None:
+            made.set_weight(np.repeat(data.query_weights, data.group_counts))
+        return made
+
+
+def _value(parameters: Mapping[str, Any], name: str, usual: Any) -> Any:
+    """Value of a parameter, under whatever name it is given."""
+    from lightgbm.basic import _ConfigAliases
+
+    given = (parameters[alias] for alias in _ConfigAliases.get(name) if alias in parameters)
+    return next((value for value in given if value is not None), usual)
+
+
+def _differs(parameters: Mapping[str, Any], usual: Mapping[str, Any]) -> bool:
+    """Whether any of some parameters is given another value."""
+    return any(_value(parameters, name, value) != value for name, value in usual.items())
+
+
+def _loses_values(data: RankingData, parameters: Mapping[str, Any]) -> bool:
+    """Whether LightGBM could bundle features that have values in the same rows.
+
+    It looks at a sample of the rows, and takes those for values that are not the usual one.
+    """
+    sampled = int(_value(parameters, *next(iter(_SAMPLE.items()))))
+    n = data.n_rows
+    most = min(n, sampled) // _LOST
+    if n <= sampled and not most:
+        return False
+    # What is rare in all rows may be missing in a sample; four times as many are not.
+    most = most if n <= sampled else 4 * (most + 10) * -(-n // sampled)
+    usual = np.array([_usual_value(column) for column in _columns(data)])
+    together = sum((m.T @ m for m in _marks(data, usual)), np.zeros((len(usual),) * 2))
+    np.fill_diagonal(together, 0)
+    return bool(((together > 0) & (together <= most)).any())
+
+
+def _usual_value(column: np.ndarray) -> float:
+    middle = np.partition(column, len(column) // 2)[len(column) // 2]
+    return float(middle) if _equal(column, middle).mean() >= _COMMON else 0.0
+
+
+def _equal(values: np.ndarray, usual: Any) -> np.ndarray:
+    return (values == usual) | (np.isnan(values) & np.isnan(usual))
+
+
+def _columns(data: RankingData) -> Iterator[np.ndarray]:
+    X = data.X.tocsc() if data.is_sparse else data.X
+    for feature in range(data.n_features):
+        column = X[:, [feature]]
+        yield (column.toarray() if data.is_sparse else column)[:, 0]
+
+
+def _marks(data: RankingData, usual: np.ndarray) -> Iterator[np.ndarray]:
+    """Where values are not the usual ones, in blocks of rows."""
+    for start in range(0, data.n_rows, _BLOCK_ROWS):
+        block = data.X[start : start + _BLOCK_ROWS]
+        dense = block.toarray() if data.is_sparse else block
+        yield (~_equal(dense, usual)).astype(np.float32)

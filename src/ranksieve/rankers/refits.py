@@ -1,0 +1,35 @@
+"""Train a ranker time after time, on some features of the same data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ranksieve.data import RankingData
+
+
+class Refits:
+    """Copies of a ranker, each trained on some features of the same data.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        Not trained.
+    data : RankingData
+
+    Attributes
+    ----------
+    ignores_unused : bool
+        Whether a ranker stays the same if features go that it makes nothing of.
+    """
+
+    ignores_unused = False
+
+    def __init__(self, ranker: Any, data: RankingData) -> None:
+        self.ranker = ranker
+        self.data = data
+
+    def fit(self, features: Sequence[int]) -> Any:
+        """Train on some features."""
+        copy = self.ranker._for_features(features, self.data.n_features)
+        return copy.fit(self.data.take_features(list(features)))

@@ -1,0 +1,26 @@
+"""The smallest or cheapest features that are shown to be enough."""
+
+from ranksieve.recommendation.answer import (
+    DroppedFeature,
+    FrontPoint,
+    KeptFeature,
+    Recommendation,
+    Substitute,
+)
+from ranksieve.recommendation.checking import Check, Drift, Helpful, check
+from ranksieve.recommendation.recommend import recommend
+from ranksieve.recommendation.verdict import Verdict
+
+__all__ = [
+    "Check",
+    "Drift",
+    "Helpful",
+    "check",
+    "DroppedFeature",
+    "FrontPoint",
+    "KeptFeature",
+    "Recommendation",
+    "Substitute",
+    "Verdict",
+    "recommend",
+]

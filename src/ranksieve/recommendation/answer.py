@@ -1,0 +1,222 @@
+"""What a recommendation says: the features, the claim, and what is known about each feature."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ranksieve.choosing import pareto_front
+from ranksieve.costs import AlignedCosts
+from ranksieve.recommendation.verdict import Verdict, percent
+from ranksieve.text import quantity
+
+
+class Substitute(NamedTuple):
+    """A feature that orders documents nearly like another."""
+
+    feature: int
+    similarity: float
+    cost: float
+
+
+@dataclass(frozen=True)
+class KeptFeature:
+    """A recommended feature.
+
+    Attributes
+    ----------
+    feature : int
+        0-based.
+    cost : float
+        Of its own, without that of its group.
+    loss, lower, upper : float or None
+        What is lost without it, relative to the mean with all features, with a confidence interval.
+    stability, cluster_stability : float or None
+        Share of halves of the queries on which it is selected; and on which it or a near-copy is.
+    substitutes : sequence of Substitute
+    """
+
+    feature: int
+    cost: float
+    loss: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    stability: float | None = None
+    cluster_stability: float | None = None
+    substitutes: Sequence[Substitute] = ()
+
+
+class DroppedFeature(NamedTuple):
+    """A feature that is not recommended, and why."""
+
+    feature: int
+    cost: float
+    reason: str
+
+
+class FrontPoint(NamedTuple):
+    """A candidate.
+
+    Attributes
+    ----------
+    selector : str
+    size : int
+    cost : float
+    value, change : float
+        Mean of the measure, and its change relative to all features.
+    lower : float
+        One-sided lower confidence bound of the change, for the candidate alone.
+    is_shown : bool or None
+        Whether it is shown to lose less than the margin, allowing for all that are tested; None if
+        the queries that judge were not asked.
+    is_front : bool
+        Whether no cheaper candidate is as good.
+    """
+
+    selector: str
+    size: int
+    cost: float
+    value: float
+    change: float
+    lower: float
+    is_shown: bool | None
+    is_front: bool
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """The cheapest features that are shown to be enough, or what could be shown.
+
+    Attributes
+    ----------
+    title : str
+        Name of the data.
+    feature_names : list of str
+        All features of the data.
+    features : list of int
+        The features to keep, 0-based, in the order of the selector.
+    selector : str
+        The selector that won; ``"all"`` or ``"none"`` if no selection is enough, or nothing helps.
+    size : int
+        Number of features that were asked of it; costs may have left some of them out.
+    claim : Verdict
+        About the procedure, or about the features if the data came with queries to judge them.
+    confirmed : Verdict or None
+        About the features, from queries that had no part in the recommendation.
+    cost, cost_of_all : float
+    has_costs : bool
+        Whether costs were given; else every feature costs 1.
+    front : list of FrontPoint
+    kept, dropped : list
+        What is known about each feature.
+    settings : dict
+        Measure, convention, ranker, margin and more, for people and for :func:`check`.
+    notes : list of str
+        What was left out, and why.
+    reference : dict
+        How each kept feature ranks alone, for :func:`check`.
+    """
+
+    title: str
+    feature_names: list[str]
+    features: list[int]
+    selector: str
+    size: int
+    claim: Verdict
+    cost: float
+    cost_of_all: float
+    has_costs: bool
+    front: list[FrontPoint]
+    kept: list[KeptFeature]
+    dropped: list[DroppedFeature]
+    settings: dict[str, Any]
+    notes: list[str] = field(default_factory=list)
+    reference: dict[str, list[float]] = field(default_factory=dict)
+    confirmed: Verdict | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the features to keep."""
+        return [self.feature_names[feature] for feature in self.features]
+
+    @property
+    def sentence(self) -> str:
+        """The answer in a sentence or two."""
+        n_all = len(self.kept) + len(self.dropped)
+        kept = f"Keep {len(self.features)} of {quantity(n_all, 'feature')}"
+        if self.selector == "none":
+            kept = "No feature helps: with none of them, documents rank as well as with all"
+        elif self.selector == "all":
+            kept = f"Keep all {quantity(n_all, 'feature')}: no smaller set was good enough"
+        if self.has_costs:
+            kept += f", which cost {self.cost:.4g} instead of {self.cost_of_all:.4g}"
+        claims = [self.claim, *([self.confirmed] if self.confirmed else [])]
+        return f"{kept}. " + " ".join(claim.sentence for claim in claims)
+
+    @property
+    def protocol(self) -> str:
+        """How it was found, so that anyone can do it again."""
+        told = self.settings
+        values = ", ".join(f"{n}={v}" for n, v in told["ranker_parameters"].items())
+        ranker = told["ranker"] + (f" ({values})" if values else "")
+        budget = "" if told["budget"] is None else f", budget {told['budget']:.4g}"
+        return (
+            f"Ranker {ranker}; {told['measure']} ({told['convention']}); queries: "
+            f"{told['division']}; selectors: {'; '.join(told['selectors'])}; rule {told['rule']}, "
+            f"margin {percent(told['margin'])}{budget}; seed {told['seed']}; ranksieve "
+            f"{told['ranksieve']}; data {told['fingerprint']:.12}."
+        )
+
+    def to_record(self) -> dict[str, Any]:
+        """Everything as JSON values; :func:`read_recommendation` reads it back."""
+        record = asdict(self)
+        for part in ("front", "dropped"):
+            record[part] = [point._asdict() for point in getattr(self, part)]
+        for own, kept in zip(record["kept"], self.kept, strict=True):
+            own["substitutes"] = [one._asdict() for one in kept.substitutes]
+        for name in ("claim", "confirmed"):
+            claim = getattr(self, name)
+            record[name] = None if claim is None else claim.to_record()
+        for point in record["front"]:
+            point["lower"] = point["lower"] if np.isfinite(point["lower"]) else None
+        return record
+
+
+def front_of(points: Sequence[FrontPoint]) -> list[FrontPoint]:
+    """The points, by cost, with those marked that no cheaper one equals."""
+    ordered = sorted(points, key=lambda one: (one.cost, -one.value, one.size, one.selector))
+    front = set(pareto_front([one.cost for one in ordered], [one.value for one in ordered]))
+    return [one._replace(is_front=place in front) for place, one in enumerate(ordered)]
+
+
+def dropped_features(
+    allowed: Sequence[int],
+    chosen: Sequence[int],
+    costs: AlignedCosts,
+    varies: np.ndarray,
+    alike: Mapping[int, Substitute],
+    budget: float | None,
+    names: Sequence[str],
+) -> list[DroppedFeature]:
+    """Why each feature that is not chosen is not.
+
+    ``alike`` has the chosen feature that is most similar to each, if it is a near-copy.
+    """
+    added, spent = costs.marginal(chosen), costs.total(chosen)
+    found = []
+    for feature in allowed:
+        if feature in chosen:
+            continue
+        reason = "adds no gain that is needed"
+        if not varies[feature]:
+            reason = "constant within every query"
+        elif feature in alike:
+            like = alike[feature]
+            reason = f"near-copy of {names[like.feature]} (similarity {like.similarity:.2f})"
+        elif budget is not None and spent + added[feature] > budget:
+            reason = f"too expensive: it adds {added[feature]:.4g} to the cost"
+        found.append(DroppedFeature(feature, float(costs.features[feature]), reason))
+    return found

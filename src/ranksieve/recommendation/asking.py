@@ -1,0 +1,69 @@
+"""Procedures that ask for results and go on when these are there.
+
+A procedure is a generator: it yields the cells whose results it needs, is sent a function that
+looks results up, and returns what it has found. Several procedures run together, so that whatever
+they need next is computed in parallel, and what two of them need is computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from ranksieve.recommendation.division import Division, Place
+from ranksieve.study.cells import Cell
+from ranksieve.study.records import Record
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A cell and the queries that it runs on."""
+
+    place: Place
+    cell: Cell
+
+    def key(self, fold: str = "") -> Record:
+        """Everything except the data that the result depends on."""
+        return self.cell.key(self.place.name)
+
+    def run(self, division: Division) -> Record:
+        """Compute the result."""
+        return self.cell.run(division.trial(self.place))  # type: ignore[arg-type]
+
+
+Lookup = Callable[[Placed], Record]
+Procedure = Generator[Sequence[Placed], Lookup, T]
+
+
+def together(procedures: Iterable[Procedure[T]]) -> Procedure[list[T]]:
+    """Run procedures side by side; returns what each of them has found."""
+    running = list(procedures)
+    found: list[Any] = [None] * len(running)
+    asked: dict[int, Sequence[Placed]] = {}
+    lookup: Lookup | None = None
+    todo = set(range(len(running)))
+    while todo:
+        for place in sorted(todo):
+            try:
+                asked[place] = running[place].send(lookup)  # type: ignore[arg-type]
+            except StopIteration as end:
+                found[place] = end.value
+                asked.pop(place, None)
+                todo.remove(place)
+        if asked:
+            lookup = yield [cell for cells in asked.values() for cell in cells]
+    return found
+
+
+def drive(procedure: Procedure[T], compute: Callable[[Sequence[Placed]], Lookup]) -> T:
+    """Run a procedure to its end, computing whatever it asks for."""
+    lookup: Any = None
+    while True:
+        try:
+            cells = procedure.send(lookup)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+        lookup = compute(cells)

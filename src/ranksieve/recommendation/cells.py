@@ -1,0 +1,136 @@
+"""Train a ranker on some features and rank the queries that were left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ranksieve.data import RankingData
+from ranksieve.engine.clock import work_seconds
+from ranksieve.io.record_log import RecordLog
+from ranksieve.io.records import check_kinds
+from ranksieve.metrics import evaluate
+from ranksieve.recommendation.division import Trial
+from ranksieve.registry import Method
+from ranksieve.study.cells import locate_errors
+from ranksieve.study.records import Record
+from ranksieve.text import quantity
+
+
+@dataclass(frozen=True)
+class RankingCell:
+    """A ranker on some features.
+
+    Attributes
+    ----------
+    method : Method
+    settings : dict
+        Parameters of the ranker.
+    seed : int or None
+    features : tuple of int
+        Ascending; without any, all documents of a query have the same score.
+    measure, convention : str
+    """
+
+    method: Method
+    settings: Mapping[str, Any]
+    seed: int | None
+    features: tuple[int, ...]
+    measure: str
+    convention: str
+
+    def key(self, fold: str) -> Record:
+        """What the result depends on, except for the data and the head of the ledger."""
+        return {
+            "fold": fold,
+            "ranker": self.method.key,
+            "parameters": dict(self.method.preset) | dict(self.settings),
+            "seed": self.seed,
+            "features": list(self.features),
+        }
+
+    def run(self, trial: Trial) -> Record:
+        """Value of each query that was left out, by part, and seconds of the training."""
+        columns = list(self.features)
+        place = f"{trial.name}, {self.method.name} on {quantity(len(columns), 'feature')}"
+        ranker, seconds = None, 0.0
+        with locate_errors(place, self.method):
+            if columns:
+                start = work_seconds()
+                ranker = self.train(trial.train)
+                seconds = work_seconds() - start
+            values = {}
+            for part, data in trial.held_out.items():
+                scores = np.zeros(data.n_rows)
+                if ranker is not None:
+                    scores = ranker.predict(data.take_features(columns))
+                how = {"doc_ids": data.doc_ids}
+                found = evaluate(data.y, scores, data.qid, [self.measure], self.convention, **how)
+                values[part] = found.per_query[self.measure].tolist()
+        return {"values": values, "seconds": seconds}
+
+    def train(self, data: RankingData) -> Any:
+        """Train the ranker on the features of data."""
+        columns, seeds = list(self.features), dict.fromkeys(self.method.seeds, self.seed)
+        ranker = self.method.make(**self.settings, **seeds)
+        return ranker._for_features(columns, data.n_features).fit(data.take_features(columns))
+
+
+_OF_SELECTION = dict(fold=str, selector=str, parameters=dict, seed=object, k=int)
+_SELECTION = dict(features=list, seconds=float)
+_OF_RANKING = dict(fold=str, ranker=str, parameters=dict, seed=object, features=list)
+_RANKING = dict(values=dict, seconds=float)
+
+
+class RecommendationLog(RecordLog):
+    """Selections and values of a recommendation, in a file that survives what ends the program."""
+
+    FORMAT = "ranksieve-recommendation"
+    VERSION = 1
+    WHAT = "the results of a recommendation"
+    INSTEAD = "name another directory"
+
+    def __init__(self, path: Path, head: Mapping[str, Any]) -> None:
+        self._sizes: Mapping[str, int] = head["parts"]
+        self._n_features = head["n_features"]
+        super().__init__(path, head)
+
+    def _differs(self, name: str, found: Any, wanted: Any) -> str:
+        if name in ("fingerprint", "parts", "n_features"):
+            return f"these are results of other data; {self.INSTEAD}"
+        return (
+            f"these are results with {name} {found!r:.80}, not {wanted!r:.80}; {self.INSTEAD}, or "
+            "ask for the same"
+        )
+
+    def _checked(self, cell: Any, result: Any, where: str) -> Record:
+        if not isinstance(cell, dict):
+            raise ValueError("a cell should be an object")
+        if "selector" in cell:
+            check_kinds(cell, _OF_SELECTION)
+            check_kinds(result, _SELECTION)
+            self._check_features(result["features"])
+        else:
+            check_kinds(cell, _OF_RANKING)
+            check_kinds(result, _RANKING)
+            self._check_features(cell["features"])
+            self._check_values(result["values"])
+        return dict(result)
+
+    def _check_features(self, features: list[Any]) -> None:
+        known = all(type(f) is int and 0 <= f < self._n_features for f in features)
+        if not known or len(set(features)) < len(features):
+            raise ValueError("not a list of features of the data")
+
+    def _check_values(self, values: dict[str, Any]) -> None:
+        for part, found in values.items():
+            size = self._sizes.get(part)
+            if not isinstance(found, list) or len(found) != size:
+                raise ValueError(f"part {part!r} should have {size} values")
+            if not all(type(value) is float and isfinite(value) for value in found):
+                raise ValueError("a value is not a finite number")

@@ -1,0 +1,235 @@
+"""Whether a recommendation still holds on new data."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ranksieve.data import DataError, RankingData
+from ranksieve.datasets.opening import read_whole
+from ranksieve.metrics import evaluate
+from ranksieve.missing import count_missing
+from ranksieve.preprocessing import scaled_within_queries
+from ranksieve.rankers.loading import load_model
+from ranksieve.recommendation.files import MODEL, MODEL_OF_ALL, read_answer
+from ranksieve.recommendation.verdict import Verdict, percent
+from ranksieve.selectors import GreedyRankRLS
+from ranksieve.sums.importance import Importance
+
+_SHIFT = 3.0  # standard errors from which on a change is told
+_MISSING = 0.05  # change of the share of missing values that is told
+_HELPFUL = 5  # features that may help, at most
+_LEAST_GAIN = 0.005  # of the error that a helpful feature takes away
+
+
+class Drift(NamedTuple):
+    """How a feature ranks alone, then and now.
+
+    Attributes
+    ----------
+    feature : str
+    before, now : float
+        Mean of the measure if the feature alone ranks, in the direction that was the better one.
+    shift : float
+        Difference in standard errors.
+    missing_before, missing_now : float
+        Share of documents without a value.
+    """
+
+    feature: str
+    before: float
+    now: float
+    shift: float
+    missing_before: float
+    missing_now: float
+
+    @property
+    def is_notable(self) -> bool:
+        """Whether chance does not explain it."""
+        moved = abs(self.missing_now - self.missing_before) > _MISSING
+        return abs(self.shift) > _SHIFT or moved
+
+
+class Helpful(NamedTuple):
+    """A feature that is not kept but would lower the error; ``gain`` is relative to it."""
+
+    feature: str
+    gain: float
+    is_new: bool
+
+
+@dataclass(frozen=True)
+class Check:
+    """Result of :func:`check`.
+
+    Attributes
+    ----------
+    title : str
+        Name of the data of the recommendation.
+    verdict : Verdict
+        About the features that are kept, on the new queries.
+    is_broken : bool
+        Whether the mean on the new queries has fallen by more than the margin.
+    drift : list of Drift
+        Of each feature that is kept.
+    helpful : list of Helpful
+        Features that are not kept, but would now help, the best first.
+    """
+
+    title: str
+    verdict: Verdict
+    is_broken: bool
+    drift: list[Drift]
+    helpful: list[Helpful]
+
+    @property
+    def sentence(self) -> str:
+        """The answer in a sentence or two."""
+        margin = percent(self.verdict.margin)
+        holds = f"The margin of {margin} holds on average."
+        if self.is_broken:
+            holds = f"The margin of {margin} is broken: recommend again."
+        return f"{holds} {self.verdict.sentence}"
+
+    def to_record(self) -> dict[str, Any]:
+        """Everything as JSON values."""
+        record = asdict(self)
+        record["verdict"] = self.verdict.to_record()
+        record["drift"] = [
+            one._asdict() | {"shift": one.shift if math.isfinite(one.shift) else None}
+            for one in self.drift
+        ]
+        record["helpful"] = [one._asdict() for one in self.helpful]
+        return record
+
+
+def check(directory: str | os.PathLike[str], data: Any, **how: Any) -> Check:
+    """Check on new queries whether recommended features are still enough.
+
+    Both rankers of the recommendation, on the features that are kept and on all, rank the new
+    queries; nothing is trained again. Features that are not kept are tried by greedy RankRLS on the
+    new queries, after those that are.
+
+    Parameters
+    ----------
+    directory : path
+        As :func:`ranksieve.recommend` wrote it with ``out``.
+    data : anything that :func:`ranksieve.datasets.opening.open_data` opens
+        With all features of the recommendation; it may have more.
+    **how
+        Options to open it.
+
+    Raises
+    ------
+    DataError
+        If the directory has no recommendation with models, or the data lacks a feature.
+    """
+    record = read_answer(Path(directory))
+    told, names = record["settings"], [str(name) for name in record["feature_names"]]
+    new = read_whole(data, **how)
+    known = _with_features(new, names)
+    known = scaled_within_queries(known, told["scale"])
+    kept = [int(feature) for feature in record["features"]]
+    dropped = {names.index(name) for name in told["drop"] if name in names}
+    everything = [feature for feature in range(len(names)) if feature not in dropped]
+    measure, convention = told["measure"], told["convention"]
+
+    def values(file: str, features: Sequence[int]) -> np.ndarray:
+        columns = sorted(features)
+        scores = np.zeros(known.n_rows)
+        if columns:
+            scores = load_model(Path(directory) / file).predict(known.take_features(columns))
+        how = {"doc_ids": known.doc_ids}
+        return evaluate(known.y, scores, known.qid, [measure], convention, **how).per_query[measure]
+
+    chosen, base = values(MODEL, kept), values(MODEL_OF_ALL, everything)
+    margin, level = float(told["margin"]), float(told["level"])
+    how_judged = known.query_weights, "set", measure, margin, level
+    verdict = Verdict.of([chosen], [base], *how_judged)  # type: ignore[arg-type]
+    is_broken = verdict.with_chosen < (1 - margin) * verdict.with_all
+    drift = _drift(known, kept, names, record["reference"], measure, convention)
+    helpful = _helpful(scaled_within_queries(new, told["scale"]), names, kept)
+    return Check(str(record["title"]), verdict, bool(is_broken), drift, helpful)
+
+
+def reference_of(
+    data: RankingData, features: Sequence[int], measure: str, convention: str
+) -> dict[str, list[float]]:
+    """What :func:`check` compares features with: name -> value alone, its error, and more.
+
+    The others are the direction in which it ranks, and the share of missing values.
+    """
+    if not features:
+        return {}
+    columns = data.take_features(list(features))
+    quality = Importance(measure, convention=convention)(columns)
+    errors = np.sqrt(quality.variance / max(1, data.n_queries))
+    missing = count_missing(columns.X) / max(1, data.n_rows)
+    parts = quality.values, errors, quality.directions, missing
+    rows = zip(*(np.asarray(part, dtype=float).tolist() for part in parts), strict=True)
+    names = [str(name) for name in columns.feature_names]
+    return {name: list(row) for name, row in zip(names, rows, strict=True)}
+
+
+def _drift(
+    data: RankingData,
+    kept: Sequence[int],
+    names: Sequence[str],
+    reference: Mapping[str, Any],
+    measure: str,
+    convention: str,
+) -> list[Drift]:
+    now = reference_of(data, kept, measure, convention)
+    found = []
+    for feature in kept:
+        name = names[feature]
+        if name not in reference:
+            continue
+        before, error, direction, missing = map(float, reference[name])
+        value, new_error, new_direction, new_missing = now[str(data.feature_names[feature])]
+        spread = math.hypot(error, new_error)
+        turned = direction != new_direction
+        shift = (value - before) / spread if spread > 0 else 0.0
+        found.append(
+            Drift(name, before, value, -math.inf if turned else shift, missing, new_missing)
+        )
+    return found
+
+
+def _helpful(data: RankingData, names: Sequence[str], kept: Sequence[int]) -> list[Helpful]:
+    """Features that greedy RankRLS adds to those that are kept, as long as they help."""
+    if data.keeps_missing or data.n_queries < 2:
+        return []
+    own = [str(name) for name in data.feature_names]
+    start = [own.index(names[feature]) for feature in kept]
+    k = min(data.n_features, len(start) + _HELPFUL)
+    if k <= len(start):
+        return []
+    path = GreedyRankRLS(k, include=start).fit(data).path_
+    errors = [step.score for step in path]
+    found = []
+    for place in range(len(start), len(path)):
+        before = errors[place - 1] if place else None
+        gain = 1.0 if not before else 1 - errors[place] / before
+        if gain < _LEAST_GAIN:
+            break
+        name = own[path[place].feature]
+        found.append(Helpful(name, float(gain), name not in names))
+    return found
+
+
+def _with_features(data: RankingData, names: Sequence[str]) -> RankingData:
+    """The features of a recommendation, by name; numbers if it has no names."""
+    own = [str(name) for name in data.feature_names]
+    lacking = [name for name in names if name not in own]
+    if lacking:
+        raise DataError(
+            f"the new data lacks feature {lacking[0]!r}, which the recommendation is about"
+        )
+    return data.take_features([own.index(name) for name in names])

@@ -1,0 +1,127 @@
+"""What is known about each feature of a recommendation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from ranksieve.recommendation.answer import (
+    DroppedFeature,
+    KeptFeature,
+    Substitute,
+    dropped_features,
+)
+from ranksieve.recommendation.asking import Procedure, together
+from ranksieve.recommendation.division import Place
+from ranksieve.recommendation.procedure import ALL, NONE, Choice, Task, judged, selected
+from ranksieve.significance.samples import Sample
+from ranksieve.sums.grades import varying_features
+from ranksieve.sums.similarity import Similarity
+
+_ALIKE = 0.9  # similarity from which on a feature is a near-copy of another
+_CONFIDENCE = 0.95
+
+
+@dataclass
+class Found:
+    """What was found out about features.
+
+    Attributes
+    ----------
+    losses : dict
+        Feature -> loss without it, with the ends of its interval, relative to all features.
+    selections : list of sets of int
+        Features selected on halves of the queries.
+    """
+
+    losses: dict[int, tuple[float, float, float]] = field(default_factory=dict)
+    selections: list[set[int]] = field(default_factory=list)
+
+    def features(
+        self, task: Task, chosen: Choice, names: Sequence[str]
+    ) -> tuple[list[KeptFeature], list[DroppedFeature]]:
+        """What to say about each feature that is kept, and why each other one is not."""
+        whole = task.division.whole
+        similarity = Similarity("tau_b", absolute=True)(whole)
+        alike = [_similar_to(feature, similarity, task) for feature in range(len(names))]
+        kept = [self._kept(feature, alike[feature], task) for feature in chosen.features]
+        copies = {
+            feature: one
+            for feature in task.allowed
+            for one in [o for o in alike[feature] if o.feature in chosen.features][:1]
+        }
+        dropped = dropped_features(
+            task.allowed,
+            chosen.features,
+            task.costs,
+            varying_features(whole),
+            copies,
+            task.rule.budget,
+            names,
+        )
+        return kept, dropped
+
+    def _kept(self, feature: int, alike: Sequence[Substitute], task: Task) -> KeptFeature:
+        told: dict[str, Any] = {}
+        if feature in self.losses:
+            told = dict(zip(("loss", "lower", "upper"), self.losses[feature], strict=True))
+        if self.selections:
+            cluster = {feature, *(one.feature for one in alike)}
+            told["stability"] = float(np.mean([feature in own for own in self.selections]))
+            told["cluster_stability"] = float(np.mean([bool(cluster & s) for s in self.selections]))
+        cost = float(task.costs.features[feature])
+        return KeptFeature(feature, cost, substitutes=tuple(alike), **told)
+
+
+def describe_features(task: Task, chosen: Choice, n_pairs: int) -> Procedure[Found]:
+    """Leave out each chosen feature in turn, and select again on halves of the queries."""
+    both = together([_losses(task, chosen), _selections(task, chosen, n_pairs)])
+    losses, selections = yield from both
+    return Found(losses, selections)
+
+
+def _losses(task: Task, chosen: Choice) -> Procedure[dict[int, tuple[float, float, float]]]:
+    features, places = chosen.features, task.division.judged
+    rests = [tuple(f for f in features if f != gone) for gone in features]
+    if not task.allows_none:
+        rests = [rest for rest in rests if rest]
+    sets = [task.allowed, features, *rests]
+    base, full, *others = yield from together([judged(task, places, own) for own in sets])
+    weights = task.division.weights([part for _, part in places])
+    mean = Sample.of(base, weights).mean
+    if mean <= 0 or len(others) < len(features):
+        return {}
+    losses = {}
+    for feature, values in zip(features, others, strict=True):
+        loss = Sample.of(full - values, weights)
+        reach = float(special.stdtrit(loss.degrees, (1 + _CONFIDENCE) / 2)) * loss.error
+        losses[feature] = (loss.mean / mean, (loss.mean - reach) / mean, (loss.mean + reach) / mean)
+    return losses
+
+
+def _selections(task: Task, chosen: Choice, n_pairs: int) -> Procedure[list[set[int]]]:
+    """Selections of the winning selector on both halves of several divisions of the queries."""
+    left_out = task.division.stages[-1].final.left_out
+    place = Place(left_out)
+    enough = len(task.division.training_queries(place)) >= 4
+    if chosen.candidate.selector in (ALL, NONE) or not enough:
+        return []
+    member = next(one for one in task.members if one.name == chosen.candidate.selector)
+    halves = [Place(left_out, (number, side)) for number in range(n_pairs) for side in (0, 1)]
+    size, most = chosen.candidate.size, len(task.allowed) - 1
+    found = yield from together([selected(member, half, size, most) for half in halves])
+    return [set(features) for features in found]
+
+
+def _similar_to(feature: int, similarity: np.ndarray, task: Task) -> list[Substitute]:
+    """Near-copies of a feature, the most similar first."""
+    near = [
+        Substitute(other, float(similarity[feature, other]), float(task.costs.features[other]))
+        for other in task.allowed
+        if other != feature and similarity[feature, other] >= _ALIKE
+    ]
+    return sorted(near, key=lambda one: (-one.similarity, one.feature))

@@ -1,0 +1,262 @@
+"""Which queries choose features, and which judge the choice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ranksieve.data import DataError, RankingData
+from ranksieve.datasets import Collection
+from ranksieve.datasets.dividing import DividedData
+from ranksieve.datasets.fold_files import Fold
+from ranksieve.engine.memo import Memo
+from ranksieve.joining import concatenate
+from ranksieve.splits import query_parts
+from ranksieve.study.protocols import check_distinct
+from ranksieve.text import quantity
+
+_MANY_ROWS = 50_000  # from here on, two parts of the queries are enough to choose by
+_TEST, _VALI = "test", "vali"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Queries to train on: all but those of some parts, or one half of these.
+
+    Attributes
+    ----------
+    left_out : tuple of str
+        Parts whose queries do not train; they are ranked.
+    half : tuple of int, optional
+        Number of a division into halves, and which of the two trains.
+    """
+
+    left_out: tuple[str, ...] = ()
+    half: tuple[int, int] | None = None
+
+    @property
+    def name(self) -> str:
+        """Text that stands for it in a ledger."""
+        name = "without " + ", ".join(self.left_out) if self.left_out else "all"
+        return name if self.half is None else f"{name}; half {self.half[0]}{'ab'[self.half[1]]}"
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """The data of a place.
+
+    Attributes
+    ----------
+    name : str
+    train : RankingData
+    held_out : mapping of str to RankingData
+        Queries of the parts that are left out.
+    memo : Memo
+        Statistics of the training queries that selectors share.
+    """
+
+    name: str
+    train: RankingData
+    held_out: Mapping[str, RankingData]
+    memo: Memo = field(default_factory=Memo)
+    vali: None = None
+
+
+class Stage(NamedTuple):
+    """A run of the procedure.
+
+    Attributes
+    ----------
+    inner : sequence of (place, part)
+        What is trained on each of these places is judged by the queries of the part, to choose.
+    final : Place
+        Where the features are selected once the choice is made.
+    judge : str or None
+        Part of the queries that the choice has not seen; None if all have been seen.
+    """
+
+    inner: Sequence[tuple[Place, str]]
+    final: Place
+    judge: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Division:
+    """Data whose queries are divided into parts, and the stages of a recommendation.
+
+    The features to recommend are those of the last stage; the stages before it show how well the
+    procedure does on queries that it has not seen. With a split that users bring there is one
+    stage, and the test queries judge the very features that it recommends.
+
+    Attributes
+    ----------
+    whole : RankingData
+    parts : mapping of str to int array
+        Positions of the queries of each part; queries of no part always train.
+    stages : sequence of Stage
+    in_words : str
+        How queries are divided.
+    seed : int
+        Seed of all halves.
+    """
+
+    whole: RankingData
+    parts: Mapping[str, np.ndarray]
+    stages: Sequence[Stage]
+    in_words: str
+    seed: int = 0
+    name: str = "recommendation"  # in messages
+
+    @property
+    def is_split(self) -> bool:
+        """Whether users brought the queries that judge."""
+        return _TEST in self.parts
+
+    @property
+    def judged(self) -> list[tuple[Place, str]]:
+        """Places whose held-out parts judge: once each, all queries that judge."""
+        if self.is_split:
+            return [(Place((_TEST,)), _TEST)]
+        return [(Place((part,)), part) for part in self.parts]
+
+    def queries(self, parts: Sequence[str]) -> np.ndarray:
+        """Positions of the queries of parts, one part after the other."""
+        return np.concatenate([self.parts[part] for part in parts])
+
+    def weights(self, parts: Sequence[str]) -> np.ndarray | None:
+        """Weights of the queries of parts."""
+        weights = self.whole.query_weights
+        return None if weights is None else weights[self.queries(parts)]
+
+    def trial(self, place: Place) -> Trial:
+        """The data of a place; that of the last few is kept."""
+        return _trial(self, place)
+
+    def training_queries(self, place: Place) -> np.ndarray:
+        """Positions of the queries to train on."""
+        trains = np.ones(self.whole.n_queries, dtype=bool)
+        for part in place.left_out:
+            trains[self.parts[part]] = False
+        positions = np.flatnonzero(trains)
+        if place.half is None:
+            return positions
+        number, side = place.half
+        drawn = np.random.default_rng([self.seed, number]).permutation(positions)
+        return np.sort(np.array_split(drawn, 2)[side])
+
+
+@lru_cache(maxsize=4)
+def _trial(division: Division, place: Place) -> Trial:
+    whole = division.whole
+    held_out = {part: whole.take_queries(division.parts[part]) for part in place.left_out}
+    train = whole.take_queries(division.training_queries(place))
+    return Trial(place.name, train, held_out if place.half is None else {})
+
+
+def divide(
+    source: RankingData | Collection | DividedData, n_folds: int, seed: int, **read_options: Any
+) -> Division:
+    """Divide queries into those that choose and those that judge.
+
+    Parameters
+    ----------
+    source : RankingData, Collection or DividedData
+        The folds or the split of data that has them are used as they are.
+    n_folds : int
+        Number of parts, in rotation, of data that has neither.
+    seed : int
+    **read_options
+        Options to read the files of a collection.
+    """
+    if isinstance(source, RankingData):
+        parts = query_parts(source.n_queries, n_folds, random_state=seed)
+        words = f"{n_folds} parts of the queries, divided at random (seed {seed})"
+        return _in_rotation(source, parts, words, seed)
+    readers = source.readers if isinstance(source, DividedData) else None
+    folds = [read() for read in readers or source.fold_readers(**read_options)]  # type: ignore[union-attr]
+    if len(folds) == 1:
+        return _of_split(folds[0], n_folds, seed)
+    return _of_folds(folds, seed)
+
+
+def _in_rotation(
+    whole: RankingData, positions: Sequence[np.ndarray], words: str, seed: int
+) -> Division:
+    """Each part judges once; within the others, each part chooses once, or two of them do."""
+    names = [str(number) for number in range(1, len(positions) + 1)]
+    if len(names) < 3:
+        raise DataError(f"a recommendation needs at least 3 parts of queries, got {len(names)}")
+    few = whole.n_rows >= _MANY_ROWS and len(names) > 3
+    stages = []
+    for number, own in enumerate(names):
+        others = names[:number] + names[number + 1 :]
+        if few:  # neighbors: a place that leaves out two of them serves both
+            others = [names[number - 1], names[(number + 1) % len(names)]]
+        inner = [(_without(names, own, other), other) for other in others]
+        stages.append(Stage(inner, Place((own,)), own))
+    stages.append(Stage([(Place((own,)), own) for own in names], Place(), None))
+    how = "two of the others" if few else "each of the others"
+    words += f"; each part judges what was chosen without it, and {how} chooses once"
+    return Division(whole, dict(zip(names, positions, strict=True)), stages, words, seed)
+
+
+def _without(names: Sequence[str], *parts: str) -> Place:
+    return Place(tuple(name for name in names if name in parts))
+
+
+def _of_folds(folds: Sequence[Fold], seed: int) -> Division:
+    """The test queries of each fold are a part; every query must be in one."""
+    tests = [test for _, _, test in folds]
+    _check_apart({f"test in fold {number}": test for number, test in enumerate(tests, start=1)})
+    known = {str(query) for test in tests for query in test.query_ids.tolist()}
+    for number, (train, _, _) in enumerate(folds, start=1):
+        lacking = [q for q in train.query_ids.tolist() if str(q) not in known]
+        if lacking:
+            raise DataError(
+                f"fold {number} trains on query {lacking[0]!r}, which no fold tests: a "
+                "recommendation needs folds in rotation, or one split into train and test"
+            )
+    whole = concatenate(tests)
+    ends = np.cumsum([test.n_queries for test in tests])
+    positions = [
+        np.arange(end - test.n_queries, end) for end, test in zip(ends, tests, strict=True)
+    ]
+    return _in_rotation(whole, positions, f"the {len(folds)} folds of the data", seed)
+
+
+def _of_split(fold: Fold, n_folds: int, seed: int) -> Division:
+    train, vali, test = fold
+    given = {"train on": train, **({"tune by": vali} if vali is not None else {}), "test on": test}
+    _check_apart(given)
+    whole = concatenate(list(given.values()))
+    judge = np.arange(whole.n_queries - test.n_queries, whole.n_queries)
+    if vali is not None:
+        parts = {_VALI: np.arange(train.n_queries, whole.n_queries - test.n_queries)}
+        how = "its validation queries choose"
+    else:
+        drawn = query_parts(train.n_queries, n_folds, random_state=seed)
+        parts = {str(number): part for number, part in enumerate(drawn, start=1)}
+        how = f"each of {n_folds} parts of the training queries chooses once (seed {seed})"
+    inner = [(Place((name, _TEST)), name) for name in parts]
+    stage = Stage(inner, Place((_TEST,)), _TEST)
+    words = f"the split that comes with the data; {how}, its test queries judge"
+    return Division(whole, parts | {_TEST: judge}, [stage], words, seed)
+
+
+def _check_apart(parts: Mapping[str, RankingData]) -> None:
+    for role, part in parts.items():
+        if part.n_queries == 0:
+            raise DataError(f"there is no query to {role}")
+    check_distinct("the data", dict(parts))
+
+
+def describe_queries(division: Division) -> str:
+    """Numbers of queries, for people."""
+    whole = quantity(division.whole.n_queries, "query", "queries")
+    if not division.is_split:
+        return whole
+    return f"{whole}, {len(division.parts[_TEST]):,} of which judge"

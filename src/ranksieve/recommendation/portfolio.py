@@ -1,0 +1,58 @@
+"""Selectors that a recommendation tries, by the kind of ranker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ranksieve.costs import FeatureCosts
+from ranksieve.recommendation.procedure import Member
+from ranksieve.registry import Method
+from ranksieve.study.cells import SelectionCell
+from ranksieve.study.plan import Plan, make_study_selector
+
+TREES = ("lambdamart", "lightgbm", "xgboost", "catboost")
+
+_BY_COST = ", by cost"
+
+
+def default_selectors(ranker: Method) -> dict[str, dict[str, Any]]:
+    """Names of selectors for a ranker, with the parameters that they get.
+
+    For trees: see docs/which-selector.md, where these are measured against what people use.
+    For other rankers: linear methods, which judge a feature given the others.
+    """
+    if ranker.name in TREES or hasattr(ranker.kind, "feature_importances_"):
+        return {
+            "greedy-rankrls": {},
+            "cegb": {},
+            "elimination": {"ranker": "lambdamart", "step": 0.25, "importance": "gain"},
+        }
+    return {"greedy-rankrls": {}, "gas-e": {}, "bt-influence": {}}
+
+
+def members_of(
+    plan: Plan, costs: FeatureCosts | None, keeps_missing: bool
+) -> tuple[list[Member], list[str]]:
+    """Selectors of a plan, with and without costs, and notes about those that are left out."""
+    members, notes = [], []
+    for name in plan.selectors:
+        method, settings = plan.method(name), plan.settings(name)
+        if keeps_missing and not plan.make_selector(name).takes_missing:
+            notes.append(f"{name} was left out: it takes no missing values.")
+            continue
+        members.append(_member(plan, name, method, settings))
+        if costs is not None and "costs" in method.defaults and "costs" not in settings:
+            by_cost = settings | {"costs": costs.to_record()}
+            members.append(_member(plan, name + _BY_COST, method, by_cost))
+    return members, notes
+
+
+def _member(plan: Plan, name: str, method: Method, settings: Mapping[str, Any]) -> Member:
+    seed = plan.seed if method.is_seeded else None
+
+    def make(k: int) -> SelectionCell:
+        return SelectionCell(method, dict(settings), {}, seed, k, plan.inside)
+
+    make_study_selector(method, 1, dict(settings), plan.inside)  # an error before the work
+    return Member(name, make)

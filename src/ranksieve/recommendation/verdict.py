@@ -1,0 +1,134 @@
+"""The verdict of queries that chose nothing, in words that say what was tested."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from math import isfinite
+from typing import Any, Literal
+
+import numpy as np
+from scipy import special
+
+from ranksieve.significance import claim_non_inferiority, queries_needed
+from ranksieve.significance.samples import Sample
+from ranksieve.text import quantity
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether the measure is shown to fall by less than the margin.
+
+    Attributes
+    ----------
+    about : {"procedure", "set"}
+        The way in which features are chosen, of which these are an outcome; or these features.
+    measure : str
+    margin, level : float
+    n_queries : int
+        Queries that judged.
+    with_all, with_chosen : float
+        Mean of the measure.
+    change, lower, upper : float
+        Relative change, and its two-sided confidence interval at ``level``.
+    bound : float
+        One-sided lower confidence bound, which is what is tested; minus infinity if the queries
+        say nothing.
+    is_shown : bool
+        Whether the loss is shown to be less than the margin.
+    queries_needed : float
+        How many queries would show it with a probability of 80 % if nothing is lost.
+    """
+
+    about: Literal["procedure", "set"]
+    measure: str
+    margin: float
+    level: float
+    n_queries: int
+    with_all: float
+    with_chosen: float
+    change: float
+    lower: float
+    upper: float
+    bound: float
+    is_shown: bool
+    queries_needed: float
+
+    @classmethod
+    def of(
+        cls,
+        values: Sequence[Any],
+        base: Sequence[Any],
+        weights: np.ndarray | None,
+        about: Literal["procedure", "set"],
+        measure: str,
+        margin: float,
+        level: float,
+    ) -> Verdict:
+        """Test values of queries, with chosen features and with all, part by part."""
+        chosen = np.concatenate([np.asarray(part, dtype=np.float64) for part in values])
+        whole = np.concatenate([np.asarray(part, dtype=np.float64) for part in base])
+        claim = claim_non_inferiority(chosen, whole, margin, level, weights)
+        sample = Sample.of(chosen - whole, weights)
+        reach = np.inf
+        if claim.base > 0 and len(sample.values) > 1:
+            quantile = float(special.stdtrit(sample.degrees, (1 + level) / 2))
+            reach = quantile * sample.error / claim.base
+        change = claim.change if isfinite(claim.change) else 0.0
+        return cls(
+            about=about,
+            measure=measure,
+            margin=margin,
+            level=level,
+            n_queries=claim.n_queries,
+            with_all=claim.base,
+            with_chosen=claim.value,
+            change=change,
+            lower=change - reach,
+            upper=change + reach,
+            bound=claim.lower,
+            is_shown=claim.shown,
+            queries_needed=queries_needed(chosen, whole, margin, level, weights=weights),
+        )
+
+    @property
+    def sentence(self) -> str:
+        """Exactly what was tested, and what came of it."""
+        who = "Features chosen in this way" if self.about == "procedure" else "These features"
+        loss = f"lose less than {percent(self.margin)} of {self.measure}"
+        judges = quantity(self.n_queries, "query", "queries")
+        where = f"with {self.level:.0%} confidence, on {judges} that had no part in the choice"
+        means = f"{self.with_chosen:.4f} with them, {self.with_all:.4f} with all features"
+        if self.is_shown:
+            return f"{who} are shown to {loss} {where}: {means}."
+        return f"{who} are not shown to {loss} {where}: {means}.{self._could_be_shown()}"
+
+    def _could_be_shown(self) -> str:
+        if not isfinite(self.bound):
+            return " These queries cannot show any margin."
+        text = f" The loss is below {percent(max(0.0, -self.bound))} with that confidence."
+        if isfinite(self.queries_needed):
+            text += (
+                f" If nothing is lost, it takes about {self.queries_needed:,.0f} queries to show "
+                f"a margin of {percent(self.margin)}."
+            )
+        return text
+
+    def to_record(self) -> dict[str, Any]:
+        """JSON values; what is not finite is None."""
+        return {
+            name: None if isinstance(value, float) and not isfinite(value) else value
+            for name, value in asdict(self).items()
+        }
+
+    @classmethod
+    def of_record(cls, record: Mapping[str, Any]) -> Verdict:
+        """The verdict of :meth:`to_record`."""
+        unknown = {"lower": -np.inf, "upper": np.inf, "bound": -np.inf, "queries_needed": np.inf}
+        found = {field.name: record[field.name] for field in fields(cls)}
+        return cls(**{n: unknown.get(n) if v is None else v for n, v in found.items()})
+
+
+def percent(share: float, sign: bool = False) -> str:
+    """A share as a percentage with up to three digits."""
+    return f"{100 * share:{'+' if sign else ''}.3g} %"

@@ -1,0 +1,34 @@
+"""The tables and figures of a recommendation, in its directory and on the terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ranksieve.io.records import write_text
+from ranksieve.recommendation.answer import Recommendation
+from ranksieve.report.figures import plot_front
+from ranksieve.report.folder import write_drawing, write_table
+from ranksieve.report.formats.markdown import escape
+from ranksieve.report.formats.terminal import show, to_terminal
+from ranksieve.report.sheets.recommendation import recommendation_sheets
+
+
+def write_recommendation(answer: Recommendation, directory: Path, *, figures: bool = True) -> None:
+    """Write all tables and figures, and a page with them."""
+    page = [f"# {escape(answer.title)}", escape(answer.sentence), *map(escape, answer.notes)]
+    page.append(escape(answer.protocol))
+    if figures and any(point.selector not in ("all", "none") for point in answer.front):
+        page.append(write_drawing(plot_front(answer), "front", directory))
+    page += [write_table(sheet, directory) for sheet in recommendation_sheets(answer)]
+    write_text("\n\n".join(page) + "\n", directory / "report.md")
+
+
+def show_recommendation(answer: Recommendation, directory: Path) -> None:
+    """Print the answer: what to keep and to drop, what is claimed, and cost against quality."""
+    for text in (answer.sentence, *answer.notes, ""):
+        show(text)
+    for sheet in recommendation_sheets(answer):
+        show(to_terminal(sheet))
+        show("")
+    show(answer.protocol)
+    show(f"All of this is in {directory}; read {directory / 'report.md'} first")

@@ -1,0 +1,227 @@
+"""Boruta for rankings: features that matter more to trees than shuffled copies."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy.stats import binom
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ranksieve.base import Choices, PerFeature
+from ranksieve.data import RankingData
+from ranksieve.engine import Source, in_memory
+from ranksieve.parameters import Count, FeatureCount, Share
+from ranksieve.progress import track
+from ranksieve.registry import Method
+from ranksieve.selectors._search.greedy import Step
+from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector, train_trees
+from ranksieve.significance import holm
+from ranksieve.sums.grades import varying_features
+
+_ACCEPTED, _TENTATIVE, _REJECTED = 0, 1, 2
+_WORDS = {_ACCEPTED: "accepted", _TENTATIVE: "tentative", _REJECTED: "rejected"}
+
+
+@dataclass(eq=False, repr=False)
+class Boruta(TreeSelector):
+    r"""Features that matter more to boosted trees than the best of all shuffled features.
+
+    Every round adds a shadow of each feature, whose values are permuted within queries, trains
+    :class:`ranksieve.rankers.LambdaMART` on all of them, and counts a hit for
+
+    .. math:: I_f > \max_g I_{\text{shadow of } g}
+
+    with the total gain I. After r rounds, a feature with h hits is accepted if there are too many
+    for :math:`h \sim B(r, 1/2)`, and rejected if there are too few: by a two-sided test at
+    ``level``, with Holm's adjustment over the features that are not decided. Rejected ones leave.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None
+        Number of features, or the share of them if below 1: first the accepted ones, then the
+        tentative ones, then the others, in the order of their hits. None selects those that are
+        accepted, which may be none.
+    n_rounds : int
+        Number of rounds, unless all features are decided before. Those that are not decided then
+        are tentative.
+    level : float
+        Level of the tests.
+    permute : {"queries", "rows"}
+        Whether shadows are permuted within queries or over all rows. The latter is there for
+        comparison: documents are ranked within queries, and a permutation over all rows also
+        destroys what documents of a query have in common, so that a feature which differs mostly
+        between queries looks useful beside its shadow.
+    {parameters}
+
+    Attributes
+    ----------
+    selected_ : int array
+        Features in the order above.
+    accepted_, tentative_, rejected_ : int arrays
+        Features of each kind, ascending.
+    hits_ : int array of shape (features,)
+        Rounds in which each feature had a larger gain than all shadows. Accepted features go on
+        counting; rejected ones do not take part in later rounds.
+    n_rounds_ : int
+        Number of rounds.
+    scores_ : array of shape (features,)
+        Mean over rounds of the gain, relative to that of the best shadow in the round.
+    path_ : list of (feature, score)
+        Selected features with their share of hits.
+
+    Notes
+    -----
+    Takes ``n_rounds`` trainings with twice the features that are left. Columns are shuffled in
+    every round, because trees use the first of two equal features. Features constant within every
+    query are rejected without a test. Accepted features stay in the trees, as in the paper, so that
+    others are judged beside them. Near-copies share their gain, and may all be accepted or not.
+
+    The level is that of a test whose rounds are independent. They are not, because the data is the
+    same in all of them: a useless feature that happens to go with the labels does so in every
+    round. It must outdo the luck of all shadows, however; among n features, it does so with a
+    probability of about 1/n. Few features make for more false acceptances.
+
+    Shards are read into memory, and sparse data is made dense. Missing values that the data keeps
+    are permuted like others.
+
+    References
+    ----------
+    M. B. Kursa, W. R. Rudnicki. Feature selection with the Boruta package. Journal of Statistical
+    Software 36(11), 2010. Permuting within queries, and trees by LambdaMART, are our choices.
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.selectors import Boruta
+    >>> data, truth = make_ranking(100, n_informative=2, n_redundant=0, n_noise=6, noise=0.1)
+    >>> selector = Boruta(n_rounds=12, n_estimators=10).fit(data)
+    >>> sorted(selector.selected_.tolist()) == truth.informative.tolist()
+    True
+    """
+
+    given = "They come first, and take part in all rounds."
+    grouped = "A group has the influence of its features together, and so have groups of shadows."
+
+    methods = (
+        Method(
+            "boruta",
+            "more influence in boosted trees than shuffled features",
+            grid=TREE_GRID,
+            trial={"n_estimators": 3, "num_leaves": 4, "n_rounds": 3},
+        ),
+    )
+
+    works_on_shards = False
+    _is_nested = True
+    _per_feature: ClassVar[dict[str, PerFeature]] = {
+        **TreeSelector._per_feature,
+        "hits_": PerFeature(fill=0),
+    }
+
+    n_features_to_select: FeatureCount | None = None
+    _: KW_ONLY
+    n_rounds: Count = 50
+    level: Share = 0.05
+    permute: Literal["queries", "rows"] = "queries"
+
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+        data = in_memory(source)
+        varies = choices.any_of(varying_features(source))
+        hits, states, gains = self._run(data, choices, varies)
+        keys = np.arange(choices.n_groups), -gains, -hits, states, ~varies
+        order = np.lexsort(keys)
+        places = np.empty(choices.n_features, dtype=int)
+        for place in range(choices.n_groups):
+            places[choices.features_of([place])] = place
+        self.hits_, self.scores_ = hits[places], gains[places]
+        self._sort_out(states[places])
+        worthy = states[places] == _ACCEPTED if self.n_features_to_select is None else None
+        chosen = choices.in_order(choices.features_of(order.tolist()), worthy)
+        shares = self.hits_ / max(1, self.n_rounds_)
+        self.path_ = [Step(feature, float(shares[feature])) for feature in chosen]
+        return chosen
+
+    def _run(
+        self, data: RankingData, choices: Choices, varies: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Hits of each group, what it is, and its mean gain relative to the best shadow's."""
+        random = check_random_state(self.random_state)
+        states = np.where(varies, _TENTATIVE, _REJECTED)
+        hits, gains = np.zeros(len(varies), dtype=int), np.zeros(len(varies))
+        advance = track("Rounds", self.n_rounds)
+        self.n_rounds_ = 0
+        while self.n_rounds_ < self.n_rounds and (states == _TENTATIVE).any():
+            real, shadow = self._compete(data, choices, np.flatnonzero(states != _REJECTED), random)
+            self.n_rounds_ += 1
+            hits += real > shadow
+            gains += (real / (shadow or 1.0) - gains) / self.n_rounds_ * (states != _REJECTED)
+            open_ = np.flatnonzero(states == _TENTATIVE)
+            states[open_] = verdicts(hits[open_], self.n_rounds_, self.level)
+            advance(1)
+        return hits, states, gains
+
+    def _compete(
+        self, data: RankingData, choices: Choices, places: np.ndarray, random: Any
+    ) -> tuple[np.ndarray, float]:
+        """Gain of each group in one round, and the largest of a group of shadows."""
+        features = np.array(sorted(choices.features_of(places.tolist())))
+        n = len(features)
+        X = data.X[:, features]
+        X = X if isinstance(X, np.ndarray) else X.toarray()
+        codes = data.query_codes if self.permute == "queries" else np.zeros(data.n_rows, dtype=int)
+        both = np.hstack([X, shuffled(X, codes, random)])
+        columns = random.permutation(2 * n)
+        ranker = self._ranker(choices, self.random_state)
+        ranker = ranker._for_features(features[columns % n].tolist(), data.n_features)
+        trained = train_trees(ranker, data._replace(X=both[:, columns], feature_names=None))
+        gains = np.zeros((2, data.n_features))
+        gains[columns // n, features[columns % n]] = trained.feature_importances_
+        real, shadows = (choices.total(row) for row in gains)
+        return real, float(shadows.max())
+
+    def _sort_out(self, states: np.ndarray) -> None:
+        self.accepted_ = np.flatnonzero(states == _ACCEPTED)
+        self.tentative_ = np.flatnonzero(states == _TENTATIVE)
+        self.rejected_ = np.flatnonzero(states == _REJECTED)
+
+    def _widen(self, choices: Choices, names: set[str]) -> None:
+        super()._widen(choices, names)
+        for name in ("accepted_", "tentative_", "rejected_"):
+            setattr(self, name, choices.columns[getattr(self, name)])
+
+    def reasons(self) -> list[str]:
+        """For each selected feature, whether it was accepted, and its hits."""
+        check_is_fitted(self)
+        lists = self.accepted_, self.tentative_, self.rejected_
+        words = {f: _WORDS[kind] for kind, found in enumerate(lists) for f in found.tolist()}
+        return [
+            f"{words[feature]}, {self.hits_[feature]} of {self.n_rounds_} hits"
+            for feature in self.selected_.tolist()
+        ]
+
+
+def verdicts(hits: np.ndarray, n_rounds: int, level: float) -> np.ndarray:
+    """What features are after some rounds: accepted (0), tentative (1) or rejected (2).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ranksieve.selectors.trees.boruta import verdicts
+    >>> verdicts(np.array([10, 5, 0]), 10, 0.05).tolist()
+    [0, 1, 2]
+    """
+    few, many = binom.cdf(hits, n_rounds, 0.5), binom.sf(hits - 1, n_rounds, 0.5)
+    decided = holm(np.minimum(1.0, 2.0 * np.minimum(few, many))) <= level
+    return np.where(decided, np.where(many < few, _ACCEPTED, _REJECTED), _TENTATIVE)
+
+
+def shuffled(X: np.ndarray, codes: np.ndarray, random: Any) -> np.ndarray:
+    """Columns, each permuted for itself among rows of the same code; codes are ascending."""
+    made = np.empty_like(X)
+    for column in range(X.shape[1]):
+        order = np.lexsort((random.random_sample(len(X)), codes))
+        made[:, column] = X[order, column]
+    return made

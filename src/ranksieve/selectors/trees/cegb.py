@@ -1,0 +1,320 @@
+"""Selection by boosted trees that pay for the first use of each feature."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from numbers import Integral
+from typing import Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from ranksieve.base import Choices
+from ranksieve.costs import FeatureCosts
+from ranksieve.data import DataError
+from ranksieve.engine import Source
+from ranksieve.engine.memo import shared
+from ranksieve.feature_names import default_names
+from ranksieve.progress import track
+from ranksieve.rankers.lightgbm_data import (
+    blocks_of,
+    check_whole_labels,
+    dataset_of,
+    lightgbm_errors,
+)
+from ranksieve.registry import Method
+from ranksieve.selectors._search.greedy import Step, choose_in_turn, spread_steps
+from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector, few_threads
+from ranksieve.sums.grades import varying_features
+
+# Tradeoffs relative to the gain of the first split. Below, most features are used; at 1, rounding
+# would decide whether there is a split at all.
+_LEAST, _MOST = 0.002, 0.9
+_FACTOR, _LONGEST = 4.0, 5  # how the path is extended: times this, so many times at most
+_PENALTIES = "cegb_penalty_feature_coupled"
+_OURS = ("cegb_tradeoff", _PENALTIES)
+
+
+class PenalizedTrees(NamedTuple):
+    """What a model of the path uses.
+
+    Attributes
+    ----------
+    tradeoff : float
+        Penalty of a feature of mean price, in units of gain.
+    features : tuple of int
+        Features in its trees, in descending order of their gain.
+    shares : array
+        Share of the total gain of each of them.
+    """
+
+    tradeoff: float
+    features: tuple[int, ...]
+    shares: np.ndarray
+
+
+@dataclass(eq=False, repr=False)
+class CostEfficientTrees(TreeSelector):
+    r"""Features that boosted trees keep when each feature has a price.
+
+    The first use of a feature anywhere in the trees lowers the gain of a split,
+
+    .. math:: \text{gain} - t\, c_f \quad \text{if no split before has used } f,
+
+    with the cost :math:`c_f` of the feature and a tradeoff t (cost-efficient gradient boosting,
+    CEGB). So of several similar features, trees use one, and only as many as are worth it. Models
+    for a path of tradeoffs, from 0 to one that leaves at most one feature, order the features by
+
+    .. math:: s_f = \frac{1}{T} \sum_{t} \frac{\text{gain of the splits on } f}{\text{total gain}},
+
+    the mean share of the gain over all T models: first come those that are used at any price.
+
+    Parameters
+    ----------
+    {n_features_to_select}
+    tradeoffs : int or array-like
+        Number of tradeoffs besides 0, or the tradeoffs. They are relative to the gain of the first
+        split without a penalty, so that they mean the same for any number of documents and any
+        scale of weights. A number stands for a geometric series from 0.002 to 0.9, which is
+        extended until at most one of the features that have a price is used.
+    order : {"nested", "sets"}
+        ``"nested"``: by the mean share of the gain. ``"sets"``: the features of the model that uses
+        the most among those that use no more than wanted, by their gain; then those of the smallest
+        model that uses more, by theirs; then those of the model without a penalty.
+    costs : FeatureCosts, array-like of shape (features,), dict by name or path, optional
+        Cost of each feature, as of :meth:`ranksieve.FeatureCosts.of`; by default all cost the same.
+        Only their ratios count. A feature of cost 0 is free. The features of a group with a cost
+        share it equally, until one of them is included.
+    {parameters}
+
+    Attributes
+    ----------
+    selected_ : int array
+        Features in the order of selection.
+    scores_ : array of shape (features,)
+        Mean share of the gain; 0 for features in no model.
+    path_ : list of (feature, score)
+    models_ : list of PenalizedTrees
+        For each tradeoff, the smallest first: ``tradeoff``, in units of gain; ``features`` that the
+        model uses, in descending order of their gain; and ``shares``, their shares of it. Each is a
+        candidate for a subset of that size.
+
+    Notes
+    -----
+    Takes 15 trainings for all numbers of features with the default number of tradeoffs, and up to
+    5 more if costs are very different. Values are put into bins once; models with few features
+    train quickly. Train the final ranker on the selected features without a penalty.
+
+    The penalty is that of the paper, as LightGBM implements it. Tradeoffs relative to the first
+    split, the path and both orders are ours. Trees use the first of two equal features, so a copy
+    comes last. Features constant within every query come last, too. Missing values that the data
+    keeps are left to LightGBM.
+
+    LightGBM's distributed training does not support the penalty: its workers would disagree about
+    which features are in use. On a Dask cluster, one process therefore reads all shards and trains,
+    with a byte of memory for most values.
+
+    References
+    ----------
+    S. Peter, F. Diego, F. A. Hamprecht, B. Nadler. Cost efficient gradient boosting. NIPS 2017.
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.selectors import CostEfficientTrees
+    >>> data, truth = make_ranking(200, n_informative=2, n_redundant=2, noise=0.1)
+    >>> selector = CostEfficientTrees(n_features_to_select=2, n_estimators=20).fit(data)
+    >>> sorted(truth.families[selector.selected_].tolist())
+    [0, 1]
+    >>> sizes = [len(model.features) for model in selector.models_]
+    >>> sizes[0] > sizes[-1]
+    True
+    """
+
+    given = "Trees use them without a penalty; the others follow by their shares of the gain."
+    grouped = (
+        "A group has the shares of its features together, each of which pays its penalty divided "
+        "by their number."
+    )
+
+    methods = (
+        Method(
+            "cegb",
+            "share of the gain in boosted trees that pay for each feature",
+            grid=TREE_GRID,
+            draws=False,
+            trial={"n_estimators": 5, "tradeoffs": 3},
+        ),
+    )
+
+    _is_nested = True
+
+    _: KW_ONLY
+    tradeoffs: Annotated[Any, Interval(Integral, 1, None, closed="left"), "array-like"] = 14
+    order: Literal["nested", "sets"] = "nested"
+    costs: Any = None
+
+    @property
+    def is_nested(self) -> bool:
+        """True with the nested order."""
+        return self.order == "nested" and super().is_nested
+
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+        varies = choices.any_of(varying_features(source))
+        self.models_ = self._sweep(source, choices)
+        self.scores_ = np.mean([_wide(model, choices) for model in self.models_], axis=0)
+        together = choices.total(self.scores_)
+        if self.order == "nested":
+            steps = choose_in_turn(choices, varies, lambda chosen: together)
+        else:
+            places = _from_sets(self.models_, choices, varies)
+            steps = [Step(place, float(together[place])) for place in places]
+        self.path_ = spread_steps(steps, choices)
+        return [step.feature for step in self.path_]
+
+    def reasons(self) -> list[str]:
+        """For each selected feature, its mean share of the gain, and how many models use it."""
+        check_is_fitted(self)
+        of = f"of {len(self.models_)} models"
+        uses = [sum(f in model.features for model in self.models_) for f in self.selected_]
+        scores = self.scores_[self.selected_].tolist()
+        return [
+            f"{score:.1%} of the gain, in {n} {of}" if n else "in no model"
+            for score, n in zip(scores, uses, strict=True)
+        ]
+
+    def _sweep(self, source: Source, choices: Choices) -> list[PenalizedTrees]:
+        check_whole_labels("LambdaMART", source)
+        for name in _OURS:
+            if name in (self.params or {}):
+                raise ValueError(f"params has {name}: use the parameters tradeoffs and costs")
+        relative, longest = self._relative_tradeoffs()
+        prices = self._prices(choices)
+        with few_threads(source):
+            ranker = self._ranker(choices, self.random_state)
+            settings = tuple(ranker._parameters().items())
+            return _penalized_path(source, settings, self.n_estimators, prices, relative, longest)
+
+    def _relative_tradeoffs(self) -> tuple[np.ndarray, int]:
+        """Ascending tradeoffs, and how often to extend them."""
+        if isinstance(self.tradeoffs, Integral):
+            return np.geomspace(_LEAST, _MOST, int(self.tradeoffs)), _LONGEST
+        return _read_tradeoffs(self.tradeoffs), 0
+
+    def _prices(self, choices: Choices) -> np.ndarray:
+        """What each feature pays for its first use, relative to the mean of those that pay."""
+        names = getattr(self, "feature_names_in_", default_names(choices.n_features_in))
+        costs = FeatureCosts.of(self.costs, names).aligned(names).take(choices.columns)
+        alone = costs.features.copy()
+        alone[choices.include] = 0.0
+        sizes = np.bincount(costs.group_of + 1)[costs.group_of + 1]
+        prices = alone + (costs.marginal(choices.include) - alone) / sizes
+        for group in choices.groups or ():
+            prices[list(group)] /= len(group)
+        return prices / (prices[prices > 0].mean() if prices.any() else 1.0)
+
+
+def _read_tradeoffs(given: Any) -> np.ndarray:
+    """Tradeoffs as an array; a DataError if they are no such numbers."""
+    try:
+        found = np.array([float(value) for value in given])
+    except (TypeError, ValueError):
+        raise DataError(f"tradeoffs should be numbers, got {given!r:.60}") from None
+    for wrong in found[~(np.isfinite(found) & (found >= 0))][:1]:
+        raise DataError(f"tradeoffs should be finite and not negative, got {wrong:g}")
+    return np.unique(found[found > 0])
+
+
+@shared
+def _penalized_path(
+    source: Source,
+    settings: tuple[tuple[str, Any], ...],
+    n_trees: int,
+    prices: np.ndarray,
+    relative: np.ndarray,
+    longest: int,
+) -> list[PenalizedTrees]:
+    """Models without a penalty and with each tradeoff, on values that are put into bins once.
+
+    Parameters
+    ----------
+    source : RankingData or opened shards
+    settings : pairs of names and values
+        Parameters of LightGBM.
+    n_trees : int
+    prices : array of shape (features,)
+        Cost of the first use of each feature.
+    relative : array
+        Ascending tradeoffs, relative to the gain of the first split without a penalty.
+    longest : int
+        How often to extend them while more than one feature with a price is used.
+    """
+    import lightgbm
+
+    data, advance = dataset_of(blocks_of(source)), track("Tradeoffs", 1 + len(relative))
+
+    def train(tradeoff: float) -> tuple[PenalizedTrees, Any]:
+        penalties = {_PENALTIES: (tradeoff * prices).tolist()} if tradeoff else {}
+        with lightgbm_errors():
+            booster = lightgbm.train(dict(settings) | penalties, data, n_trees)
+        advance(1)
+        return _used(booster, tradeoff), booster
+
+    model, booster = train(0.0)
+    models, unit = [model], _first_gain(booster)
+    if not unit or not prices.any():
+        return models
+    for tradeoff in relative:
+        models.append(train(float(tradeoff) * unit)[0])
+    while longest and np.count_nonzero(prices[list(models[-1].features)]) > 1:
+        models.append(train(_FACTOR * models[-1].tradeoff)[0])
+        longest -= 1
+    return models
+
+
+def _used(booster: Any, tradeoff: float) -> PenalizedTrees:
+    """The features in trees, and their shares of the gain."""
+    gains = booster.feature_importance("gain")
+    used = np.flatnonzero(booster.feature_importance("split"))
+    order = used[np.argsort(-gains[used], kind="stable")]
+    return PenalizedTrees(tradeoff, tuple(order.tolist()), gains[order] / (gains.sum() or 1.0))
+
+
+def _first_gain(booster: Any) -> float:
+    """Gain of the first split of the first tree; 0 without one."""
+    trees = booster.dump_model(num_iteration=1)["tree_info"]
+    return float(trees[0]["tree_structure"].get("split_gain", 0.0)) if trees else 0.0
+
+
+def _wide(model: PenalizedTrees, choices: Choices) -> np.ndarray:
+    """Share of the gain of each feature."""
+    shares = np.zeros(choices.n_features)
+    shares[list(model.features)] = model.shares
+    return shares
+
+
+def _from_sets(models: Sequence[PenalizedTrees], choices: Choices, varies: np.ndarray) -> list[int]:
+    """Places of groups: the largest set of a model that fits, then the next larger one."""
+    sets = [_set_of(model, choices, varies) for model in models]
+    sizes = [choices.size_of(places) for places in sets]
+    fitting = [n for n, size in enumerate(sizes) if size <= choices.k]
+    larger = [n for n, size in enumerate(sizes) if size > choices.k]
+    order = list(choices.start)
+    if fitting:
+        order += sets[max(fitting, key=lambda n: sizes[n])]
+    if larger:
+        order += sets[min(larger, key=lambda n: sizes[n])]
+    by_gain = np.lexsort((-choices.total(_wide(models[0], choices)), ~varies))
+    return choices.take(list(dict.fromkeys([*order, *by_gain.tolist()])))
+
+
+def _set_of(model: PenalizedTrees, choices: Choices, varies: np.ndarray) -> list[int]:
+    """Groups that a model uses, those to start with first, then by their gain."""
+    used = np.zeros(choices.n_features, dtype=bool)
+    used[list(model.features)] = True
+    places = np.flatnonzero(choices.any_of(used) & varies)
+    gains = choices.total(_wide(model, choices))[places]
+    ordered = places[np.argsort(-gains, kind="stable")]
+    return list(dict.fromkeys([*choices.start, *ordered.tolist()]))

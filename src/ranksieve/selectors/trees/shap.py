@@ -1,0 +1,141 @@
+"""Selection by SHAP values of boosted trees within queries."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any
+
+from sklearn.base import clone
+from sklearn.utils._param_validation import HasMethods
+from sklearn.utils.validation import check_is_fitted
+
+from ranksieve.base import Choices
+from ranksieve.engine import Source
+from ranksieve.rankers import as_ranker, make_ranker
+from ranksieve.rankers.adapter import RankerAdapter
+from ranksieve.rankers.base import Ranker
+from ranksieve.registry import Method
+from ranksieve.selectors._search.contributions import shap_within_queries
+from ranksieve.selectors._search.greedy import choose_in_turn, spread_steps
+from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector, few_threads
+from ranksieve.sums.grades import varying_features
+
+
+@dataclass(eq=False, repr=False)
+class ShapSelector(TreeSelector):
+    r"""Features that move the scores of a query's documents apart, by SHAP values.
+
+    .. math:: I_f = \frac{1}{|Q|} \sum_q \frac{1}{n_q} \sum_{i \in q} |\phi_{if} - \bar\phi_{qf}|
+
+    with the contribution :math:`\phi_{if}` of feature f to the score of document i, and its mean
+    over the documents of the query: what a feature adds to all of them does not rank them. Each
+    query counts alike, whatever its number of documents, or as its weight says.
+
+    Parameters
+    ----------
+    {n_features_to_select}
+    ranker : ranker or str, optional
+        Ranker to explain: a linear one of this library or one of trees of LightGBM, XGBoost or
+        CatBoost, or the name of one. By default the trees of the following parameters, which
+        otherwise have no effect.
+    {parameters}
+
+    Attributes
+    ----------
+    selected_ : int array
+        Features in descending order of their scores.
+    scores_ : array of shape (features,)
+        Mean distance of a feature's contribution from that to other documents of the query, in
+        units of the score; 0 for features that the ranker does not use.
+    path_ : list of (feature, score)
+    ranker_ : Ranker
+        The ranker, trained on all features that are not excluded.
+
+    Notes
+    -----
+    Takes one training, and O(m T L d^2) time for m documents and T trees of L leaves and depth d.
+    Contributions are those of the documents that the ranker was trained on. Features constant
+    within every query come last, though trees may use them together with others. A ranker of
+    another library reads shards into memory.
+
+    Compared with gain (:class:`BoostedTrees`), features count that change the ranking of many
+    documents rather than features that many splits are made of. Near-copies share their
+    contributions, as they share gain.
+
+    References
+    ----------
+    S. M. Lundberg, G. Erion, S.-I. Lee. Consistent individualized feature attribution for tree
+    ensembles. arXiv:1802.03888, 2018.
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.selectors import ShapSelector
+    >>> data, truth = make_ranking(200, n_informative=2, n_redundant=0, noise=0.1)
+    >>> selector = ShapSelector(n_features_to_select=2).fit(data)
+    >>> sorted(selector.selected_.tolist()) == truth.informative.tolist()
+    True
+    """
+
+    given = "The others follow by their contributions in a model of all features."
+    grouped = "A group has the contributions of its features together."
+
+    methods = (
+        Method(
+            "shap",
+            "how far SHAP values of boosted trees move documents apart",
+            grid=TREE_GRID,
+            draws=False,
+            trial={"n_estimators": 5},
+        ),
+    )
+
+    _is_nested = True
+
+    _: KW_ONLY
+    ranker: Annotated[Any, str, None, HasMethods(["fit", "predict"])] = None
+
+    @property
+    def is_nested(self) -> bool:
+        """True unless the training of the ranker cannot be repeated."""
+        has_seed = getattr(self.ranker, "random_state", 0) is not None
+        return (has_seed or not isinstance(self.ranker, Ranker)) and super().is_nested
+
+    @property
+    def takes_missing(self) -> bool:  # type: ignore[override]
+        """Whether the ranker takes missing values."""
+        return self.ranker is None or self._given_ranker().takes_missing
+
+    @property
+    def works_on_shards(self) -> bool:  # type: ignore[override]
+        """True unless the ranker is of another library, which reads them into memory."""
+        return self.ranker is None or not isinstance(self._given_ranker(), RankerAdapter)
+
+    @property
+    def _name_in_errors(self) -> str:
+        return f"{type(self).__name__} of {type(self._given_ranker()).__name__}"
+
+    def _given_ranker(self) -> Ranker:
+        if isinstance(self.ranker, str):
+            return make_ranker(self.ranker)
+        return clone(as_ranker(self.ranker))
+
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+        varies = choices.any_of(varying_features(source))
+        if self.ranker is None:
+            ranker: Ranker = self._ranker(choices, self.random_state)
+        else:
+            ranker = choices.cut_ranker(self._given_ranker())
+        with few_threads(source):
+            self.ranker_ = ranker.fit(source)
+        self.scores_ = shap_within_queries(self.ranker_, source)
+        together = choices.total(self.scores_)
+        steps = choose_in_turn(choices, varies, lambda chosen: together)
+        self.path_ = spread_steps(steps, choices)
+        return [step.feature for step in self.path_]
+
+    def reasons(self) -> list[str]:
+        """For each selected feature, how far it moves scores of documents apart."""
+        check_is_fitted(self)
+        scores = self.scores_[self.selected_].tolist()
+        return [f"moves scores by {score:.3g}" if score else "moves nothing" for score in scores]

@@ -1,0 +1,230 @@
+"""Selection by several selectors together, whose ranks are added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass
+from types import MappingProxyType
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ranksieve.base import Choices, RankSelector
+from ranksieve.engine import Source
+from ranksieve.parameters import Count, FeatureCount, Seed
+from ranksieve.progress import track
+from ranksieve.registry import Method
+from ranksieve.selectors._search.greedy import Step
+from ranksieve.selectors._search.parts import HeldOutSelector
+from ranksieve.selectors.registry import SELECTORS, make_method
+from ranksieve.sums.grades import varying_features
+
+
+class RankedList(NamedTuple):
+    """What one selector chose.
+
+    Attributes
+    ----------
+    name : str
+        Name of the selector.
+    features : tuple of int
+        Features in the order of selection.
+    """
+
+    name: str
+    features: tuple[int, ...]
+
+
+@dataclass(eq=False, repr=False)
+class Borda(HeldOutSelector):
+    r"""Features with the smallest sum of ranks in the lists of several selectors.
+
+    .. math:: R_f = \sum_{s} r_s(f), \qquad r_s(f) = n \text{ if } f \text{ is not in the list of }
+              s,
+
+    with the rank :math:`r_s(f)`, from 0, of feature f in the list of selector s, and n features
+    (Borda's count). Selectors of different kinds make different mistakes, and a feature that all of
+    them like is rarely one.
+
+    Parameters
+    ----------
+    {n_features_to_select}
+    selectors : sequence of selectors
+        Two or more, each by its published name, as ``module:object``, or as an object: a selector
+        of this library, of scikit-learn or of your own. A pair (name, object) gives it a name.
+    parameters : dict, optional
+        Parameters of selectors by their names, such as ``{"cegb": {"n_estimators": 20}}``.
+    depth : int
+        Length of the lists. If they have fewer features together than wanted, the others follow by
+        lists of twice the length, and so on.
+    random_state : int, RandomState or None
+        Random seed of the selectors that draw random numbers and have none of their own.
+    {choices}
+    {verbose}
+
+    Attributes
+    ----------
+    selected_ : int array
+        Features in ascending order of their sums of ranks; the first of equals comes first.
+    scores_ : array of shape (features,)
+        :math:`1 - R_f / (n S)` for S selectors: 1 if all of them have the feature first, 0 if none
+        lists it.
+    path_ : list of (feature, score)
+    lists_ : list of RankedList
+        For each selector its ``name`` and the first ``depth`` ``features``.
+
+    Notes
+    -----
+    Costs what the selectors cost. It takes missing values if all of them do, and works on shards in
+    place if all do. An ``eval_set`` is passed on to those that use one. Lists do not depend on the
+    number of features to select, so one fit gives all numbers. Features constant within every query
+    come last.
+
+    Selectors see the data without the excluded features, so that parameters with a value per
+    feature have values for the others only.
+
+    References
+    ----------
+    C. Dwork, R. Kumar, M. Naor, D. Sivakumar. Rank aggregation methods for the web. WWW 2001.
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.selectors import Borda
+    >>> data, truth = make_ranking(100, n_informative=2, n_redundant=0, noise=0.1)
+    >>> selector = Borda(2, selectors=["greedy-rankrls", "shap", "ig"]).fit(data)
+    >>> sorted(selector.selected_.tolist()) == truth.informative.tolist()
+    True
+    """
+
+    given = "Each of the selectors is given them, and the ranks of the others are added."
+    grouped = "A group comes where its first feature comes."
+
+    methods = (
+        Method(
+            "borda",
+            "sum of the ranks that several selectors give",
+            draws=False,
+            trial={"selectors": ["top", "stepwise-aic"]},
+        ),
+    )
+
+    _is_nested = True
+
+    n_features_to_select: FeatureCount = 10
+    _: KW_ONLY
+    selectors: Annotated[Any, "array-like"] = ("cegb", "greedy-rankrls", "shap")
+    parameters: dict[str, Any] | None = None
+    depth: Count = 20
+    random_state: Seed = 0
+    verbose: bool = False
+
+    @property
+    def takes_missing(self) -> bool:  # type: ignore[override]
+        """Whether all selectors take missing values."""
+        return all(member.make().takes_missing for member in self._members())
+
+    @property
+    def works_on_shards(self) -> bool:  # type: ignore[override]
+        """Whether all selectors work on shards in place."""
+        return all(member.make().works_on_shards for member in self._members())
+
+    @property
+    def _name_in_errors(self) -> str:
+        refusing = [member.name for member in self._members() if not member.make().takes_missing]
+        return f"{type(self).__name__} with {', '.join(refusing)}"
+
+    def reasons(self) -> list[str]:
+        """For each selected feature, its rank in each list, from 1."""
+        check_is_fitted(self)
+        return [", ".join(_places(self.lists_, feature)) for feature in self.selected_.tolist()]
+
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+        varies, n = varying_features(source), choices.n_features
+        order: list[int] = []
+        depth = max(self.depth, len(choices.include))
+        for length in _lengths(depth, n):
+            lists = self._lists(source, choices, min(length, n), held_out)
+            ranks = _sums_of_ranks(lists, n)
+            if length == depth:
+                self.lists_, self.scores_ = lists, 1.0 - ranks / (n * len(lists))
+            listed = {f for ranked in lists for f in ranked.features if varies[f]}
+            order += sorted(listed - set(order), key=lambda f: (ranks[f], f))
+            if choices.is_full({*choices.start, *choices.places_of(order)}):
+                break
+        rest = np.setdiff1d(np.arange(n), order)
+        chosen = choices.in_order([*order, *rest[np.argsort(~varies[rest], kind="stable")]])
+        self.path_ = [Step(feature, float(self.scores_[feature])) for feature in chosen]
+        return chosen
+
+    def _lists(
+        self, source: Source, choices: Choices, length: int, held_out: Mapping[str, Any]
+    ) -> list[RankedList]:
+        """What each selector chooses."""
+        include = {"include": choices.include} if choices.include else {}
+        members = list(self._members())
+        advance, lists = track("Selectors", len(members)), []
+        for member in members:
+            seeds = dict.fromkeys(member.method.seeds, self.random_state)
+            selector = member.make(length, seeds, include)
+            beside = held_out if member.method.uses_held_out_data else {}
+            chosen = selector.fit(source, **beside).selected_
+            lists.append(RankedList(member.name, tuple(chosen[:length].tolist())))
+            advance(1)
+        return lists
+
+    def _members(self) -> Iterator[_Member]:
+        """The selectors that are asked; a ValueError if there is no such selector."""
+        named = dict(self.parameters or {})
+        found = [SELECTORS.find(entry) for entry in self.selectors]
+        if not found:
+            raise ValueError("selectors is empty: name the selectors whose ranks to add")
+        for name in named.keys() - {method.name for method in found}:
+            known = ", ".join(method.name for method in found)
+            raise ValueError(f"parameters: no selector is named {name!r}; there are {known}")
+        for method in found:
+            given = named.get(method.name, {})
+            if not isinstance(given, Mapping):
+                raise ValueError(f"parameters of {method.name} should be a mapping, got {given!r}")
+            yield _Member(method.name, method, dict(given))
+
+
+class _Member(NamedTuple):
+    """A selector whose list counts."""
+
+    name: str
+    method: Method
+    parameters: dict[str, Any]
+
+    def make(
+        self,
+        k: int | None = None,
+        seeds: Mapping[str, Any] = MappingProxyType({}),
+        choices: Mapping[str, Any] = MappingProxyType({}),
+    ) -> RankSelector:
+        """Make the selector, for a number of features if it takes one."""
+        number = k if "n_features_to_select" in self.method.defaults else None
+        return make_method(self.method, number, **{**seeds, **self.parameters, **choices})
+
+
+def _lengths(depth: int, n: int) -> Iterator[int]:
+    """Lengths of lists to try: twice as long each time, until they have all features."""
+    yield depth
+    while depth < n:
+        depth *= 2
+        yield depth
+
+
+def _sums_of_ranks(lists: list[RankedList], n: int) -> np.ndarray:
+    """Sum over lists of the rank of each feature, from 0; n if it is not listed."""
+    ranks = np.full((len(lists), n), n)
+    for row, ranked in zip(ranks, lists, strict=True):
+        row[list(ranked.features)] = np.arange(len(ranked.features))
+    return ranks.sum(axis=0)
+
+
+def _places(lists: list[RankedList], feature: int) -> Iterator[str]:
+    """Rank of a feature in each list, from 1."""
+    for name, features in lists:
+        yield f"{name} {features.index(feature) + 1 if feature in features else '-'}"

@@ -1,0 +1,200 @@
+"""Claims that fewer features lose less than a margin, one at a time or many together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ranksieve.significance.inputs import weighted_pairs
+from ranksieve.significance.intervals import check_margin, non_inferiority
+from ranksieve.significance.samples import Sample
+
+
+class Claim(NamedTuple):
+    """Whether ``a`` is shown to lose less than a margin of the mean of ``b``.
+
+    Attributes
+    ----------
+    n_queries : int
+        Number of queries compared, but for those of weight 0.
+    value, base : float
+        Means of ``a`` and of ``b``.
+    change : float
+        ``value / base - 1``; NaN if ``base`` is not positive.
+    lower : float
+        One-sided lower confidence bound of the change; minus infinity if there is none.
+    margin : float
+        Largest loss that does not matter, as a fraction of the base.
+    level : float
+        Confidence of the bound.
+    p_value : float
+        p-value of the hypothesis that the loss is the margin or more.
+    tested : bool
+        False if a claim before it in its sequence was not shown, so that it was not tested.
+    shown : bool
+        Whether it was tested and the hypothesis rejected.
+    """
+
+    n_queries: int
+    value: float
+    base: float
+    change: float
+    lower: float
+    margin: float
+    level: float
+    p_value: float
+    tested: bool
+    shown: bool
+
+    @property
+    def smallest_margin(self) -> float:
+        """The smallest margin for which these values would show the claim; infinite if none does.
+
+        It is not a claim: a margin that is chosen after looking at the results shows nothing.
+        """
+        return max(0.0, -self.lower)
+
+
+def claim_non_inferiority(
+    a: Any, b: Any, margin: float = 0.01, level: float = 0.95, weights: Any = None
+) -> Claim:
+    r"""Test the claim that ``a`` loses less than a margin of the mean of ``b``.
+
+    Queries must have had no part in choosing what is tested. Too little data is no error: the claim
+    is not shown.
+
+    Parameters
+    ----------
+    a, b : arrays of shape (queries,)
+        Values on the same queries, larger is better: those in question, and those of the base.
+    margin : float
+        Smallest loss that would matter, as a fraction of the mean of ``b``, below 1.
+    level : float
+        Confidence, between 0.5 and 1; a claim that is wrong is shown with a probability of at most
+        ``1 - level``.
+    weights : array of shape (queries,), optional
+        How much each query counts in all means.
+
+    Returns
+    -------
+    Claim
+        Not shown if there is one query, or if the mean of ``b`` is not positive.
+
+    Notes
+    -----
+    The test is :func:`non_inferiority`: a paired t-test of ``a - (1 - margin) b``, whose bound is
+    Fieller's. ``bootstrap_interval(a, b, 2 * level - 1, relative=True).lower`` is the same bound
+    without the assumption that means are normal, as a check. Takes O(n) time for n queries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ranksieve.significance import claim_non_inferiority
+    >>> b = np.linspace(0.2, 0.8, 50)
+    >>> claim = claim_non_inferiority(b + np.tile([0.01, -0.01], 25), b)
+    >>> claim.shown, round(claim.lower, 4)
+    (True, -0.0048)
+    """
+    check_margin(margin, level)
+    first, second, known = weighted_pairs(a, b, weights, least=1)
+    value, base = (Sample.of(column, known).mean for column in (first, second))
+    change, lower, p_value, shown = np.nan, -np.inf, 1.0, False
+    if base > 0:
+        change = value / base - 1
+    if base > 0 and len(first) > 1:
+        change, lower, p_value, shown = non_inferiority(first, second, margin, True, level, known)
+    return Claim(
+        len(first), value, base, change, lower, margin, level, p_value, tested=True, shown=shown
+    )
+
+
+def claim_sequence(
+    candidates: Iterable[Any],
+    b: Any,
+    margin: float = 0.01,
+    level: float = 0.95,
+    weights: Any = None,
+) -> list[Claim]:
+    """Test claims in a fixed order until the first one that is not shown.
+
+    Parameters
+    ----------
+    candidates : iterable of arrays of shape (queries,)
+        Values of the candidates in the order of the tests, such as numbers of features from the
+        largest down. The order must not depend on these values.
+    b, margin, level, weights
+        See :func:`claim_non_inferiority`.
+
+    Returns
+    -------
+    list of Claim
+        One for each candidate. Those after the first that is not shown are not tested.
+
+    Notes
+    -----
+    Each test has the full level, and yet the probability that any claim is shown wrongly is at most
+    ``1 - level``: the first wrong claim of the order is shown with no more than that, and no other
+    wrong one without it.
+
+    References
+    ----------
+    - W. Maurer, L. Hothorn, W. Lehmacher. Multiple comparisons in drug clinical trials and
+      preclinical assays: a-priori ordered hypotheses. Biometrie in der chemisch-pharmazeutischen
+      Industrie 6, 1995.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ranksieve.significance import claim_sequence
+    >>> b = np.linspace(0.2, 0.8, 50)
+    >>> noise = np.tile([0.01, -0.01], 25)
+    >>> claims = claim_sequence([b + noise, b + noise - 0.1, b], b)
+    >>> [claim.shown for claim in claims], [claim.tested for claim in claims]
+    ([True, False, False], [True, True, False])
+    """
+    claims: list[Claim] = []
+    for values in candidates:
+        claim = claim_non_inferiority(values, b, margin, level, weights)
+        tested = not claims or claims[-1].shown
+        claims.append(claim._replace(tested=tested, shown=tested and claim.shown))
+    return claims
+
+
+def claim_chains(
+    chains: Mapping[str, Iterable[Any]],
+    b: Any,
+    margin: float = 0.01,
+    level: float = 0.95,
+    weights: Any = None,
+) -> dict[str, list[Claim]]:
+    """Test several sequences of claims, such as one of each selector, at one level together.
+
+    Parameters
+    ----------
+    chains : mapping of names to iterables of arrays
+        Candidates of each sequence; see :func:`claim_sequence`.
+    b, margin, level, weights
+        See :func:`claim_non_inferiority`. Each of m chains is tested at ``1 - (1 - level) / m``, so
+        that any wrong claim in any of them is shown with a probability of at most ``1 - level``:
+        the best of the shown ones may be picked.
+
+    Returns
+    -------
+    dict of str to list of Claim
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ranksieve.significance import claim_chains
+    >>> b = np.linspace(0.2, 0.8, 50)
+    >>> noise = np.tile([0.01, -0.01], 25)
+    >>> claims = claim_chains({"gas-e": [b + noise], "top": [b + noise, b - 0.1]}, b)
+    >>> round(claims["top"][0].level, 4), [claim.shown for claim in claims["top"]]
+    (0.975, [True, False])
+    """
+    check_margin(margin, level)
+    each = 1 - (1 - level) / max(1, len(chains))
+    how = b, margin, each, weights
+    return {name: claim_sequence(candidates, *how) for name, candidates in chains.items()}

@@ -1,0 +1,133 @@
+"""How many queries it takes to show that a loss is small, and how small a loss can be shown."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from ranksieve.data import DataError
+from ranksieve.significance.inputs import paired_differences, weighted_pairs
+from ranksieve.significance.intervals import check_margin, fieller_bound
+from ranksieve.significance.samples import Sample
+
+
+def queries_needed(
+    a: Any,
+    b: Any,
+    margin: float = 0.01,
+    level: float = 0.95,
+    power: float = 0.8,
+    loss: float = 0.0,
+    weights: Any = None,
+) -> float:
+    r"""Number of queries with which a loss below the margin would probably be shown.
+
+    For differences :math:`d = a - (1 - \delta) b`, which :func:`non_inferiority` tests, with the
+    standard deviation s, and a true loss of :math:`\lambda` it is about
+
+    .. math:: \left( \frac{(z_{level} + z_{power}) \, s}{(\delta - \lambda) \, \bar b} \right)^2 .
+
+    Parameters
+    ----------
+    a, b : arrays of shape (queries,)
+        Values of queries like those to come, which tell how much differences spread.
+    margin : float
+        Smallest loss :math:`\delta` that would matter, as a fraction of the mean of ``b``.
+    level : float
+        Confidence of the claim, between 0.5 and 1.
+    power : float
+        Probability that it is shown, at least 0.5.
+    loss : float
+        The true loss :math:`\lambda`, as a fraction of the mean of ``b``; a gain if negative.
+    weights : array of shape (queries,), optional
+        How much each query counts; those to come have weights of the same distribution.
+
+    Returns
+    -------
+    float
+        A whole number, at least 2; infinite if the loss is not below the margin, or if the mean of
+        ``b`` is not positive; NaN if there is one query, which tells nothing about the spread.
+
+    References
+    ----------
+    - S. Julious. Sample sizes for clinical trials with normal data. Statistics in Medicine 23,
+      2004.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ranksieve.significance import queries_needed
+    >>> rng = np.random.default_rng(0)
+    >>> b = rng.uniform(0.2, 0.8, 100)
+    >>> a = b + rng.normal(0, 0.1, 100)
+    >>> queries_needed(a, b, margin=0.01), queries_needed(a, b, margin=0.02)
+    (2100.0, 525.0)
+    """
+    check_margin(margin, level)
+    first, second, known = weighted_pairs(a, b, weights, least=1)
+    base = Sample.of(second, known).mean
+    if base <= 0 or loss >= margin:
+        return math.inf
+    if len(first) < 2:
+        return math.nan
+    error = paired_differences(first, (1 - margin) * second, known).error
+    needed = len(first) * (_quantiles(level, power) * error / ((margin - loss) * base)) ** 2
+    return float(max(2, math.ceil(needed)))
+
+
+def showable_margin(
+    a: Any,
+    b: Any,
+    level: float = 0.95,
+    power: float = 0.8,
+    n_queries: float | None = None,
+    weights: Any = None,
+) -> float:
+    """The margin within which it would probably be shown that nothing is lost, if that is true.
+
+    It is the margin for which :func:`queries_needed` gives this number of queries.
+
+    Parameters
+    ----------
+    a, b, level, power, weights
+        See :func:`queries_needed`.
+    n_queries : int, optional
+        Number of queries; by default as many as are given.
+
+    Returns
+    -------
+    float
+        A fraction of the mean of ``b``; infinite if no margin can be shown; NaN if there is one
+        query.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ranksieve.significance import showable_margin
+    >>> rng = np.random.default_rng(0)
+    >>> b = rng.uniform(0.2, 0.8, 100)
+    >>> a = b + rng.normal(0, 0.1, 100)
+    >>> round(showable_margin(a, b), 3), round(showable_margin(a, b, n_queries=525), 3)
+    (0.046, 0.02)
+    """
+    check_margin(0.0, level)
+    first, second, known = weighted_pairs(a, b, weights, least=1)
+    if Sample.of(second, known).mean <= 0:
+        return math.inf
+    if len(first) < 2:
+        return math.nan
+    if n_queries is not None and not n_queries >= 1:
+        raise DataError(f"n_queries must be at least 1, got {n_queries}")
+    # As if nothing were lost, the bound of the change is the margin that can just be shown.
+    even = first - Sample.of(first - second, known).mean
+    quantile = _quantiles(level, power) * np.sqrt(len(first) / (n_queries or len(first)))
+    return 1 - fieller_bound(even, second, known, quantile)
+
+
+def _quantiles(level: float, power: float) -> float:
+    if not 0.5 <= power < 1:
+        raise ValueError(f"power must be at least 0.5 and below 1, got {power}")
+    return float(special.ndtri(level) + special.ndtri(power))

@@ -1,0 +1,127 @@
+"""Dropping what a set of features can do without."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ranksieve.costs import AlignedCosts
+from ranksieve.recommendation.pruning import prune
+from tests.oracles import cost_of_features, prune_by_cost
+
+
+@st.composite
+def problems(draw):
+    """A start, costs with groups, a value of sets that need not be monotone, and a limit."""
+    n = draw(st.integers(1, 7))
+    numbers = st.integers(0, 4).map(float)
+    groups = draw(st.lists(st.integers(-1, 2), min_size=n, max_size=n))
+    costs = AlignedCosts(
+        np.array(draw(st.lists(numbers, min_size=n, max_size=n))),
+        np.array(groups),
+        np.array(draw(st.lists(numbers, min_size=3, max_size=3))),
+    )
+    start = draw(st.permutations(range(n)))[: draw(st.integers(1, n))]
+    weights = draw(st.lists(st.integers(-1, 5), min_size=n, max_size=n))
+    pairs = draw(st.lists(st.integers(-3, 3), min_size=n, max_size=n))
+
+    def value(features):
+        chosen = set(features)
+        together = sum(pairs[f] for f in chosen if (f + 1) % n in chosen)
+        return float(sum(weights[f] for f in chosen) + together)
+
+    keep = draw(st.sets(st.sampled_from(start), max_size=2))
+    limit = value(start) - draw(st.integers(-1, 6))
+    return start, costs, value, limit, keep
+
+
+def total_of(costs):
+    named = {f: float(cost) for f, cost in enumerate(costs.features)}
+    groups = {f: int(g) for f, g in enumerate(costs.group_of) if g >= 0}
+    return lambda features: cost_of_features(features, named, groups, costs.groups.tolist())
+
+
+@given(problems())
+def test_it_is_the_slow_way(problem):
+    start, costs, value, limit, keep = problem
+    group_of = {f: int(g) if g >= 0 else None for f, g in enumerate(costs.group_of)}
+
+    pruned = prune(start, costs, value, limit, keep=keep)
+
+    assert list(pruned.features) == prune_by_cost(
+        start, total_of(costs), group_of, value, limit, keep
+    )
+
+
+@given(problems(), st.none() | st.integers(1, 6))
+def test_never_dearer_always_within_the_limit(problem, most):
+    start, costs, value, limit, keep = problem
+    asked = []
+
+    def noted(features):
+        asked.append(features)
+        return value(features)
+
+    pruned = prune(start, costs, noted, limit, keep=keep, max_evaluations=most)
+
+    assert pruned.n_evaluations == len(asked) == len(set(asked))
+    assert most is None or len(asked) <= most
+    assert pruned.is_complete or len(asked) == most
+    assert pruned.features  # never nothing
+    assert set(keep) <= set(pruned.features)
+    assert pruned.value == value(pruned.features)
+    assert pruned.cost == costs.total(pruned.features) <= costs.total(start)
+    if value(start) < limit:
+        assert pruned.features == tuple(start)
+    else:
+        assert pruned.value >= limit
+    gone = [feature for drop in pruned.drops for feature in drop]
+    assert [f for f in start if f not in gone] == list(pruned.features)
+    assert len(gone) == len(set(gone)) == len(start) - len(pruned.features)
+
+
+@given(problems())
+def test_nothing_is_left_to_drop(problem):
+    start, costs, value, limit, keep = problem
+    pruned = prune(start, costs, value, limit, keep=keep)
+    if value(start) < limit:
+        return
+    left = set(pruned.features)
+    groups = [{f for f in left if costs.group_of[f] == g} for g in range(3)]
+    for part in [{f} for f in left] + groups:
+        rest = left - part
+        saves = costs.total(rest) < pruned.cost
+        if rest and saves and not part & keep:
+            assert value(rest) < limit
+
+
+def test_a_group_goes_where_no_feature_alone_would_save_much():
+    costs = AlignedCosts(np.ones(4), np.array([-1, 0, 0, -1]), np.array([50.0]))
+    asked = []
+
+    def value(features):
+        asked.append(features)
+        return 1.0 if {0, 3} <= set(features) else 0.0
+
+    pruned = prune([0, 1, 2, 3], costs, value, 0.5)
+
+    assert pruned.drops == [(1, 2)]
+    assert asked == [(0, 1, 2, 3), (0, 3), (0,), (3,)]
+
+
+def test_differences_by_rounding_do_not_matter():
+    costs = AlignedCosts(np.ones(2), np.array([-1, -1]), np.empty(0))
+    pruned = prune([0, 1], costs, lambda features: 0.5 - 1e-14 * (len(features) == 1), 0.5)
+    assert pruned.features == (0,)
+
+
+def test_values_that_are_not_there_are_not_good_enough():
+    costs = AlignedCosts(np.ones(2), np.array([-1, -1]), np.empty(0))
+    pruned = prune([0, 1], costs, lambda features: np.nan if len(features) == 1 else 1.0, 0.5)
+    assert pruned.features == (0, 1)
+
+
+def test_settings_that_make_no_sense():
+    costs = AlignedCosts(np.ones(1), np.array([-1]), np.empty(0))
+    with pytest.raises(ValueError, match="max_evaluations must be at least 1"):
+        prune([0], costs, len, 1, max_evaluations=0)
