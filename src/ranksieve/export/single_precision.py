@@ -34,7 +34,7 @@ def last_rounded_to(values: Any) -> np.ndarray:
     --------
     >>> import numpy as np
     >>> last = last_rounded_to(np.float32([0.1]))[0]
-    >>> float(np.float32(last)) == np.float32(0.1) < np.float32(np.nextafter(last, 1))
+    >>> bool(np.float32(last) == np.float32(0.1) < np.float32(np.nextafter(last, 1)))
     True
     """
     below = np.asarray(values, dtype=np.float32)
