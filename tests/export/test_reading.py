@@ -128,7 +128,7 @@ class TestRefusals:
         with pytest.raises(DataError, match="RankNet cannot be exported: its model is neither"):
             read_trained(network)
         tree = as_ranker(DecisionTreeRegressor(max_depth=2)).fit(data)
-        with pytest.raises(DataError, match="DecisionTreeRegressor cannot be exported"):
+        with pytest.raises(DataError, match="DecisionTreeRegressor cannot be exported: its"):
             read_trained(tree)
 
     def test_transformed_scores(self):
@@ -139,6 +139,19 @@ class TestRefusals:
         ranker = as_ranker(estimator).fit(data)
         with pytest.raises(DataError, match="LightGBM transforms its scores .*'poisson'"):
             read_trained(ranker)
+
+    def test_other_numbers_that_are_missing(self):
+        from xgboost import XGBRanker
+
+        data = rows_for(ranker_of("rankboost"), names=False)
+        ranker = as_ranker(XGBRanker(n_estimators=2, missing=0.0, n_jobs=1)).fit(data)
+        with pytest.raises(DataError, match="XGBoost takes 0.0 as missing, which no target does"):
+            read_trained(ranker)
+
+    def test_zeros_that_take_too_much(self, monkeypatch):
+        monkeypatch.setattr("ranksieve.export.trained_trees._MOST_NODES", 20)
+        with pytest.raises(DataError, match="more than 20 nodes once zeros that count as missing"):
+            read_trained(ranker_of("lightgbm zero"))
 
     def test_other_boosters(self):
         from xgboost import XGBRanker

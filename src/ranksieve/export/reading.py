@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.data import DataError
-from ranksieve.export.forms import LinearModel, Model, TreeEnsemble
+from ranksieve.export.forms import LinearModel, Model
 from ranksieve.export.trained_trees import (
     read_catboost,
     read_lightgbm,
@@ -91,11 +91,15 @@ def _read(ranker: Any) -> tuple[str, Model, bool | None]:
 
 def _read_foreign(ranker: RankerAdapter) -> tuple[str, Model, bool | None]:
     estimator = ranker.estimator_
-    home = type(estimator).__mro__[0].__module__.partition(".")[0]
-    homes = [kind.__module__.partition(".")[0] for kind in type(estimator).__mro__]
+    homes = {kind.__module__.partition(".")[0] for kind in type(estimator).__mro__}
     if "lightgbm" in homes:
         return ("lightgbm", *read_lightgbm(estimator.booster_.model_to_string()))
     if "xgboost" in homes:
+        if not np.isnan(estimator.missing):
+            raise DataError(
+                f"XGBoost takes {estimator.missing} as missing, which no target does: train with "
+                "NaN for missing values"
+            )
         return "xgboost", read_xgboost(bytes(xgboost_booster(estimator).save_raw("json"))), None
     if "catboost" in homes:
         return ("catboost", *read_catboost(estimator))
@@ -103,8 +107,8 @@ def _read_foreign(ranker: RankerAdapter) -> tuple[str, Model, bool | None]:
         intercept = float(np.ravel(getattr(estimator, "intercept_", 0.0))[0])
         return "", LinearModel(np.asarray(ranker.coef_, dtype=np.float64), intercept), False
     raise DataError(
-        f"{home}'s {type(estimator).__name__} cannot be exported: its model is neither linear nor "
-        "made of trees of LightGBM, XGBoost or CatBoost"
+        f"{type(estimator).__name__} cannot be exported: its model is neither linear nor made of "
+        "trees of LightGBM, XGBoost or CatBoost"
     )
 
 
@@ -127,8 +131,3 @@ def _names(ranker: Any) -> list[str]:
         by_index = {feature.index: feature.name for feature in selection.features}
         return [by_index[index] for index in sorted(by_index)]
     return numbers(range(ranker.n_features_in_)).tolist()
-
-
-def is_forest(model: Model) -> bool:
-    """Whether a model is made of trees."""
-    return isinstance(model, TreeEnsemble)

@@ -16,7 +16,7 @@ from ranksieve.export.single_precision import last_rounded_to
 
 _ZERO = float(np.float32(1e-35))  # LightGBM takes what is not larger for 0
 _BEFORE_ZERO = float(np.nextafter(-_ZERO, -np.inf))
-_MOST_NODES = 4_000_000
+_MOST_NODES = 1_000_000
 _NO_CATEGORIES = (
     "a split on categories cannot be exported: train with the categories as numbers, or as one "
     "0/1 feature each"
@@ -61,11 +61,6 @@ def read_lightgbm(text: str) -> tuple[TreeEnsemble, bool]:
         if int(tree.get("is_linear", "0")):
             raise DataError("trees of LightGBM with linear_tree=true cannot be exported")
         saw_missing |= _add_lightgbm_tree(builder, tree)
-        if len(builder) > _MOST_NODES:
-            raise DataError(
-                f"the trees have more than {_MOST_NODES:,} nodes once zeros that count as missing "
-                "(zero_as_missing) are written out"
-            )
     return builder.build(int(facts["max_feature_idx"]) + 1), saw_missing
 
 
@@ -127,6 +122,11 @@ def _add_zero_split(
 
     if (threshold >= 0) == default_left:
         return split(threshold, left, right)
+    if len(builder) > _MOST_NODES:  # which may double at each such split
+        raise DataError(
+            f"the trees have more than {_MOST_NODES:,} nodes once zeros that count as missing "
+            "(zero_as_missing) are written out: train with fewer leaves"
+        )
     if default_left:  # zeros are above the threshold, but go left
         above = split(_ZERO, builder.copy(left), builder.copy(right))
         return split(_BEFORE_ZERO, split(threshold, left, right), above)
@@ -192,46 +192,62 @@ def read_catboost(estimator: Any) -> tuple[TreeEnsemble, bool]:
     scale, bias = estimator.get_scale_and_bias()
     if scale != 1 or np.ndim(bias):
         raise DataError("sums and multiples of models of CatBoost cannot be exported")
-    features = record["features_info"].get("float_features", [])
-    if record["features_info"].get("categorical_features"):
-        raise DataError(f"CatBoost: {_NO_CATEGORIES}")
-    columns = {f["feature_index"]: f["flat_feature_index"] for f in features}
-    nan_right = {
-        f["flat_feature_index"]: f.get("nan_value_treatment") == "AsTrue" for f in features
-    }
     # The JSON may drop digits of leaves.
-    counts = np.cumsum(estimator.get_tree_leaf_counts())[:-1]
-    leaves = [part.tolist() for part in np.split(estimator.get_leaf_values(), counts)]
-    builder = TreeBuilder()
+    ends = np.cumsum(estimator.get_tree_leaf_counts())[:-1]
+    leaves = [part.tolist() for part in np.split(estimator.get_leaf_values(), ends)]
+    trees = _CatBoostTrees(record["features_info"])
+    if "oblivious_trees" in record:
+        for tree, values in zip(record["oblivious_trees"], leaves, strict=True):
+            trees.add_oblivious(tree["splits"], values)
+    else:
+        for tree, values in zip(record["trees"], leaves, strict=True):
+            trees.add_other(tree, values)
+    if bias:
+        trees.builder.end_tree(trees.builder.add_leaf(bias))
+    return trees.builder.build(len(estimator.feature_names_)), trees.saw_missing
 
-    def add_split(split: dict[str, Any], left: int, right: int) -> int:
+
+class _CatBoostTrees:
+    """Trees of CatBoost's JSON, whose features are numbered by kind."""
+
+    def __init__(self, info: dict[str, Any]) -> None:
+        if info.get("categorical_features"):
+            raise DataError(f"CatBoost: {_NO_CATEGORIES}")
+        features = info.get("float_features", [])
+        self.builder = TreeBuilder()
+        self.saw_missing = any(feature.get("has_nans") for feature in features)
+        self._columns = {f["feature_index"]: f["flat_feature_index"] for f in features}
+        self._nan_left = {
+            f["feature_index"]: f.get("nan_value_treatment") != "AsTrue" for f in features
+        }
+
+    def add_oblivious(self, splits: list[dict[str, Any]], values: list[float]) -> None:
+        """Add a tree with the same split in all nodes of a level."""
+        level = [self.builder.add_leaf(value) for value in values]
+        for split in splits:  # the first has the lowest bit of the leaf's number
+            pairs = zip(level[::2], level[1::2], strict=True)
+            level = [self._add_split(split, left, right) for left, right in pairs]
+        self.builder.end_tree(level[0])
+
+    def add_other(self, tree: dict[str, Any], values: list[float]) -> None:
+        """Add a tree of nodes in each other, whose values are in another order than ``values``."""
+        rounded = sorted(_leaf_values(tree))  # the smallest one is the smallest in both
+        exact = dict(zip(rounded, sorted(values), strict=True))
+        self.builder.end_tree(self._add_node(tree, exact))
+
+    def _add_node(self, node: dict[str, Any], exact: dict[float, float]) -> int:
+        if "split" not in node:
+            return self.builder.add_leaf(exact[node["value"]])
+        left, right = (self._add_node(node[side], exact) for side in ("left", "right"))
+        return self._add_split(node["split"], left, right)
+
+    def _add_split(self, split: dict[str, Any], left: int, right: int) -> int:
         if split["split_type"] != "FloatFeature":
             raise DataError(f"CatBoost: {_NO_CATEGORIES}")
-        feature = columns[split["float_feature_index"]]
+        feature = split["float_feature_index"]
         threshold = float(last_rounded_to(split["border"]))
-        return builder.add_split(feature, threshold, not nan_right[feature], left, right)
-
-    for tree, values in zip(record.get("oblivious_trees", ()), leaves, strict=False):
-        level = [builder.add_leaf(value) for value in values]
-        for split in tree["splits"]:  # the first has the lowest bit of the leaf's number
-            pairs = zip(level[::2], level[1::2], strict=True)
-            level = [add_split(split, left, right) for left, right in pairs]
-        builder.end_tree(level[0])
-
-    def add_tree(node: dict[str, Any], exact: dict[float, float]) -> int:
-        if "split" not in node:
-            return builder.add_leaf(exact[node["value"]])
-        left = add_tree(node["left"], exact)
-        return add_split(node["split"], left, add_tree(node["right"], exact))
-
-    for tree, values in zip(record.get("trees", ()), leaves, strict=False):
-        # The values are in another order, but the smallest one is the smallest in both.
-        rounded = sorted(_leaf_values(tree))
-        builder.end_tree(add_tree(tree, dict(zip(rounded, sorted(values), strict=True))))
-    if bias:
-        builder.end_tree(builder.add_leaf(bias))
-    n_features = len(estimator.feature_names_)
-    return builder.build(n_features), any(f.get("has_nans") for f in features)
+        nan_left = self._nan_left[feature]
+        return self.builder.add_split(self._columns[feature], threshold, nan_left, left, right)
 
 
 def _leaf_values(node: dict[str, Any]) -> Iterator[float]:

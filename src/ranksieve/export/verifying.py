@@ -114,24 +114,18 @@ def verify_files(target: Target, directory: Path, job: Job, rows: Rows) -> Verif
     """Read the files of a directory again, and score rows with them."""
     served = rows.served(job.missing)
     reference = scores_of(job.trained, served)
-    used, all_names = job.names, job.trained.names
-    columns = [all_names.index(name) for name in used]
     if isinstance(job.model, LinearModel):  # engines leave out the intercept
-        whole = job.trained.model
-        assert isinstance(whole, LinearModel)
-        reference = reference - (whole.intercept - job.model.intercept)
-    given = rows.raw if job.missing == "zero" and target.is_engine else served
-    takes_all = not target.is_engine and job.trained.library == target.name
-    scores = target.scores(directory, given if takes_all else given[:, columns], used)
-    own = served[:, columns]
-    model = job.model
-    bound = model.rounding(own, target.unit) + model.rounding(own, model.unit)
-    bound += (target.result_unit + model.unit) * np.abs(reference)
+        assert isinstance(job.trained.model, LinearModel)
+        reference = reference - (job.trained.model.intercept - job.model.intercept)
+    scores = _scores_of_files(target, directory, job, rows)
+    bound = _bound(target, job, served, reference)
     differences = np.abs(scores - reference)
-    changed = _changed_queries(reference, bound, scores, rows.data.query_ptr)
-    tied = _changed_queries(reference, np.zeros_like(bound), scores, rows.data.query_ptr)
-    before = measure(rows.data, reference)
-    differs = job.missing == "zero" and not np.array_equal(rows.tested, served, equal_nan=True)
+    query_ptr = rows.data.query_ptr
+    changed = _changed_queries(reference, bound, scores, query_ptr)
+    tied = _changed_queries(reference, np.zeros_like(bound), scores, query_ptr)
+    as_trained = None
+    if job.missing == "zero" and not np.array_equal(rows.tested, served, equal_nan=True):
+        as_trained = measure(rows.data, scores_of(job.trained, rows.tested))
     return Verification(
         n_rows=len(scores),
         n_queries=rows.data.n_queries,
@@ -139,10 +133,31 @@ def verify_files(target: Target, directory: Path, job: Job, rows: Rows) -> Verif
         n_changed=int(changed.sum()),
         n_tied=int((tied & ~changed).sum()),
         n_strayed=int((differences > bound).sum()),
-        before=before,
+        before=measure(rows.data, reference),
         after=measure(rows.data, scores),
-        as_trained=measure(rows.data, scores_of(job.trained, rows.tested)) if differs else None,
+        as_trained=as_trained,
     )
+
+
+def _scores_of_files(target: Target, directory: Path, job: Job, rows: Rows) -> np.ndarray:
+    """Scores of rows; engines get NaN where a value is missing, and do with it what they do."""
+    given = rows.raw if target.is_engine else rows.served(job.missing)
+    if job.trained.library != target.name:  # the file of a library has a column for each feature
+        given = given[:, _columns(job)]
+    return target.scores(directory, given, job.names)
+
+
+def _columns(job: Job) -> list[int]:
+    """Columns of the ranker that the model uses."""
+    places = {name: place for place, name in enumerate(job.trained.names)}
+    return [places[name] for name in job.names]
+
+
+def _bound(target: Target, job: Job, served: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """How much rounding may change the score of each row, in the model and in the target."""
+    own, model = served[:, _columns(job)], job.model
+    sums = model.rounding(own, target.unit) + model.rounding(own, model.unit)
+    return sums + (target.result_unit + model.unit) * np.abs(reference)
 
 
 def _changed_queries(

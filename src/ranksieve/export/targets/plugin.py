@@ -67,7 +67,6 @@ class _Plugin(Target):
 
     feature_set_kind = "plugin"
     unit = SINGLE
-    reads_single = True
     engine: str
 
     def write(self, job: Job) -> Artifact:

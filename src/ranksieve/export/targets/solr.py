@@ -53,7 +53,6 @@ class Solr(Target):
     about = "features.json and model.json of Solr's learning to rank"
     feature_set_kind = "solr"
     unit = SINGLE
-    reads_single = True
 
     def write(self, job: Job) -> Artifact:
         """Write the model and, if there is one, the pruned feature store."""

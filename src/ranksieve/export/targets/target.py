@@ -82,7 +82,6 @@ class Target(ABC):
     feature_set_kind: ClassVar[Kind | None] = None
     unit: ClassVar[float] = DOUBLE  # relative error of a number in its sums
     result_unit: ClassVar[float] = DOUBLE  # and of the score that comes out
-    reads_single: ClassVar[bool] = False  # whether values of features are float32 there
 
     def check(self, trained: Trained) -> None:
         """Raise a DataError if a model cannot run there."""

@@ -53,7 +53,6 @@ class Vespa(Target):
     name = "vespa"
     about = "model file or ranking expression of Vespa, and a rank profile"
     unit = SINGLE
-    reads_single = True
 
     def write(self, job: Job) -> Artifact:
         """Write the model and the profile."""
