@@ -117,5 +117,9 @@ def vespa_score(dump_json: str, document: dict, *, single: bool) -> float:
 def vespa_sum(profile: str, document: dict) -> float:
     """Value of a sum in the second phase of a rank profile."""
     expression = re.search(r"second-phase \{\s*expression \{\s*(.*?)\s*\}", profile, re.S)[1]
-    terms = re.findall(r"(\S+) \* (.+?)(?: \+ |$)", expression)
-    return sum(float(w) * document.get(name.removesuffix("()"), 0.0) for w, name in terms)
+    total = 0.0
+    for term in expression.split(" + "):
+        weight, name = re.fullmatch(r"(\S+) \* if \(isNan\((.+)\), 0.0, \2\)", term).groups()
+        value = document.get(name.removesuffix("()"), math.nan)
+        total += float(weight) * (0.0 if math.isnan(value) else value)
+    return total

@@ -25,24 +25,26 @@ from ranksieve.export.targets.target import (
     read_json,
     to_json,
 )
+from ranksieve.text import on_one_line
 
 SLACK = np.float32(1e-6)
 _PACKAGE = "org.apache.solr.ltr.model"
 
 _README = """# A model for Solr's learning to rank
 
-    curl -XPUT 'http://localhost:8983/solr/COLLECTION/schema/feature-store' \\
-      --data-binary @features.json -H 'Content-type:application/json'
-    curl -XPUT 'http://localhost:8983/solr/COLLECTION/schema/model-store' \\
+{features_call}    curl -XPUT 'http://localhost:8983/solr/COLLECTION/schema/model-store' \\
       --data-binary @model.json -H 'Content-type:application/json'
 
     rq={{!ltr model={name} reRankDocs=100 efi.user_query='...'}}
 
-{set}Missing values: {missing}
+Missing values: {missing}
 
-The model uses these features:
+The model uses these features{where}:
 
 {features}
+"""
+_FEATURES_CALL = """    curl -XPUT 'http://localhost:8983/solr/COLLECTION/schema/feature-store' \\
+      --data-binary @features.json -H 'Content-type:application/json'
 """
 
 
@@ -68,9 +70,7 @@ class Solr(Target):
             "params": params,
         }
         files: dict[str, str | bytes] = {}
-        said = "No feature store was given: upload features.json only if you write one.\n\n"
         if job.feature_set is not None:
-            said = ""
             files["features.json"] = to_json(list(job.feature_set.pruned(job.names).values()))
             if job.feature_set.name:
                 model["store"] = job.feature_set.name
@@ -85,8 +85,9 @@ class Solr(Target):
         files |= {
             "model.json": to_json(model),
             "README.md": _README.format(
-                name=job.name,
-                set=said,
+                name=on_one_line(job.name),
+                features_call="" if job.feature_set is None else _FEATURES_CALL,
+                where=", which must be in a feature store" if job.feature_set is None else "",
                 missing=zero if job.missing == "zero" else nan,
                 features=listed(job.names),
             ),

@@ -62,7 +62,9 @@ class Vespa(Target):
         files: dict[str, str | bytes] = {}
         if isinstance(job.model, LinearModel):
             terms = zip(job.model.weights.tolist(), map(_term, names), strict=True)
-            expression = " + ".join(f"{weight!r} * {term}" for weight, term in terms)
+            expression = " + ".join(
+                f"{weight!r} * if (isNan({term}), 0.0, {term})" for weight, term in terms
+            )
             said = ""
         else:
             dump, notes = self._dump(job, names)
@@ -79,8 +81,7 @@ class Vespa(Target):
             f"        expression {{\n            {expression}\n        }}\n    }}\n}}\n"
         )
         rule = (
-            "they count as 0; a function such as `if (isNan(attribute(f)), 0, attribute(f))` makes "
-            "sure of that in a sum."
+            "they count as 0."
             if job.missing == "zero"
             else "attributes without a value are NaN, which each split sends where it has learned "
             "to."
@@ -147,10 +148,10 @@ def _evaluate_sum(profile: str, rows: np.ndarray, names: list[str]) -> np.ndarra
     found = re.search(r"second-phase \{\s*expression \{\s*(.*?)\s*\}", profile, re.DOTALL)
     assert found is not None
     served = np.where(np.isnan(rows), np.float32(0), rows)
-    parts = []
-    for term in found[1].split(" + "):
-        weight, _, name = term.partition(" * ")
-        parts.append(float(weight) * served[:, names.index(name.removesuffix("()"))])
+    terms = re.findall(r"(\S+) \* if \(isNan\((.+?)\), 0\.0, \2\)", found[1])
+    parts = [
+        float(weight) * served[:, names.index(term.removesuffix("()"))] for weight, term in terms
+    ]
     return add_up(np.stack(parts, axis=1), np.float64)
 
 
