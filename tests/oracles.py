@@ -775,9 +775,9 @@ def shap_within_queries(parts, qid, weights=None) -> list[float]:
 
 
 def by_mean_share(models, n_features) -> list[int]:
-    """All features, those with the largest mean share first."""
-    mean = [sum(model.get(f, 0.0) for model in models) / len(models) for f in range(n_features)]
-    return sorted(range(n_features), key=lambda f: (-mean[f], f))
+    """All features by their mean share in all models but the first, which breaks ties."""
+    total = [sum(model.get(f, 0.0) for model in models[1:]) for f in range(n_features)]
+    return sorted(range(n_features), key=lambda f: (-total[f], -models[0].get(f, 0.0), f))
 
 
 def from_sets(models, n_features, k) -> list[int]:
@@ -794,3 +794,28 @@ def from_sets(models, n_features, k) -> list[int]:
                 break
     order += sorted(range(n_features), key=lambda f: (-models[0].get(f, 0.0), f))
     return list(dict.fromkeys(order))[:k]
+
+
+def greedy_by_cost(error, cost, candidates, k, budget, weighs):
+    """Add the feature with the largest decrease of an error per added cost, or of the error alone.
+
+    ``error`` and ``cost`` are those of sets; ``candidates`` are lists of features, of which a later
+    one comes after all earlier ones. Ends at k features, or where nothing can be paid any more.
+    """
+    chosen = []
+    while len(chosen) < k:
+        left = [[f for f in part if f not in chosen] for part in candidates]
+        free = next(filter(None, left), [])
+        free = [f for f in free if cost([*chosen, f]) <= budget * (1 + 1e-9)]
+        if not free:
+            break
+        worths = []
+        for f in free:
+            gain = round(error(chosen) - error([*chosen, f]), 9)
+            price = round(cost([*chosen, f]) - cost(chosen), 9) if weighs else 1.0
+            if price == 0:
+                worths.append((gain > 0, max(gain, 0.0)))
+            else:
+                worths.append((False, round(gain / price if gain > 0 else gain * price, 9)))
+        chosen.append(free[worths.index(max(worths))])
+    return chosen

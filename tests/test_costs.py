@@ -180,7 +180,7 @@ def test_it_does_not_change_with_what_it_was_made_of():
         ("feature,cost\na,nan\n", ":2: the cost of feature 'a' is no number: 'nan'"),
         ("feature,cost\na,dear\n", ":2: the cost of feature 'a' is no number: 'dear'"),
         ("feature,cost\na,1_0\n", ":2: the cost of feature 'a' is no number: '1_0'"),
-        ("feature,cost,group\na,1,g\n", ":2: group 'g' of feature 'a' has no cost: list it in"),
+        ("feature,cost,group\na,1,g\n", ":2: group 'g' of feature 'a' has no cost: list it"),
         (b"feature,cost\n\xff,1\n", ": not UTF-8 text"),
         ("feature,cost\na,1\nz,1\n", ":3: the data has no feature that is named 'z'"),
         ("feature,cost\na,1\n", "costs: feature 'b' has no cost"),

@@ -251,8 +251,8 @@ class FeatureCosts:
                 raise DataError(f"{place}: feature {name!r} has a group but no cost")
             if group not in self.group_costs:
                 raise DataError(
-                    f"{place}: group {group!r} of feature {name!r} has no cost: list it in the "
-                    "costs of groups, with 0 if it costs nothing"
+                    f"{place}: group {group!r} of feature {name!r} has no cost: list it "
+                    "in the costs of groups (--group-costs), with 0 if it costs nothing"
                 )
         for group in sorted(self.group_costs.keys() - set(self.groups.values()))[:1]:
             raise DataError(f"{self._place('group', group)}: no feature is in group {group!r}")

@@ -12,7 +12,7 @@ an object must be of its class, and ``Annotated`` has constraints of scikit-lear
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from numbers import Integral, Real
 from types import NoneType, UnionType
@@ -21,6 +21,7 @@ from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origi
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ranksieve.costs import FeatureCosts
 from ranksieve.metrics.conventions import CONVENTIONS, Convention, get_convention, known_names
 
 
@@ -51,6 +52,8 @@ FeatureCount = Annotated[
     Any, Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="neither")
 ]  # a number of features or a share of them; Any, as some selectors take words, too
 Features = Annotated[Sequence[int | str] | int | str, "array-like", Integral, str]
+Costs = Annotated[Any, FeatureCosts, Mapping, "array-like", None]
+# What FeatureCosts.of takes, but for paths: what a method depends on is in its parameters.
 Lambdas = Annotated[Sequence[float], "array-like", Real]
 ConventionChoice = Annotated[str | Convention, _ConventionName(), Convention]
 Ties = Literal["average", "stable"]

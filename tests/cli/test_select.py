@@ -5,13 +5,16 @@ import json
 import subprocess
 import sys
 from dataclasses import asdict
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ranksieve import (
+    FeatureCosts,
     RankingData,
     __version__,
+    datasets,
     load_demo,
     make_ranking,
     read_letor,
@@ -19,6 +22,7 @@ from ranksieve import (
     write_letor,
     write_parquet,
 )
+from ranksieve.datasets import demo_costs
 from ranksieve.io.selection import read_selection
 from ranksieve.io.shards import open_shards, write_shards
 from ranksieve.rankers import RankSVM
@@ -37,6 +41,12 @@ from tests.io.test_letor import assert_identical
 @pytest.fixture
 def run(capsys):
     return runner(capsys)
+
+
+@pytest.fixture
+def demo_cost_files():
+    """What features and groups of the demo cost."""
+    return [Path(datasets.__file__).parent / f"demo_{what}.csv" for what in ("costs", "groups")]
 
 
 @pytest.fixture(scope="module")
@@ -285,6 +295,51 @@ def test_what_is_worth_adding_to_what_there_is(run):
         False,
         False,
     ]
+
+
+def test_features_for_what_they_cost(run, demo_cost_files):
+    costs, groups = demo_cost_files
+    command = ["select", "--demo", "--method", "greedy-rankrls", "--costs", costs]
+    command += ["--group-costs", groups, "--budget", 12]
+    data, _ = load_demo()
+    expected = make_selector("greedy-rankrls", "best", costs=demo_costs(), budget=12).fit(data)
+    status, output, errors = run(*command, "--format", "json")
+    assert (status, errors) == (0, "")
+    found = json.loads(output)
+    assert [feature["index"] for feature in found["features"]] == expected.selected_.tolist()
+    assert FeatureCosts.of(found["parameters"]["costs"], data.feature_names) == demo_costs()
+    status, output, errors = run(*command)
+    assert (status, errors) == (0, "")
+    assert f"Together they cost {expected.cost_:.4g} of 115.9 for all features." in output
+    output = run(*command, "-k", 2, "--format", "csv")[1]
+    added = [float(row["cost"]) for row in csv.DictReader(output.splitlines())]
+    two = make_selector("greedy-rankrls", 2, costs=demo_costs(), budget=12).fit(data)
+    assert sum(added) == pytest.approx(two.cost_)
+
+
+def test_costs_that_cannot_be_used(run, demo_cost_files, tmp_path):
+    costs, groups = demo_cost_files
+    lines = costs.read_text().splitlines()
+    short, wrong = tmp_path / "short.csv", tmp_path / "wrong.csv"
+    short.write_text("\n".join(lines[:-1]))
+    wrong.write_text("\n".join([*lines[:4], "bm25,-1,", *lines[4:]]))
+    both = ["--costs", costs, "--group-costs", groups]
+    for options, status, message in (
+        (["--method", "gas-e", *both], 1, "method 'gas-e' takes no costs: leave out --costs"),
+        (["--method", "cegb", "--budget", 3], 1, "method 'cegb' takes no budget"),
+        ([*both, "--param", "costs=x.csv"], 1, "costs is given twice"),
+        (["--group-costs", groups], 2, "--group-costs needs --costs"),
+        (["--costs", costs], 1, "has no cost: list it in the costs of groups (--group-costs)"),
+        (["--costs", tmp_path / "none.csv"], 1, "none.csv: no such file"),
+        (["--costs", wrong, "--group-costs", groups], 1, "wrong.csv:5: the cost of feature 'bm25'"),
+        (["--costs", short, "--group-costs", groups], 1, "feature 'index_tier' has no cost"),
+        ([*both, "--budget", "0.01"], 1, "within the budget of 0.01"),
+        (["--budget", -1], 2, "Invalid value for '--budget'"),
+        (["--budget", "nan"], 2, "Invalid value for '--budget'"),
+    ):
+        found, output, errors = run("select", "--demo", "--method", "greedy-rankrls", *options)
+        assert (found, output) == (status, "")
+        assert message in " ".join(errors.split())
 
 
 def test_options_that_say_what_to_choose_from(run, tmp_path):

@@ -16,8 +16,10 @@ from ranksieve.base.choices import Choices, make_choices
 from ranksieve.base.estimator import RankEstimator
 from ranksieve.base.fit_inputs import as_source
 from ranksieve.base.per_feature import PerFeature, in_data
+from ranksieve.costs import AlignedCosts, FeatureCosts
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source
+from ranksieve.feature_names import default_names
 from ranksieve.fitted import as_in_training, check_features, refusals
 from ranksieve.io.shards import Shards
 from ranksieve.parameters import FeatureCount, Features
@@ -226,6 +228,11 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
             given = getattr(self, name)
             if why and given is not None and not (np.ndim(given) == 1 and len(given) == 0):
                 raise DataError(f"{type(self).__name__} takes no {name}: {why}")
+
+    def _costs_of_features(self) -> AlignedCosts:
+        """What all features of the data cost, by ``costs`` of a method that has this parameter."""
+        names = getattr(self, "feature_names_in_", default_names(self.n_features_in_))
+        return FeatureCosts.of(self.costs, names).aligned(names)
 
     def _note_selection(self, chosen: np.ndarray, choices: Choices) -> None:
         self.selected_ = choices.columns[chosen]

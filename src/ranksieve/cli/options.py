@@ -94,6 +94,26 @@ Groups = Annotated[
         "JSON with lists of features. Default: none.",
     ),
 ]
+Costs = Annotated[
+    Path | None,
+    option(
+        "FILE",
+        "What features cost: CSV, TSV or Parquet with the columns feature and cost, and group for "
+        "features that share a cost. Default: every feature costs 1.",
+    ),
+]
+GroupCosts = Annotated[
+    Path | None,
+    option(
+        "FILE",
+        "What groups of --costs cost once if any of their features is used: CSV, TSV or Parquet "
+        "with the columns group and cost. Default: none.",
+    ),
+]
+Budget = Annotated[
+    float | None,
+    option("COST", "Largest cost of the selected features together. Default: none.", min=0),
+]
 RankerParameters = Annotated[
     Path | None,
     option(

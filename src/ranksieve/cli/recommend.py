@@ -11,10 +11,13 @@ import typer
 from ranksieve.cli.interruption import resumable
 from ranksieve.cli.option_groups import Reading, Splitting
 from ranksieve.cli.options import (
+    Budget,
     ConventionName,
+    Costs,
     DaskAddress,
     DaskWorkers,
     Format,
+    GroupCosts,
     RankerParameters,
     option,
     show_result,
@@ -46,26 +49,6 @@ _Measure = Annotated[str, option("M", "Measure whose mean must not fall.")]
 _Margin = Annotated[
     str,
     option("SHARE", "Largest loss that does not matter, relative to all features: 1% or 0.01."),
-]
-_Costs = Annotated[
-    Path | None,
-    option(
-        "FILE",
-        "What features cost: CSV, TSV or Parquet with the columns feature, cost and, if features "
-        "share costs, group. Default: each feature costs 1.",
-    ),
-]
-_GroupCosts = Annotated[
-    Path | None,
-    option(
-        "FILE",
-        "What each group costs once, as soon as one of its features is kept: the columns group "
-        "and cost. Default: none.",
-    ),
-]
-_Budget = Annotated[
-    float | None,
-    option("COST", "Recommend the best features within this cost. Default: no limit.", min=0),
 ]
 _Keep = Annotated[
     list[str] | None,
@@ -99,7 +82,14 @@ _Rule = Annotated[
     ),
 ]
 _Level = Annotated[float, option("P", "Confidence of the claim.", min=0.5, max=0.9999)]
-_Folds = Annotated[int, option("N", "Number of parts of the queries of undivided data.", min=3)]
+_Folds = Annotated[
+    int | None,
+    option(
+        "N",
+        "Number of parts of the queries of undivided data. Default: 5, but 3 for the demo.",
+        min=3,
+    ),
+]
 _Scale = Annotated[
     str | None,
     option("HOW", "Scale features within each query: none, min-max or standard. Default: none."),
@@ -129,16 +119,16 @@ def recommend(
     ranker_file: RankerParameters = None,
     measure: _Measure = "ndcg@10",
     margin: _Margin = "1%",
-    costs: _Costs = None,
-    group_costs: _GroupCosts = None,
-    budget: _Budget = None,
+    costs: Costs = None,
+    group_costs: GroupCosts = None,
+    budget: Budget = None,
     keep: _Keep = None,
     exclude: _Exclude = None,
     confirm: _Confirm = None,
     selectors: _Selectors = None,
     rule: _Rule = "half-margin",
     level: _Level = 0.95,
-    folds: _Folds = 5,
+    folds: _Folds = None,
     convention: ConventionName = "standard",
     scale: _Scale = None,
     seed: _Seed = 0,
@@ -159,7 +149,8 @@ def recommend(
     """
     import json
 
-    from ranksieve.cli.settings import allow_own_code, chosen_features
+    from ranksieve.cli.settings import allow_own_code, chosen_features, read_costs
+    from ranksieve.datasets.demo import demo_costs
     from ranksieve.recommendation import recommend as run
     from ranksieve.report.recommendation import show_recommendation, write_recommendation
 
@@ -170,9 +161,10 @@ def recommend(
     wanted |= _parameters(ranker, settings or [], ranker_file)
     given = {
         "scale": scale,
+        "folds": folds,
         "missing": reading.missing,
         "budget": budget,
-        "costs": _costs(source, costs, group_costs),
+        "costs": read_costs(costs, group_costs) or (demo_costs() if source is None else None),
         "confirm": confirm,
         "selectors": selectors and [name.strip() for name in selectors.split(",")],
         "time": time and _seconds(time),
@@ -185,7 +177,6 @@ def recommend(
             margin=_share(margin),
             rule=rule,  # type: ignore[arg-type]
             level=level,
-            folds=folds,
             convention=convention,
             seed=seed,
             out=out,
@@ -253,6 +244,7 @@ def _source(
     source = take_source(wanted, data, splitting, reading)
     if source is None:
         wanted["scale"] = "min-max"  # the demo's features are as logged
+        wanted |= {"folds": 3, "pairs": 5}  # and it should not take long
     return source, wanted | {"drop": drop}, reading
 
 
@@ -264,17 +256,6 @@ def _parameters(ranker: str, settings: list[str], file: Path | None) -> dict[str
     method = RANKERS.find(ranker)
     own = ranker_parameters(method, settings, None, file)
     return {"ranker": ranker, "parameters": {method.name: own} if own else {}}
-
-
-def _costs(source: Any, costs: Path | None, groups: Path | None) -> Any:
-    from ranksieve.costs import FeatureCosts
-    from ranksieve.datasets.demo import demo_costs
-
-    if groups is not None and costs is None:
-        raise typer.BadParameter("--group-costs needs --costs, which says what is in a group")
-    if costs is not None:
-        return FeatureCosts.read(costs, groups)
-    return demo_costs() if source is None else None
 
 
 def _share(text: str) -> float:

@@ -11,11 +11,14 @@ import typer
 from ranksieve.cli.option_groups import Reading
 from ranksieve.cli.options import (
     DATA,
+    Budget,
+    Costs,
     DaskAddress,
     DaskWorkers,
     Demo,
     Exclude,
     Format,
+    GroupCosts,
     Groups,
     Include,
     RankerParameters,
@@ -27,10 +30,12 @@ from ranksieve.cli.options import (
 )
 from ranksieve.cli.settings import (
     allow_own_code,
+    check_paying,
     chosen_features,
     explain_errors,
     parameters_of,
     ranker_parameters,
+    read_costs,
 )
 from ranksieve.cli.sources import open_training_data, open_validation_data
 
@@ -52,7 +57,7 @@ _Number = Annotated[
         "K",
         "Number of features to select, or of groups of features: an integer, a fraction "
         "below 1, or a rule such as eigengap for methods that can choose the number. "
-        "Default: that of the method.",
+        "Default: that of the method; with --budget, best.",
         "-k",
     ),
 ]
@@ -105,6 +110,9 @@ def select(
     exclude: Exclude = None,
     groups: Groups = None,
     count: _Count = None,
+    costs: Costs = None,
+    group_costs: GroupCosts = None,
+    budget: Budget = None,
     evaluate_on: _HeldOut = None,
     settings: Settings = None,
     ranker: _Ranker = None,
@@ -139,11 +147,16 @@ def select(
     allow_own_code(method, ranker)
     found = SELECTORS.find(method)
     own = parameters_of(SELECTORS, found, settings or [], seed)
-    for name, value in chosen_features(include, exclude, groups, count).items():
+    told = {"costs": read_costs(costs, group_costs), "budget": budget}
+    paid: dict[str, Any] = {name: value for name, value in told.items() if value is not None}
+    check_paying(SELECTORS, found, paid)
+    for name, value in (chosen_features(include, exclude, groups, count) | paid).items():
         if name in own:
             raise ValueError(f"{name} is given twice, by --{name} and by --param {name}")
         SELECTORS.check_parameters(found, [name])
         own[name] = value
+    if k is None and budget is not None:
+        k = "best"  # of all that the budget pays
     selector = make_method(found, None if k is None else _number(k), **own)
     if ranker is not None:
         inside = _ranker(found, ranker, ranker_settings or [], parameters)
@@ -180,7 +193,7 @@ def select(
         and (name != "n_features_to_select" or isinstance(value, str))
     }
     counted = Counted(getattr(selector, "n_groups_", None), selector.count == "groups")
-    sheet = selection_sheet(title_of(data), selection, changed, counted)
+    sheet = selection_sheet(title_of(data), selection, changed, counted, paid.get("costs"))
     show_result([sheet], form, selection.to_json())
 
 

@@ -14,6 +14,7 @@ import typer
 from ranksieve.text import on_one_line
 
 if TYPE_CHECKING:
+    from ranksieve.costs import FeatureCosts
     from ranksieve.registry import Method, Registry
 
 
@@ -49,6 +50,26 @@ def chosen_features(
     given: dict[str, Any] = {"include": _names(include), "exclude": _names(exclude)}
     given |= {"groups": None if groups is None else read_groups(groups), "count": count}
     return {name: value for name, value in given.items() if value}
+
+
+def read_costs(costs: Path | None, group_costs: Path | None) -> FeatureCosts | None:
+    """What features cost, from the files of --costs and --group-costs."""
+    from ranksieve.costs import FeatureCosts
+
+    if costs is None and group_costs is not None:
+        raise typer.BadParameter("--group-costs needs --costs, whose groups it is about")
+    return None if costs is None else FeatureCosts.read(costs, group_costs)
+
+
+def check_paying(registry: Registry, method: Method, parameters: dict[str, Any]) -> None:
+    """Raise a ValueError that lists the methods that can if this one takes no costs, or budget."""
+    for name in parameters.keys() & {"costs", "budget"}:
+        if not method.accepts(name):
+            able = [other for other, known in registry.items() if known.accepts(name)]
+            raise ValueError(
+                f"method {method.name!r} takes no {name}: leave out --{name}; methods that take "
+                f"it are {', '.join(able)}"
+            )
 
 
 def _names(lists: list[str] | None) -> list[str]:

@@ -8,7 +8,7 @@ from ranksieve.recommendation.answer import (
     Substitute,
 )
 from ranksieve.recommendation.checking import Check, Drift, Helpful, check
-from ranksieve.recommendation.recommend import recommend
+from ranksieve.recommendation.deciding import recommend
 from ranksieve.recommendation.verdict import Verdict
 
 __all__ = [

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ranksieve.recommendation.division import Division, Place
-from ranksieve.study.cells import Cell
 from ranksieve.study.records import Record
 
 T = TypeVar("T")
@@ -20,18 +19,20 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Placed:
-    """A cell and the queries that it runs on."""
+    """A cell (a selection, or the training of a ranker) and the queries that it runs on."""
 
     place: Place
-    cell: Cell
+    cell: Any
 
     def key(self, fold: str = "") -> Record:
         """Everything except the data that the result depends on."""
-        return self.cell.key(self.place.name)
+        key: Record = self.cell.key(self.place.name)
+        return key
 
     def run(self, division: Division) -> Record:
         """Compute the result."""
-        return self.cell.run(division.trial(self.place))  # type: ignore[arg-type]
+        result: Record = self.cell.run(division.trial(self.place))
+        return result
 
 
 Lookup = Callable[[Placed], Record]
@@ -65,5 +66,6 @@ def drive(procedure: Procedure[T], compute: Callable[[Sequence[Placed]], Lookup]
         try:
             cells = procedure.send(lookup)
         except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
+            found: T = end.value
+            return found
         lookup = compute(cells)

@@ -69,9 +69,8 @@ class RankingCell:
                 scores = np.zeros(data.n_rows)
                 if ranker is not None:
                     scores = ranker.predict(data.take_features(columns))
-                how = {"doc_ids": data.doc_ids}
-                found = evaluate(data.y, scores, data.qid, [self.measure], self.convention, **how)
-                values[part] = found.per_query[self.measure].tolist()
+                found = query_values(data, scores, self.measure, self.convention)
+                values[part] = found.tolist()
         return {"values": values, "seconds": seconds}
 
     def train(self, data: RankingData) -> Any:
@@ -79,6 +78,14 @@ class RankingCell:
         columns, seeds = list(self.features), dict.fromkeys(self.method.seeds, self.seed)
         ranker = self.method.make(**self.settings, **seeds)
         return ranker._for_features(columns, data.n_features).fit(data.take_features(columns))
+
+
+def query_values(
+    data: RankingData, scores: np.ndarray, measure: str, convention: str
+) -> np.ndarray:
+    """Value of each query, ranked by scores."""
+    found = evaluate(data.y, scores, data.qid, [measure], convention, doc_ids=data.doc_ids)
+    return found.per_query[measure]
 
 
 _OF_SELECTION = dict(fold=str, selector=str, parameters=dict, seed=object, k=int)

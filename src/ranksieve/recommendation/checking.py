@@ -13,10 +13,10 @@ import numpy as np
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.datasets.opening import read_whole
-from ranksieve.metrics import evaluate
 from ranksieve.missing import count_missing
 from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.rankers.loading import load_model
+from ranksieve.recommendation.cells import query_values
 from ranksieve.recommendation.files import MODEL, MODEL_OF_ALL, read_answer
 from ranksieve.recommendation.verdict import Verdict, percent
 from ranksieve.selectors import GreedyRankRLS
@@ -145,8 +145,7 @@ def check(directory: str | os.PathLike[str], data: Any, **how: Any) -> Check:
         scores = np.zeros(known.n_rows)
         if columns:
             scores = load_model(Path(directory) / file).predict(known.take_features(columns))
-        how = {"doc_ids": known.doc_ids}
-        return evaluate(known.y, scores, known.qid, [measure], convention, **how).per_query[measure]
+        return query_values(known, scores, measure, convention)
 
     chosen, base = values(MODEL, kept), values(MODEL_OF_ALL, everything)
     margin, level = float(told["margin"]), float(told["level"])

@@ -79,8 +79,8 @@ class Found:
 
 def describe_features(task: Task, chosen: Choice, n_pairs: int) -> Procedure[Found]:
     """Leave out each chosen feature in turn, and select again on halves of the queries."""
-    both = together([_losses(task, chosen), _selections(task, chosen, n_pairs)])
-    losses, selections = yield from both
+    both: list[Procedure[Any]] = [_losses(task, chosen), _selections(task, chosen, n_pairs)]
+    losses, selections = yield from together(both)
     return Found(losses, selections)
 
 

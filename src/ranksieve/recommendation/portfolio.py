@@ -26,7 +26,7 @@ def default_selectors(ranker: Method) -> dict[str, dict[str, Any]]:
         return {
             "greedy-rankrls": {},
             "cegb": {},
-            "elimination": {"ranker": "lambdamart", "step": 0.25, "importance": "gain"},
+            "elimination": {"ranker": "lambdamart", "step": 0.4, "importance": "gain"},
         }
     return {"greedy-rankrls": {}, "gas-e": {}, "bt-influence": {}}
 
@@ -34,17 +34,17 @@ def default_selectors(ranker: Method) -> dict[str, dict[str, Any]]:
 def members_of(
     plan: Plan, costs: FeatureCosts | None, keeps_missing: bool
 ) -> tuple[list[Member], list[str]]:
-    """Selectors of a plan, with and without costs, and notes about those that are left out."""
+    """Selectors of a plan, with costs if they take any, and notes about those left out."""
     members, notes = [], []
     for name in plan.selectors:
         method, settings = plan.method(name), plan.settings(name)
         if keeps_missing and not plan.make_selector(name).takes_missing:
             notes.append(f"{name} was left out: it takes no missing values.")
             continue
-        members.append(_member(plan, name, method, settings))
-        if costs is not None and "costs" in method.defaults and "costs" not in settings:
-            by_cost = settings | {"costs": costs.to_record()}
-            members.append(_member(plan, name + _BY_COST, method, by_cost))
+        shown = name
+        if costs is not None and method.takes_costs and "costs" not in settings:
+            shown, settings = name + _BY_COST, settings | {"costs": costs.to_record()}
+        members.append(_member(plan, shown, method, settings))
     return members, notes
 
 

@@ -92,6 +92,14 @@ class Rule:
     margin: float = 0.01
     budget: float | None = None
 
+    def __post_init__(self) -> None:
+        if self.name not in RULES:
+            raise ValueError(f"rule must be one of {', '.join(RULES)}, got {self.name!r:.60}")
+        if not 0 < self.margin < 1:
+            raise ValueError(f"margin must lie between 0 and 1, got {self.margin!r:.60}")
+        if self.budget is not None and not self.budget >= 0:
+            raise ValueError(f"budget must be at least 0, got {self.budget!r:.60}")
+
     def is_enough(self, values: np.ndarray, base: np.ndarray, weights: np.ndarray | None) -> bool:
         """Whether values are nearly as good as those with all features."""
         loss = Sample.of(base - values, weights)

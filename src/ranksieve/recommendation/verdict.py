@@ -125,8 +125,9 @@ class Verdict:
     def of_record(cls, record: Mapping[str, Any]) -> Verdict:
         """The verdict of :meth:`to_record`."""
         unknown = {"lower": -np.inf, "upper": np.inf, "bound": -np.inf, "queries_needed": np.inf}
-        found = {field.name: record[field.name] for field in fields(cls)}
-        return cls(**{n: unknown.get(n) if v is None else v for n, v in found.items()})
+        found: dict[str, Any] = {field.name: record[field.name] for field in fields(cls)}
+        found |= {name: unknown.get(name) for name, value in found.items() if value is None}
+        return cls(**found)
 
 
 def percent(share: float, sign: bool = False) -> str:

@@ -130,6 +130,11 @@ class Method:
         """Whether it takes weights of queries."""
         return not self.no_weights
 
+    @property
+    def takes_costs(self) -> bool:
+        """Whether a selector weighs what features cost."""
+        return "costs" in self.defaults
+
     def make(self, **parameters: Any) -> Any:
         """Make an estimator with the preset and other parameters."""
         preset = {parameter: self.defaults[parameter] for parameter in self.preset}

@@ -10,6 +10,7 @@ from ranksieve.report.sheets.sheet import Column, Entry, Sheet
 from ranksieve.text import quantity
 
 if TYPE_CHECKING:
+    from ranksieve.costs import FeatureCosts
     from ranksieve.io.selection import Selection
 
 
@@ -28,7 +29,11 @@ class Counted(NamedTuple):
 
 
 def selection_sheet(
-    title: str, selection: Selection, changed: Mapping[str, Any], counted: Counted | None = None
+    title: str,
+    selection: Selection,
+    changed: Mapping[str, Any],
+    counted: Counted | None = None,
+    costs: FeatureCosts | None = None,
 ) -> Sheet:
     """The selected features, best first.
 
@@ -41,6 +46,8 @@ def selection_sheet(
         Parameters worth naming.
     counted : Counted, optional
         If features come in groups.
+    costs : FeatureCosts, optional
+        What features cost; each adds something to the cost of those before it.
     """
     features = selection.features
     number = f"{len(features):,} of {selection.n_features_in:,} features"
@@ -54,9 +61,17 @@ def selection_sheet(
         columns.append(Column("score"))
         for row, feature in zip(rows, features, strict=True):
             row.append(Entry(feature.score, form))
+    notes = []
+    if costs is not None:
+        names = [feature.name for feature in features]
+        columns.append(Column("cost", "added cost"))
+        for place, row in enumerate(rows):
+            row.append(Entry(costs.marginal(names[place], names[:place]), ".4g"))
+        all_cost = costs.total(costs.features)
+        notes = [f"Together they cost {costs.total(names):.4g} of {all_cost:.4g} for all features."]
     if any(feature.reason for feature in features):
         columns.append(Column("reason", align="left", wraps=True))
         for row, feature in zip(rows, features, strict=True):
             row.append(Entry(feature.reason))
     what = describe(selection.method, changed)
-    return Sheet("selection", f"{what}: {number} of {title}", "", columns, [rows])
+    return Sheet("selection", f"{what}: {number} of {title}", "", columns, [rows], notes=notes)

@@ -85,3 +85,11 @@ def best_fit(path: Sequence[Fit], rule: str, least: int = 1, *, tol: float = 0.0
         return best
     margin = tol if rule == "tolerance" else path[best].deviation
     return first_nearly_best(-errors, margin)
+
+
+def with_bars(changes: Sequence[str], values: Sequence[float]) -> list[str]:
+    """The change from each value to the next, and a bar of each value, in lines of text."""
+    low, high = min(values), max(values)
+    shares = [(value - low) / (high - low) if high > low else 0.0 for value in values]
+    lines = zip(["", *changes], shares, strict=True)
+    return [f"{change:>8} {'#' * round(20 * share)}".rstrip() for change, share in lines]

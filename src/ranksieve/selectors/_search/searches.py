@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from ranksieve.base import Choices
 from ranksieve.choosing import ROUNDING, EarlyStopping, first_of_best
 from ranksieve.selectors._search.fits import Fit, standard_error
+from ranksieve.selectors._search.spending import Spending, errors_for_cost
 from ranksieve.solvers.rankrls.backfitting import BackfittedModel
 from ranksieve.solvers.rankrls.groups import GroupModel
 from ranksieve.solvers.rankrls.model import SampledModel
@@ -53,12 +54,25 @@ class Bounds:
         False for features that are constant within every query; they come last.
     choices : Choices
         How many to choose, and which to start with; these are never removed.
+    spending : Spending, optional
+        What features cost, and how much may be spent.
     """
 
-    def __init__(self, n_queries: float, varies: np.ndarray, choices: Choices) -> None:
+    def __init__(
+        self,
+        n_queries: float,
+        varies: np.ndarray,
+        choices: Choices,
+        spending: Spending | None = None,
+    ) -> None:
         self.n_queries = n_queries
         self.choices, self.start = choices, choices.start
         self.useful, self.useless = varies, ~varies
+        self.spending = spending
+
+    def with_spending(self, spending: Spending | None) -> Bounds:
+        """The same limits, for a search that pays."""
+        return Bounds(self.n_queries, self.useful, self.choices, spending)
 
     def free(self, features: Sequence[int]) -> np.ndarray:
         """Features that may be added to a model: constant ones if there are no others."""
@@ -66,8 +80,18 @@ class Bounds:
             free = able.copy()
             free[list(features)] = False
             if free.any():
-                return np.flatnonzero(free)
+                return self._affordable(features, np.flatnonzero(free))
         return np.empty(0, dtype=np.intp)
+
+    def _affordable(self, features: Sequence[int], free: np.ndarray) -> np.ndarray:
+        return free if self.spending is None else self.spending.affordable(features, free)
+
+    def weigh(self, errors: np.ndarray, model: Searched, candidates: np.ndarray) -> np.ndarray:
+        """Errors after additions, for what these cost if that counts."""
+        if self.spending is None or not self.spending.weighs:
+            return errors
+        prices = self.spending.prices(model.features, candidates)
+        return errors_for_cost(errors, model.error, prices)
 
     def removable(self, features: Sequence[int]) -> list[int]:
         """Features that may be removed from a model: constant ones first."""
@@ -83,13 +107,14 @@ class Bounds:
 def forward(model: Searched, bounds: Bounds, patience: int | None = None) -> list[Fit]:
     """Repeatedly add the feature with the smallest error, or the group if there are groups.
 
-    With ``patience``, ends after this many additions that did not lower the error.
+    With costs that count, it is the one with the largest gain for its cost; a budget ends the
+    search. With ``patience``, it ends after this many additions that did not lower the error.
     """
     path = _begin(model, bounds)
     stopping = EarlyStopping(patience, rounding=0.0)
     for fit in path:
         stopping.add(-fit.error)
-    while not bounds.choices.is_full(model.features):
+    while not bounds.choices.is_full(model.features) and len(bounds.free(model.features)):
         added = _best_addition(model, bounds)
         if added not in bounds.choices.take([*model.features, added]):
             break
@@ -98,6 +123,28 @@ def forward(model: Searched, bounds: Bounds, patience: int | None = None) -> lis
         if stopping.add(-path[-1].error):
             break
     return path
+
+
+def forward_paying(
+    make: Callable[[], Searched], bounds: Bounds, ways: Sequence[Spending], *, by_last: bool
+) -> list[Fit]:
+    """Search forward in several ways to spend, and keep the path with the smallest error.
+
+    Parameters
+    ----------
+    make : callable
+        Makes a model without features. The one before is not used any more.
+    bounds : Bounds
+    ways : sequence of Spending
+    by_last : bool
+        Whether a path has the error of its last model, or of its best one.
+    """
+    paths = []
+    for spending in ways:
+        paths.append(forward(make(), bounds.with_spending(spending)))
+        spending.check_path(paths[-1])
+    errors = [path[-1].error if by_last else min(fit.error for fit in path) for path in paths]
+    return paths[first_least(np.array(errors))]
 
 
 def backward(model: Searched, bounds: Bounds, *, to_the_end: bool = False) -> list[Fit]:
@@ -213,7 +260,8 @@ def _begin(model: Searched, bounds: Bounds) -> list[Fit]:
 
 def _best_addition(model: Searched, bounds: Bounds) -> int:
     free = bounds.free(model.features)
-    return int(free[first_least(model.addition_errors(free))])
+    errors = bounds.weigh(model.addition_errors(free), model, free)
+    return int(free[first_least(errors)])
 
 
 def _best_removal(model: Searched, bounds: Bounds) -> tuple[int, float]:

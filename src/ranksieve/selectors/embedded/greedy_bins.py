@@ -24,10 +24,10 @@ from ranksieve.selectors._search.fits import (
     check_two_queries,
     features_of_groups,
     steps_of,
+    with_bars,
 )
 from ranksieve.selectors._search.searches import Bounds, forward
 from ranksieve.selectors._search.teacher import make_teacher, teacher_scores
-from ranksieve.selectors.embedded.greedy_rankrls import with_bars
 from ranksieve.solvers.rankrls.binned import BinnedRows
 from ranksieve.solvers.rankrls.groups import GroupLeaveQueryOut, GroupModel, GroupProducts
 from ranksieve.sums.bins import Bins, bins_of, make_bins

@@ -17,11 +17,11 @@ from ranksieve.metrics import Measure, parse_measure
 from ranksieve.parameters import FeatureCount, Lambdas, NotNegative, Ties
 from ranksieve.rankers.rankrls import as_lams
 from ranksieve.registry import Method
-from ranksieve.selectors._search.fits import Fit
+from ranksieve.selectors._search.fits import Fit, with_bars
 from ranksieve.selectors._search.fronts import FrontPoint, Rule, best_lam, front_of_sizes, settle
 from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors._search.parts import HeldOutSelector
-from ranksieve.selectors.embedded.greedy_rankrls import GreedyRankRLS, with_bars
+from ranksieve.selectors.embedded.greedy_rankrls import GreedyRankRLS
 from ranksieve.sums.held_out import measure_models
 from ranksieve.sums.labels import Labels, check_labels_differ
 
@@ -66,7 +66,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         Criterion of the paths; also V if there is no held-out data.
     convention, ties
         Those of all measures; see :func:`ranksieve.metrics.evaluate`.
-    search, fitting, kappa, memory, storage, rotate, epsilon, nu, random_state
+    search, fitting, kappa, memory, storage, rotate, epsilon, nu, costs, budget, random_state
         As in :class:`GreedyRankRLS`.
     {choices}
     {verbose}
@@ -93,6 +93,8 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         Path of the chosen regularization.
     paths_ : list of list of Fit
         Paths of all regularizations.
+    cost_ : float
+        Cost of the selected features; only with costs or a budget.
     path_ : list of (feature, score)
         Each selected feature, and V of the model of that size on the same path.
 

@@ -12,11 +12,10 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import Choices
-from ranksieve.costs import FeatureCosts
 from ranksieve.data import DataError
 from ranksieve.engine import Source
 from ranksieve.engine.memo import shared
-from ranksieve.feature_names import default_names
+from ranksieve.parameters import Costs
 from ranksieve.progress import track
 from ranksieve.rankers.lightgbm_data import (
     blocks_of,
@@ -25,7 +24,7 @@ from ranksieve.rankers.lightgbm_data import (
     lightgbm_errors,
 )
 from ranksieve.registry import Method
-from ranksieve.selectors._search.greedy import Step, choose_in_turn, spread_steps
+from ranksieve.selectors._search.greedy import Step, spread_steps
 from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector, few_threads
 from ranksieve.sums.grades import varying_features
 
@@ -65,17 +64,18 @@ class CostEfficientTrees(TreeSelector):
 
     with the cost :math:`c_f` of the feature and a tradeoff t (cost-efficient gradient boosting,
     CEGB). So of several similar features, trees use one, and only as many as are worth it. Models
-    for a path of tradeoffs, from 0 to one that leaves at most one feature, order the features by
+    for a path of tradeoffs, up to one that leaves at most one feature, order the features by
 
     .. math:: s_f = \frac{1}{T} \sum_{t} \frac{\text{gain of the splits on } f}{\text{total gain}},
 
     the mean share of the gain over all T models: first come those that are used at any price.
+    Features in none of them follow by their gain in a model without a penalty.
 
     Parameters
     ----------
     {n_features_to_select}
     tradeoffs : int or array-like
-        Number of tradeoffs besides 0, or the tradeoffs. They are relative to the gain of the first
+        Number of tradeoffs, or the tradeoffs themselves. They are relative to the gain of the first
         split without a penalty, so that they mean the same for any number of documents and any
         scale of weights. A number stands for a geometric series from 0.002 to 0.9, which is
         extended until at most one of the features that have a price is used.
@@ -83,7 +83,7 @@ class CostEfficientTrees(TreeSelector):
         ``"nested"``: by the mean share of the gain. ``"sets"``: the features of the model that uses
         the most among those that use no more than wanted, by their gain; then those of the smallest
         model that uses more, by theirs; then those of the model without a penalty.
-    costs : FeatureCosts, array-like of shape (features,), dict by name or path, optional
+    costs : FeatureCosts, array-like of shape (features,) or dict by name, optional
         Cost of each feature, as of :meth:`ranksieve.FeatureCosts.of`; by default all cost the same.
         Only their ratios count. A feature of cost 0 is free. The features of a group with a cost
         share it equally, until one of them is included.
@@ -94,12 +94,12 @@ class CostEfficientTrees(TreeSelector):
     selected_ : int array
         Features in the order of selection.
     scores_ : array of shape (features,)
-        Mean share of the gain; 0 for features in no model.
+        Mean share of the gain; 0 for features in no model with a penalty.
     path_ : list of (feature, score)
     models_ : list of PenalizedTrees
-        For each tradeoff, the smallest first: ``tradeoff``, in units of gain; ``features`` that the
-        model uses, in descending order of their gain; and ``shares``, their shares of it. Each is a
-        candidate for a subset of that size.
+        Without a penalty, then for each tradeoff, the smallest first: ``tradeoff``, in units of
+        gain; ``features`` that the model uses, in descending order of their gain; and ``shares``,
+        their shares of it. Each is a candidate for a subset of that size.
 
     Notes
     -----
@@ -154,7 +154,7 @@ class CostEfficientTrees(TreeSelector):
     _: KW_ONLY
     tradeoffs: Annotated[Any, Interval(Integral, 1, None, closed="left"), "array-like"] = 14
     order: Literal["nested", "sets"] = "nested"
-    costs: Any = None
+    costs: Costs = None
 
     @property
     def is_nested(self) -> bool:
@@ -164,13 +164,17 @@ class CostEfficientTrees(TreeSelector):
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         varies = choices.any_of(varying_features(source))
         self.models_ = self._sweep(source, choices)
-        self.scores_ = np.mean([_wide(model, choices) for model in self.models_], axis=0)
+        priced = self.models_[1:] or self.models_
+        self.scores_ = np.mean([_wide(model, choices) for model in priced], axis=0)
         together = choices.total(self.scores_)
+        unpriced = choices.total(_wide(self.models_[0], choices))
         if self.order == "nested":
-            steps = choose_in_turn(choices, varies, lambda chosen: together)
+            first = np.lexsort((-unpriced, -together, ~varies)).tolist()
         else:
-            places = _from_sets(self.models_, choices, varies)
-            steps = [Step(place, float(together[place])) for place in places]
+            first = _from_sets(self.models_, choices, varies)
+        others = np.lexsort((-unpriced, ~varies)).tolist()
+        places = choices.take(list(dict.fromkeys([*choices.start, *first, *others])))
+        steps = [Step(place, float(together[place])) for place in places]
         self.path_ = spread_steps(steps, choices)
         return [step.feature for step in self.path_]
 
@@ -205,8 +209,7 @@ class CostEfficientTrees(TreeSelector):
 
     def _prices(self, choices: Choices) -> np.ndarray:
         """What each feature pays for its first use, relative to the mean of those that pay."""
-        names = getattr(self, "feature_names_in_", default_names(choices.n_features_in))
-        costs = FeatureCosts.of(self.costs, names).aligned(names).take(choices.columns)
+        costs = self._costs_of_features().take(choices.columns)
         alone = costs.features.copy()
         alone[choices.include] = 0.0
         sizes = np.bincount(costs.group_of + 1)[costs.group_of + 1]
@@ -296,18 +299,14 @@ def _wide(model: PenalizedTrees, choices: Choices) -> np.ndarray:
 
 
 def _from_sets(models: Sequence[PenalizedTrees], choices: Choices, varies: np.ndarray) -> list[int]:
-    """Places of groups: the largest set of a model that fits, then the next larger one."""
+    """Places of groups: the largest set of a model that fits, and then the next larger one."""
     sets = [_set_of(model, choices, varies) for model in models]
     sizes = [choices.size_of(places) for places in sets]
     fitting = [n for n, size in enumerate(sizes) if size <= choices.k]
     larger = [n for n, size in enumerate(sizes) if size > choices.k]
-    order = list(choices.start)
-    if fitting:
-        order += sets[max(fitting, key=lambda n: sizes[n])]
-    if larger:
-        order += sets[min(larger, key=lambda n: sizes[n])]
-    by_gain = np.lexsort((-choices.total(_wide(models[0], choices)), ~varies))
-    return choices.take(list(dict.fromkeys([*order, *by_gain.tolist()])))
+    best = [max(fitting, key=lambda n: sizes[n])] if fitting else []
+    best += [min(larger, key=lambda n: sizes[n])] if larger else []
+    return [place for number in best for place in sets[number]]
 
 
 def _set_of(model: PenalizedTrees, choices: Choices, varies: np.ndarray) -> list[int]:

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ranksieve._version import __version__
 from ranksieve.base.feature_lists import listed_features
@@ -45,7 +45,6 @@ from ranksieve.study.protocols import check_distinct
 from ranksieve.study.running import run_on_cluster, run_on_threads
 from ranksieve.study.study import title_of_data
 
-_PAIRS = 10  # of halves of the queries, for stability
 _FOR_CHOICE = 0.7  # of the time; the rest is for what is told about each feature
 
 
@@ -71,6 +70,7 @@ def recommend(
     seed: int = 0,
     time: float | None = None,
     details: bool = True,
+    pairs: int = 10,
     out: str | os.PathLike[str] | None = None,
     columns: Columns | None = None,
     split: SplitRule | None = None,
@@ -127,6 +127,8 @@ def recommend(
         was left out.
     details : bool
         Whether to find out for each feature what is lost without it, and how stable it is.
+    pairs : int
+        Number of random divisions of the queries into halves, for stability.
     out : path, optional
         Directory of the ledger: killed work resumes. By default nothing is kept.
     columns, split, pool, title, read_options
@@ -165,7 +167,9 @@ def recommend(
     given = dict(parameters or {})
     if selectors is None:
         usual = default_selectors(method)
-        given = {name: usual.get(name, {}) | given.get(name, {}) for name in {**usual, **given}}
+        given = {
+            name: usual.get(name, {}) | dict(given.get(name, {})) for name in {**usual, **given}
+        }
         selectors = list(usual)
     plan = Plan(
         selectors=selectors,
@@ -197,7 +201,7 @@ def recommend(
         end = None if time is None else started + time
         found = Found()
         if details and not _is_over(end)():
-            found = drive(work.look_closer(choices[-1]), compute)
+            found = drive(describe_features(work.task, choices[-1], pairs), compute)
     claimed = work.claim(choices)
     confirmed = None if confirm is None else work.confirm(choices[-1], confirm, how)
     if time is not None and _is_over(end)():
@@ -283,22 +287,14 @@ class _Work:
         ]
         return (yield from together(stages))
 
-    def look_closer(self, chosen: Choice) -> Procedure[Found]:
-        """Find out more about each of the chosen features."""
-        return (yield from describe_features(self.task, chosen, _PAIRS))
-
     def claim(self, choices: Sequence[Choice]) -> Verdict:
         """What the queries that chose nothing say."""
-        judged = [
-            (s.judge, c) for s, c in zip(self.division.stages, choices, strict=True) if s.judge
-        ]
-        values = [choice.values for _, choice in judged]
-        base = [choice.base for _, choice in judged]
-        weights = self.division.weights([part for part, _ in judged])
-        about = "set" if self.division.is_split else "procedure"
-        return Verdict.of(
-            values, base, weights, about, self.plan.tune, self.rule.margin, self.level
-        )
+        parts = [stage.judge for stage in self.division.stages if stage.judge is not None]
+        judged = choices[: len(parts)]
+        values, base = [one.values for one in judged], [one.base for one in judged]
+        about: Literal["procedure", "set"] = "set" if self.division.is_split else "procedure"
+        how = self.plan.tune, self.rule.margin, self.level
+        return Verdict.of(values, base, self.division.weights(parts), about, *how)
 
     def confirm(self, chosen: Choice, given: Any, how: Mapping[str, Any]) -> Verdict:
         """Test the chosen features on other queries."""
@@ -405,4 +401,4 @@ def _compute(
             for cell, result in run(waiting):
                 ledger.add(cell.key(), result)
                 advance(1)
-    return lambda cell: ledger.get(cell.key())  # type: ignore[no-any-return]
+    return lambda cell: ledger.get(cell.key())

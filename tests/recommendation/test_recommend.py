@@ -1,0 +1,389 @@
+"""Recommendations: who chooses, who judges, and what is said."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from ranksieve import DataError, RankingData, make_ranking, recommend
+from ranksieve.metrics import evaluate
+from ranksieve.rankers import RankRLS
+from ranksieve.recommendation.asking import drive, together
+from ranksieve.recommendation.division import Place, divide
+from ranksieve.recommendation.files import LEDGER, read_answer
+from ranksieve.recommendation.procedure import Candidate, Rule
+from ranksieve.selectors.registry import make_selector
+from ranksieve.significance import non_inferiority
+
+QUICK = {"ranker": "rankrls", "selectors": ["greedy-rankrls", "top"], "details": False}
+
+
+def planted(n_queries=40, seed=0, **other):
+    how = {"n_informative": 2, "n_redundant": 1, "n_noise": 3, "noise": 0.2} | other
+    return make_ranking(n_queries, docs_per_query=(4, 9), random_state=seed, **how)[0]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return planted()
+
+
+@pytest.fixture(scope="module")
+def answer(data):
+    return recommend(data, margin=0.05, **QUICK)
+
+
+class TestDivision:
+    def test_no_stage_trains_or_chooses_by_the_queries_that_judge(self, data):
+        division = divide(data, 5, 0)
+        every = np.arange(data.n_queries)
+        assert np.array_equal(np.sort(division.queries(list(division.parts))), every)
+        for stage in division.stages[:-1]:
+            judges = set(division.parts[stage.judge].tolist())
+            for place, part in stage.inner:
+                assert judges.isdisjoint(division.training_queries(place))
+                assert judges.isdisjoint(division.parts[part])
+                assert set(division.parts[part]).isdisjoint(division.training_queries(place))
+            trains = division.training_queries(stage.final)
+            assert np.array_equal(np.sort([*judges, *trains]), every)
+
+    def test_large_data_has_fewer_places(self):
+        rows = np.repeat(np.arange(1000), 50)
+        large = RankingData(np.zeros((50_000, 1), dtype=np.float32), rows % 2, rows)
+        places = {place for stage in divide(large, 5, 0).stages for place, _ in stage.inner}
+        assert len(places) == 10
+
+    def test_the_test_queries_of_a_split_judge_alone(self, data):
+        train, test = data.take_queries(range(25)), data.take_queries(range(25, 40))
+        answer = recommend((train, test), **QUICK)
+        assert answer.claim.about == "set" and answer.claim.n_queries == 15
+        columns = sorted(answer.features)
+        ranker = RankRLS().fit(train.take_features(columns))
+        scores = ranker.predict(test.take_features(columns))
+        expected = evaluate(test.y, scores, test.qid, ["ndcg@10"]).per_query["NDCG@10"].mean()
+        assert answer.claim.with_chosen == pytest.approx(expected, rel=1e-12)
+
+    def test_validation_queries_of_a_split_choose(self, data):
+        parts = [data.take_queries(range(*ends)) for ends in ((0, 20), (20, 30), (30, 40))]
+        division = divide_parts(parts)
+        (stage,) = division.stages
+        assert [part for _, part in stage.inner] == ["vali"]
+        assert len(division.training_queries(stage.inner[0][0])) == 20
+        assert len(division.training_queries(stage.final)) == 30
+
+    def test_halves_are_apart_and_leave_out_what_judges(self, data):
+        division = divide(data, 5, 0)
+        first, second = (division.training_queries(Place(("2",), (3, side))) for side in (0, 1))
+        whole = division.training_queries(Place(("2",)))
+        assert np.array_equal(np.sort([*first, *second]), whole)
+
+    def test_a_query_on_both_sides_is_refused(self, data):
+        with pytest.raises(DataError, match="leaks"):
+            recommend((data, data.take_queries([0])), **QUICK)
+
+
+def divide_parts(parts):
+    from ranksieve.datasets.dividing import open_for_study
+
+    return divide(open_for_study(tuple(parts)), 5, 0)
+
+
+class TestProcedure:
+    def test_equal_to_a_slow_version(self, data):
+        """Each step written out, for one selector with sizes from 1 to 5."""
+        found = recommend(data, margin=0.05, **QUICK | {"selectors": ["greedy-rankrls"]})
+        division = divide(data, 5, 0)
+        chosen, whole = [], []
+        for stage in division.stages:
+            features = slow_choice(data, division, stage, margin=0.05)
+            if stage.judge is None:
+                assert found.features == features
+                continue
+            train = data.take_queries(division.training_queries(stage.final))
+            test = data.take_queries(division.parts[stage.judge])
+            chosen.append(slow_values(train, test, features))
+            whole.append(slow_values(train, test, range(6)))
+        values, base = np.concatenate(chosen), np.concatenate(whole)
+        tested = non_inferiority(values, base, 0.05)
+        assert found.claim.with_chosen == pytest.approx(values.mean(), rel=1e-12)
+        assert found.claim.bound == pytest.approx(tested.lower, rel=1e-12)
+        assert found.claim.is_shown == tested.non_inferior
+
+    def test_queries_that_judge_do_not_change_the_choice(self, data):
+        division = divide(data, 5, 0)
+        judges = np.isin(data.query_codes, division.parts["3"])
+        rng = np.random.default_rng(1)
+        X = np.where(judges[:, None], rng.normal(size=data.X.shape), data.X)
+        y = np.where(judges, rng.integers(0, 3, data.n_rows), data.y)
+        other = RankingData(X, y, data.qid)
+        before, after = (stage_choices(one)[2] for one in (data, other))
+        assert before.features == after.features
+        assert [one.values.tolist() for one in before.candidates] == [
+            one.values.tolist() for one in after.candidates
+        ]
+
+    def test_the_order_of_rows_and_features_does_not_matter(self, data, answer):
+        rng = np.random.default_rng(0)
+        columns, rows = rng.permutation(6), rng.permutation(data.n_rows)
+        rows = rows[np.argsort(data.query_codes[rows], kind="stable")]
+        names = np.array([f"f{number}" for number in range(6)])
+        other = RankingData(
+            data.X[rows][:, columns], data.y[rows], data.qid[rows], feature_names=names[columns]
+        )
+        same = recommend(other, margin=0.05, **QUICK)
+        assert [int(name[1:]) for name in same.names] == answer.features
+        assert same.claim.with_chosen == pytest.approx(answer.claim.with_chosen, rel=1e-9)
+
+    @pytest.mark.parametrize(
+        "name, expected", [("half-margin", 2), ("safe", 4), ("one-se", 1), ("best", 4)]
+    )
+    def test_rules(self, name, expected):
+        base = np.tile([0.4, 0.6], 50)
+        wobble = np.tile([0.1, -0.1, -0.1, 0.1], 25)
+        means = {1: -0.0099, 2: -0.004, 3: -0.0031, 4: 0.004}
+        spread = {1: 1.0, 2: 0.8, 3: 0.8, 4: 0.1}
+        candidates = [
+            Candidate("s", k, k, base + mean + spread[k] * wobble) for k, mean in means.items()
+        ]
+        chosen = Rule(name, margin=0.02).choose(candidates, base, None)
+        assert chosen.size == expected
+
+    def test_the_best_within_a_budget_is_taken(self):
+        base = np.full(10, 0.5)
+        candidates = [Candidate("s", k, 2.0 * k, base + 0.01 * k) for k in (1, 2, 3)]
+        assert Rule("half-margin", 0.01, budget=4.5).choose(candidates, base, None).size == 2
+
+
+def slow_values(train, test, features):
+    columns = sorted(features)
+    if not columns:
+        scores = np.zeros(test.n_rows)
+    else:
+        scores = RankRLS().fit(train.take_features(columns)).predict(test.take_features(columns))
+    return evaluate(test.y, scores, test.qid, ["ndcg@10"]).per_query["NDCG@10"]
+
+
+def slow_choice(data, division, stage, margin):
+    def values(features_of):
+        found = []
+        for place, part in stage.inner:
+            train = data.take_queries(division.training_queries(place))
+            test = data.take_queries(division.parts[part])
+            found.append(slow_values(train, test, features_of(train)))
+        return np.concatenate(found)
+
+    def first(train, k):
+        return make_selector("greedy-rankrls", 5).fit(train).selected_[:k]
+
+    limit = values(lambda train: range(6)).mean() * (1 - margin / 2)
+    if values(lambda train: ()).mean() >= limit:
+        return []
+    for k in range(1, 6):
+        if values(lambda train, k=k: first(train, k)).mean() >= limit:
+            final = data.take_queries(division.training_queries(stage.final))
+            return first(final, k).tolist()
+    return list(range(6))
+
+
+def stage_choices(data):
+    """Choices of all stages."""
+    from ranksieve.recommendation import deciding
+
+    kept = {}
+    original = deciding._Work.claim
+
+    def claim(self, choices):
+        kept["choices"] = choices
+        return original(self, choices)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(deciding._Work, "claim", claim)
+        recommend(data, margin=0.05, **QUICK)
+    return kept["choices"]
+
+
+class TestAnswer:
+    def test_what_is_kept_and_dropped(self, data, answer):
+        assert sorted([*answer.features, *(one.feature for one in answer.dropped)]) == [*range(6)]
+        assert answer.cost == len(answer.features) and answer.cost_of_all == 6
+        assert {point.selector for point in answer.front} >= {"all", "none", "top"}
+        assert "lose less than 5 % of NDCG@10" in answer.sentence
+        json.dumps(answer.to_record(), allow_nan=False)
+
+    def test_details(self, data):
+        found = recommend(data, margin=0.05, **QUICK | {"details": True})
+        for kept in found.kept:
+            assert kept.lower < kept.loss < kept.upper
+            assert 0 <= kept.stability <= kept.cluster_stability <= 1
+        division, best = divide(data, 5, 0), max(found.kept, key=lambda kept: kept.loss)
+        rest = [f for f in found.features if f != best.feature]
+        without, full, whole = [], [], []
+        for part, positions in division.parts.items():
+            train = data.take_queries(division.training_queries(Place((part,))))
+            test = data.take_queries(positions)
+            without.append(slow_values(train, test, rest))
+            full.append(slow_values(train, test, found.features))
+            whole.append(slow_values(train, test, range(6)))
+        loss = np.mean(np.concatenate(full) - np.concatenate(without))
+        assert best.loss == pytest.approx(loss / np.concatenate(whole).mean(), rel=1e-9)
+
+    def test_constant_features_and_copies_are_dropped_for_that(self, data):
+        first = recommend(data, margin=0.05, **QUICK).features[0]
+        X = np.column_stack([data.X, 2 * data.X[:, first], np.ones(data.n_rows)])
+        found = recommend(RankingData(X, data.y, data.qid), margin=0.05, **QUICK)
+        reasons = {one.feature: one.reason for one in found.dropped}
+        assert reasons[7] == "constant within every query"
+        kept, gone = sorted([first, 6], key=lambda feature: feature not in found.features)
+        assert reasons[gone] == f"near-copy of {kept + 1} (similarity 1.00)"
+
+    def test_labels_by_chance_need_no_feature(self):
+        data = planted(60)
+        rng = np.random.default_rng(0)
+        found = recommend(RankingData(data.X, rng.permutation(data.y), data.qid), **QUICK)
+        assert found.selector == "none" or not found.claim.is_shown
+
+    def test_few_queries_show_little_and_say_how_many_it_takes(self):
+        found = recommend(planted(20, noise=2.0), margin=0.005, **QUICK)
+        assert not found.claim.is_shown
+        assert "are not shown to lose less than 0.5 %" in found.sentence
+        assert "queries to show a margin of 0.5 %" in found.sentence
+        assert found.claim.queries_needed > 20
+
+    def test_other_queries_confirm_the_very_features(self, data):
+        other = planted(30, seed=0)
+        other = RankingData(other.X[::-1], other.y[::-1], [f"new {q}" for q in other.qid[::-1]])
+        found = recommend(data, margin=0.05, confirm=other, **QUICK)
+        assert found.confirmed.about == "set" and found.confirmed.n_queries == 30
+        expected = slow_values(data, other, found.features).mean()
+        assert found.confirmed.with_chosen == pytest.approx(expected, rel=1e-9)
+        with pytest.raises(DataError, match="leaks"):
+            recommend(data, confirm=data, **QUICK)
+
+    def test_weights_count_in_the_claim(self, data):
+        weights = np.where(np.arange(data.n_queries) % 2, 3.0, 1.0)
+        found = recommend(data.with_weights(weights), margin=0.05, **QUICK)
+        plain = recommend(data, margin=0.05, **QUICK)
+        assert found.claim.with_all != plain.claim.with_all
+
+    def test_keep_and_drop(self, data):
+        worst = [5]
+        found = recommend(data, keep=worst, drop=[0], margin=0.05, **QUICK)
+        assert 5 in found.features and 0 not in found.features
+        assert found.cost_of_all == 5
+        assert found.settings["drop"] == ["1"]
+
+
+class TestCosts:
+    def test_dear_features_are_avoided(self, data):
+        X = np.column_stack([data.X, data.X[:, 0] + 1e-3 * np.arange(data.n_rows) % 7])
+        both = RankingData(X, data.y, data.qid)
+        costs = [10, 1, 1, 1, 1, 1, 1]  # the first is dear, and its copy is not
+        found = recommend(both, margin=0.1, costs=costs, **QUICK)
+        assert found.has_costs and 0 not in found.features
+        assert found.cost < found.cost_of_all
+
+    def test_a_budget_is_kept(self, data):
+        found = recommend(data, budget=2, costs=[1, 2, 1, 2, 1, 2], **QUICK)
+        assert 0 < found.cost <= 2
+        with pytest.raises(DataError, match="more than the budget"):
+            recommend(data, budget=0.5, keep=[0], **QUICK)
+
+
+class TestResuming:
+    def test_a_cut_ledger_gives_the_same_answer(self, data, tmp_path):
+        first = recommend(data, margin=0.05, out=tmp_path, **QUICK)
+        lines = (tmp_path / LEDGER).read_text().splitlines(keepends=True)
+        (tmp_path / LEDGER).write_text("".join(lines[: len(lines) // 2]) + lines[-1][:20])
+        second = recommend(data, margin=0.05, out=tmp_path, **QUICK)
+        assert second.to_record() == first.to_record()
+
+    def test_another_margin_uses_the_same_ledger(self, data, tmp_path):
+        recommend(data, margin=0.05, out=tmp_path, **QUICK)
+        size = (tmp_path / LEDGER).stat().st_size
+        recommend(data, margin=0.05, level=0.9, out=tmp_path, **QUICK)
+        assert (tmp_path / LEDGER).stat().st_size == size
+
+    def test_other_data_is_refused(self, data, tmp_path):
+        recommend(data, margin=0.05, out=tmp_path, **QUICK)
+        with pytest.raises(DataError, match="other data"):
+            recommend(planted(seed=1), margin=0.05, out=tmp_path, **QUICK)
+
+    def test_damage_is_told(self, data, tmp_path):
+        recommend(data, margin=0.05, out=tmp_path, **QUICK)
+        text = (tmp_path / LEDGER).read_text()
+        (tmp_path / LEDGER).write_text(text.replace("0.9", "0.8", 1))
+        with pytest.raises(DataError, match=LEDGER):
+            recommend(data, margin=0.05, out=tmp_path, **QUICK)
+        answer = tmp_path / "recommendation.json"
+        answer.write_text(answer.read_text().replace('"margin": 0.05', '"margin": 0.5'))
+        with pytest.raises(DataError, match="checksum"):
+            read_answer(tmp_path)
+
+    def test_a_time_limit_is_told(self, data):
+        found = recommend(data, margin=0.05, time=1e-6, **QUICK)
+        assert any("time limit" in note for note in found.notes)
+        assert found.claim.n_queries == data.n_queries
+
+    def test_workers_give_the_same_answer(self, data, answer, client):
+        same = recommend(data, margin=0.05, client=client, **QUICK)
+        assert same.to_record() == answer.to_record()
+
+
+def test_procedures_together_ask_at_once():
+    asked = []
+
+    def ask(names):
+        found = []
+        for name in names:
+            lookup = yield [name]
+            found.append(lookup(name))
+        return found
+
+    def compute(cells):
+        asked.append(list(cells))
+        return str.upper
+
+    assert drive(together([ask("ab"), ask(""), ask("c")]), compute) == [["A", "B"], [], ["C"]]
+    assert asked == [["a", "c"], ["b"]]
+
+
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        ({"folds": 2}, "at least 3 parts"),
+        ({"folds": 50}, "cannot be divided"),
+        ({"margin": 1.5}, "margin"),
+        ({"rule": "guess"}, "rule"),
+        ({"measure": "nice@10"}, "nice"),
+        ({"selectors": ["gas-x"]}, "gas-x"),
+        ({"costs": [1, 2]}, "one number for each of 6"),
+        ({"keep": ["nope"]}, "nope"),
+        ({"parameters": {"rankrls": {"depth": 3}}}, "depth"),
+    ],
+)
+def test_bad_input(data, wrong, message):
+    with pytest.raises(ValueError, match=message):
+        recommend(data, **QUICK | wrong)
+
+
+def test_a_killed_command_resumes(tmp_path, data):
+    """The process dies while it writes; the same command ends with what it would have said."""
+    from ranksieve.io.letor import write_letor
+
+    write_letor(data, tmp_path / "data.txt")
+    command = [sys.executable, "-m", "ranksieve", "recommend", str(tmp_path / "data.txt")]
+    command += ["--ranker", "rankrls", "--selectors", "greedy-rankrls,top", "--no-figures"]
+    whole = [*command, "--out", str(tmp_path / "whole")]
+    subprocess.run(whole, check=True, capture_output=True)
+    killed = subprocess.Popen([*command, "--out", str(tmp_path / "killed")], stdout=-3, stderr=-3)
+    ledger = tmp_path / "killed" / LEDGER
+    while not (ledger.exists() and ledger.stat().st_size > 20_000) and killed.poll() is None:
+        os.sched_yield()
+    killed.kill()
+    killed.wait()
+    subprocess.run([*command, "--out", str(tmp_path / "killed")], check=True, capture_output=True)
+    first, second = (read_answer(tmp_path / name) for name in ("whole", "killed"))
+    assert first == second
