@@ -72,6 +72,7 @@ def test_list_of_targets(run):
     status, output, _ = run("export", "--targets")
     assert status == 0
     assert all(f"\n{name} " in output for name in TARGETS)
+    assert max(map(len, output.splitlines())) <= 80
 
 
 @pytest.mark.parametrize("kind", ["lightgbm", "xgboost"])

@@ -170,6 +170,17 @@ class TestVerification:
         assert (np.abs(add_up(values, np.float32) - exact) <= bound).all()
 
 
+def test_rows_are_scored_in_pieces(monkeypatch):
+    model = read_trained(ranker_of("lightgbm")).model
+    X = rows_for(ranker_of("lightgbm")).X
+    scores, bounds = model.scores(X), model.rounding(X, 2.0**-24)
+    for chunk in (1, 30):
+        monkeypatch.setattr("ranksieve.export.forms._CHUNK", chunk)
+        np.testing.assert_array_equal(model.scores(X), scores)
+        np.testing.assert_array_equal(model.rounding(X, 2.0**-24), bounds)
+    assert model.scores(X[:0]).shape == (0,)
+
+
 def selected(ranker_data, columns):
     features = [SelectedFeature(index, str(index + 1), None, "") for index in columns]
     return Selection("top", {}, ranker_data.n_features, ["data"], "0", features)

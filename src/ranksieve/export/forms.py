@@ -8,6 +8,7 @@ or evaluates trees knows one rule.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -101,10 +102,6 @@ class TreeEnsemble:
         Values and thresholds are compared in the wider of their types; ``strict`` compares by
         ``x < threshold``.
         """
-        if len(X) * len(self.roots) > _CHUNK and len(X) > 1:
-            step = max(1, _CHUNK // len(self.roots))
-            parts = [X[start : start + step] for start in range(0, len(X), step)]
-            return np.concatenate([self.leaf_values(part, strict=strict) for part in parts])
         nodes = np.tile(self.roots, (len(X), 1))
         column = np.maximum(self.feature, 0)
         rows = np.arange(len(X))[:, None]
@@ -116,15 +113,28 @@ class TreeEnsemble:
             nodes = np.where(goes_left, self.left[nodes], self.right[nodes])
         return self.value[nodes]
 
+    def sums(self, X: np.ndarray, dtype: Any, *, strict: bool = False) -> np.ndarray:
+        """Sum of the trees for each row, added in a type; ``strict`` as in :meth:`leaf_values`."""
+        return self._by_rows(X, lambda rows: add_up(self.leaf_values(rows, strict=strict), dtype))
+
     def scores(self, X: np.ndarray) -> np.ndarray:
         """Scores in the arithmetic of the model."""
-        dtype = np.float32 if self.sums_in_single else np.float64
-        return add_up(self.leaf_values(X), dtype)
+        return self.sums(X, np.float32 if self.sums_in_single else np.float64)
 
     def rounding(self, X: np.ndarray, unit: float) -> np.ndarray:
         """Bound of the error in adding the trees of each row, for numbers with this error each."""
-        values = self.leaf_values(X)
-        return unit * (np.abs(np.cumsum(values, axis=1)) + np.abs(values)).sum(axis=1)
+
+        def bound(rows: np.ndarray) -> np.ndarray:
+            values = self.leaf_values(rows)
+            return unit * (np.abs(np.cumsum(values, axis=1)) + np.abs(values)).sum(axis=1)
+
+        return self._by_rows(X, bound)
+
+    def _by_rows(self, X: np.ndarray, compute: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """A number for each row, from some rows at a time: all leaves would take much memory."""
+        step = max(1, _CHUNK // len(self.roots))
+        parts = [compute(X[start : start + step]) for start in range(0, len(X), step)]
+        return np.concatenate(parts) if parts else np.zeros(0)
 
     @property
     def unit(self) -> float:

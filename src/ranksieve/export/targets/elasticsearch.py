@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ranksieve.export.forms import SINGLE, TreeBuilder, add_up
+from ranksieve.export.forms import SINGLE, TreeBuilder
 from ranksieve.export.single_precision import single_thresholds
 from ranksieve.export.targets.plugin import path_name
 from ranksieve.export.targets.target import (
@@ -159,7 +159,7 @@ class Elasticsearch(Target):
         for model in ensemble["trained_models"]:
             _add_tree(builder, model["tree"]["tree_structure"])
         trees = builder.build(len(columns))
-        scores = add_up(trees.leaf_values(rows[:, columns]), np.float64)
+        scores = trees.sums(rows[:, columns], np.float64)
         return scores.astype(np.float32).astype(np.float64)
 
 

@@ -161,7 +161,7 @@ class _Plugin(Target):
             builder.end_tree(_add_dumped(builder, root, columns))
         trees = builder.build(len(names))
         trees = replace(trees, threshold=trees.threshold.astype(np.float32))
-        return add_up(trees.leaf_values(rows, strict=True), np.float32)
+        return trees.sums(rows, np.float32, strict=True)
 
 
 def _number_depths(root: dict[str, Any]) -> None:

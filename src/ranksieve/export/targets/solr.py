@@ -139,7 +139,7 @@ class Solr(Target):
             builder.end_tree(_add_node(builder, tree["root"], columns))
         trees = builder.build(len(order))
         trees = replace(trees, threshold=trees.threshold.astype(np.float32))
-        return add_up(trees.leaf_values(rows), np.float32)
+        return trees.sums(rows, np.float32)
 
 
 def _refuse(job: Job, nodes: np.ndarray) -> None:

@@ -140,7 +140,7 @@ class Vespa(Target):
             builder.end_tree(_add_node(builder, tree["tree_structure"]))
         trees = builder.build(len(order))
         trees = replace(trees, threshold=trees.threshold.astype(np.float32))
-        return add_up(trees.leaf_values(rows[:, order], strict=True), np.float32)
+        return trees.sums(rows[:, order], np.float32, strict=True)
 
 
 def _evaluate_sum(profile: str, rows: np.ndarray, names: list[str]) -> np.ndarray:
