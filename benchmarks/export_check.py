@@ -20,7 +20,7 @@ from ranksieve import RankingData
 from ranksieve.data import DataError
 
 PARAMETERS = {"models": 200, "rows": 20_000, "seed": 0}
-TINY = {"models": 6, "rows": 200}
+TINY = {"models": 2, "rows": 60}
 
 _KINDS = ("linear", "rankboost", "lightgbm", "lightgbm", "xgboost", "xgboost", "catboost")
 _REASONS = {

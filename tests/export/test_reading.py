@@ -48,8 +48,7 @@ def test_decimals_that_are_no_float32(kind, use_missing):
 
 
 def test_treelite_agrees():
-    import treelite
-
+    treelite = pytest.importorskip("treelite", reason="needs treelite")
     for kind, load in (
         ("lightgbm", lambda e: treelite.frontend.from_lightgbm(e.booster_)),
         ("xgboost", lambda e: treelite.frontend.from_xgboost(e.get_booster())),

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ranksieve.data import DataError
 from ranksieve.export.forms import TreeBuilder
 from ranksieve.export.single_precision import (
     SingleThresholds,
@@ -74,6 +75,16 @@ def test_known_values_keep_their_sides(known, draw):
     if told_apart:
         for cut in (found.wanted, found.lowest, found.highest):
             np.testing.assert_array_equal(rounded <= cut[2], left)
+
+
+def test_huge_thresholds():
+    for cut in (1e39, -1e200):
+        with pytest.raises(DataError, match="float32, which ends at 3.4e[+]38: scale the feature"):
+            single_thresholds(stump(cut))
+    assert single_thresholds(stump(1e300)).wanted[2] == np.finfo(f32).max
+    known = np.array([[1.0], [1e39]])
+    assert single_thresholds(stump(1e38), known).clashes == []
+    assert single_thresholds(stump(1e39), np.array([[1e39], [2e39]])).clashes == [(2, 1e39, 2e39)]
 
 
 def test_thresholds_that_are_values():

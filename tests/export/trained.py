@@ -1,8 +1,10 @@
 """Small trained models of all kinds, and rows that lie at their thresholds."""
 
+import shutil
 from functools import cache
 
 import numpy as np
+import pytest
 
 from ranksieve import RankingData
 from ranksieve.export.forms import TreeEnsemble
@@ -86,3 +88,11 @@ def documents(data, names):
         {name: value for name, value in zip(names, row, strict=True) if not np.isnan(value)}
         for row in data.X.tolist()
     ]
+
+
+def need(target):
+    """Skip a test where what verifies a target is not there."""
+    if target == "onnx":
+        pytest.importorskip("onnxruntime", reason="needs ONNX Runtime")
+    if target == "c" and shutil.which("cc") is None:
+        pytest.skip("needs a C compiler")

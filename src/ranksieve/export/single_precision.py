@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ranksieve.data import DataError
 from ranksieve.export.forms import TreeEnsemble
 
 _AS_ZERO = np.float32(1e-35)  # no feature has smaller numbers; LightGBM cuts there to tell zeros
 _LARGEST = np.finfo(np.float32).max
+_NO_CUT = 1e300  # LightGBM's threshold of splits that only tell missing values from others
 _ROUNDS_TO_LARGEST = np.nextafter(2.0**128 - 2.0**103, 0)  # more would be infinite in float32
 
 
@@ -89,6 +91,7 @@ def single_thresholds(trees: TreeEnsemble, X: np.ndarray | None = None) -> Singl
         wanted = round_down(trees.threshold)
     wanted = np.clip(wanted, -_LARGEST, _LARGEST)
     if X is None:
+        _refuse_huge(trees)
         at_zero = (wanted > 0) & (wanted <= _AS_ZERO)
         return SingleThresholds(wanted, np.where(at_zero, np.float32(0), wanted), wanted, [])
     lowest, highest = wanted.copy(), wanted.copy()
@@ -105,6 +108,17 @@ def single_thresholds(trees: TreeEnsemble, X: np.ndarray | None = None) -> Singl
         low = np.clip(low, -_LARGEST, _LARGEST)
         lowest[nodes], highest[nodes] = low, np.clip(before, low, _LARGEST)
     return SingleThresholds(np.clip(wanted, lowest, highest), lowest, highest, clashes)
+
+
+def _refuse_huge(trees: TreeEnsemble) -> None:
+    """Raise a DataError for thresholds among values that are infinite in float32."""
+    cuts = trees.threshold[trees.splits]
+    huge = (np.abs(cuts) > _LARGEST) & (np.abs(cuts) < _NO_CUT)
+    for cut in cuts[huge][:1].tolist():
+        raise DataError(
+            f"a threshold is {cut!r}, but the target computes in float32, which ends at "
+            f"{_LARGEST:.3g}: scale the feature"
+        )
 
 
 def _neighbors(column: np.ndarray, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
