@@ -59,7 +59,8 @@ class TestDivision:
     def test_the_test_queries_of_a_split_judge_alone(self, data):
         train, test = data.take_queries(range(25)), data.take_queries(range(25, 40))
         answer = recommend((train, test), **QUICK)
-        assert answer.claim.about == "set" and answer.claim.n_queries == 15
+        assert answer.claim.about == "set"
+        assert answer.claim.n_queries == 15
         columns = sorted(answer.features)
         ranker = RankRLS().fit(train.take_features(columns))
         scores = ranker.predict(test.take_features(columns))
@@ -138,7 +139,7 @@ class TestProcedure:
         assert same.claim.with_chosen == pytest.approx(answer.claim.with_chosen, rel=1e-9)
 
     @pytest.mark.parametrize(
-        "name, expected", [("half-margin", 2), ("safe", 4), ("one-se", 1), ("best", 4)]
+        ("name", "expected"), [("half-margin", 2), ("safe", 4), ("one-se", 1), ("best", 4)]
     )
     def test_rules(self, name, expected):
         base = np.tile([0.4, 0.6], 50)
@@ -208,7 +209,8 @@ def stage_choices(data):
 class TestAnswer:
     def test_what_is_kept_and_dropped(self, data, answer):
         assert sorted([*answer.features, *(one.feature for one in answer.dropped)]) == [*range(6)]
-        assert answer.cost == len(answer.features) and answer.cost_of_all == 6
+        assert answer.cost == len(answer.features)
+        assert answer.cost_of_all == 6
         assert {point.selector for point in answer.front} >= {"all", "none", "top"}
         assert "lose less than 5 % of NDCG@10" in answer.sentence
         json.dumps(answer.to_record(), allow_nan=False)
@@ -256,7 +258,8 @@ class TestAnswer:
         other = planted(30, seed=0)
         other = RankingData(other.X[::-1], other.y[::-1], [f"new {q}" for q in other.qid[::-1]])
         found = recommend(data, margin=0.05, confirm=other, **QUICK)
-        assert found.confirmed.about == "set" and found.confirmed.n_queries == 30
+        assert found.confirmed.about == "set"
+        assert found.confirmed.n_queries == 30
         expected = slow_values(data, other, found.features).mean()
         assert found.confirmed.with_chosen == pytest.approx(expected, rel=1e-9)
         with pytest.raises(DataError, match="leaks"):
@@ -271,7 +274,8 @@ class TestAnswer:
     def test_keep_and_drop(self, data):
         worst = [5]
         found = recommend(data, keep=worst, drop=[0], margin=0.05, **QUICK)
-        assert 5 in found.features and 0 not in found.features
+        assert 5 in found.features
+        assert 0 not in found.features
         assert found.cost_of_all == 5
         assert found.settings["drop"] == ["1"]
 
@@ -282,7 +286,8 @@ class TestCosts:
         both = RankingData(X, data.y, data.qid)
         costs = [10, 1, 1, 1, 1, 1, 1]  # the first is dear, and its copy is not
         found = recommend(both, margin=0.1, costs=costs, **QUICK)
-        assert found.has_costs and 0 not in found.features
+        assert found.has_costs
+        assert 0 not in found.features
         assert found.cost < found.cost_of_all
 
     def test_a_budget_is_kept(self, data):
@@ -351,7 +356,7 @@ def test_procedures_together_ask_at_once():
 
 
 @pytest.mark.parametrize(
-    "wrong, message",
+    ("wrong", "message"),
     [
         ({"folds": 2}, "at least 3 parts"),
         ({"folds": 50}, "cannot be divided"),
