@@ -20,8 +20,6 @@ NAMES = ["a", "b c", "\u00fc"]
 scales = st.floats(-8, 8).map(lambda exponent: 10.0**exponent)
 signs = st.sampled_from([-1.0, 1.0, 0.0])
 thresholds = st.tuples(scales, signs).map(lambda pair: pair[0] * pair[1])
-    lambda pair: pair[0] * pair[1]
-)
 
 
 @st.composite
