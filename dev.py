@@ -7,9 +7,13 @@ later runs reuse it until ``pyproject.toml`` changes.
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import venv
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -54,11 +58,19 @@ def drop_stale_kernels() -> None:
             compiled.unlink()
 
 
-def test_environment() -> dict[str, str]:
+@contextmanager
+def test_environment() -> Iterator[dict[str, str]]:
     """Variables of the tests: of many processes on few cores, each of which must start quickly."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     # Idle threads of OpenMP and OpenBLAS would keep the cores busy that other processes need.
-    return {"OMP_WAIT_POLICY": "passive", "OPENBLAS_THREAD_TIMEOUT": "4"} | kept
+    quiet = {"OMP_WAIT_POLICY": "passive", "OPENBLAS_THREAD_TIMEOUT": "4"}
+    memory = Path("/dev/shm")
+    if not memory.is_dir() or shutil.disk_usage(memory).free < 4 * 2**30:
+        yield quiet | kept
+        return
+    # Tests write thousands of files that the library makes sure are on the disk.
+    with tempfile.TemporaryDirectory(prefix="ranksieve-tests-", dir=memory) as directory:
+        yield quiet | {"TMPDIR": directory} | kept
 
 
 def call(program: str, *arguments: str, env: dict[str, str] | None = None) -> None:
@@ -83,7 +95,8 @@ def main() -> None:
         # One process more than cores: slow tests wait for programs and clusters that they start.
         processes = (os.cpu_count() or 1) + ("--quick" not in rest)
         side_by_side = [f"--numprocesses={processes}", "--dist=worksteal"] if is_whole else []
-        call("python", "-m", "pytest", *side_by_side, *rest, env=test_environment())
+        with test_environment() as variables:
+            call("python", "-m", "pytest", *side_by_side, *rest, env=variables)
     elif command == "check":
         install("dev")
         call("ruff", "check", ".")

@@ -6,7 +6,7 @@ its standard error, over the test queries of five folds (--set data=MQ2008), or 
 planted data with products, thresholds and copies (--set data=planted), or on the demo (five folds).
 Rows are shuffled within queries first, so that their order says nothing. Trainings count models of
 trees; seconds are those of the processor. Peers that are not installed are left out: install
-catboost, mrmr_selection, fastcan and probatus to see them.
+catboost, mrmr_selection and fastcan to see them. Methods are chosen by --set "methods=A;B".
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ranksieve.selectors.registry import make_selector
 from ranksieve.splits import query_parts, rotate_parts
 
 PARAMETERS = {"data": "MQ2008", "methods": "all", "draws": 10, "seeds": 3, "trees": 100}
-TINY = {"data": "planted-tiny", "methods": "cegb,split count", "draws": 2, "seeds": 1, "trees": 5}
+TINY = {"data": "planted-tiny", "methods": "cegb;split count", "draws": 2, "seeds": 1, "trees": 5}
 
 KS = (3, 5, 10, 20)
 BASE = "gain of its own model"
@@ -51,7 +51,7 @@ def run(data: str, methods: str, draws: int, seeds: int, trees: int) -> Table:
         table.add_column(column, justify="left" if column == "method" else "right")
     base = _judge(tasks, METHODS[BASE], seeds, trees)[0]
     table.add_row(f"{BASE}: NDCG@10", *(f"{np.mean(v):.4f}" for v in base.T), "", "1", "")
-    names = [name for name in METHODS if name != BASE] if methods == "all" else methods.split(",")
+    names = [name for name in METHODS if name != BASE] if methods == "all" else methods.split(";")
     for name in names:
         try:
             values, trainings, seconds = _judge(tasks, METHODS[name], seeds, trees)
@@ -210,6 +210,7 @@ def _fastcan(train: RankingData, trees: int) -> tuple[list[int], int]:
 
 METHODS: dict[str, Orders] = {
     BASE: _gain,
+    "best-of (cegb, elimination)": _ours("best-of", 20),
     "cegb": _ours("cegb", 15),
     "cegb, sets": _ours("cegb", 15, order="sets"),
     "bt-influence (gain of 50 x 10 trees)": _ours("bt-influence", 1),

@@ -1,11 +1,14 @@
 """Fixtures for all tests."""
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
 import time
+from collections import OrderedDict
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -24,9 +27,11 @@ from tests.slow import (  # noqa: F401  hooks of pytest
 )
 
 # Kernels compile on their first call, which no deadline can foresee. On CI the same examples run
-# every time, so that a change is judged by what it changed.
-settings.register_profile("local", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True)
+# every time, so that a change is judged by what it changed. There are hundreds of such tests: each
+# run tries some examples, and --hypothesis-profile=thorough tries many.
+settings.register_profile("local", deadline=None, max_examples=50)
+settings.register_profile("ci", deadline=None, max_examples=50, derandomize=True)
+settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
@@ -126,8 +131,33 @@ def start_program(tmp_path_factory):
     return partial(Program, tmp_path_factory.mktemp("output"))
 
 
+class Stored:
+    """Directories of shards of the data that were asked for last: many tests ask for the same."""
+
+    def __init__(self, folder):
+        self.folder, self.places, self.numbers = folder, OrderedDict(), count()
+
+    def directory(self, data, shard_bytes):
+        """Where the shards of data are; they are written unless they are there."""
+        key = id(data), shard_bytes
+        if key not in self.places:
+            directory = self.folder / f"shards-{next(self.numbers)}"
+            write_shards(data, directory, shard_bytes=shard_bytes)
+            self.places[key] = data, directory  # the data itself, so that no other has its id
+        if len(self.places) > 8:
+            _, (_, oldest) = self.places.popitem(last=False)
+            shutil.rmtree(oldest)
+        return self.places[key][1]
+
+
+@pytest.fixture(scope="session")
+def stored_shards(tmp_path_factory):
+    """The shards of all tests."""
+    return Stored(tmp_path_factory.mktemp("everywhere"))
+
+
 @pytest.fixture(params=["memory", "shards", "dask"])
-def everywhere(request, tmp_path):
+def everywhere(request, stored_shards):
     """Put data where methods must work: in memory, in shards on disk, on a Dask cluster.
 
     A test that takes this runs three times; ``everywhere(data)`` returns the source to pass to
@@ -138,8 +168,7 @@ def everywhere(request, tmp_path):
     def put(data: RankingData, shard_bytes: int = 200_000) -> Source:
         if request.param == "memory":
             return data
-        directory = tmp_path / f"shards-{len(opened)}"
-        write_shards(data, directory, shard_bytes=shard_bytes)
+        directory = stored_shards.directory(data, shard_bytes)
         dask_client = request.getfixturevalue("client") if request.param == "dask" else None
         missing = "keep" if data.keeps_missing else None
         opened.append(open_shards(directory, client=dask_client, missing=missing))

@@ -28,8 +28,9 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    # What needs the cluster comes first, one after the other, so that it need not run for long.
-    items.sort(key=lambda item: not uses_cluster(item))
+    # What needs the cluster comes first, one after the other, so that it need not run for long;
+    # then pages, the longest tests, for which no process should be left alone at the end.
+    items.sort(key=lambda item: (not uses_cluster(item), item.path.suffix != ".md"))
     if config.getoption("--quick"):
         listed = set(LIST.read_text().splitlines())
         slow = {item for item in items if _is_slow(item, listed)}

@@ -15,7 +15,7 @@ SOME = ["rankrls", "ranksvm", "gas-e", "greedy-rankrls", "elimination"]
 
 
 def found(name):
-    data, _ = make_ranking(30, n_informative=2, n_redundant=0, n_noise=2)
+    data, _ = make_ranking(12, n_informative=2, n_redundant=0, n_noise=2)
     made = make_quick(name).fit(data)
     return made.predict(data) if name in RANKERS else made.selected_
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import DataError, RankingData
+from ranksieve.text import quantity
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +133,40 @@ def query_parts(
     if shuffle:
         queries = np.random.default_rng(random_state).permutation(queries)
     return [np.sort(part) for part in np.array_split(queries, n_parts)]
+
+
+def complementary_halves(n_queries: int, n_pairs: int, random_state: Any = 0) -> list[np.ndarray]:
+    """Divide queries at random into two halves without a common one, time after time.
+
+    Parameters
+    ----------
+    n_queries : int
+        If it is odd, each pair of halves leaves out a query.
+    n_pairs : int
+        How often to divide them.
+    random_state : int, numpy Generator or None
+        Seed of the divisions.
+
+    Returns
+    -------
+    list of int arrays
+        Positions of queries, ascending: two halves of each pair, one after the other.
+
+    Examples
+    --------
+    >>> from ranksieve.splits import complementary_halves
+    >>> [half.tolist() for half in complementary_halves(5, 2)]
+    [[2, 4], [0, 3], [1, 4], [0, 2]]
+    """
+    half = n_queries // 2
+    if half < 2:
+        raise DataError(
+            f"{quantity(n_queries, 'query', 'queries')} cannot be divided into halves: there must "
+            "be two queries in each, so four in all"
+        )
+    random = np.random.default_rng(random_state)
+    orders = [random.permutation(n_queries) for _ in range(n_pairs)]
+    return [np.sort(part) for order in orders for part in (order[:half], order[half : 2 * half])]
 
 
 def rotate_parts(parts: Sequence[Any]) -> list[Split]:

@@ -53,6 +53,12 @@ def runner(capsys):
     return run
 
 
+def options_of(parameters):
+    """Parameters as options of a command."""
+    pairs = ((name, json.dumps(value)) for name, value in parameters.items())
+    return [part for name, value in pairs for part in ("--param", f"{name}={value}")]
+
+
 @pytest.fixture
 def run(capsys):
     return runner(capsys)
@@ -191,10 +197,10 @@ def shard_directory(run, tmp_path):
     return text, directory
 
 
-def test_shards_are_inspected_like_the_text(run, shard_directory, client):
+def test_shards_are_inspected_like_the_text(run, shard_directory, scheduler):
     text, directory = shard_directory
     expected = run("inspect", text, "--format", "json")[1]
-    for options in ([], ["--verify"], ["--dask", client.scheduler.address], ["--workers", "2"]):
+    for options in ([], ["--verify"], ["--dask", scheduler]):
         status, output, errors = run("inspect", directory, "--format", "json", *options)
         assert (status, errors) == (0, "")
         ours, theirs = json.loads(output), json.loads(expected)

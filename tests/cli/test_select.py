@@ -34,7 +34,8 @@ from ranksieve.selectors import (
     Similarity,
 )
 from ranksieve.selectors.registry import SELECTORS, make_selector
-from tests.cli.test_data_commands import runner
+from tests.cli.test_data_commands import options_of, runner
+from tests.every_method import make_quick
 from tests.io.test_letor import assert_identical
 
 
@@ -80,18 +81,22 @@ def read(path):
 @pytest.mark.parametrize("method", SELECTORS)
 def test_every_method(run, method, planted, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    write_letor(planted, "data.txt")
+    data = planted.take_queries(range(20))
+    write_letor(data, "data.txt")
     number = [] if method == "all" else ["-k", 6]
-    status, output, errors = run("select", "data.txt", "--method", method, *number)
+    settings = options_of(SELECTORS[method].trial)
+    status, output, errors = run("select", "data.txt", "--method", method, *number, *settings)
     assert (status, errors) == (0, "")
-    heading, _, columns, *rows = output.splitlines()
+    heading, table = output.split("\n\n")
+    columns, *rows = table.splitlines()
     n = 12 if method == "all" else 6
-    assert heading.rstrip() == f"{method}: {n} of 12 features of data.txt"
+    assert heading.startswith(f"{method} (" if settings else f"{method}:")
+    assert " ".join(heading.split()).endswith(f": {n} of 12 features of data.txt")
     assert columns.split()[:2] == ["rank", "feature"]
     assert [row.split()[0] for row in rows] == [str(rank) for rank in range(1, n + 1)]
     assert max(map(len, output.splitlines())) <= 80
-    selector = make_selector(method, None if method == "all" else 6).fit(planted)
-    assert [row.split()[1] for row in rows] == planted.feature_names[selector.selected_].tolist()
+    selector = make_quick(method, 6).fit(data)
+    assert [row.split()[1] for row in rows] == data.feature_names[selector.selected_].tolist()
 
 
 def test_the_table(run, stored, planted):
@@ -403,7 +408,6 @@ def divided(planted, tmp_path):
         ("train.txt", "vali.shards", []),
         ("train.shards", "vali.txt", []),
         ("train.shards", "vali.shards", ["--verify"]),
-        ("train.shards", "vali.shards", ["--workers", 2]),
     ],
 )
 def test_held_out_data(run, divided, train, vali, options):
@@ -414,6 +418,11 @@ def test_held_out_data(run, divided, train, vali, options):
     )  # fmt: skip
     assert (status, errors) == (0, "")
     assert [feature["index"] for feature in json.loads(output)["features"]] == expected
+
+
+def test_held_out_data_on_a_cluster(run, divided, scheduler):
+    on_cluster = ["--dask", scheduler]
+    test_held_out_data(run, divided, "train.shards", "vali.shards", on_cluster)
 
 
 def test_held_out_data_have_the_features_of_the_data(run, planted, divided, tmp_path):

@@ -19,7 +19,8 @@ from ranksieve.io.scores import read_scores
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankSVM
 from ranksieve.rankers.registry import RANKERS, make_ranker
-from tests.cli.test_data_commands import runner
+from tests.cli.test_data_commands import options_of, runner
+from tests.every_method import make_quick
 
 
 @pytest.fixture
@@ -48,13 +49,10 @@ def stored(planted, tmp_path):
 @pytest.mark.parametrize("name", RANKERS)
 def test_every_ranker(run, stored, tmp_path, name):
     model, scores = tmp_path / "model.json", tmp_path / "scores.txt"
-    command = ["train", stored["txt"], "--ranker", name, "--out", model]
-    if name == "lambdamart":
-        command += ["--param", "n_estimators=20"]
-    assert run(*command)[0] == 0
+    settings = options_of(RANKERS[name].trial)
+    assert run("train", stored["txt"], "--ranker", name, *settings, "--out", model)[0] == 0
     assert run("predict", model, stored["other"], "--out", scores)[0] == 0
-    settings = {"n_estimators": 20} if name == "lambdamart" else {}
-    expected = make_ranker(name, **settings).fit(read_letor(stored["txt"]))
+    expected = make_quick(name).fit(read_letor(stored["txt"]))
     np.testing.assert_array_equal(
         read_scores(scores), expected.predict(read_letor(stored["other"]))
     )
@@ -131,9 +129,9 @@ def test_what_is_printed(run, stored):
     assert values.split()[-2:] == [f"{value:.4f}" for value in found.values()]
 
 
-def test_shards_and_cluster_and_demo(run, stored):
+def test_shards_and_cluster_and_demo(run, stored, scheduler):
     _, expected, _ = run("train", stored["txt"])
-    for options in ([], ["--workers", 2]):
+    for options in ([], ["--dask", scheduler]):
         status, output, _ = run("train", stored["shards"], *options)
         assert status == 0
         assert output.splitlines()[-1].split()[1:] == expected.splitlines()[-1].split()[1:]

@@ -591,7 +591,7 @@ def damaged_text(draw):
 
 
 @given(damaged_text(), st.booleans(), st.sampled_from([7, 2**20]))
-@settings(max_examples=700)
+@settings(max_examples=300)
 def test_damaged_text_is_read_like_the_naive_reader_does_or_refused(
     tmp_path_factory, text, sparse_, size
 ):

@@ -9,12 +9,12 @@ from ranksieve.reproduction import PAPERS
 from ranksieve.reproduction.collections import KNOWN, open_at_hand, recognize
 
 
-def write_collection(directory, n_queries=9):
+def write_collection(directory, n_queries=9, n_noise=3):
     """Write a planted collection of five parts, which no paper knows."""
     directory.mkdir(exist_ok=True)
     for number in range(1, 6):
         data, _ = make_ranking(
-            n_queries, n_informative=3, n_redundant=1, n_noise=3, random_state=number
+            n_queries, n_informative=3, n_redundant=1, n_noise=n_noise, random_state=number
         )
         write_letor(data._replace(qid=data.qid + 100 * number), directory / f"S{number}.txt")
     return directory

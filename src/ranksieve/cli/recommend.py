@@ -158,6 +158,8 @@ def recommend(
     source, wanted, reading = _source(data, splitting, reading)
     listed = chosen_features(keep, [*(exclude or []), *wanted.pop("drop")])
     wanted |= {"keep": listed.get("include", []), "drop": listed.get("exclude", [])}
+    if source is None and ranker == "lambdamart" and not settings and ranker_file is None:
+        settings = ["n_estimators=50", "num_leaves=10"]  # the demo should not take long
     wanted |= _parameters(ranker, settings or [], ranker_file)
     given = {
         "scale": scale,
@@ -244,7 +246,7 @@ def _source(
     source = take_source(wanted, data, splitting, reading)
     if source is None:
         wanted["scale"] = "min-max"  # the demo's features are as logged
-        wanted |= {"folds": 3, "pairs": 5}  # and it should not take long
+        wanted |= {"folds": 3, "pairs": 5}
     return source, wanted | {"drop": drop}, reading
 
 

@@ -93,8 +93,8 @@ class _LightGBM(Library):
     def fit_dataset(self, estimator: Any, dataset: Callable[[dict[str, Any]], Any]) -> None:
         from lightgbm import train
 
-        parameters = self.dataset_parameters(estimator)
-        self._set_booster(estimator, train(parameters, dataset(parameters), estimator.n_estimators))
+        given = self.dataset_parameters(estimator)
+        self._set_booster(estimator, train(given, dataset(given), estimator.n_estimators))
 
     def scores(self, estimator: Any, X: Any) -> Any:
         return estimator.booster_.predict(as_known(X), num_threads=openmp_thread_count())
@@ -115,8 +115,7 @@ class _LightGBM(Library):
         self._set_booster(estimator, Booster(model_str=text))
 
     def _set_booster(self, estimator: Any, booster: Any) -> None:
-        # LightGBM has no public way to do this.
-        estimator._Booster = booster
+        estimator._Booster = booster  # LightGBM has no public way to do this
         estimator._n_features = estimator._n_features_in = booster.num_feature()
         estimator._best_iteration = booster.best_iteration
         estimator.fitted_ = True

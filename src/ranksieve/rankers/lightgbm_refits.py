@@ -16,7 +16,7 @@ Parameters = dict[str, Any]
 
 _LOST = 10_000  # of this many rows, LightGBM may lose one value where it puts features together
 _COMMON = 0.7  # share of rows from which LightGBM calls a value other than 0 the usual one
-_BLOCK_ROWS = 2**16
+_BLOCK_VALUES = 2**23  # that are marked at a time
 
 # Parameters by which a tree depends on features that it does not use, with the values that do not.
 _DRAWS: dict[str, Any] = {
@@ -25,7 +25,7 @@ _DRAWS: dict[str, Any] = {
     "extra_trees": False,
 }
 _NEEDS_VALUES = {"linear_tree": False}  # not only bins
-_SAMPLE = {"bin_construct_sample_cnt": 200_000}
+_SAMPLED = 200_000  # rows from which LightGBM makes bins and bundles
 _BUNDLES = {"enable_bundle": True}
 
 
@@ -119,7 +119,7 @@ def _loses_values(data: RankingData, parameters: Mapping[str, Any]) -> bool:
 
     It looks at a sample of the rows, and takes those for values that are not the usual one.
     """
-    sampled = int(_value(parameters, *next(iter(_SAMPLE.items()))))
+    sampled = int(_value(parameters, "bin_construct_sample_cnt", _SAMPLED))
     n = data.n_rows
     most = min(n, sampled) // _LOST
     if n <= sampled and not most:
@@ -150,7 +150,8 @@ def _columns(data: RankingData) -> Iterator[np.ndarray]:
 
 def _marks(data: RankingData, usual: np.ndarray) -> Iterator[np.ndarray]:
     """Where values are not the usual ones, in blocks of rows."""
-    for start in range(0, data.n_rows, _BLOCK_ROWS):
-        block = data.X[start : start + _BLOCK_ROWS]
+    n_rows = max(1, _BLOCK_VALUES // len(usual))
+    for start in range(0, data.n_rows, n_rows):
+        block = data.X[start : start + n_rows]
         dense = block.toarray() if data.is_sparse else block
         yield (~_equal(dense, usual)).astype(np.float32)

@@ -18,6 +18,11 @@ from ranksieve.significance.claims import (
 )
 from ranksieve.significance.intervals import Interval, NonInferiority, non_inferiority
 from ranksieve.significance.power import queries_needed, showable_margin
+from ranksieve.significance.probabilities import (
+    false_selections_bound,
+    near_copies,
+    selection_probabilities,
+)
 from ranksieve.significance.risk import geo_risk, t_risk, u_risk
 from ranksieve.significance.stability import jaccard, kuncheva, nogueira
 from ranksieve.significance.summaries import relative_improvement, unified_rank
@@ -59,4 +64,7 @@ __all__ = [
     "nogueira",
     "jaccard",
     "kuncheva",
+    "selection_probabilities",
+    "near_copies",
+    "false_selections_bound",
 ]

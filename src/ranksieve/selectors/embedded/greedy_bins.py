@@ -173,7 +173,7 @@ class GreedyBins(Predictor, RankSelector):
             "the same, on scores of trees for other queries, not labels",
             {"teacher": "trees"},
             grid={"lam": (3.0, 30.0, 300.0)},
-            trial={"n_repeats": 1},
+            trial={"n_folds": 3, "n_repeats": 1},
         ),
     )
 

@@ -87,7 +87,7 @@ class RandomizedBoostedTrees(SubsetTrees):
             "bt-randomized",
             "random subsets, reduced by influence in boosted trees",
             grid=TREE_GRID | {"subset_size": (0.3, 0.5, 0.8)},
-            trial={"n_estimators": 5, "n_subsets": 2},
+            trial={"n_estimators": 2, "n_subsets": 2},
         ),
     )
 

@@ -2,42 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
-from types import MappingProxyType
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ranksieve.base import Choices, RankSelector
+from ranksieve.base import Choices
 from ranksieve.engine import Source
-from ranksieve.parameters import Count, FeatureCount, Seed
-from ranksieve.progress import track
+from ranksieve.parameters import Count
 from ranksieve.registry import Method
 from ranksieve.selectors._search.greedy import Step
-from ranksieve.selectors._search.parts import HeldOutSelector
-from ranksieve.selectors.registry import SELECTORS, make_method
+from ranksieve.selectors._search.lists import ListsSelector, RankedList
 from ranksieve.sums.grades import varying_features
 
 
-class RankedList(NamedTuple):
-    """What one selector chose.
-
-    Attributes
-    ----------
-    name : str
-        Name of the selector.
-    features : tuple of int
-        Features in the order of selection.
-    """
-
-    name: str
-    features: tuple[int, ...]
-
-
 @dataclass(eq=False, repr=False)
-class Borda(HeldOutSelector):
+class Borda(ListsSelector):
     r"""Features with the smallest sum of ranks in the lists of several selectors.
 
     .. math:: R_f = \sum_{s} r_s(f), \qquad r_s(f) = n \text{ if } f \text{ is not in the list of }
@@ -50,11 +32,7 @@ class Borda(HeldOutSelector):
     Parameters
     ----------
     {n_features_to_select}
-    selectors : sequence of selectors
-        Two or more, each by its published name, as ``module:object``, or as an object: a selector
-        of this library, of scikit-learn or of your own. A pair (name, object) gives it a name.
-    parameters : dict, optional
-        Parameters of selectors by their names, such as ``{"cegb": {"n_estimators": 20}}``.
+    {members}
     depth : int
         Length of the lists. If they have fewer features together than wanted, the others follow by
         lists of twice the length, and so on.
@@ -112,28 +90,9 @@ class Borda(HeldOutSelector):
 
     _is_nested = True
 
-    n_features_to_select: FeatureCount = 10
     _: KW_ONLY
     selectors: Annotated[Any, "array-like"] = ("cegb", "greedy-rankrls", "shap")
-    parameters: dict[str, Any] | None = None
     depth: Count = 20
-    random_state: Seed = 0
-    verbose: bool = False
-
-    @property
-    def takes_missing(self) -> bool:  # type: ignore[override]
-        """Whether all selectors take missing values."""
-        return all(member.make().takes_missing for member in self._members())
-
-    @property
-    def works_on_shards(self) -> bool:  # type: ignore[override]
-        """Whether all selectors work on shards in place."""
-        return all(member.make().works_on_shards for member in self._members())
-
-    @property
-    def _name_in_errors(self) -> str:
-        refusing = [member.name for member in self._members() if not member.make().takes_missing]
-        return f"{type(self).__name__} with {', '.join(refusing)}"
 
     def reasons(self) -> list[str]:
         """For each selected feature, its rank in each list, from 1."""
@@ -157,55 +116,6 @@ class Borda(HeldOutSelector):
         chosen = choices.in_order([*order, *rest[np.argsort(~varies[rest], kind="stable")]])
         self.path_ = [Step(feature, float(self.scores_[feature])) for feature in chosen]
         return chosen
-
-    def _lists(
-        self, source: Source, choices: Choices, length: int, held_out: Mapping[str, Any]
-    ) -> list[RankedList]:
-        """What each selector chooses."""
-        include = {"include": choices.include} if choices.include else {}
-        members = list(self._members())
-        advance, lists = track("Selectors", len(members)), []
-        for member in members:
-            seeds = dict.fromkeys(member.method.seeds, self.random_state)
-            selector = member.make(length, seeds, include)
-            beside = held_out if member.method.uses_held_out_data else {}
-            chosen = selector.fit(source, **beside).selected_
-            lists.append(RankedList(member.name, tuple(chosen[:length].tolist())))
-            advance(1)
-        return lists
-
-    def _members(self) -> Iterator[_Member]:
-        """The selectors that are asked; a ValueError if there is no such selector."""
-        named = dict(self.parameters or {})
-        found = [SELECTORS.find(entry) for entry in self.selectors]
-        if not found:
-            raise ValueError("selectors is empty: name the selectors whose ranks to add")
-        for name in named.keys() - {method.name for method in found}:
-            known = ", ".join(method.name for method in found)
-            raise ValueError(f"parameters: no selector is named {name!r}; there are {known}")
-        for method in found:
-            given = named.get(method.name, {})
-            if not isinstance(given, Mapping):
-                raise ValueError(f"parameters of {method.name} should be a mapping, got {given!r}")
-            yield _Member(method.name, method, dict(given))
-
-
-class _Member(NamedTuple):
-    """A selector whose list counts."""
-
-    name: str
-    method: Method
-    parameters: dict[str, Any]
-
-    def make(
-        self,
-        k: int | None = None,
-        seeds: Mapping[str, Any] = MappingProxyType({}),
-        choices: Mapping[str, Any] = MappingProxyType({}),
-    ) -> RankSelector:
-        """Make the selector, for a number of features if it takes one."""
-        number = k if "n_features_to_select" in self.method.defaults else None
-        return make_method(self.method, number, **{**seeds, **self.parameters, **choices})
 
 
 def _lengths(depth: int, n: int) -> Iterator[int]:

@@ -1,0 +1,124 @@
+"""How often a recommendation claims too much, on planted data where the truth is known.
+
+Each run draws data, recommends features with a margin, and asks a large population of queries what
+the chosen features really lose. The claim about the procedure is false if it is shown but the mean
+true loss of its outcomes is the margin or more; that of the naive way (the best of all candidates,
+tested on the queries that chose it) is false in the same sense, for the set that it names; and so
+is that of --confirm, which other queries test. The share of false claims must not exceed the level,
+5 %. The margin is set to where it is hard: near what is lost by leaving out the weakest feature.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from rich.table import Table
+
+from ranksieve import RankingData, recommend
+from ranksieve.metrics import evaluate
+from ranksieve.rankers import RankRLS
+from ranksieve.recommendation import deciding
+from ranksieve.significance import claim_non_inferiority
+
+PARAMETERS = {"runs": 300, "queries": 60, "population": 1500, "margin": 0.02, "level": 0.95}
+TINY = {"runs": 2, "queries": 20, "population": 50, "margin": 0.1, "level": 0.95}
+
+_WEIGHTS = np.array([1.0, 0.7, 0.5, 0.4, 0.3, 0.25, 0.0, 0.0])
+_SELECTORS = ["greedy-rankrls", "gas-e", "top", "ig"]
+
+
+class Outcome(NamedTuple):
+    """Whether each way claims something, and whether that is true."""
+
+    shown: bool
+    is_true: bool
+
+
+def run(runs: int, queries: int, population: int, margin: float, level: float) -> Table:
+    """Run all, and return a table."""
+    outcomes: dict[str, list[Outcome]] = {}
+    for number in range(runs):
+        for way, outcome in _one(number, queries, population, margin, level).items():
+            outcomes.setdefault(way, []).append(outcome)
+    table = Table(title=f"{runs} runs, {queries} queries, margin {margin:.1%}, level {level:.0%}")
+    for column in ("way", "claims shown", "of which false", "false claims per run"):
+        table.add_column(column, justify="left" if column == "way" else "right")
+    for way, found in outcomes.items():
+        false = sum(one.shown and not one.is_true for one in found)
+        shown = sum(one.shown for one in found)
+        table.add_row(way, f"{shown / runs:.1%}", str(false), f"{false / runs:.1%}")
+    return table
+
+
+def _one(
+    number: int, queries: int, population: int, margin: float, level: float
+) -> dict[str, Outcome]:
+    rng = np.random.default_rng(number)
+    data, other = _draw(rng, queries, "q"), _draw(rng, queries, "c")
+    world = _draw(np.random.default_rng([number, 1]), population, "w")
+    kept: dict[str, Any] = {}
+    original = deciding._Work.claim
+
+    def claim(work: Any, choices: Any) -> Any:
+        kept["work"], kept["choices"] = work, choices
+        return original(work, choices)
+
+    deciding._Work.claim = claim  # type: ignore[method-assign]
+    try:
+        with tempfile.TemporaryDirectory(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            how = {"selectors": _SELECTORS, "margin": margin, "level": level, "details": False}
+            answer = recommend(data, "rankrls", confirm=other, seed=number, **how)
+    finally:
+        deciding._Work.claim = original  # type: ignore[method-assign]
+    division, choices = kept["work"].division, kept["choices"]
+    losses = []
+    for stage, choice in zip(division.stages[:-1], choices[:-1], strict=True):
+        train = data.take_queries(division.training_queries(stage.final))
+        losses.append(_true_loss(train, world, choice.features))
+    named = _true_loss(data, world, answer.features)
+    naive = _naive(choices[-1], margin, level)
+    holds = naive is None or _true_loss(data, world, _again(data, naive)) < margin
+    assert answer.confirmed is not None
+    return {
+        "the procedure": Outcome(answer.claim.is_shown, float(np.mean(losses)) < margin),
+        "the set, by --confirm": Outcome(answer.confirmed.is_shown, named < margin),
+        "naive: the smallest, tested where chosen": Outcome(naive is not None, holds),
+    }
+
+
+def _draw(rng: np.random.Generator, n_queries: int, name: str) -> RankingData:
+    lengths = rng.integers(5, 12, n_queries)
+    n = int(lengths.sum())
+    X = rng.normal(size=(n, len(_WEIGHTS)))
+    y = np.digitize(X @ _WEIGHTS + rng.normal(size=n), [0.5, 1.5]).astype(float)
+    return RankingData(X, y, np.repeat([f"{name}{q}" for q in range(n_queries)], lengths))
+
+
+def _values(train: RankingData, test: RankingData, features: Any) -> np.ndarray:
+    columns, scores = sorted(features), np.zeros(test.n_rows)
+    if columns:
+        scores = RankRLS().fit(train.take_features(columns)).predict(test.take_features(columns))
+    return evaluate(test.y, scores, test.qid, ["ndcg@10"]).per_query["NDCG@10"]
+
+
+def _true_loss(train: RankingData, world: RankingData, features: Any) -> float:
+    base = _values(train, world, range(train.n_features)).mean()
+    return float(1 - _values(train, world, features).mean() / base)
+
+
+def _naive(choice: Any, margin: float, level: float) -> Any:
+    """The smallest candidate that a test on the queries which chose it shows to be enough."""
+    base = next(one.values for one in choice.candidates if one.selector == "all")
+    others = [one for one in choice.candidates if one.selector not in ("all", "none")]
+    shown = [one for one in others if claim_non_inferiority(one.values, base, margin, level).shown]
+    return min(shown, key=lambda one: (one.size, -one.values.mean())) if shown else None
+
+
+def _again(data: RankingData, candidate: Any) -> Any:
+    from ranksieve.selectors.registry import make_selector
+
+    return make_selector(candidate.selector, data.n_features).fit(data).selected_[: candidate.size]

@@ -1,0 +1,179 @@
+"""The list of one of several selectors, chosen by held-out queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+
+from ranksieve.base import Choices
+from ranksieve.data import RankingData
+from ranksieve.engine import Source, in_memory
+from ranksieve.metrics import Measure, evaluate, parse_measure
+from ranksieve.parameters import ConventionChoice, Share
+from ranksieve.rankers import LambdaMART
+from ranksieve.rankers.adapter import as_ranker
+from ranksieve.rankers.base import Ranker
+from ranksieve.rankers.registry import RANKERS
+from ranksieve.registry import Method
+from ranksieve.selectors._search.greedy import Step
+from ranksieve.selectors._search.held_out import make_folds
+from ranksieve.selectors._search.lists import ListMember, ListsSelector, RankedList
+from ranksieve.significance.samples import Sample
+from ranksieve.sums.grades import varying_features
+
+_USUAL = ("cegb", "elimination")
+_HOW = {
+    "cegb": {"tradeoffs": 5},
+    "elimination": {"ranker": LambdaMART(num_leaves=15), "step": 0.4, "importance": "gain"},
+}
+"""The default selectors, and their parameters: a few trainings each."""
+
+
+@dataclass(eq=False, repr=False)
+class BestOf(ListsSelector):
+    """The features of the selector whose list ranks held-out queries best.
+
+    Each selector makes a list from most of the queries. A ranker is trained on the first features
+    of each list, and the other queries tell which list is the best. The first selector is preferred
+    unless another one is better by more than a standard error of the difference.
+
+    Parameters
+    ----------
+    {n_features_to_select}
+    {members}
+        By default ``cegb`` with five prices, and ``elimination`` around LambdaMART, which leaves
+        out four in ten features at a time.
+    ranker : Ranker, LGBMRanker, XGBRanker or CatBoostRanker, optional
+        Ranker that judges; :class:`ranksieve.rankers.LambdaMART` with 15 leaves by default.
+    sizes : sequence of int
+        Numbers of features with which lists are judged.
+    measure : str or Measure
+        Measure by which lists are compared.
+    validation_fraction : float
+        Fraction of the queries to hold out if ``fit`` gets no ``eval_set``.
+    convention : str or Convention
+        Convention of the measure.
+    random_state : int, RandomState or None
+        Random seed of the queries to hold out, and of selectors that have none of their own.
+    {choices}
+    {verbose}
+
+    Attributes
+    ----------
+    selected_ : int array
+        Features in the order of the best list.
+    scores_ : array of shape (features,)
+        Falling from 1 for the first feature of that list to 0 for features that are not in it.
+    path_ : list of (feature, score)
+    best_ : str
+        Name of the selector that made the list.
+    lists_ : list of RankedList
+        For each selector its ``name`` and ``features``.
+    values_ : array of shape (selectors, queries)
+        Mean over ``sizes`` of the measure, for each list and held-out query.
+
+    Notes
+    -----
+    No one way to select suits all data: prices of features (``cegb``) do best where features are
+    noisy copies of each other, elimination where they work only together. Takes the trainings of
+    the selectors, and one for each list and size: with the defaults about 20 for 50 features, and
+    22 for 140. Lists are made without the held-out queries. Shards are read into memory.
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.selectors import BestOf
+    >>> data, truth = make_ranking(60, n_informative=2, n_redundant=0, noise=0.1)
+    >>> selector = BestOf(2, selectors=["random", "greedy-rankrls"], sizes=[2]).fit(data)
+    >>> selector.best_, sorted(selector.selected_.tolist()) == truth.informative.tolist()
+    ('greedy-rankrls', True)
+    """
+
+    given = "Each of the selectors is given them."
+    grouped = "A group comes where its first feature comes."
+
+    methods = (
+        Method(
+            "best-of",
+            "the list of the selector that ranks held-out queries best",
+            trial={"selectors": ["top", "stepwise-aic"], "ranker": "rankrls", "sizes": [2]},
+        ),
+    )
+
+    _is_nested = True
+    works_on_shards: ClassVar[bool] = False
+
+    _: KW_ONLY
+    selectors: Annotated[Any, "array-like"] = _USUAL
+    ranker: Any = None
+    sizes: Annotated[Any, "array-like"] = (5, 10)
+    measure: str | Measure = "ndcg@10"
+    validation_fraction: Share = 0.2
+    convention: ConventionChoice = "standard"
+
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+        n, varies = choices.n_features, varying_features(source)
+        train, judges = self._parts(source, held_out.get("eval_set"))
+        self.lists_ = self._lists(train, choices, n, held_out)
+        measure = parse_measure(self.measure)
+        self.values_ = np.array([self._judge(own, train, judges, measure) for own in self.lists_])
+        weights = judges.query_weights
+        turned = self.values_ if measure.greater_is_better else -self.values_
+        best = _winner(turned, weights)
+        self.best_ = self.lists_[best].name
+        order = [feature for feature in self.lists_[best].features if varies[feature]]
+        self.scores_ = np.zeros(n)
+        self.scores_[order] = np.linspace(1, 0, len(order), endpoint=False)
+        rest = np.setdiff1d(np.arange(n), order)
+        chosen = choices.in_order([*order, *rest[np.argsort(~varies[rest], kind="stable")]])
+        self.path_ = [Step(feature, float(self.scores_[feature])) for feature in chosen]
+        return chosen
+
+    def _members(self) -> Iterator[ListMember]:
+        usual = _HOW if tuple(self.selectors) == _USUAL else {}
+        for member in super()._members():
+            yield member._replace(parameters=usual.get(member.name, {}) | member.parameters)
+
+    def _judging(self) -> Ranker:
+        """The ranker that judges, not trained."""
+        if self.ranker is None:
+            return LambdaMART(num_leaves=15)
+        given = RANKERS.find(self.ranker).make() if isinstance(self.ranker, str) else self.ranker
+        return clone(as_ranker(given))
+
+    def _parts(self, source: Source, eval_set: Source | None) -> tuple[RankingData, RankingData]:
+        """Queries to make lists from, and those that judge them."""
+        data = in_memory(source)
+        if eval_set is not None:
+            return data, in_memory(eval_set)
+        n_parts = max(2, round(1 / self.validation_fraction))
+        train, judges = make_folds(data, n_parts, self.random_state)[0]
+        return train, judges
+
+    def _judge(
+        self, ranked: RankedList, train: RankingData, judges: RankingData, measure: Measure
+    ) -> np.ndarray:
+        """Mean over sizes of the values of held-out queries, ranked by the first of a list."""
+        sizes = sorted({min(int(size), train.n_features) for size in self.sizes})
+        if not sizes or sizes[0] < 1:
+            raise ValueError(f"sizes must be numbers from 1 on, got {self.sizes!r:.60}")
+        found = []
+        for size in sizes:
+            columns = sorted(ranked.features[:size])
+            ranker = self._judging()._for_features(columns, train.n_features)
+            scores = ranker.fit(train.take_features(columns)).predict(judges.take_features(columns))
+            values = evaluate(judges.y, scores, judges.qid, [measure], self.convention).per_query
+            found.append(values[measure.name])
+        return np.mean(found, axis=0)
+
+
+def _winner(values: np.ndarray, weights: np.ndarray | None) -> int:
+    """The best list; the first unless the best is better by more than a standard error."""
+    means = [Sample.of(own, weights).mean for own in values]
+    best = int(np.argmax(means))
+    gain = Sample.of(values[best] - values[0], weights)
+    return best if gain.mean > gain.error else 0

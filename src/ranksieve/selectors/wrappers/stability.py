@@ -1,0 +1,279 @@
+"""Stability selection: what a selector selects again and again on halves of the queries."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import KW_ONLY, dataclass
+from math import isqrt
+from numbers import Integral, Real
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.validation import check_is_fitted
+
+from ranksieve.base import Choices, PerFeature, RankSelector
+from ranksieve.data import DataError, RankingData
+from ranksieve.engine import Source, in_memory
+from ranksieve.parameters import Count, FeatureCount, Seed, Weight
+from ranksieve.progress import track
+from ranksieve.registry import Method
+from ranksieve.selectors._search.filter import SimilarityChoice
+from ranksieve.selectors._search.greedy import Step
+from ranksieve.selectors._search.held_out import in_parallel
+from ranksieve.selectors._search.parts import counted_queries
+from ranksieve.selectors._search.wrapper import varying_groups
+from ranksieve.selectors.registry import SELECTORS, make_method
+from ranksieve.significance import (
+    false_selections_bound,
+    near_copies,
+    selection_probabilities,
+)
+from ranksieve.splits import complementary_halves
+from ranksieve.sums.similarity import Similarity
+
+Threshold = Annotated[float, Interval(Real, 0.5, 1, closed="right")]
+
+
+@dataclass(eq=False, repr=False)
+class StabilitySelector(RankSelector):
+    r"""Features that another selector selects again and again, on halves of the queries.
+
+    Divides the queries B times into two halves, runs the selector on each, and keeps features with
+
+    .. math:: \Pi_f = \frac{\text{runs that select } f}{2 B} \ge \tau
+
+    The expected number of kept features that a run on a half selects with a probability of at most
+    q / p, as if at random, is at most :math:`q^2 / ((2 \tau - 1) p)` for p features, of which a run
+    selects q on average. That holds for every selector.
+
+    Parameters
+    ----------
+    selector : str or selector
+        Name of a method, or a selector of this library, scikit-learn or your own.
+    parameters : dict, optional
+        Parameters of the selector, such as ``{"c": 0.1}``.
+    n_features_to_select : int, float or None
+        Number of features, or the share of them if below 1, of those that are selected most often.
+        None keeps those with a probability of at least ``threshold``, which may be none.
+    n_features_per_run : int, float, "own" or None
+        How many features each run selects. None selects as many as keep the bound at 1 or below,
+        but at least one; ``"own"`` leaves the number to the selector.
+    n_pairs : int
+        Number B of pairs of halves.
+    threshold : float
+        The :math:`\tau` above: more than 0.5, and at most 1.
+    similarity : str, callable or Similarity
+        How similarly two features order the documents, by which near-copies are found.
+    copy_similarity : float
+        Smallest similarity of near-copies.
+    random_state : int, RandomState or None
+        Seed of the halves, and of a seed for each run of a selector that has one.
+    {choices}
+    {verbose}
+
+    Attributes
+    ----------
+    selected_ : int array
+        Features by descending probability. Of equal ones, those come first that runs select
+        earlier on average.
+    probabilities_, scores_ : array of shape (features,)
+        Share of the runs that select each feature.
+    cluster_probabilities_ : array of shape (features,)
+        Share of the runs that select the feature or any of its near-copies. Copies divide the
+        probability among them: if it is far below this one, the feature is not useless but
+        replaceable.
+    clusters_ : int array of shape (features,)
+        Features of the same number are near-copies, or connected by near-copies.
+    n_selected_ : float
+        Mean number q of features that a run selects.
+    bound_ : float
+        The bound above: on the number of features of at least ``threshold`` that are there by
+        chance.
+    runs_ : bool array of shape (2 B, features)
+        What each run selected; the halves of a pair are next to each other.
+    path_ : list of (feature, score)
+        Selected features with their probabilities.
+
+    Notes
+    -----
+    Takes 2 B runs on half of the queries, several at a time, each with one thread; and the
+    similarity of all pairs of features. Queries of weight 0 are in no half, and a half in which no
+    query has different labels selects nothing. Features constant within every query come last. With
+    groups, a run selects a group if it selects one of its features, and the bound counts groups.
+    Shards are read into memory.
+
+    The bound is about features that are selected no more often than at random. It does not say that
+    the others are useful: what is selected for a reason may still not help your ranker.
+
+    References
+    ----------
+    N. Meinshausen, P. Buehlmann. Stability selection. Journal of the Royal Statistical Society B
+    72(4), 2010. Halves in complementary pairs, and their bound: R. D. Shah, R. J. Samworth,
+    Variable selection with error control, 75(1), 2013.
+
+    Examples
+    --------
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.selectors import StabilitySelector
+    >>> data, truth = make_ranking(60, n_informative=2, n_redundant=0, n_noise=8, noise=0.1)
+    >>> selector = StabilitySelector("gas-e", n_features_per_run=2, n_pairs=10).fit(data)
+    >>> sorted(selector.selected_.tolist()) == truth.informative.tolist()
+    True
+    >>> round(selector.bound_, 3)
+    0.8
+    """
+
+    given = "They come first. Runs do not start with them."
+    grouped = "A group is selected by a run that selects one of its features."
+
+    methods = (
+        Method(
+            "stability",
+            "what another method selects on most halves of the queries",
+            trial={"selector": "ig", "n_pairs": 2},
+        ),
+    )
+
+    works_on_shards = False
+    _per_feature: ClassVar[dict[str, PerFeature]] = {
+        **RankSelector._per_feature,
+        "probabilities_": PerFeature(),
+        "cluster_probabilities_": PerFeature(),
+        "clusters_": PerFeature(fill=-1),
+        "runs_": PerFeature((1,), fill=False),
+    }
+    _is_nested = True
+
+    selector: Annotated[Any, str, HasMethods("fit")] = "bt-influence"
+    n_features_to_select: FeatureCount | None = None
+    _: KW_ONLY
+    parameters: dict[str, Any] | None = None
+    n_features_per_run: FeatureCount | Literal["own"] | None = None
+    n_pairs: Count = 50
+    threshold: Threshold = 0.75
+    similarity: SimilarityChoice = Similarity("tau_b", absolute=True)
+    copy_similarity: Weight = 0.95
+    random_state: Seed = 0
+    verbose: bool = False
+
+    @property
+    def is_nested(self) -> bool:
+        """True if the runs can be repeated."""
+        seed = getattr(self._inner(), "random_state", 0)
+        return super().is_nested and isinstance(seed, Integral)
+
+    @property
+    def takes_missing(self) -> bool:  # type: ignore[override]
+        """Whether the selector takes missing values."""
+        return bool(self._inner().takes_missing)
+
+    @property
+    def _name_in_errors(self) -> str:
+        return f"{type(self).__name__} around {type(self._inner()).__name__}"
+
+    def _inner(self, k: Any = None) -> RankSelector:
+        """The selector of each run, with a number of features if it takes one."""
+        method = SELECTORS.find(self.selector)
+        number = k if "n_features_to_select" in method.defaults else None
+        return make_method(method, number, **(self.parameters or {}))
+
+    def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
+        data = in_memory(source)
+        varies = varying_groups(data, choices)
+        runs = self._select_on_halves(data, self._inner(self._number_per_run(choices)))
+        groups = [choices.places_of(run) for run in runs]
+        self._note_probabilities(data, runs, groups, choices)
+        ranks = mean_ranks(groups, choices.n_groups)
+        together = selection_probabilities(groups, choices.n_groups)
+        order = np.lexsort((ranks, -together, ~varies))
+        kept = self.probabilities_ >= self.threshold
+        worthy = kept if self.n_features_to_select is None else None
+        chosen = choices.in_order(choices.features_of(order.tolist()), worthy)
+        self.path_ = [Step(feature, float(self.scores_[feature])) for feature in chosen]
+        return chosen
+
+    def _number_per_run(self, choices: Choices) -> Any:
+        """Number of features of each run; None for that of the selector."""
+        if self.n_features_per_run is None:
+            return max(1, isqrt(int((2 * self.threshold - 1) * choices.n_groups + 1e-9)))
+        return None if self.n_features_per_run == "own" else self.n_features_per_run
+
+    def _select_on_halves(self, data: RankingData, inner: RankSelector) -> list[list[int]]:
+        """Selection of each run, in its order."""
+        counted, advance = counted_queries(data), track("Runs", 2 * self.n_pairs)
+        random = np.random.default_rng(_seed_of(self.random_state))
+        halves = complementary_halves(len(counted), self.n_pairs, random)
+        made = [_seeded(inner, random) for _ in halves]
+        tells = labels_differ(data)
+
+        def select(run: tuple[RankSelector, np.ndarray]) -> list[int]:
+            selector, queries = run
+            advance(1)
+            if not tells[queries].any():
+                return []
+            try:
+                return selector.fit(data.take_queries(queries)).selected_.tolist()
+            except DataError as error:
+                raise type(error)(f"on a half of the queries: {error}") from error
+
+        return list(in_parallel(select, zip(made, (counted[h] for h in halves), strict=True)))
+
+    def _note_probabilities(
+        self,
+        data: RankingData,
+        runs: list[list[int]],
+        groups: list[list[int]],
+        choices: Choices,
+    ) -> None:
+        n = choices.n_features
+        together = selection_probabilities(groups, choices.n_groups)
+        self.probabilities_ = np.empty(n)
+        for place in range(choices.n_groups):
+            self.probabilities_[choices.features_of([place])] = together[place]
+        self.scores_ = self.probabilities_
+        alike = Similarity.given_to(self)(data)
+        self.clusters_ = near_copies(np.nan_to_num(alike), self.copy_similarity)
+        self.cluster_probabilities_ = selection_probabilities(runs, n, self.clusters_)
+        self.runs_ = np.array([np.isin(np.arange(n), run) for run in runs])
+        self.n_selected_ = float(np.mean([len(group) for group in groups]))
+        self.bound_ = false_selections_bound(self.n_selected_, choices.n_groups, self.threshold)
+
+    def reasons(self) -> list[str]:
+        """For each selected feature, the share of runs that select it."""
+        check_is_fitted(self)
+        return [f"in {self.scores_[feature]:.0%} of the runs" for feature in self.selected_]
+
+
+def mean_ranks(runs: list[list[int]], n: int) -> np.ndarray:
+    """Mean place of each feature over runs, from 0; n where a run does not select it.
+
+    Examples
+    --------
+    >>> from ranksieve.selectors.wrappers.stability import mean_ranks
+    >>> mean_ranks([[2, 0], [2, 1]], 3).tolist()
+    [2.0, 2.0, 0.0]
+    """
+    ranks = np.full((len(runs), n), float(n))
+    for row, run in zip(ranks, runs, strict=True):
+        row[run] = np.arange(len(run))
+    return ranks.mean(axis=0)
+
+
+def labels_differ(data: RankingData) -> np.ndarray:
+    """Whether the documents of each query have different labels."""
+    starts = data.query_ptr[:-1]
+    return np.maximum.reduceat(data.y, starts) > np.minimum.reduceat(data.y, starts)
+
+
+def _seeded(selector: RankSelector, random: np.random.Generator) -> RankSelector:
+    """Copy of a selector with a seed of its own: what it draws must not be the same in all runs."""
+    made, seed = deepcopy(selector), int(random.integers(2**31))
+    is_seeded = isinstance(made.get_params(deep=False).get("random_state"), Integral)
+    return made.set_params(random_state=seed) if is_seeded else made
+
+
+def _seed_of(random_state: Any) -> Any:
+    if random_state is None or isinstance(random_state, Integral):
+        return random_state
+    return int(random_state.randint(2**31))
