@@ -105,6 +105,8 @@ def told(place):
     data = place / "data.parquet"
     write_data(ranking(NAMES), data)
     shards, out = place / f"{TITLE}.shards", place / TITLE
+    features = [{"name": name} for name in [*NAMES, *(f"{name} not used" for name in NAMES)]]
+    (place / "features.json").write_text(json.dumps({"features": features}))
     return {
         "inspect": run("inspect", data, "--top", len(NAMES)),
         "inspect as json": run("inspect", data, "--format", "json"),
@@ -117,6 +119,10 @@ def told(place):
         "convert": run("convert", data, shards),
         "train": run("train", shards, "--ranker", "rankrls", "--out", place / "model.json"),
         "predict": run("predict", place / "model.json", data, "--out", place / "scores.txt"),
+        "export": run(
+            *("export", place / "model.json", "--to", "opensearch-ltr", "--out", place / "engine"),
+            *("--feature-set", place / "features.json", "--verify", data),
+        ),
         "evaluate": run("evaluate", data, place / "scores.txt", "--per-query"),
         "compare": run(
             *("compare", shards, "--out", out, "--selectors", "gas-e", "--rankers", "rankrls"),
@@ -134,7 +140,7 @@ def study(told, place):
 COMMANDS = [
     *("inspect", "inspect as json", "select", "select as json", "convert"),
     *("select as markdown", "select as latex", "select as csv"),
-    *("train", "predict", "evaluate", "compare", "report"),
+    *("train", "predict", "export", "evaluate", "compare", "report"),
 ]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ranksieve._version import __version__
-from ranksieve.exports import export
+from ranksieve.exports import export as _export
 
 if TYPE_CHECKING:
     from ranksieve.columns import Columns
@@ -79,4 +79,4 @@ __all__ = [
     "limit_threads",
 ]
 
-__getattr__, __dir__ = export(__name__, _HOME)
+__getattr__, __dir__ = _export(__name__, _HOME)

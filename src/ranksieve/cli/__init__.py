@@ -12,6 +12,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from ranksieve.cli.data import convert, evaluate, inspect
+from ranksieve.cli.export import export
 from ranksieve.cli.models import predict, train
 from ranksieve.cli.option_groups import with_option_groups
 from ranksieve.cli.quick_imports import import_quickly
@@ -30,7 +31,8 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 for _command in (
-    recommend, check, compare, report, inspect, select, train, predict, evaluate, convert, reproduce
+    recommend, check, compare, report, inspect, select, train, predict, export, evaluate, convert,
+    reproduce,
 ):  # fmt: skip
     app.command()(with_option_groups(_command))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,7 +23,12 @@ from ranksieve.cli.options import (
     option,
 )
 from ranksieve.cli.settings import allow_own_code, explain_errors, ranker_parameters
-from ranksieve.cli.sources import missing_policy, open_training_data, open_validation_data
+from ranksieve.cli.sources import (
+    missing_policy,
+    open_for,
+    open_training_data,
+    open_validation_data,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -130,7 +135,13 @@ def train(
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="Model that train --out wrote.")],
+    model: Annotated[
+        Path,
+        typer.Argument(
+            help="Model that train --out wrote, LightGBM's text, or XGBoost's JSON (export --to "
+            "lightgbm or xgboost writes such files)."
+        ),
+    ],
     data: Annotated[list[Path], DATA],
     out: Annotated[
         Path | None,
@@ -174,25 +185,9 @@ def _check_savable(ranker: Ranker) -> None:
 
 def _scores(ranker: Ranker, data: list[Path], reading: Reading) -> np.ndarray:
     """Scores of all rows in the order of the files; shards are read one at a time."""
-    from dataclasses import replace
-
     from ranksieve.data import RankingData
-    from ranksieve.datasets.opening import are_table_files, open_source, paths_of
 
-    paths, how = paths_of(data), reading.how
-    names: Any = getattr(ranker, "feature_names_in_", None)
-    trained = getattr(ranker, "missing_", None)
-    indicated = trained.indicated if trained else ()  # whose indicators are in no file
-    if not are_table_files(paths) or reading.columns.features or indicated:
-        names = None
-        selection = getattr(ranker, "selection_", None)
-        n_features = ranker.n_features_in_ if selection is None else selection.n_features_in
-        how["n_features"] = n_features - len(indicated)
-    elif names is not None:
-        how["columns"] = replace(reading.columns, features=names.tolist())
-    with open_source(paths, **how) as source:
-        if names is not None:  # in whatever order the columns are
-            source = source.take_features(names)
+    with open_for(ranker, data, reading) as source:
         if reading.missing is not None:
             source = source.with_missing(reading.missing)
         scores = ranker.predict(source)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How to read data: the columns of tables, the features of text, and missing values."""
+class ReadingRows:
+    """How to read data: the columns of tables, and the features of text."""
 
     label: Annotated[
         str | None,
@@ -69,17 +69,6 @@ class Reading:
             help="Feature indices in text files start at 0. Default: they start at 1.",
         ),
     ] = False
-    missing: Annotated[
-        str | None,
-        option(
-            "POLICY",
-            "What is done with missing values, query by query: query-min, query-median or zero "
-            "fills them in; keep passes them on to methods that take them, where filters rank a "
-            "document without a value last. With +indicators, such as zero+indicators, a 0/1 "
-            "feature tells where values of a feature were missing. Default: methods that cannot "
-            "use them refuse them.",
-        ),
-    ] = None
 
     @property
     def columns(self) -> Columns:
@@ -97,6 +86,23 @@ class Reading:
             "n_features": self.n_features,
             "zero_based": self.zero_based,
         }
+
+
+@dataclass(frozen=True)
+class Reading(ReadingRows):
+    """How to read data, and what is done with its missing values."""
+
+    missing: Annotated[
+        str | None,
+        option(
+            "POLICY",
+            "What is done with missing values, query by query: query-min, query-median or zero "
+            "fills them in; keep passes them on to methods that take them, where filters rank a "
+            "document without a value last. With +indicators, such as zero+indicators, a 0/1 "
+            "feature tells where values of a feature were missing. Default: methods that cannot "
+            "use them refuse them.",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)

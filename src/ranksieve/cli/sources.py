@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from ranksieve.cli.option_groups import Reading, Splitting
+    from ranksieve.cli.option_groups import Reading, ReadingRows, Splitting
     from ranksieve.engine import Source
     from ranksieve.io.selection import Selection
     from ranksieve.io.shards import Verify
     from ranksieve.missing import Missing
+    from ranksieve.rankers.base import Ranker
 
 
 class _Notes(logging.Handler):
@@ -141,6 +142,43 @@ def open_validation_data(
         if train.missing is not None:
             source = source.with_missing(train.missing)
         yield with_features_of(source, train, path)
+
+
+@contextmanager
+def open_for(ranker: Ranker, data: list[Path], reading: ReadingRows) -> Iterator[Source]:
+    """Open data with the features of a trained ranker, or with all that it was selected from."""
+    from dataclasses import replace
+
+    from ranksieve.datasets.opening import are_table_files, open_source, paths_of
+
+    paths, how = paths_of(data), reading.how
+    names: Any = getattr(ranker, "feature_names_in_", None)
+    trained = getattr(ranker, "missing_", None)
+    indicated = trained.indicated if trained else ()  # whose indicators are in no file
+    columns = None
+    if not are_table_files(paths) or reading.columns.features or indicated:
+        columns = _numbers(names)
+        names = None
+        selection = getattr(ranker, "selection_", None)
+        n_features = ranker.n_features_in_ if selection is None else selection.n_features_in
+        how["n_features"] = n_features - len(indicated)
+    elif names is not None:
+        how["columns"] = replace(reading.columns, features=names.tolist())
+    if columns is not None:  # of more features, nobody knows how many
+        with open_source(paths, **how | {"n_features": None}) as source:
+            wide = source.n_features > max(columns)
+        how["n_features"] = None if wide else max(columns) + 1
+    with open_source(paths, **how) as source:
+        if names is not None or columns is not None:  # in whatever order the columns are
+            source = source.take_features(columns if names is None else names)
+        yield source
+
+
+def _numbers(names: Any) -> list[int] | None:
+    """Columns of features whose names are their numbers in a file with more of them."""
+    if names is None or not all(name.isascii() and name.isdigit() for name in names):
+        return None
+    return [int(name) - 1 for name in names]
 
 
 def missing_policy(given: str | None, selection: Selection | None) -> Missing | None:

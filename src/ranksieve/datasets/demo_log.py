@@ -16,18 +16,20 @@ from ranksieve.io.files import make_directory
 from ranksieve.io.records import write_text
 
 EngineName = Literal["elasticsearch", "solr"]
+_SET = "travel"
 
 
 def write_demo_log(
     directory: str | os.PathLike[str], engine: EngineName = "elasticsearch"
 ) -> tuple[Path, Path]:
-    """Write the embedded demo as a feature log and judgments, to try a way from log to model.
+    """Write the embedded demo as a feature log and judgments, to try the way from log to model.
 
     Parameters
     ----------
     directory : path
-        Gets ``responses.jsonl``, with the search response to each query (5 to 20 MB), and
-        ``qrels.txt``, with the grades. Made if it is not there.
+        Gets ``responses.jsonl``, with the search response to each query (5 to 20 MB),
+        ``qrels.txt``, with the grades, and ``featureset.json``, with a definition of each feature,
+        as the engine has it. Made if it is not there.
     engine : {"elasticsearch", "solr"}
         Whose responses; OpenSearch writes those of Elasticsearch.
 
@@ -50,6 +52,9 @@ def write_demo_log(
     log, judgments = folder / "responses.jsonl", folder / "qrels.txt"
     write_text("".join(f"{json.dumps(line)}\n" for line in render_responses(data, engine)), log)
     write_text("".join(f"{line}\n" for line in render_qrels(data)), judgments)
+    features = [_FEATURES[engine](name) for name in data.feature_names.tolist()]
+    content = features if engine == "solr" else {"featureset": {"name": _SET, "features": features}}
+    write_text(json.dumps(content, indent=1) + "\n", folder / "featureset.json")
     return log, judgments
 
 
@@ -114,4 +119,15 @@ def _solr(query: Any, documents: list[tuple[str, dict[str, float]]]) -> dict[str
     }
 
 
+def _template(name: str) -> dict[str, Any]:
+    query = {"match": {name: "{{keywords}}"}}
+    return {"name": name, "params": ["keywords"], "template": query}
+
+
+def _solr_feature(name: str) -> dict[str, Any]:
+    kind = "org.apache.solr.ltr.feature.FieldValueFeature"
+    return {"store": _SET, "name": name, "class": kind, "params": {"field": name}}
+
+
 _RESPONSES = {"elasticsearch": _elasticsearch, "solr": _solr}
+_FEATURES = {"elasticsearch": _template, "solr": _solr_feature}

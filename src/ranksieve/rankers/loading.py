@@ -13,11 +13,14 @@ from ranksieve._version import __version__
 from ranksieve.data import DataError
 from ranksieve.io.model import SavedModel, read_model
 from ranksieve.rankers.base import Ranker
+from ranksieve.rankers.library_models import read_library_model
 from ranksieve.rankers.registry import RANKERS
 
 
 def load_model(path: str | os.PathLike[str]) -> Ranker:
-    """Read a ranker that ``save_model`` wrote.
+    """Read a ranker that ``save_model`` wrote, or a model of LightGBM or XGBoost.
+
+    Models of LightGBM are its text files, those of XGBoost its JSON files.
 
     Returns
     -------
@@ -44,6 +47,9 @@ def load_model(path: str | os.PathLike[str]) -> Ranker:
     >>> bool((load_model(path).predict(data) == ranker.predict(data)).all())
     True
     """
+    found = read_library_model(path)
+    if found is not None:
+        return found
     model = read_model(path)
     try:
         return _restore(model)

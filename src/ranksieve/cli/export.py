@@ -1,0 +1,111 @@
+"""The command that writes models for the places where they run."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ranksieve.cli.option_groups import ReadingRows
+from ranksieve.cli.options import Format, option
+from ranksieve.cli.sources import open_for
+
+
+def export(
+    model: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Model that train --out wrote, LightGBM's text, or XGBoost's JSON.",
+        ),
+    ] = None,
+    to: Annotated[str, option("TARGET", "Where the model will run; --targets lists them.")] = "",
+    out: Annotated[
+        Path | None,
+        option("DIR", "Directory for the files; made if it is not there."),
+    ] = None,
+    missing: Annotated[
+        str | None,
+        option(
+            "RULE",
+            "What is served where a feature has no value: nan (no value) or zero. Needed for "
+            "search engines if the model was trained with missing values, or may have been. "
+            "Default: nan for libraries and programs, zero for linear models and engines.",
+        ),
+    ] = None,
+    feature_set: Annotated[
+        Path | None,
+        option(
+            "FILE",
+            "The engine's definition of all features (JSON); what the model needs of it is written "
+            "beside the model. Default: none.",
+        ),
+    ] = None,
+    verify: Annotated[
+        list[Path] | None,
+        option(
+            "DATA",
+            "Read the written files again and score this data with them, in the arithmetic of the "
+            "target. A changed order is an error. May be repeated. Default: do not verify.",
+        ),
+    ] = None,
+    tolerate: Annotated[
+        bool,
+        typer.Option("--tolerate", help="Write the files even if they change the order."),
+    ] = False,
+    name: Annotated[
+        str | None,
+        option("NAME", "Name of the model in the engine. Default: that of the model file."),
+    ] = None,
+    costs: Annotated[
+        Path | None,
+        option(
+            "FILE",
+            "What features cost, for the list of those to switch off: CSV, TSV or Parquet with the "
+            "columns feature, cost and, if features share costs, group. Default: not known.",
+        ),
+    ] = None,
+    group_costs: Annotated[
+        Path | None,
+        option("FILE", "What each group costs once: the columns group and cost. Default: none."),
+    ] = None,
+    reading: ReadingRows = ReadingRows(),
+    form: Format = "terminal",
+    targets: Annotated[bool, typer.Option("--targets", help="List the targets and exit.")] = False,
+) -> None:
+    """Write a trained model for a search engine, a library or a program.
+
+    Engines get only the features that the model uses. Nothing is written unless the model can run
+    there and, with --verify, ranks as it did.
+    """
+    from ranksieve.costs import FeatureCosts
+    from ranksieve.export import TARGETS, export_model
+    from ranksieve.export.targets.registry import find_target
+    from ranksieve.rankers import load_model
+    from ranksieve.report.formats.printing import show_sheets
+    from ranksieve.report.sheets.export import export_sheets, targets_sheet
+
+    if targets:
+        show_sheets([targets_sheet(TARGETS)], form)
+        return
+    if model is None or out is None or not to:
+        raise typer.BadParameter("name a model, --to a target and --out a directory")
+    find_target(to)
+    ranker = load_model(model)
+    with ExitStack() as stack:
+        data = None
+        if verify:
+            data = stack.enter_context(open_for(ranker, verify, reading))
+        found = export_model(
+            ranker,
+            to,
+            out,
+            missing=missing,
+            feature_set=feature_set,
+            verify=data,
+            tolerate=tolerate,
+            name=name or model.name.partition(".")[0],
+            costs=None if costs is None else FeatureCosts.read(costs, group_costs),
+        )
+    show_sheets(export_sheets(found), form)

@@ -1,0 +1,306 @@
+"""Write trained models and feature sets for the place where they run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from ranksieve.costs import FeatureCosts
+from ranksieve.data import DataError, RankingData
+from ranksieve.engine import in_memory
+from ranksieve.export.feature_sets import FeatureSet, read_feature_set
+from ranksieve.export.forms import LinearModel, TreeEnsemble
+from ranksieve.export.reading import Trained, read_trained
+from ranksieve.export.targets.registry import find_target
+from ranksieve.export.targets.target import Artifact, Job, MissingRule, Target
+from ranksieve.export.verifying import (
+    MEASURE,
+    Rows,
+    Verification,
+    measure,
+    rows_of,
+    scores_of,
+    verify_files,
+)
+from ranksieve.io.files import make_directory, replacing
+from ranksieve.io.records import PathLike
+from ranksieve.rankers.adapter import as_ranker
+from ranksieve.rankers.loading import load_model
+from ranksieve.text import quantity
+
+
+@dataclass(frozen=True)
+class Export:
+    """What was written.
+
+    Attributes
+    ----------
+    target : str
+    files : list of Path
+    features : list of str
+        Features that the model uses.
+    missing : {"nan", "zero"}
+        What is served where a value is missing.
+    switched_off : dict of str to float or None
+        Features of the feature set, or else of the training data and the costs, that nothing needs
+        any more, and what each costs alone; None if that is not known.
+    saved : float or None
+        What all of them cost, with the groups that are no longer needed.
+    notes : list of str
+    verification : Verification or None
+    """
+
+    target: str
+    files: list[Path]
+    features: list[str]
+    missing: MissingRule
+    switched_off: dict[str, float | None]
+    saved: float | None = None
+    notes: list[str] = field(default_factory=list)
+    verification: Verification | None = None
+
+
+def export_model(
+    model: Any,
+    to: str,
+    out: PathLike,
+    *,
+    missing: MissingRule | None = None,
+    feature_set: PathLike | None = None,
+    verify: Any = None,
+    tolerate: bool = False,
+    name: str | None = None,
+    costs: FeatureCosts | Mapping[str, float] | PathLike | None = None,
+) -> Export:
+    """Write a trained model for a search engine, a library or a program.
+
+    Parameters
+    ----------
+    model : path, ranker or estimator
+        A model file, a trained ranker, or a fitted estimator of LightGBM, XGBoost or CatBoost.
+    to : str
+        The target: ``"lightgbm"``, ``"xgboost"``, ``"catboost"`` (their own files, for their own
+        trees), ``"elasticsearch-ltr"``, ``"opensearch-ltr"``, ``"elasticsearch"``, ``"solr"``,
+        ``"vespa"``, ``"onnx"``, ``"python"`` or ``"c"``.
+    out : path
+        Directory of the files; made if it is not there. Nothing is written unless all is right.
+    missing : {"nan", "zero"}, optional
+        What is served where a feature has no value. Needed if a search engine is the target and the
+        model was trained with missing values, or may have been.
+    feature_set : path, optional
+        The engine's definition of all features, in JSON. What the model needs of it is written
+        beside the model, untouched.
+    verify : RankingData, optional
+        Score this data with the written files, in the arithmetic of the target.
+    tolerate : bool
+        Whether to write files that order documents of ``verify`` otherwise than the model.
+    name : str, optional
+        Name of the model in the engine; by default the name of the file, or ``"ranksieve"``.
+    costs : FeatureCosts, mapping of str to float, or path, optional
+        What features cost, for the list of those that can be switched off.
+
+    Returns
+    -------
+    Export
+
+    Raises
+    ------
+    DataError
+        If the model cannot run there, or would rank otherwise than it was tested.
+
+    Notes
+    -----
+    A tree sends a row to the left if ``x <= t``. Engines that compute in float32 get the largest
+    float32 threshold up to t, so that all float32 values go as before; values of ``verify`` that
+    have more digits keep their sides if float32 tells them apart at all.
+
+    Verifying counts the queries in which two documents change places, or become equal, whose scores
+    differ by more than the rounding of the sums, for which there is a bound: u times the sum of the
+    absolute partial sums, u = 2^-24 in float32 and 2^-53 in float64. Takes O(m T d) time for m rows
+    and T trees of depth d.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from ranksieve import make_ranking
+    >>> from ranksieve.export import export_model
+    >>> from ranksieve.rankers import RankSVM
+    >>> data, _ = make_ranking(30)
+    >>> export = export_model(RankSVM().fit(data), "solr", tempfile.mkdtemp(), verify=data)
+    >>> [path.name for path in export.files]
+    ['model.json', 'README.md']
+    >>> export.verification.n_changed
+    0
+    """
+    target = find_target(to)
+    if missing not in (None, "nan", "zero"):
+        raise ValueError(f"missing must be 'nan' or 'zero', got {missing!r:.40}")
+    trained, found_name = _open(model)
+    target.check(trained)
+    chosen = _feature_set(feature_set, target)
+    rows = None if verify is None else rows_of(trained, _as_data(verify))
+    rule = _missing_rule(missing, target, trained, rows)
+    job = _make_job(trained, target, rule, name or found_name, chosen, rows)
+    artifact = target.write(job)
+    notes = [*_notes(job, target), *artifact.notes]
+    with TemporaryDirectory() as directory:
+        place = Path(directory)
+        _write(artifact, place)
+        found = None if rows is None else verify_files(target, place, job, rows)
+    if found is not None and found.n_changed and not tolerate:
+        raise DataError(_refusal(found, target, artifact))
+    folder = make_directory(Path(out))
+    files = _write(artifact, folder)
+    off, saved = _switched_off(job, target, _as_costs(costs))
+    return Export(target.name, files, job.names, rule, off, saved, notes, found)
+
+
+def _open(model: Any) -> tuple[Trained, str]:
+    name = "ranksieve"
+    if isinstance(model, (str, os.PathLike)):
+        name = Path(model).name.partition(".")[0] or name
+        model = load_model(model)
+    return read_trained(as_ranker(model)), name
+
+
+def _as_data(given: Any) -> RankingData:
+    data = in_memory(given)
+    if not data.n_rows:
+        raise DataError("there is nothing to verify with: the data has no rows")
+    return data
+
+
+def _feature_set(path: PathLike | None, target: Target) -> FeatureSet | None:
+    if path is None:
+        return None
+    if target.feature_set_kind is None:
+        raise DataError(f"{target.name} has no feature set to prune: leave out {path}")
+    return read_feature_set(path, target.feature_set_kind)
+
+
+def _make_job(
+    trained: Trained,
+    target: Target,
+    rule: MissingRule,
+    name: str,
+    feature_set: FeatureSet | None,
+    rows: Rows | None,
+) -> Job:
+    """The model on the features that it uses; on the first one if it uses none."""
+    used = trained.model.used if len(trained.model.used) else np.array([0])
+    model = trained.model.take_features(used)
+    if isinstance(model, TreeEnsemble) and rule == "zero":
+        model = model.with_missing_as_zero()
+    if isinstance(model, LinearModel) and target.is_engine:
+        model = LinearModel(model.weights)  # which changes no order
+    names = [trained.names[feature] for feature in used]
+    known = None if rows is None else rows.served(rule)[:, used]
+    return Job(trained, model, names, name, rule, feature_set, known)
+
+
+def _missing_rule(
+    given: MissingRule | None, target: Target, trained: Trained, rows: Rows | None
+) -> MissingRule:
+    """The rule for missing values; a DataError if it must be said and is not."""
+    model = trained.model
+    if isinstance(model, LinearModel):
+        if given == "nan":
+            raise DataError("a linear model has no rule for missing values: use missing 'zero'")
+        if target.is_engine and given is None and trained.fills_by_query:
+            raise DataError(_unsaid(target, trained, rows))
+        return "zero"
+    if given is not None:
+        return given
+    if not target.is_engine:
+        return "nan"
+    learned = trained.saw_missing is not False and model.tells_missing_from_zero
+    if learned or trained.fills_by_query:
+        raise DataError(_unsaid(target, trained, rows))
+    return "zero"
+
+
+def _unsaid(target: Target, trained: Trained, rows: Rows | None) -> str:
+    """Why a rule for missing values is needed, and what zeros would cost."""
+    if trained.fills_by_query:
+        why = f"the model was trained with missing values filled in ({trained.missing})"
+    elif trained.saw_missing:
+        why = "the model was trained with missing values"
+    else:
+        why = "XGBoost does not tell whether the model was trained with missing values"
+    loss = ""
+    if rows is not None:
+        kept = measure(rows.data, scores_of(trained, rows.tested))
+        zeros = measure(rows.data, scores_of(trained, rows.served("zero")))
+        loss = f" On this data, zeros change {MEASURE} from {kept:.4f} to {zeros:.4f}."
+    nan = "" if trained.is_linear else "--missing nan if it serves no value at all, "
+    return (
+        f"{why}, and {target.name} may serve 0 where a feature has no value: say {nan}--missing "
+        f"zero if it serves 0.{loss}"
+    )
+
+
+def _notes(job: Job, target: Target) -> list[str]:
+    notes = []
+    rule = job.trained.missing
+    if rule is not None and not rule.keeps:
+        notes.append(
+            f"the training data had missing values filled in ({rule}): what is served must be too"
+        )
+    whole = job.trained.model
+    if isinstance(whole, LinearModel) and whole.intercept and target.is_engine:
+        notes.append("the intercept is left out, which changes no order")
+    return notes
+
+
+def _refusal(found: Verification, target: Target, artifact: Artifact) -> str:
+    reasons = "".join(f"; {note}" for note in artifact.notes)
+    return (
+        f"{target.name} would order {found.n_changed} of "
+        f"{quantity(found.n_queries, 'query', 'queries')} otherwise than the model "
+        f"({found.n_strayed} rows get another score, by up to {found.largest_difference:.3g}, "
+        f"{MEASURE} {found.before:.4f} becomes {found.after:.4f}){reasons}; nothing was written, "
+        "--tolerate writes it all the same"
+    )
+
+
+def _write(artifact: Artifact, directory: Path) -> list[Path]:
+    paths = []
+    for name, content in artifact.files.items():
+        path = directory / name
+        make_directory(path.parent)
+        with replacing(path) as temporary:
+            raw = content if isinstance(content, bytes) else content.encode("utf-8", "replace")
+            temporary.write_bytes(raw)
+        paths.append(path)
+    return paths
+
+
+def _as_costs(given: Any) -> FeatureCosts:
+    if given is None or isinstance(given, FeatureCosts):
+        return given or FeatureCosts({})
+    return FeatureCosts(given) if isinstance(given, Mapping) else FeatureCosts.read(given)
+
+
+def _switched_off(
+    job: Job, target: Target, costs: FeatureCosts
+) -> tuple[dict[str, float | None], float | None]:
+    """Features that are no longer needed, with the cost of each, and what they cost together."""
+    if job.trained.library == target.name:
+        return {}, None  # the library's file has a column for each
+    if job.feature_set is not None:
+        needed = [name for name in job.names if name in job.feature_set.entries]
+        kept = set(job.feature_set.pruned(needed))
+        known = list(job.feature_set.entries)
+    else:
+        kept = set(job.names)
+        known = [*job.trained.names, *(n for n in costs.features if n not in job.trained.names)]
+    off = {name: costs.features.get(name) for name in known if name not in kept}
+    priced = [name for name in known if name in costs.features]
+    still = [name for name in priced if name in kept]
+    return off, costs.total(priced) - costs.total(still) if priced else None

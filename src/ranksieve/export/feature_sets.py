@@ -1,0 +1,149 @@
+"""Feature sets of search engines, cut to what a model uses and to what that refers to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ranksieve.data import DataError
+from ranksieve.io.records import PathLike, read_record
+
+Kind = Literal["plugin", "solr", "elasticsearch"]
+
+_EXPECTED = {
+    "plugin": "the JSON of a feature set of the learning-to-rank plugin, with a list 'features'",
+    "solr": "the JSON of Solr's feature store, a list of features",
+    "elasticsearch": "JSON with a list 'feature_extractors', as in 'learning_to_rank'",
+}
+_WORD = r"(?<![A-Za-z0-9_.]){}(?![A-Za-z0-9_])"
+
+
+@dataclass(frozen=True)
+class FeatureSet:
+    """Features of an engine, as its JSON defines them.
+
+    Attributes
+    ----------
+    kind : {"plugin", "solr", "elasticsearch"}
+    place : str
+        File that it comes from.
+    name : str
+        Name of the set or store; may be empty.
+    entries : dict of str to dict
+        Feature name to its definition, untouched, in the order of the file.
+    """
+
+    kind: Kind
+    place: str
+    name: str
+    entries: dict[str, dict[str, Any]]
+
+    def pruned(self, needed: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """Definitions of the features that are needed and of those that they refer to, in order.
+
+        Raises
+        ------
+        DataError
+            If the set lacks a feature.
+        """
+        lacking = [name for name in needed if name not in self.entries]
+        if lacking:
+            shown = ", ".join(repr(name) for name in lacking[:5])
+            more = f" and {len(lacking) - 5} more" if len(lacking) > 5 else ""
+            raise DataError(
+                f"{self.place}: the feature set lacks {shown}{more}, which the model uses"
+            )
+        kept, waiting = set(needed), list(needed)
+        while waiting:
+            found = set(self._referred(self.entries[waiting.pop()])) - kept
+            kept |= found
+            waiting += found
+        return {name: entry for name, entry in self.entries.items() if name in kept}
+
+    def _referred(self, entry: dict[str, Any]) -> Iterator[str]:
+        """Other features that the definition of a feature names."""
+        own = _name_of(entry, self.kind)
+        texts = list(_referring_texts(entry, self.kind))
+        for name in self.entries:
+            pattern = _WORD.format(re.escape(name))
+            if name != own and any(re.search(pattern, text) for text in texts):
+                yield name
+
+
+def _referring_texts(entry: dict[str, Any], kind: Kind) -> Iterator[str]:
+    """Texts in which names of other features mean these features.
+
+    In the plugin these are derived expressions and scripts with a feature vector; everything else
+    is a query, whose words are fields. In Solr, they are parameters that speak of features.
+    """
+    if kind == "plugin" and entry.get("template_language") in (
+        "derived_expression",
+        "script_feature",
+    ):
+        yield from _texts(entry.get("template"))
+    elif kind == "solr":
+        for key, value in (entry.get("params") or {}).items():
+            if "feature" in key.lower():
+                yield from _texts(value)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _texts(part)
+
+
+def read_feature_set(path: PathLike, kind: Kind) -> FeatureSet:
+    """Read a user's feature set.
+
+    Parameters
+    ----------
+    path : str or path
+        JSON: as it is uploaded, or as the engine answers it.
+    kind : {"plugin", "solr", "elasticsearch"}
+        Whose: the learning-to-rank plugin of Elasticsearch and OpenSearch, Solr, or the learning to
+        rank of Elasticsearch itself (8.12 and later).
+    """
+    record = read_record(path)
+    found, name = _find_list(record, kind)
+    if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
+        raise DataError(f"{path}: it should be {_EXPECTED[kind]}")
+    entries: dict[str, dict[str, Any]] = {}
+    for place, entry in enumerate(found, start=1):
+        own = _name_of(entry, kind)
+        if not isinstance(own, str):
+            raise DataError(f"{path}: feature {place} of the list has no name")
+        if own in entries:
+            raise DataError(f"{path}: two features are named {own!r}")
+        entries[own] = entry
+    return FeatureSet(kind, str(path), name, entries)
+
+
+def _find_list(record: Any, kind: Kind) -> tuple[Any, str]:
+    """The list of features, wherever the JSON of an engine has it, and the name of the set."""
+    if kind == "solr":
+        features = record.get("features") if isinstance(record, dict) else record
+        known = features if isinstance(features, list) else []
+        stores = {str(e["store"]) for e in known if isinstance(e, dict) and "store" in e}
+        return features, stores.pop() if len(stores) == 1 else ""
+    keys = (
+        ("_source", "featureset") if kind == "plugin" else ("inference_config", "learning_to_rank")
+    )
+    for key in keys:
+        if isinstance(record, dict) and isinstance(record.get(key), dict):
+            record = record[key]
+    if isinstance(record, dict):
+        last = "features" if kind == "plugin" else "feature_extractors"
+        return record.get(last), str(record.get("name") or "")
+    return record, ""
+
+
+def _name_of(entry: dict[str, Any], kind: Kind) -> Any:
+    if kind == "elasticsearch":
+        extractor = entry.get("query_extractor")
+        return extractor.get("feature_name") if isinstance(extractor, dict) else None
+    return entry.get("name")

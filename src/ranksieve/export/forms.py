@@ -1,0 +1,238 @@
+"""Trained models in one neutral form, whatever library trained them: trees, or weights.
+
+A split sends a row to the left if ``x <= threshold`` in float64, and a missing value (NaN) where
+``missing_left`` says. What a library does otherwise (strict comparisons, float32, zeros that count
+as missing) is put into thresholds and splits where its trees are read, so that all that writes
+or evaluates trees knows one rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+SINGLE = 2.0**-24  # relative error of one rounding to float32
+DOUBLE = 2.0**-53
+_CHUNK = 2**20  # rows x trees that are evaluated at a time
+
+
+@dataclass(frozen=True)
+class TreeEnsemble:
+    """A sum of regression trees; all their nodes are in the same arrays, children first.
+
+    Attributes
+    ----------
+    feature : int array of shape (nodes,)
+        Feature of each split; -1 for leaves.
+    threshold : float array of shape (nodes,)
+        ``x <= threshold`` goes left.
+    missing_left : bool array of shape (nodes,)
+        Whether NaN goes left.
+    left, right : int arrays of shape (nodes,)
+        Children; a leaf is its own child.
+    value : float array of shape (nodes,)
+        Values of leaves.
+    roots : int array of shape (trees,)
+        First node of each tree, in the order in which the trees are added.
+    n_features : int
+    sums_in_single : bool
+        Whether the model itself adds its trees in float32, as XGBoost does.
+    cuts_at_values : bool
+        Whether thresholds are values of the training data, not values between them.
+    """
+
+    feature: np.ndarray
+    threshold: np.ndarray
+    missing_left: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    value: np.ndarray
+    roots: np.ndarray
+    n_features: int
+    sums_in_single: bool = False
+    cuts_at_values: bool = False
+
+    @property
+    def splits(self) -> np.ndarray:
+        """Nodes that are no leaves."""
+        return np.flatnonzero(self.feature >= 0)
+
+    @property
+    def used(self) -> np.ndarray:
+        """Features in splits, in their order."""
+        return np.unique(self.feature[self.splits])
+
+    @cached_property
+    def depth(self) -> int:
+        """Splits on the longest way from a root to a leaf."""
+        depths = [0] * len(self.feature)
+        left, right = self.left.tolist(), self.right.tolist()
+        for node in self.splits.tolist():  # children come first
+            depths[node] = 1 + max(depths[left[node]], depths[right[node]])
+        return max(depths[root] for root in self.roots.tolist())
+
+    @property
+    def zero_left(self) -> np.ndarray:
+        """Whether 0 goes left at each node."""
+        return self.threshold >= 0
+
+    @property
+    def tells_missing_from_zero(self) -> bool:
+        """Whether a missing value goes another way than 0 at any split."""
+        at = self.splits
+        return bool((self.missing_left[at] != self.zero_left[at]).any())
+
+    def with_missing_as_zero(self) -> TreeEnsemble:
+        """The same trees, with NaN where 0 goes."""
+        return replace(self, missing_left=self.zero_left)
+
+    def take_features(self, features: np.ndarray) -> TreeEnsemble:
+        """The same trees on some of the features, which must have all used ones."""
+        places = np.full(self.n_features + 1, -1)  # that of leaves, -1, is the last
+        places[features] = np.arange(len(features))
+        return replace(self, feature=places[self.feature], n_features=len(features))
+
+    def leaf_values(self, X: np.ndarray, *, strict: bool = False) -> np.ndarray:
+        """Value of the leaf of each row in each tree, an array of shape (rows, trees).
+
+        Values and thresholds are compared in the wider of their types; ``strict`` compares by
+        ``x < threshold``.
+        """
+        nodes = np.tile(self.roots, (len(X), 1))
+        column = np.maximum(self.feature, 0)
+        rows = np.arange(len(X))[:, None]
+        for _ in range(self.depth):
+            x = X[rows, column[nodes]]
+            threshold = self.threshold[nodes]
+            goes_left = x < threshold if strict else x <= threshold
+            goes_left |= np.isnan(x) & self.missing_left[nodes]
+            nodes = np.where(goes_left, self.left[nodes], self.right[nodes])
+        return self.value[nodes]
+
+    def sums(self, X: np.ndarray, dtype: Any, *, strict: bool = False) -> np.ndarray:
+        """Sum of the trees for each row, added in a type; ``strict`` as in :meth:`leaf_values`."""
+        return self._by_rows(X, lambda rows: add_up(self.leaf_values(rows, strict=strict), dtype))
+
+    def scores(self, X: np.ndarray) -> np.ndarray:
+        """Scores in the arithmetic of the model."""
+        return self.sums(X, np.float32 if self.sums_in_single else np.float64)
+
+    def rounding(self, X: np.ndarray, unit: float) -> np.ndarray:
+        """Bound of the error in adding the trees of each row, for numbers with this error each."""
+
+        def bound(rows: np.ndarray) -> np.ndarray:
+            values = self.leaf_values(rows)
+            return unit * (np.abs(np.cumsum(values, axis=1)) + np.abs(values)).sum(axis=1)
+
+        return self._by_rows(X, bound)
+
+    def _by_rows(self, X: np.ndarray, compute: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """A number for each row, from some rows at a time: all leaves would take much memory."""
+        step = max(1, _CHUNK // len(self.roots))
+        parts = [compute(X[start : start + step]) for start in range(0, len(X), step)]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    @property
+    def unit(self) -> float:
+        """Relative error of one number in the arithmetic of the model."""
+        return SINGLE if self.sums_in_single else DOUBLE
+
+
+@dataclass(frozen=True)
+class LinearModel:
+    """A weighted sum of features, added in their order, from the intercept on.
+
+    Attributes
+    ----------
+    weights : float array of shape (features,)
+    intercept : float
+    """
+
+    weights: np.ndarray
+    intercept: float = 0.0
+    unit: float = field(default=DOUBLE, init=False)
+
+    @property
+    def used(self) -> np.ndarray:
+        """Features with a weight."""
+        return np.flatnonzero(self.weights)
+
+    def take_features(self, features: np.ndarray) -> LinearModel:
+        """The same model on some of the features, which must have all used ones."""
+        return LinearModel(self.weights[features], self.intercept)
+
+    def scores(self, X: np.ndarray) -> np.ndarray:
+        """Scores in float64."""
+        scores = np.full(len(X), self.intercept)
+        for feature in self.used.tolist():
+            scores += X[:, feature].astype(np.float64) * self.weights[feature]
+        return scores
+
+    def rounding(self, X: np.ndarray, unit: float) -> np.ndarray:
+        """Bound of the error in the sum of each row, for numbers with this error each."""
+        parts = X[:, self.used] * self.weights[self.used]
+        sums = np.abs(np.cumsum(parts, axis=1))
+        return unit * (sums + 3 * np.abs(parts)).sum(axis=1)
+
+
+Model = TreeEnsemble | LinearModel
+Number = float | np.floating[Any]
+
+
+def add_up(values: np.ndarray, dtype: Any) -> np.ndarray:
+    """Sum of each row from the left to the right, each step rounded to a type; as float64."""
+    total = np.zeros(len(values), dtype=dtype)
+    for column in values.T:
+        total += column.astype(dtype)
+    return total.astype(np.float64)
+
+
+class TreeBuilder:
+    """Collects the nodes of trees, children before their parents."""
+
+    def __init__(self) -> None:
+        self._nodes: list[tuple[int, float, bool, int, int, float]] = []
+        self._roots: list[int] = []
+
+    def add_leaf(self, value: Number) -> int:
+        """Add a leaf; returns its number."""
+        place = len(self._nodes)
+        self._nodes.append((-1, np.inf, False, place, place, float(value)))
+        return place
+
+    def add_split(
+        self, feature: int, threshold: Number, missing_left: bool, left: int, right: int
+    ) -> int:
+        """Add a split above two nodes; returns its number."""
+        self._nodes.append((feature, float(threshold), missing_left, left, right, 0.0))
+        return len(self._nodes) - 1
+
+    def copy(self, top: int) -> int:
+        """Add a node once more, with all that is below it; returns the number of the copy."""
+        feature, threshold, missing_left, left, right, value = self._nodes[top]
+        if feature < 0:
+            return self.add_leaf(value)
+        return self.add_split(feature, threshold, missing_left, self.copy(left), self.copy(right))
+
+    def end_tree(self, root: int) -> None:
+        """Say that a node is the root of the next tree."""
+        self._roots.append(root)
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def build(self, n_features: int, **facts: bool) -> TreeEnsemble:
+        """The trees so far; ``facts`` are further attributes of :class:`TreeEnsemble`."""
+        if not self._roots:
+            self.end_tree(self.add_leaf(0.0))  # a model without trees gives all rows the same
+        columns = zip(*self._nodes, strict=True)
+        kinds = (np.int64, np.float64, np.bool_, np.int64, np.int64, np.float64)
+        arrays: list[Any] = [
+            np.array(column, dtype=kind) for column, kind in zip(columns, kinds, strict=True)
+        ]
+        arrays += [np.array(self._roots), n_features]
+        return replace(TreeEnsemble(*arrays), **facts)  # type: ignore[arg-type]

@@ -1,0 +1,133 @@
+"""What an export needs to know about a trained ranker: its model, names and missing values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ranksieve.data import DataError
+from ranksieve.export.forms import LinearModel, Model
+from ranksieve.export.trained_trees import (
+    read_catboost,
+    read_lightgbm,
+    read_rankboost,
+    read_xgboost,
+)
+from ranksieve.feature_names import numbers
+from ranksieve.missing import Missing
+from ranksieve.rankers.adapter import RankerAdapter
+from ranksieve.rankers.base import Ranker
+from ranksieve.rankers.lambdamart import LambdaMART
+from ranksieve.rankers.rankboost import RankBoost
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A trained ranker, ready for export.
+
+    Attributes
+    ----------
+    ranker : Ranker
+    library : {"lightgbm", "xgboost", "catboost", ""}
+        Whose trees they are; none if they are ours.
+    model : TreeEnsemble or LinearModel
+    names : list of str
+        Name of each feature, or its 1-based number in the data that it was selected from.
+    saw_missing : bool or None
+        Whether the training data had missing values; None if nobody knows.
+    """
+
+    ranker: Ranker
+    library: str
+    model: Model
+    names: list[str]
+    saw_missing: bool | None
+
+    @property
+    def missing(self) -> Missing | None:
+        """What was declared to be done with missing values of the training data."""
+        return getattr(self.ranker, "missing_", None)
+
+    @property
+    def fills_by_query(self) -> bool:
+        """Whether missing values were filled with other values of the query."""
+        return self.missing is not None and self.missing.policy.startswith("query-")
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether it has weights, not trees."""
+        return isinstance(self.model, LinearModel)
+
+
+def read_trained(ranker: Ranker) -> Trained:
+    """Read a trained ranker; a DataError says why it cannot be exported."""
+    check_is_fitted(ranker)
+    library, model, saw_missing = _read(ranker)
+    missing = getattr(ranker, "missing_", None)
+    if missing is not None and not missing.keeps:
+        saw_missing = False  # they were filled in
+    if isinstance(model, LinearModel) and not np.isfinite(model.weights).all():
+        raise DataError("a weight of the model is not finite")
+    return Trained(ranker, library, model, _names(ranker), saw_missing)
+
+
+def _read(ranker: Any) -> tuple[str, Model, bool | None]:
+    if isinstance(ranker, LambdaMART):
+        text = ranker.booster_.model_to_string(num_iteration=ranker.best_iteration_)
+        return ("lightgbm", *read_lightgbm(text))
+    if isinstance(ranker, RankBoost):
+        return "", read_rankboost(ranker), False
+    if isinstance(ranker, RankerAdapter):
+        return _read_foreign(ranker)
+    if hasattr(ranker, "coef_"):
+        return "", LinearModel(np.asarray(ranker.coef_, dtype=np.float64)), False
+    raise DataError(
+        f"{type(ranker).__name__} cannot be exported: its model is neither linear nor made of trees"
+    )
+
+
+def _read_foreign(ranker: RankerAdapter) -> tuple[str, Model, bool | None]:
+    estimator = ranker.estimator_
+    homes = {kind.__module__.partition(".")[0] for kind in type(estimator).__mro__}
+    if "lightgbm" in homes:
+        return ("lightgbm", *read_lightgbm(estimator.booster_.model_to_string()))
+    if "xgboost" in homes:
+        if not np.isnan(estimator.missing):
+            raise DataError(
+                f"XGBoost takes {estimator.missing} as missing, which no target does: train with "
+                "NaN for missing values"
+            )
+        return "xgboost", read_xgboost(bytes(xgboost_booster(estimator).save_raw("json"))), None
+    if "catboost" in homes:
+        return ("catboost", *read_catboost(estimator))
+    if hasattr(ranker, "coef_"):
+        intercept = float(np.ravel(getattr(estimator, "intercept_", 0.0))[0])
+        return "", LinearModel(np.asarray(ranker.coef_, dtype=np.float64), intercept), False
+    raise DataError(
+        f"{type(estimator).__name__} cannot be exported: its model is neither linear nor made of "
+        "trees of LightGBM, XGBoost or CatBoost"
+    )
+
+
+def xgboost_booster(estimator: Any) -> Any:
+    """The booster of an estimator, up to the number of trees that predictions use."""
+    booster = estimator.get_booster()
+    try:
+        best = estimator.best_iteration
+    except AttributeError:  # it did not stop early
+        return booster
+    return booster[: best + 1]
+
+
+def _names(ranker: Any) -> list[str]:
+    known = getattr(ranker, "feature_names_in_", None)
+    if known is not None:
+        return [str(name) for name in known]
+    selection = getattr(ranker, "selection_", None)
+    if selection is not None:
+        by_index = {feature.index: feature.name for feature in selection.features}
+        return [by_index[index] for index in sorted(by_index)]
+    return numbers(range(ranker.n_features_in_)).tolist()

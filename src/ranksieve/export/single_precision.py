@@ -1,0 +1,158 @@
+"""Thresholds for engines that know only float32: chosen so that rows go as they went before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ranksieve.data import DataError
+from ranksieve.export.forms import TreeEnsemble
+
+_AS_ZERO = np.float32(1e-35)  # no feature has smaller numbers; LightGBM cuts there to tell zeros
+_LARGEST = np.finfo(np.float32).max
+_NO_CUT = 1e300  # LightGBM's threshold of splits that only tell missing values from others
+_ROUNDS_TO_LARGEST = np.nextafter(2.0**128 - 2.0**103, 0)  # more would be infinite in float32
+
+
+def round_down(values: np.ndarray) -> np.ndarray:
+    """Largest float32 that is not above each value.
+
+    For all x in float32, ``x <= value`` is then ``x <= round_down(value)``.
+    """
+    values = np.asarray(values, dtype=np.float64)
+    with np.errstate(all="ignore"):
+        rounded = values.astype(np.float32)
+        return np.where(rounded > values, np.nextafter(rounded, np.float32(-np.inf)), rounded)
+
+
+def last_rounded_to(values: Any) -> np.ndarray:
+    """Largest float64 that rounds to each float32 or below.
+
+    For all x in float64, ``float32(x) <= value`` is then ``x <= last_rounded_to(value)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> last = last_rounded_to(np.float32([0.1]))[0]
+    >>> bool(np.float32(last) == np.float32(0.1) < np.float32(np.nextafter(last, 1)))
+    True
+    """
+    below = np.asarray(values, dtype=np.float32)
+    with np.errstate(all="ignore"):
+        above = np.nextafter(below, np.float32(np.inf))
+        middle = (below.astype(np.float64) + above.astype(np.float64)) / 2
+        middle = np.where(middle.astype(np.float32) > below, np.nextafter(middle, -np.inf), middle)
+    middle = np.where(below == _LARGEST, _ROUNDS_TO_LARGEST, middle)
+    middle = np.where(below == -np.inf, -np.nextafter(_ROUNDS_TO_LARGEST, np.inf), middle)
+    return np.where(below == np.inf, np.inf, middle)
+
+
+def next_above(values: np.ndarray) -> np.ndarray:
+    """Next finite float32 above each: ``x <= value`` becomes ``x < next_above(value)``."""
+    with np.errstate(all="ignore"):
+        above = np.nextafter(np.asarray(values, dtype=np.float32), np.float32(np.inf))
+    return np.minimum(above, _LARGEST)
+
+
+@dataclass(frozen=True)
+class SingleThresholds:
+    """Thresholds of all nodes in float32, and how far each may move.
+
+    Attributes
+    ----------
+    wanted : float32 array of shape (nodes,)
+        ``x <= wanted`` is the decision of the model.
+    lowest, highest : float32 arrays of shape (nodes,)
+        Thresholds from ``lowest`` to ``highest`` decide alike on the values that are known, or on
+        all float32 numbers if none are.
+    clashes : list of tuple (node, value, value)
+        Values on different sides of a threshold that float32 cannot tell apart.
+    """
+
+    wanted: np.ndarray
+    lowest: np.ndarray
+    highest: np.ndarray
+    clashes: list[tuple[int, float, float]]
+
+
+def single_thresholds(trees: TreeEnsemble, X: np.ndarray | None = None) -> SingleThresholds:
+    """Choose thresholds for rows that an engine rounds to float32.
+
+    Without data, they are right for all rows of float32 numbers, except that positive ones up to
+    1e-35 may count as 0. The values of ``X`` (rows,
+    features), which may have more digits, keep their sides wherever float32 tells them apart.
+    """
+    if trees.cuts_at_values:
+        with np.errstate(all="ignore"):
+            wanted = trees.threshold.astype(np.float32)
+    else:
+        wanted = round_down(trees.threshold)
+    wanted = np.clip(wanted, -_LARGEST, _LARGEST)
+    if X is None:
+        _refuse_huge(trees)
+        at_zero = (wanted > 0) & (wanted <= _AS_ZERO)
+        return SingleThresholds(wanted, np.where(at_zero, np.float32(0), wanted), wanted, [])
+    lowest, highest = wanted.copy(), wanted.copy()
+    clashes: list[tuple[int, float, float]] = []
+    at = trees.splits
+    for feature in trees.used.tolist():
+        nodes = at[trees.feature[at] == feature]
+        below, above = _neighbors(X[:, feature], trees.threshold[nodes])
+        with np.errstate(all="ignore"):
+            low, after = below.astype(np.float32), above.astype(np.float32)
+            before = np.nextafter(after, np.float32(-np.inf))
+        alike = (low >= after) & np.isfinite(below) & np.isfinite(above)
+        clashes += zip(nodes[alike].tolist(), below[alike], above[alike], strict=True)
+        low = np.clip(low, -_LARGEST, _LARGEST)
+        lowest[nodes], highest[nodes] = low, np.clip(before, low, _LARGEST)
+    return SingleThresholds(np.clip(wanted, lowest, highest), lowest, highest, clashes)
+
+
+def _refuse_huge(trees: TreeEnsemble) -> None:
+    """Raise a DataError for thresholds among values that are infinite in float32."""
+    cuts = trees.threshold[trees.splits]
+    huge = (np.abs(cuts) > _LARGEST) & (np.abs(cuts) < _NO_CUT)
+    for cut in cuts[huge][:1].tolist():
+        raise DataError(
+            f"a threshold is {cut!r}, but the target computes in float32, which ends at "
+            f"{_LARGEST:.3g}: scale the feature"
+        )
+
+
+def _neighbors(column: np.ndarray, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Largest value up to each threshold and smallest one above; infinite if there is none."""
+    known = np.unique(column[~np.isnan(column)]).astype(np.float64)
+    bounded = np.concatenate([[-np.inf], known, [np.inf]])
+    places = np.searchsorted(known, thresholds, side="right")
+    return bounded[places], bounded[places + 1]
+
+
+def add_in_single(values: Any, slack: np.float32) -> np.ndarray:
+    """Sum in float32, as an engine computes it that adds a slack to thresholds."""
+    return np.asarray(values, dtype=np.float32) + slack
+
+
+def subtract_slack(
+    thresholds: SingleThresholds, slack: np.float32
+) -> tuple[np.ndarray, np.ndarray]:
+    """Thresholds to write for an engine that adds a slack to them in float32.
+
+    Returns float32 numbers T of which ``T + slack``, rounded to float32, is a threshold that
+    decides alike, and whether there is such a T for each.
+    """
+    middle = thresholds.wanted.astype(np.float64) - float(slack)
+    found = middle.astype(np.float32)
+    best = found.copy()
+    solved = np.zeros(len(found), dtype=bool)
+    for step in (0, -1, 1, -2, 2):
+        tried = found.copy()
+        with np.errstate(all="ignore"):
+            for _ in range(abs(step)):
+                tried = np.nextafter(tried, np.float32(np.inf if step > 0 else -np.inf))
+        reached = add_in_single(tried, slack)
+        fits = (reached >= thresholds.lowest) & (reached <= thresholds.highest) & ~solved
+        best = np.where(fits, tried, best)
+        solved |= fits
+    return best, solved

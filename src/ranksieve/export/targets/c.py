@@ -1,0 +1,187 @@
+"""One file in C."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from ranksieve.data import DataError
+from ranksieve.export.forms import LinearModel
+from ranksieve.export.targets.preorder import to_preorder
+from ranksieve.export.targets.target import Artifact, Job, Target
+
+_FLAGS = ("-std=c99", "-O2", "-Wall", "-Wextra", "-pedantic", "-ffp-contract=off")
+
+_HEAD = """/* A ranking model, in C99. Larger scores are better.
+
+       double {prefix}_score(const double *x);
+
+   x has the features in the order of {prefix}_features. Where a value is missing, pass NAN{rule}.
+   Compile without options such as -ffast-math, which change the results. */
+
+#include <math.h>
+
+extern const int {prefix}_n_features;
+extern const char *const {prefix}_features[];
+double {prefix}_score(const double *x);
+
+const int {prefix}_n_features = {n};
+const char *const {prefix}_features[] = {{
+{names}}};
+"""
+
+_TREES = """
+/* The left child of a node is the next one, the right one is `skip` nodes further. A split has
+   2 * feature, plus 1 if missing values go left; a leaf has -1. `number` is the threshold of a
+   split or the value of a leaf. */
+struct node {{
+    double number;
+    int split;
+    int skip;
+}};
+
+static const struct node nodes[] = {{
+{nodes}}};
+
+static const int roots[] = {{
+{roots}}};
+
+double {prefix}_score(const double *x)
+{{
+    {real} total = 0;
+    unsigned tree;
+    for (tree = 0; tree < sizeof roots / sizeof *roots; tree++) {{
+        const struct node *node = nodes + roots[tree];
+        while (node->split >= 0) {{
+            const double value = x[node->split >> 1];
+            const int left = (value <= node->number) | ((node->split & 1) & (value != value));
+            node += left ? 1 : node->skip;
+        }}
+        total += ({real})node->number;
+    }}
+    return total;
+}}
+"""
+
+_LINEAR = """
+static const double weights[] = {{
+{weights}}};
+
+double {prefix}_score(const double *x)
+{{
+    double total = {intercept};
+    int feature;
+    for (feature = 0; feature < {n}; feature++) {{
+        const double value = x[feature];
+        total += (value == value ? value : 0.0) * weights[feature];
+    }}
+    return total;
+}}
+"""
+
+
+class CFile(Target):
+    """A C file with one function."""
+
+    name = "c"
+    about = "one C file with a function that scores an array of features"
+    is_engine = False
+
+    def write(self, job: Job) -> Artifact:
+        """Write the tables and the function."""
+        prefix = c_name(job.name)
+        rule = ", which counts as 0" if job.missing == "zero" else ""
+        shown = {"prefix": prefix, "n": len(job.names)}
+        text = _HEAD.format(
+            **shown, rule=rule, names="".join(f"    {c_string(name)},\n" for name in job.names)
+        )
+        if isinstance(job.model, LinearModel):
+            weights = _lines([_literal(weight) for weight in job.model.weights.tolist()])
+            text += _LINEAR.format(
+                **shown, weights=weights, intercept=_literal(job.model.intercept)
+            )
+        else:
+            text += _TREES.format(**shown, **_tables(job))
+        readme = (
+            f"# A ranking model in C\n\n`model.c` defines `{prefix}_score`; its head says how it "
+            "is called. Compile it with\n\n    cc -std=c99 -O2 -ffp-contract=off -c model.c\n"
+        )
+        return Artifact({"model.c": text, "README.md": readme})
+
+    def scores(self, directory: Path, X: np.ndarray, names: list[str]) -> np.ndarray:
+        """Compile the file and score with it."""
+        with TemporaryDirectory() as place:
+            library = load_c(directory / "model.c", Path(place))
+            score, order = bound_function(directory / "model.c", library, names)
+            rows = np.ascontiguousarray(X[:, order], dtype=np.float64)
+            start, step = rows.ctypes.data, rows.strides[0]
+            return np.array([score(start + row * step) for row in range(len(rows))])
+
+
+def load_c(path: Path, directory: Path) -> Any:
+    """Compile a file of an export, without any warning, and load it."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        raise DataError("the C file cannot be verified: there is no C compiler (cc)")
+    library = directory / "model.so"
+    command = [compiler, *_FLAGS, "-Werror", "-shared", "-fPIC", str(path), "-o", str(library)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise DataError(f"{path}: the C compiler refuses it: {done.stderr[:400]}")
+    return ctypes.CDLL(str(library))
+
+
+def bound_function(path: Path, library: Any, names: list[str]) -> tuple[Any, list[int]]:
+    """The function of a compiled file, for addresses of rows, and the columns that it takes."""
+    found = re.search(r"(?m)^double (\w+)_score\(", path.read_text(encoding="ascii"))
+    assert found is not None
+    prefix = found[1]
+    n_features = ctypes.c_int.in_dll(library, f"{prefix}_n_features").value
+    texts = (ctypes.c_char_p * n_features).in_dll(library, f"{prefix}_features")
+    score = getattr(library, f"{prefix}_score")
+    score.restype, score.argtypes = ctypes.c_double, [ctypes.c_void_p]
+    known = [name.encode("utf-8", "surrogatepass").partition(b"\0")[0] for name in names]
+    return score, [known.index(bytes(text or b"")) for text in texts]
+
+
+def _tables(job: Job) -> dict[str, str]:
+    table = to_preorder(job.trees)
+    rows = zip(table.feature, table.number, table.missing_left, table.skip, strict=True)
+    nodes = [
+        f"{{{_literal(number)}, {-1 if feature < 0 else 2 * feature + missing_left}, {skip}}}"
+        for feature, number, missing_left, skip in rows
+    ]
+    return {
+        "nodes": _lines(nodes, 4),
+        "roots": _lines([str(root) for root in table.roots], 12),
+        "real": "float" if job.trees.sums_in_single else "double",
+    }
+
+
+def _lines(words: list[str], width: int = 6) -> str:
+    starts = range(0, len(words), width)
+    return "".join(f"    {', '.join(words[start : start + width])},\n" for start in starts)
+
+
+def _literal(number: float) -> str:
+    return repr(float(number)).replace("inf", "INFINITY")
+
+
+def c_name(name: str) -> str:
+    """An identifier of C."""
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    return plain if re.match(r"[A-Za-z]", plain) else f"model_{plain}"
+
+
+def c_string(text: str) -> str:
+    """A string of C in ASCII: other bytes of UTF-8 as octal numbers."""
+    plain = {*range(0x20, 0x7F)} - {*b'"\\?'}
+    codes = text.encode("utf-8", "surrogatepass")
+    return '"' + "".join(chr(code) if code in plain else f"\\{code:03o}" for code in codes) + '"'

@@ -1,0 +1,187 @@
+"""Elasticsearch's own learning to rank, since 8.12.
+
+Trees are compared and added in float64, but a score of a query is a float32 number, and so is the
+score that reranks. Features without an extractor are fields of the document.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ranksieve.export.forms import SINGLE, TreeBuilder
+from ranksieve.export.single_precision import single_thresholds
+from ranksieve.export.targets.plugin import path_name
+from ranksieve.export.targets.target import (
+    Artifact,
+    Job,
+    Target,
+    clash_notes,
+    listed,
+    read_json,
+    to_json,
+)
+
+_README = """# A model for the learning to rank of Elasticsearch (8.12 and later)
+
+    PUT /_ml/trained_models/{path}
+    Content-Type: application/json
+
+    (the content of model.json)
+
+    POST /INDEX/_search
+    {{"query": {{...}},
+     "rescore": {{"window_size": 100, "learning_to_rank":
+       {{"model_id": {name}, "params": {{"query": "..."}}}}}}}}
+
+Missing values: {missing}
+
+Features that extractors compute with queries:
+
+{extracted}
+
+Features that are fields of the documents:
+
+{fields}
+"""
+
+
+class Elasticsearch(Target):
+    """The trained-model API with an inference configuration."""
+
+    name = "elasticsearch"
+    about = "trained model and configuration of Elasticsearch's own learning to rank (8.12+)"
+    kinds = ("trees",)
+    feature_set_kind = "elasticsearch"
+    result_unit = SINGLE
+
+    def write(self, job: Job) -> Artifact:
+        """Write the definition of the model and the extractors that it needs."""
+        trees = job.trees
+        extractors = self._extractors(job)
+        extracted = [e["query_extractor"]["feature_name"] for e in extractors]
+        is_single = np.isin(np.array(job.names, dtype=object), np.array(extracted, dtype=object))
+        found = single_thresholds(trees, job.known)
+        at_single = (trees.feature >= 0) & is_single[trees.feature]
+        cuts = np.where(at_single, found.wanted.astype(np.float64), trees.threshold)
+        clashes = [clash for clash in found.clashes if at_single[clash[0]]]
+        models = [self._tree(job, root, cuts) for root in trees.roots.tolist()]
+        ensemble = {
+            "feature_names": job.names,
+            "trained_models": models,
+            "aggregate_output": {"weighted_sum": {"weights": [1.0] * len(models)}},
+            "target_type": "regression",
+        }
+        document = {
+            "input": {"field_names": job.names},
+            "inference_config": {"learning_to_rank": {"feature_extractors": extractors}},
+            "definition": {"preprocessors": [], "trained_model": {"ensemble": ensemble}},
+        }
+        readme = _README.format(
+            path=path_name(job.name),
+            name=_quoted(job.name),
+            missing=self._rule(job),
+            extracted=listed(extracted),
+            fields=listed([name for name in job.names if name not in extracted]),
+        )
+        notes = clash_notes(job, clashes)
+        return Artifact({"model.json": to_json(document), "README.md": readme}, notes)
+
+    def _extractors(self, job: Job) -> list[Any]:
+        """The user's extractors that are needed, with the score where nothing matches as chosen."""
+        if job.feature_set is None:
+            return []
+        made = []
+        needed = [name for name in job.names if name in job.feature_set.entries]
+        for entry in job.feature_set.pruned(needed).values():
+            inner = dict(entry["query_extractor"])
+            if job.missing == "zero":
+                inner["default_score"] = 0.0
+            else:
+                inner.pop("default_score", None)
+            made.append(entry | {"query_extractor": inner})
+        return made
+
+    def _rule(self, job: Job) -> str:
+        if job.missing == "zero":
+            return (
+                "they count as 0: extractors have a default_score of 0, and each split sends "
+                "missing fields where it sends 0."
+            )
+        return "each split sends them where it has learned to; extractors have no default_score."
+
+    def _tree(self, job: Job, root: int, cuts: np.ndarray) -> dict[str, Any]:
+        """A tree as a list of nodes, the root first."""
+        trees = job.trees
+        order, places = [root], {root: 0}
+        for node in order:  # which grows
+            if trees.feature[node] >= 0:
+                for child in (int(trees.left[node]), int(trees.right[node])):
+                    places[child] = len(order)
+                    order.append(child)
+        nodes: list[dict[str, Any]] = []
+        for node in order:
+            if trees.feature[node] < 0:
+                nodes.append({"node_index": places[node], "leaf_value": float(trees.value[node])})
+                continue
+            nodes.append(
+                {
+                    "node_index": places[node],
+                    "decision_type": "lte",
+                    "split_feature": int(trees.feature[node]),
+                    "threshold": _finite(cuts[node]),
+                    "default_left": bool(trees.missing_left[node]),
+                    "left_child": places[int(trees.left[node])],
+                    "right_child": places[int(trees.right[node])],
+                }
+            )
+        structure = {"feature_names": job.names, "tree_structure": nodes}
+        return {"tree": structure | {"target_type": "regression"}}
+
+    def scores(self, directory: Path, X: np.ndarray, names: list[str]) -> np.ndarray:
+        """Score as the inference of Elasticsearch does."""
+        document = read_json(directory / "model.json")
+        chosen = document["inference_config"]["learning_to_rank"]["feature_extractors"]
+        rows = X.astype(np.float64)
+        for entry in chosen:
+            extractor = entry["query_extractor"]
+            place = names.index(extractor["feature_name"])
+            with np.errstate(over="ignore"):
+                rows[:, place] = rows[:, place].astype(np.float32)
+            if "default_score" in extractor:
+                gaps = np.isnan(rows[:, place])
+                rows[gaps, place] = np.float32(extractor["default_score"])
+        ensemble = document["definition"]["trained_model"]["ensemble"]
+        columns = [names.index(name) for name in ensemble["feature_names"]]
+        builder = TreeBuilder()
+        for model in ensemble["trained_models"]:
+            _add_tree(builder, model["tree"]["tree_structure"])
+        trees = builder.build(len(columns))
+        scores = trees.sums(rows[:, columns], np.float64)
+        return scores.astype(np.float32).astype(np.float64)
+
+
+def _add_tree(builder: TreeBuilder, nodes: list[dict[str, Any]]) -> None:
+    places = [0] * len(nodes)
+    for node in reversed(nodes):  # children are further back
+        index = node["node_index"]
+        if "leaf_value" in node:
+            places[index] = builder.add_leaf(node["leaf_value"])
+            continue
+        below = places[node["left_child"]], places[node["right_child"]]
+        assert node["decision_type"] == "lte"
+        places[index] = builder.add_split(
+            node["split_feature"], node["threshold"], node["default_left"], *below
+        )
+    builder.end_tree(places[0])
+
+
+def _finite(threshold: float) -> float:
+    largest = float(np.finfo(np.float64).max)
+    return float(np.clip(threshold, -largest, largest))
+
+
+def _quoted(name: str) -> str:
+    return to_json(name).strip()

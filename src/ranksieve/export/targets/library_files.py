@@ -1,0 +1,145 @@
+"""Files of the libraries themselves, with the names of the features."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from ranksieve.data import DataError
+from ranksieve.export.reading import Trained, xgboost_booster
+from ranksieve.export.targets.target import Artifact, Job, Target, listed
+from ranksieve.rankers.lambdamart import LambdaMART
+
+
+class _LibraryFile(Target):
+    """Base of targets that are the libraries which trained the trees."""
+
+    kinds = ("trees",)
+    is_engine = False
+
+    def check(self, trained: Trained) -> None:
+        super().check(trained)
+        if trained.library != self.name:
+            made_by = f"{trained.library}'s" if trained.library else "ranksieve's own"
+            raise DataError(
+                f"the model has trees that are {made_by}, and only trees of {self.name} can be "
+                f"written as its file"
+            )
+
+    def _artifact(
+        self, file: str, content: str | bytes, names: list[str], old: list[str]
+    ) -> Artifact:
+        notes = []
+        changed = sum(new != name for new, name in zip(names, old, strict=True))
+        if changed:
+            notes.append(
+                f"{self.name} does not take signs in the names of {changed} features; README.md "
+                "has the names in the file"
+            )
+        readme = (
+            f"# A model for {self.name}\n\n`{file}` is the file of {self.name} itself. Its "
+            f"features, in this order:\n\n{listed(names)}\n"
+        )
+        if changed:
+            readme += (
+                f"\nIn the data that the model was trained on, they are named\n\n{listed(old)}\n"
+            )
+        return Artifact({file: content, "README.md": readme}, notes)
+
+
+def _replace_signs(names: list[str], signs: str) -> list[str]:
+    """Names with ``_`` for all that a library refuses, and no two alike."""
+    taken: set[str] = set()
+    made = []
+    for name in names:
+        plain = re.sub(signs, "_", name) or "_"
+        unique, number = plain, 2
+        while unique in taken:
+            unique, number = f"{plain}_{number}", number + 1
+        taken.add(unique)
+        made.append(unique)
+    return made
+
+
+class LightGBMFile(_LibraryFile):
+    """LightGBM's text."""
+
+    name = "lightgbm"
+    about = "LightGBM's own text file"
+
+    def write(self, job: Job) -> Artifact:
+        """Write the trees that predictions use, under the names of the features."""
+        ranker: Any = job.trained.ranker
+        if isinstance(ranker, LambdaMART):
+            text = ranker.booster_.model_to_string(num_iteration=ranker.best_iteration_)
+        else:
+            text = ranker.estimator_.booster_.model_to_string()
+        names = _replace_signs(job.trained.names, r'[\s",:\[\]{}\\\x00-\x1f\x7f]')
+        line = "feature_names=" + " ".join(names)
+        text = re.sub(r"(?m)^feature_names=.*$", lambda found: line, text, count=1)
+        return self._artifact("model.txt", text, names, job.trained.names)
+
+    def scores(self, directory: Path, X: np.ndarray, names: list[str]) -> np.ndarray:
+        """Score with LightGBM."""
+        from lightgbm import Booster
+
+        booster = Booster(model_str=(directory / "model.txt").read_text(encoding="utf-8"))
+        return np.asarray(booster.predict(X, num_threads=1), dtype=np.float64)
+
+
+class XGBoostFile(_LibraryFile):
+    """XGBoost's JSON."""
+
+    name = "xgboost"
+    about = "XGBoost's own JSON file"
+
+    def write(self, job: Job) -> Artifact:
+        """Write the trees that predictions use, under the names of the features."""
+        ranker: Any = job.trained.ranker
+        booster = xgboost_booster(ranker.estimator_).copy()
+        names = _replace_signs(job.trained.names, r"[\[\]<\x00]")
+        booster.feature_names = names
+        for attribute in ("best_iteration", "best_score"):  # all trees that are there count
+            booster.set_attr(**{attribute: None})
+        return self._artifact(
+            "model.json", bytes(booster.save_raw("json")), names, job.trained.names
+        )
+
+    def scores(self, directory: Path, X: np.ndarray, names: list[str]) -> np.ndarray:
+        """Score with XGBoost."""
+        from xgboost import Booster, DMatrix
+
+        booster = Booster(model_file=str(directory / "model.json"), params={"nthread": 1})
+        rows = DMatrix(X, feature_names=booster.feature_names, nthread=1)
+        return np.asarray(booster.predict(rows, output_margin=True), dtype=np.float64)
+
+
+class CatBoostFile(_LibraryFile):
+    """CatBoost's binary file."""
+
+    name = "catboost"
+    about = "CatBoost's own binary file (cbm)"
+
+    def write(self, job: Job) -> Artifact:
+        """Write the trees under the names of the features."""
+        ranker: Any = job.trained.ranker
+        estimator = ranker.estimator_.copy()
+        estimator.set_feature_names(job.trained.names)
+        with TemporaryDirectory() as directory:
+            path = Path(directory) / "model.cbm"
+            estimator.save_model(str(path))
+            content = path.read_bytes()
+        return self._artifact("model.cbm", content, job.trained.names, job.trained.names)
+
+    def scores(self, directory: Path, X: np.ndarray, names: list[str]) -> np.ndarray:
+        """Score with CatBoost."""
+        from catboost import CatBoost
+
+        model = CatBoost()
+        model.load_model(str(directory / "model.cbm"))
+        scores = model.predict(X, prediction_type="RawFormulaVal", thread_count=1)
+        return np.asarray(scores, dtype=np.float64)

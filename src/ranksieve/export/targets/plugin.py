@@ -1,0 +1,221 @@
+"""The learning-to-rank plugin of Elasticsearch and its descendant in OpenSearch.
+
+Both read trees as XGBoost dumps them, store thresholds and leaves in float32, send a row left if
+``threshold > x``, and add trees in float32. A feature whose query does not match is 0 in older
+versions; newer ones have no value for it, and follow the ``missing`` branch of each split.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ranksieve.export.forms import SINGLE, TreeBuilder, add_up
+from ranksieve.export.single_precision import next_above, single_thresholds
+from ranksieve.export.targets.target import (
+    Artifact,
+    Job,
+    Target,
+    clash_notes,
+    listed,
+    nested,
+    read_json,
+    to_json,
+)
+
+_README = """# A model for the learning-to-rank plugin of {engine}
+
+{upload}Create the model:
+
+    POST /_ltr/_featureset/{set}/_createmodel
+    Content-Type: application/json
+
+    (the content of model.json)
+
+Rescore with it, with the parameters that your templates take:
+
+    POST /INDEX/_search
+    {{"query": {{...}},
+     "rescore": {{"window_size": 100, "query": {{"rescore_query":
+       {{"sltr": {{"params": {{"keywords": "..."}}, "model": {name}}}}}}}}}}}
+
+Missing values: {missing}
+
+The model uses these features:
+
+{features}
+"""
+_UPLOAD = """Create the feature set, which has only what the model uses:
+
+    POST /_ltr/_featureset/{set}
+    Content-Type: application/json
+
+    (the content of featureset.json)
+
+"""
+_EXISTING = """No feature set was given: {set} stands for one of yours that has the features below.
+
+"""
+
+
+class _Plugin(Target):
+    """Base of both plugins."""
+
+    feature_set_kind = "plugin"
+    unit = SINGLE
+    engine: str
+
+    def write(self, job: Job) -> Artifact:
+        """Write the model and, if there is one, the pruned feature set."""
+        notes: list[str] = []
+        if job.trained.is_linear:
+            kind, definition = "model/linear", json.dumps(job.weights)
+            rule = "the plugin puts 0 where a feature has no value."
+        else:
+            kind, (definition, notes) = "model/xgboost+json", self._trees(job)
+            rule = self._rule(job)
+        model = {"model": {"name": job.name, "model": {"type": kind, "definition": definition}}}
+        files: dict[str, str | bytes] = {"model.json": to_json(model)}
+        chosen = job.feature_set
+        if chosen is not None:
+            entries = list(chosen.pruned(job.names).values())
+            files["featureset.json"] = to_json({"featureset": {"features": entries}})
+        place = (
+            job.name if chosen is None else (chosen.name and f"{chosen.name}_pruned") or job.name
+        )
+        files["README.md"] = _README.format(
+            engine=self.engine,
+            upload=(_EXISTING if chosen is None else _UPLOAD).format(set=path_name(place)),
+            set=path_name(place),
+            name=json.dumps(job.name),
+            missing=rule,
+            features=listed(job.names),
+        )
+        return Artifact(files, notes)
+
+    def _trees(self, job: Job) -> tuple[str, list[str]]:
+        """The trees as XGBoost dumps them."""
+        trees = job.trees
+        found = single_thresholds(trees, job.known)
+        cuts = next_above(found.wanted).astype(np.float64).tolist()
+        values = trees.value.astype(np.float32).astype(np.float64).tolist()
+
+        def leaf(node: int) -> dict[str, Any]:
+            return {"nodeid": node, "leaf": values[node]}
+
+        def split(node: int, left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any]:
+            chosen = left if trees.missing_left[node] else right
+            return {
+                "nodeid": node,
+                "depth": 0,
+                "split": job.names[trees.feature[node]],
+                "split_condition": cuts[node],
+                "yes": left["nodeid"],
+                "no": right["nodeid"],
+                "missing": chosen["nodeid"],
+                "children": [left, right],
+            }
+
+        roots = nested(trees, leaf, split)
+        for root in roots:
+            _number_depths(root)
+        return json.dumps(self._definition(roots, job), allow_nan=False), clash_notes(
+            job, found.clashes
+        )
+
+    def _definition(self, roots: list[Any], job: Job) -> Any:
+        return roots
+
+    def _rule(self, job: Job) -> str:
+        if job.missing == "zero":
+            return (
+                "they count as 0. Each split names the branch of 0 as the one of missing values, "
+                "so that versions that put 0 and versions that follow `missing` rank alike."
+            )
+        return (
+            "each split names the branch that it has learned for them. The version of the plugin "
+            "must follow `missing`; older ones put 0 instead, for which --missing zero is meant."
+        )
+
+    def scores(self, directory: Path, X: np.ndarray, names: list[str]) -> np.ndarray:
+        """Score in float32 as the plugin does."""
+        model = read_json(directory / "model.json")["model"]["model"]
+        definition = json.loads(model["definition"])
+        with np.errstate(over="ignore"):
+            rows = X.astype(np.float32)
+        if model["type"] == "model/linear":
+            rows = np.where(np.isnan(rows), np.float32(0), rows)
+            weights = [np.float32(definition.get(name, 0)) for name in names]
+            return add_up(rows * np.array(weights, dtype=np.float32), np.float32)
+        if isinstance(definition, dict):
+            if definition.get("missing_as_zero"):
+                rows = np.where(np.isnan(rows), np.float32(0), rows)
+            definition = definition["splits"]
+        columns = {name: place for place, name in enumerate(names)}
+        builder = TreeBuilder()
+        for root in definition:
+            builder.end_tree(_add_dumped(builder, root, columns))
+        trees = builder.build(len(names))
+        trees = replace(trees, threshold=trees.threshold.astype(np.float32))
+        return trees.sums(rows, np.float32, strict=True)
+
+
+def _number_depths(root: dict[str, Any]) -> None:
+    waiting = [(root, 0)]
+    while waiting:
+        node, depth = waiting.pop()
+        if "children" in node:
+            node["depth"] = depth
+            waiting += [(child, depth + 1) for child in node["children"]]
+
+
+def _add_dumped(builder: TreeBuilder, node: dict[str, Any], columns: dict[str, int]) -> int:
+    """Add a tree of a dump, with the checks of the plugin."""
+    if "leaf" in node:
+        return builder.add_leaf(np.float32(node["leaf"]))
+    yes, no = node["children"]
+    assert (node["yes"], node["no"]) == (yes["nodeid"], no["nodeid"])
+    left, right = (_add_dumped(builder, child, columns) for child in (yes, no))
+    goes_left = node["missing"] == node["yes"]
+    return builder.add_split(
+        columns[node["split"]], np.float32(node["split_condition"]), goes_left, left, right
+    )
+
+
+def path_name(name: str) -> str:
+    """A name as part of an address."""
+    from urllib.parse import quote
+
+    return quote(name, safe="", errors="backslashreplace")
+
+
+class ElasticsearchPlugin(_Plugin):
+    """The plugin of Elasticsearch by OpenSource Connections."""
+
+    name = "elasticsearch-ltr"
+    about = "feature set and model of Elasticsearch's learning-to-rank plugin"
+    engine = "Elasticsearch"
+
+
+class OpenSearchPlugin(_Plugin):
+    """The plugin of OpenSearch."""
+
+    name = "opensearch-ltr"
+    about = "feature set and model of OpenSearch's learning-to-rank plugin"
+    engine = "OpenSearch"
+
+    def _definition(self, roots: list[Any], job: Job) -> Any:
+        # Versions that send all missing values to the right do not know this, and refuse it.
+        return {"splits": roots, "missing_as_zero": True} if job.missing == "zero" else roots
+
+    def _rule(self, job: Job) -> str:
+        if job.missing == "zero":
+            return (
+                "they count as 0 (`missing_as_zero`). A version that does not know this refuses "
+                "the model. If yours puts 0 itself, take the word out of the definition."
+            )
+        return super()._rule(job)

@@ -1,0 +1,68 @@
+"""Trees in the order of reading, for targets that carry them as tables.
+
+The left child of a split is the next node; the right one is ``skip`` nodes further.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ranksieve.export.forms import TreeBuilder, TreeEnsemble
+
+
+class Preorder(NamedTuple):
+    """Nodes of all trees.
+
+    ``feature`` is -1 for leaves, whose value is in ``number``; splits have their threshold there.
+    """
+
+    feature: list[int]
+    number: list[float]
+    missing_left: list[bool]
+    skip: list[int]
+    roots: list[int]
+
+
+def to_preorder(trees: TreeEnsemble) -> Preorder:
+    """Put each split right before its left child."""
+    table = Preorder([], [], [], [], [])
+    feature, left, right = trees.feature.tolist(), trees.left.tolist(), trees.right.tolist()
+    number = np.where(trees.feature < 0, trees.value, trees.threshold).tolist()
+    missing_left = trees.missing_left.tolist()
+    for root in trees.roots.tolist():
+        table.roots.append(len(table.feature))
+        waiting = [(root, -1)]
+        while waiting:
+            node, parent = waiting.pop()
+            place = len(table.feature)
+            if parent >= 0:
+                table.skip[parent] = place - parent
+            table.feature.append(feature[node])
+            table.number.append(number[node])
+            table.missing_left.append(missing_left[node])
+            table.skip.append(0)
+            if feature[node] >= 0:
+                waiting += [(right[node], place), (left[node], -1)]
+    return table
+
+
+def from_preorder(table: Preorder, n_features: int, *, sums_in_single: bool) -> TreeEnsemble:
+    """Read :func:`to_preorder`'s table again."""
+    builder = TreeBuilder()
+    places = [0] * len(table.feature)
+    for node in reversed(range(len(places))):
+        if table.feature[node] < 0:
+            places[node] = builder.add_leaf(table.number[node])
+            continue
+        places[node] = builder.add_split(
+            table.feature[node],
+            table.number[node],
+            bool(table.missing_left[node]),
+            places[node + 1],
+            places[node + table.skip[node]],
+        )
+    for root in table.roots:
+        builder.end_tree(places[root])
+    return builder.build(n_features, sums_in_single=sums_in_single)

@@ -1,0 +1,165 @@
+"""Solr's learning to rank.
+
+Solr parses thresholds as float32, adds 1e-6 to them in float32, and sends ``x <= threshold`` left.
+So the number to write is one that gives the threshold after that, and near 0 there is none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ranksieve.data import DataError
+from ranksieve.export.forms import SINGLE, TreeBuilder, add_up
+from ranksieve.export.single_precision import add_in_single, single_thresholds, subtract_slack
+from ranksieve.export.targets.target import (
+    Artifact,
+    Job,
+    Target,
+    clash_notes,
+    listed,
+    nested,
+    read_json,
+    to_json,
+)
+from ranksieve.text import on_one_line
+
+SLACK = np.float32(1e-6)
+_PACKAGE = "org.apache.solr.ltr.model"
+
+_README = """# A model for Solr's learning to rank
+
+{features_call}    curl -XPUT 'http://localhost:8983/solr/COLLECTION/schema/model-store' \\
+      --data-binary @model.json -H 'Content-type:application/json'
+
+    rq={{!ltr model={name} reRankDocs=100 efi.user_query='...'}}
+
+Missing values: {missing}
+
+The model uses these features{where}:
+
+{features}
+"""
+_FEATURES_CALL = """    curl -XPUT 'http://localhost:8983/solr/COLLECTION/schema/feature-store' \\
+      --data-binary @features.json -H 'Content-type:application/json'
+"""
+
+
+class Solr(Target):
+    """``MultipleAdditiveTreesModel`` and ``LinearModel``."""
+
+    name = "solr"
+    about = "features.json and model.json of Solr's learning to rank"
+    feature_set_kind = "solr"
+    unit = SINGLE
+
+    def write(self, job: Job) -> Artifact:
+        """Write the model and, if there is one, the pruned feature store."""
+        notes: list[str] = []
+        if job.trained.is_linear:
+            kind, params = "LinearModel", {"weights": job.weights}
+        else:
+            kind, (params, notes) = "MultipleAdditiveTreesModel", self._trees(job)
+        model: dict[str, Any] = {
+            "class": f"{_PACKAGE}.{kind}",
+            "name": job.name,
+            "features": [{"name": name} for name in job.names],
+            "params": params,
+        }
+        files: dict[str, str | bytes] = {}
+        if job.feature_set is not None:
+            files["features.json"] = to_json(list(job.feature_set.pruned(job.names).values()))
+            if job.feature_set.name:
+                model["store"] = job.feature_set.name
+        zero = (
+            "they count as 0, which is what Solr's features give where they have no value and no "
+            "default."
+        )
+        nan = (
+            "each split sends them where it has learned to. This needs a version of Solr whose "
+            "trees know isNullSameAsZero, and features with the default NaN."
+        )
+        files |= {
+            "model.json": to_json(model),
+            "README.md": _README.format(
+                name=on_one_line(job.name),
+                features_call="" if job.feature_set is None else _FEATURES_CALL,
+                where=", which must be in a feature store" if job.feature_set is None else "",
+                missing=zero if job.missing == "zero" else nan,
+                features=listed(job.names),
+            ),
+        }
+        return Artifact(files, notes)
+
+    def _trees(self, job: Job) -> tuple[dict[str, Any], list[str]]:
+        trees = job.trees
+        found = single_thresholds(trees, job.known)
+        cuts, solved = subtract_slack(found, SLACK)
+        unsolved = np.flatnonzero(~solved & (trees.feature >= 0))
+        if len(unsolved):
+            _refuse(job, unsolved)
+        values = trees.value.astype(np.float32)
+        keeps_nan = job.missing == "nan"
+
+        def split(node: int, left: Any, right: Any) -> dict[str, Any]:
+            side = {"missing": "left" if trees.missing_left[node] else "right"}
+            return {
+                "feature": job.names[trees.feature[node]],
+                "threshold": str(cuts[node]),
+                **(side if keeps_nan else {}),
+                "left": left,
+                "right": right,
+            }
+
+        roots = nested(trees, lambda node: {"value": str(values[node])}, split)
+        params: dict[str, Any] = {"trees": [{"weight": "1", "root": root} for root in roots]}
+        if keeps_nan:
+            params["isNullSameAsZero"] = False
+        return params, clash_notes(job, found.clashes)
+
+    def scores(self, directory: Path, X: np.ndarray, names: list[str]) -> np.ndarray:
+        """Score in float32 as Solr does."""
+        model = read_json(directory / "model.json")
+        params = model["params"]
+        order = [names.index(feature["name"]) for feature in model["features"]]
+        with np.errstate(over="ignore"):
+            rows = X[:, order].astype(np.float32)
+        if params.get("isNullSameAsZero", True):
+            rows = np.where(np.isnan(rows), np.float32(0), rows)
+        if "weights" in params:
+            weights = [np.float32(params["weights"][f["name"]]) for f in model["features"]]
+            return add_up(rows * np.array(weights, dtype=np.float32), np.float32)
+        columns = {feature["name"]: place for place, feature in enumerate(model["features"])}
+        builder = TreeBuilder()
+        for tree in params["trees"]:
+            assert np.float32(tree["weight"]) == 1
+            builder.end_tree(_add_node(builder, tree["root"], columns))
+        trees = builder.build(len(order))
+        trees = replace(trees, threshold=trees.threshold.astype(np.float32))
+        return trees.sums(rows, np.float32)
+
+
+def _refuse(job: Job, nodes: np.ndarray) -> None:
+    trees = job.trees
+    first = nodes[0]
+    features = sorted({job.names[feature] for feature in trees.feature[nodes]})
+    shown = ", ".join(repr(name) for name in features[:5])
+    more = f" and {len(features) - 5} more" if len(features) > 5 else ""
+    raise DataError(
+        f"Solr adds 1e-6 to thresholds, and cannot reach {len(nodes)} of them, such as "
+        f"{float(trees.threshold[first])!r}: multiply {shown}{more} by a large number in training "
+        "and in Solr"
+        + ("" if job.known is not None else ", or verify with data, for which others may do")
+    )
+
+
+def _add_node(builder: TreeBuilder, node: dict[str, Any], columns: dict[str, int]) -> int:
+    if "feature" not in node:
+        return builder.add_leaf(np.float32(node["value"]))
+    left, right = (_add_node(builder, node[side], columns) for side in ("left", "right"))
+    threshold = add_in_single(np.float32(node["threshold"]), SLACK)
+    goes_left = node.get("missing") == "left"
+    return builder.add_split(columns[node["feature"]], float(threshold), goes_left, left, right)

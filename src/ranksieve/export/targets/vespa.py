@@ -1,0 +1,182 @@
+"""Vespa, which reads what LightGBM dumps as JSON, and computes ranking expressions.
+
+Vespa turns splits into ``x < threshold``, or ``!(x >= threshold)`` where missing values (NaN) go
+left, though LightGBM means ``x <= threshold``; large forests are evaluated in float32. Thresholds
+are chosen so that both ways to evaluate them decide alike.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ranksieve.export.forms import SINGLE, LinearModel, TreeBuilder, add_up
+from ranksieve.export.single_precision import next_above, single_thresholds
+from ranksieve.export.targets.c import c_name
+from ranksieve.export.targets.target import (
+    Artifact,
+    Job,
+    Target,
+    clash_notes,
+    nested,
+    read_json,
+    to_json,
+)
+
+# What Vespa itself computes, such as bm25(title) or fieldMatch(title).completeness.
+_RANK_FEATURE = re.compile(r"[A-Za-z]\w*\([\w., \"-]*\)(\.[\w.]+)?", re.ASCII)
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+_README = """# A model for Vespa
+
+{files}Put the rank profile of `rank-profile.txt` into the schema.
+
+Each function of the profile computes a feature, from an attribute of the same name until you say
+how. Features that are rank features of Vespa, such as bm25(title), need no function.
+
+Missing values: {missing}
+
+The names in Vespa of the features of the model:
+
+{features}
+"""
+
+
+class Vespa(Target):
+    """A model file, or a ranking expression, and the rank profile that uses it."""
+
+    name = "vespa"
+    about = "model file or ranking expression of Vespa, and a rank profile"
+    unit = SINGLE
+
+    def write(self, job: Job) -> Artifact:
+        """Write the model and the profile."""
+        names = _vespa_names(job.names)
+        profile = c_name(job.name)
+        notes: list[str] = []
+        files: dict[str, str | bytes] = {}
+        if isinstance(job.model, LinearModel):
+            terms = zip(job.model.weights.tolist(), map(_term, names), strict=True)
+            expression = " + ".join(
+                f"{weight!r} * if (isNan({term}), 0.0, {term})" for weight, term in terms
+            )
+            said = ""
+        else:
+            dump, notes = self._dump(job, names)
+            files[f"models/{profile}.json"] = to_json(dump)
+            expression = f'lightgbm("{profile}.json")'
+            said = f"Put `models/{profile}.json` into `models/` of the application package. "
+        own = [name for name in names if _IDENTIFIER.fullmatch(name)]
+        functions = "".join(
+            f"    function {name}() {{\n        expression: attribute({name})\n    }}\n"
+            for name in own
+        )
+        files["rank-profile.txt"] = (
+            f"rank-profile {profile} inherits default {{\n{functions}    second-phase {{\n"
+            f"        expression {{\n            {expression}\n        }}\n    }}\n}}\n"
+        )
+        rule = (
+            "they count as 0."
+            if job.missing == "zero"
+            else "attributes without a value are NaN, which each split sends where it has learned "
+            "to."
+        )
+        pairs = "\n".join(
+            f"    {json.dumps(name)}: {json.dumps(old)}"
+            for name, old in zip(names, job.names, strict=True)
+        )
+        files["README.md"] = _README.format(files=said, missing=rule, features=pairs)
+        return Artifact(files, notes)
+
+    def _dump(self, job: Job, names: list[str]) -> tuple[dict[str, Any], list[str]]:
+        """The trees as LightGBM dumps them, with thresholds that Vespa reads right."""
+        trees = job.trees
+        found = single_thresholds(trees, job.known)
+        cuts = next_above(found.wanted).astype(np.float64).tolist()
+        values = trees.value.tolist()
+
+        def split(node: int, left: Any, right: Any) -> dict[str, Any]:
+            return {
+                "split_feature": int(trees.feature[node]),
+                "threshold": cuts[node],
+                "decision_type": "<=",
+                "default_left": bool(trees.missing_left[node]),
+                "missing_type": "NaN",
+                "left_child": left,
+                "right_child": right,
+            }
+
+        roots = nested(trees, lambda node: {"leaf_value": values[node]}, split)
+        dump = {
+            "name": "tree",
+            "version": "v4",
+            "objective": "lambdarank",
+            "feature_names": names,
+            "feature_infos": {},
+            "tree_info": [
+                {"tree_index": place, "tree_structure": root} for place, root in enumerate(roots)
+            ],
+            "pandas_categorical": [],
+        }
+        return dump, clash_notes(job, found.clashes)
+
+    def scores(self, directory: Path, X: np.ndarray, names: list[str]) -> np.ndarray:
+        """Score in float32 as the forests of Vespa, or a ranking expression in float64."""
+        known = _vespa_names(names)
+        with np.errstate(over="ignore"):
+            rows = X.astype(np.float32)
+        models = list((directory / "models").glob("*.json"))
+        if not models:
+            return _evaluate_sum((directory / "rank-profile.txt").read_text(), rows, known)
+        dump = read_json(models[0])
+        order = [known.index(name) for name in dump["feature_names"]]
+        builder = TreeBuilder()
+        for tree in dump["tree_info"]:
+            builder.end_tree(_add_node(builder, tree["tree_structure"]))
+        trees = builder.build(len(order))
+        trees = replace(trees, threshold=trees.threshold.astype(np.float32))
+        return trees.sums(rows[:, order], np.float32, strict=True)
+
+
+def _evaluate_sum(profile: str, rows: np.ndarray, names: list[str]) -> np.ndarray:
+    """Value of the sum in the second phase of a profile."""
+    found = re.search(r"second-phase \{\s*expression \{\s*(.*?)\s*\}", profile, re.DOTALL)
+    assert found is not None
+    served = np.where(np.isnan(rows), np.float32(0), rows)
+    terms = re.findall(r"(\S+) \* if \(isNan\((.+?)\), 0\.0, \2\)", found[1])
+    parts = [
+        float(weight) * served[:, names.index(term.removesuffix("()"))] for weight, term in terms
+    ]
+    return add_up(np.stack(parts, axis=1), np.float64)
+
+
+def _add_node(builder: TreeBuilder, node: dict[str, Any]) -> int:
+    if "leaf_value" in node:
+        return builder.add_leaf(node["leaf_value"])
+    left, right = (_add_node(builder, node[f"{side}_child"]) for side in ("left", "right"))
+    threshold = np.float32(node["threshold"])
+    return builder.add_split(node["split_feature"], threshold, node["default_left"], left, right)
+
+
+def _term(name: str) -> str:
+    """A feature in an expression: a function is called."""
+    return f"{name}()" if _IDENTIFIER.fullmatch(name) else name
+
+
+def _vespa_names(names: list[str]) -> list[str]:
+    """Rank features as they are; other names as functions, no two alike."""
+    taken: set[str] = set()
+    made = []
+    for name in names:
+        plain = name if _RANK_FEATURE.fullmatch(name) else c_name(name)
+        unique, number = plain, 2
+        while unique in taken:
+            unique, number = f"{plain}_{number}", number + 1
+        taken.add(unique)
+        made.append(unique)
+    return made

@@ -1,0 +1,283 @@
+"""Read the trees of LightGBM, XGBoost and CatBoost, and of our own rankers, in the neutral form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from ranksieve.data import DataError
+from ranksieve.export.forms import TreeBuilder, TreeEnsemble
+from ranksieve.export.single_precision import last_rounded_to
+
+_ZERO = float(np.float32(1e-35))  # LightGBM takes what is not larger for 0
+_BEFORE_ZERO = float(np.nextafter(-_ZERO, -np.inf))
+_MOST_NODES = 1_000_000
+_NO_CATEGORIES = (
+    "a split on categories cannot be exported: train with the categories as numbers, or as one "
+    "0/1 feature each"
+)
+_NONE, _ZERO_MISSING, _NAN = range(3)  # LightGBM's missing types
+_LIGHTGBM_RAW = frozenset(
+    {
+        *("lambdarank", "rank_xendcg", "regression", "regression_l1", "huber", "fair", "quantile"),
+        *("mape", "custom", "none", ""),
+    }
+)
+_XGBOOST_RAW = frozenset(
+    {
+        *("rank:ndcg", "rank:map", "rank:pairwise", "reg:squarederror", "reg:squaredlogerror"),
+        *("reg:absoluteerror", "reg:pseudohubererror", "reg:quantileerror", "binary:logitraw"),
+    }
+)
+
+
+def check_objective(name: str, known: frozenset[str], library: str) -> None:
+    """Raise a DataError unless scores are the sum of the trees."""
+    if name not in known:
+        raise DataError(
+            f"{library} transforms its scores for the objective {name!r:.40}, which no target "
+            "does; train with a ranking objective"
+        )
+
+
+def read_lightgbm(text: str) -> tuple[TreeEnsemble, bool]:
+    """Read a model that LightGBM has written; also whether it saw missing values in training."""
+    head, *parts = text.partition("\nend of trees")[0].split("\nTree=")
+    facts = dict(_settings(head))
+    if "average_output" in facts:
+        raise DataError("random forests of LightGBM (boosting=rf) cannot be exported: use gbdt")
+    if int(facts.get("num_tree_per_iteration", "1")) != 1:
+        raise DataError("the model of LightGBM has several scores for each row, not one")
+    check_objective(facts.get("objective", "").split(" ")[0], _LIGHTGBM_RAW, "LightGBM")
+    builder = TreeBuilder()
+    saw_missing = False
+    for part in parts:
+        tree = dict(_settings(part))
+        if int(tree.get("is_linear", "0")):
+            raise DataError("trees of LightGBM with linear_tree=true cannot be exported")
+        saw_missing |= _add_lightgbm_tree(builder, tree)
+    return builder.build(int(facts["max_feature_idx"]) + 1), saw_missing
+
+
+def _settings(text: str) -> Iterator[tuple[str, str]]:
+    for line in text.split("\n"):
+        name, _, value = line.partition("=")
+        yield name.strip(), value.strip()
+
+
+def _add_lightgbm_tree(builder: TreeBuilder, tree: dict[str, str]) -> bool:
+    """Add a tree from LightGBM's arrays; returns whether a split learned where NaN goes."""
+
+    def numbers(name: str, kind: Any) -> list[Any]:
+        return [kind(word) for word in tree.get(name, "").split()]
+
+    leaves = [builder.add_leaf(value) for value in numbers("leaf_value", float)]
+    if int(tree["num_leaves"]) == 1:
+        builder.end_tree(leaves[0])
+        return False
+    features, thresholds = numbers("split_feature", int), numbers("threshold", float)
+    decisions = numbers("decision_type", int)
+    lefts, rights = numbers("left_child", int), numbers("right_child", int)
+    splits = [0] * len(features)
+    saw_missing = False
+    for place in reversed(range(len(features))):  # children have larger numbers
+        kind = decisions[place]
+        if kind & 1:
+            raise DataError(f"LightGBM: {_NO_CATEGORIES}")
+        missing_type, default_left = (kind >> 2) & 3, bool(kind & 2)
+        saw_missing |= missing_type == _NAN
+        children = lefts[place], rights[place]
+        left, right = (splits[child] if child >= 0 else leaves[~child] for child in children)
+        threshold = _outside_zero(thresholds[place])
+        if missing_type == _NONE:
+            default_left = threshold >= 0
+        decision = features[place], threshold, default_left
+        if missing_type == _ZERO_MISSING:
+            splits[place] = _add_zero_split(builder, *decision, left, right)
+        else:
+            splits[place] = builder.add_split(*decision, left, right)
+    builder.end_tree(splits[0])
+    return saw_missing
+
+
+def _outside_zero(threshold: float) -> float:
+    """The threshold that decides alike on rows in which what LightGBM takes for 0 is not yet 0."""
+    if abs(threshold) > _ZERO:
+        return threshold
+    return _ZERO if threshold >= 0 else _BEFORE_ZERO
+
+
+def _add_zero_split(
+    builder: TreeBuilder, feature: int, threshold: float, default_left: bool, left: int, right: int
+) -> int:
+    """Add a split of LightGBM that sends zeros, like NaN, to its default side."""
+
+    def split(cut: float, a: int, b: int) -> int:
+        return builder.add_split(feature, cut, default_left, a, b)
+
+    if (threshold >= 0) == default_left:
+        return split(threshold, left, right)
+    if len(builder) > _MOST_NODES:  # which may double at each such split
+        raise DataError(
+            f"the trees have more than {_MOST_NODES:,} nodes once zeros that count as missing "
+            "(zero_as_missing) are written out: train with fewer leaves"
+        )
+    if default_left:  # zeros are above the threshold, but go left
+        above = split(_ZERO, builder.copy(left), builder.copy(right))
+        return split(_BEFORE_ZERO, split(threshold, left, right), above)
+    rest = split(threshold, builder.copy(left), builder.copy(right))
+    return split(_BEFORE_ZERO, left, split(_ZERO, right, rest))
+
+
+def read_xgboost(document: bytes) -> TreeEnsemble:
+    """Read a model that XGBoost has written as JSON.
+
+    Its splits are ``float32(x) < threshold``, and it adds trees in float32 to the base score.
+    """
+    learner = json.loads(document)["learner"]
+    booster = learner["gradient_booster"]
+    if booster["name"] != "gbtree":
+        raise DataError(f"XGBoost's booster {booster['name']!r:.20} cannot be exported: use gbtree")
+    check_objective(learner["objective"]["name"], _XGBOOST_RAW, "XGBoost")
+    parameters = learner["learner_model_param"]
+    base = [float(word) for word in parameters["base_score"].strip("[]").split(",")]
+    if len(base) != 1 or int(parameters.get("num_target", "1")) > 1:
+        raise DataError("the model of XGBoost has several scores for each row, not one")
+    builder = TreeBuilder()
+    builder.end_tree(builder.add_leaf(np.float32(base[0])))
+    for tree in booster["model"]["trees"]:
+        if any(tree.get("split_type", ())):
+            raise DataError(f"XGBoost: {_NO_CATEGORIES}")
+        _add_xgboost_tree(builder, tree)
+    return builder.build(int(parameters["num_feature"]), sums_in_single=True)
+
+
+def _add_xgboost_tree(builder: TreeBuilder, tree: dict[str, Any]) -> None:
+    lefts, rights = tree["left_children"], tree["right_children"]
+    cuts = np.array(tree["split_conditions"], dtype=np.float32)
+    thresholds = last_rounded_to(np.nextafter(cuts, np.float32(-np.inf)))
+    order = [0]
+    for node in order:  # which grows: parents before their children
+        if lefts[node] >= 0:
+            order += (lefts[node], rights[node])
+    places: dict[int, int] = {}
+    for node in reversed(order):
+        if lefts[node] < 0:
+            places[node] = builder.add_leaf(cuts[node])
+            continue
+        places[node] = builder.add_split(
+            tree["split_indices"][node],
+            thresholds[node],
+            bool(tree["default_left"][node]),
+            places[lefts[node]],
+            places[rights[node]],
+        )
+    builder.end_tree(places[0])
+
+
+def read_catboost(estimator: Any) -> tuple[TreeEnsemble, bool]:
+    """Read a fitted estimator of CatBoost; also whether it saw missing values in training.
+
+    Its splits send ``float32(x) > border`` to the right. Oblivious trees are written out.
+    """
+    with TemporaryDirectory() as directory:
+        path = Path(directory) / "model.json"
+        estimator.save_model(str(path), format="json")
+        record = json.loads(path.read_bytes())
+    scale, bias = estimator.get_scale_and_bias()
+    if scale != 1 or np.ndim(bias):
+        raise DataError("sums and multiples of models of CatBoost cannot be exported")
+    # The JSON may drop digits of leaves.
+    ends = np.cumsum(estimator.get_tree_leaf_counts())[:-1]
+    leaves = [part.tolist() for part in np.split(estimator.get_leaf_values(), ends)]
+    trees = _CatBoostTrees(record["features_info"])
+    if "oblivious_trees" in record:
+        for tree, values in zip(record["oblivious_trees"], leaves, strict=True):
+            trees.add_oblivious(tree["splits"], values)
+    else:
+        for tree, values in zip(record["trees"], leaves, strict=True):
+            trees.add_other(tree, values)
+    if bias:
+        trees.builder.end_tree(trees.builder.add_leaf(bias))
+    return trees.builder.build(len(estimator.feature_names_)), trees.saw_missing
+
+
+class _CatBoostTrees:
+    """Trees of CatBoost's JSON, whose features are numbered by kind."""
+
+    def __init__(self, info: dict[str, Any]) -> None:
+        if info.get("categorical_features"):
+            raise DataError(f"CatBoost: {_NO_CATEGORIES}")
+        features = info.get("float_features", [])
+        self.builder = TreeBuilder()
+        self.saw_missing = any(feature.get("has_nans") for feature in features)
+        self._columns = {f["feature_index"]: f["flat_feature_index"] for f in features}
+        self._nan_left = {
+            f["feature_index"]: f.get("nan_value_treatment") != "AsTrue" for f in features
+        }
+
+    def add_oblivious(self, splits: list[dict[str, Any]], values: list[float]) -> None:
+        """Add a tree with the same split in all nodes of a level."""
+        level = [self.builder.add_leaf(value) for value in values]
+        for split in splits:  # the first has the lowest bit of the leaf's number
+            pairs = zip(level[::2], level[1::2], strict=True)
+            level = [self._add_split(split, left, right) for left, right in pairs]
+        self.builder.end_tree(level[0])
+
+    def add_other(self, tree: dict[str, Any], values: list[float]) -> None:
+        """Add a tree of nodes in each other, whose values are in another order than ``values``."""
+        rounded = sorted(_leaf_values(tree))  # the smallest one is the smallest in both
+        exact = dict(zip(rounded, sorted(values), strict=True))
+        self.builder.end_tree(self._add_node(tree, exact))
+
+    def _add_node(self, node: dict[str, Any], exact: dict[float, float]) -> int:
+        if "split" not in node:
+            return self.builder.add_leaf(exact[node["value"]])
+        left, right = (self._add_node(node[side], exact) for side in ("left", "right"))
+        return self._add_split(node["split"], left, right)
+
+    def _add_split(self, split: dict[str, Any], left: int, right: int) -> int:
+        if split["split_type"] != "FloatFeature":
+            raise DataError(f"CatBoost: {_NO_CATEGORIES}")
+        feature = split["float_feature_index"]
+        threshold = float(last_rounded_to(split["border"]))
+        nan_left = self._nan_left[feature]
+        return self.builder.add_split(self._columns[feature], threshold, nan_left, left, right)
+
+
+def _leaf_values(node: dict[str, Any]) -> Iterator[float]:
+    if "split" not in node:
+        yield node["value"]
+        return
+    for side in ("left", "right"):
+        yield from _leaf_values(node[side])
+
+
+def read_rankboost(ranker: Any) -> TreeEnsemble:
+    """Thresholds of RankBoost, as one tree for each feature, which adds what the ranker adds."""
+    steps = ranker.rounds_[: ranker.best_round_]
+    builder = TreeBuilder()
+    for feature in sorted({step.feature for step in steps}):
+        own = sorted((step.threshold, step.alpha) for step in steps if step.feature == feature)
+        thresholds, alphas = np.array(own).T
+        levels = np.concatenate([[0.0], np.cumsum(alphas)])
+        builder.end_tree(_add_steps(builder, feature, thresholds, levels))
+    return builder.build(ranker.n_features_in_, cuts_at_values=True)
+
+
+def _add_steps(
+    builder: TreeBuilder, feature: int, thresholds: np.ndarray, levels: np.ndarray
+) -> int:
+    """A balanced tree of a step function with these levels between the thresholds."""
+    if not len(thresholds):
+        return builder.add_leaf(levels[0])
+    middle = len(thresholds) // 2
+    left = _add_steps(builder, feature, thresholds[:middle], levels[: middle + 1])
+    right = _add_steps(builder, feature, thresholds[middle + 1 :], levels[middle + 1 :])
+    cut = float(thresholds[middle])
+    return builder.add_split(feature, cut, cut >= 0, left, right)

@@ -1,0 +1,179 @@
+"""Check that what was written ranks as the model that was tested."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ranksieve.data import RankingData
+from ranksieve.export.forms import LinearModel
+from ranksieve.export.reading import Trained
+from ranksieve.export.targets.target import Job, MissingRule, Target
+from ranksieve.fitted import checked_scores
+from ranksieve.metrics import evaluate
+
+MEASURE = "NDCG@10"
+
+
+@dataclass(frozen=True)
+class Verification:
+    """How the files of an export rank data, beside the model itself.
+
+    Attributes
+    ----------
+    n_rows, n_queries : int
+    largest_difference : float
+        Of the scores.
+    n_changed : int
+        Queries in which two documents change places, or become equal, whose scores differ by more
+        than what the arithmetic of the target can round.
+    n_tied : int
+        Other queries in which documents do so: their scores are ties for the target.
+    n_strayed : int
+        Rows whose score differs by more than rounding.
+    before, after : float
+        NDCG@10 of the model and of the files, with missing values as they are served.
+    as_trained : float or None
+        NDCG@10 of the model with missing values as in training, if they are served otherwise.
+    """
+
+    n_rows: int
+    n_queries: int
+    largest_difference: float
+    n_changed: int
+    n_tied: int
+    n_strayed: int
+    before: float
+    after: float
+    as_trained: float | None = None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Data to verify with, as the model takes it.
+
+    Attributes
+    ----------
+    data : RankingData
+        Labels and queries.
+    tested : array of shape (rows, features)
+        Features of the ranker, with missing values as in training.
+    raw : array of shape (rows, features)
+        The same before missing values were filled in.
+    """
+
+    data: RankingData
+    tested: np.ndarray
+    raw: np.ndarray
+
+    def served(self, missing: MissingRule) -> np.ndarray:
+        """Rows as they are served under a rule."""
+        return np.where(np.isnan(self.raw), 0.0, self.raw) if missing == "zero" else self.raw
+
+
+def rows_of(trained: Trained, data: RankingData) -> Rows:
+    """Rows of data with all features, or with those of the ranker."""
+    ranker = trained.ranker
+    tested = _dense(ranker._rows(data), trained)
+    raw = tested
+    rule = trained.missing
+    if rule is not None and not rule.keeps and not rule.indicated and data.missing is None:
+        chosen = getattr(ranker, "selection_", None)
+        raw = _dense((data if chosen is None else chosen.applied_to(data)).X, trained)
+    return Rows(data, tested, raw)
+
+
+def _dense(X: Any, trained: Trained) -> np.ndarray:
+    if not sparse.issparse(X):
+        return np.asarray(X, dtype=np.float64)
+    if trained.library != "xgboost":
+        return X.toarray().astype(np.float64)
+    dense = np.full(X.shape, np.nan)  # XGBoost takes what is not stored as missing
+    coordinates = X.tocoo()
+    dense[coordinates.row, coordinates.col] = coordinates.data
+    return dense
+
+
+def scores_of(trained: Trained, rows: np.ndarray) -> np.ndarray:
+    """Scores of the ranker itself."""
+    return checked_scores(trained.ranker._scores(rows))
+
+
+def measure(data: RankingData, scores: np.ndarray) -> float:
+    """NDCG@10 of scores."""
+    found = evaluate(data.y, scores, data.qid, MEASURE, query_weights=data.query_weights)
+    return found.mean[MEASURE]
+
+
+def verify_files(target: Target, directory: Path, job: Job, rows: Rows) -> Verification:
+    """Read the files of a directory again, and score rows with them."""
+    served = rows.served(job.missing)
+    reference = scores_of(job.trained, served)
+    if isinstance(job.model, LinearModel):  # engines leave out the intercept
+        assert isinstance(job.trained.model, LinearModel)
+        reference = reference - (job.trained.model.intercept - job.model.intercept)
+    scores = _scores_of_files(target, directory, job, rows)
+    bound = _bound(target, job, served, reference)
+    differences = np.abs(scores - reference)
+    query_ptr = rows.data.query_ptr
+    changed = _changed_queries(reference, bound, scores, query_ptr)
+    tied = _changed_queries(reference, np.zeros_like(bound), scores, query_ptr)
+    as_trained = None
+    if job.missing == "zero" and not np.array_equal(rows.tested, served, equal_nan=True):
+        as_trained = measure(rows.data, scores_of(job.trained, rows.tested))
+    return Verification(
+        n_rows=len(scores),
+        n_queries=rows.data.n_queries,
+        largest_difference=float(differences.max(initial=0.0)),
+        n_changed=int(changed.sum()),
+        n_tied=int((tied & ~changed).sum()),
+        n_strayed=int((differences > bound).sum()),
+        before=measure(rows.data, reference),
+        after=measure(rows.data, scores),
+        as_trained=as_trained,
+    )
+
+
+def _scores_of_files(target: Target, directory: Path, job: Job, rows: Rows) -> np.ndarray:
+    """Scores of rows; engines get NaN where a value is missing, and do with it what they do."""
+    given = rows.raw if target.is_engine else rows.served(job.missing)
+    if job.trained.library != target.name:  # the file of a library has a column for each feature
+        given = given[:, _columns(job)]
+    return target.scores(directory, given, job.names)
+
+
+def _columns(job: Job) -> list[int]:
+    """Columns of the ranker that the model uses."""
+    places = {name: place for place, name in enumerate(job.trained.names)}
+    return [places[name] for name in job.names]
+
+
+def _bound(target: Target, job: Job, served: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """How much rounding may change the score of each row, in the model and in the target."""
+    own, model = served[:, _columns(job)], job.model
+    sums = model.rounding(own, target.unit) + model.rounding(own, model.unit)
+    return sums + (target.result_unit + model.unit) * np.abs(reference)
+
+
+def _changed_queries(
+    reference: np.ndarray, bound: np.ndarray, scores: np.ndarray, query_ptr: np.ndarray
+) -> np.ndarray:
+    """Whether documents change places in each query that are not within the bound of each other.
+
+    Document i was surely above j if ``reference - bound`` of i exceeds ``reference + bound`` of j;
+    it must have a larger score now.
+    """
+    lower, upper = reference - bound, reference + bound
+    changed = np.zeros(len(query_ptr) - 1, dtype=bool)
+    for query, (start, end) in enumerate(pairwise(query_ptr.tolist())):
+        order = start + np.argsort(-scores[start:end], kind="stable")
+        descending = -scores[order]
+        lowest = np.concatenate([[np.inf], np.minimum.accumulate(upper[order])])
+        above = np.searchsorted(descending, descending, side="right")  # not below it now
+        changed[query] = bool((lower[order] > lowest[above]).any())
+    return changed

@@ -1,0 +1,61 @@
+"""Model files of LightGBM and XGBoost as rankers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ranksieve.data import DataError
+from ranksieve.feature_names import as_names
+from ranksieve.io.files import READ_ERRORS, explain_os_error
+from ranksieve.io.records import PathLike
+from ranksieve.rankers.adapter import RankerAdapter, as_ranker
+from ranksieve.rankers.base import Ranker
+from ranksieve.rankers.libraries import class_named, library_of
+
+# How the files begin.
+_BEGINNINGS = {b"tree\n": "lightgbm.LGBMRanker", b'{"learner"': "xgboost.XGBRanker"}
+
+
+def read_library_model(path: PathLike) -> Ranker | None:
+    """Read LightGBM's text or XGBoost's JSON; None if a file begins otherwise.
+
+    Raises
+    ------
+    DataError
+        If the library cannot read the file, or is not installed.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            head = file.read(16).replace(b"\r", b"").lstrip()
+        found = [name for start, name in _BEGINNINGS.items() if head.startswith(start)]
+        if not found:
+            return None
+        text = Path(path).read_text(encoding="utf-8")
+    except READ_ERRORS as error:
+        raise DataError(f"{path}: {explain_os_error(error)}") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not text in UTF-8: {error}") from None
+    try:
+        return _restore(class_named(found[0])(), text)
+    except Exception as error:  # each library has errors of its own
+        reason = str(error).partition("\nStack trace")[0]
+        library = found[0].partition(".")[0]
+        raise DataError(f"{path}: {library} cannot read this model: {reason}") from None
+
+
+def _restore(estimator: Any, text: str) -> Ranker:
+    library = library_of(estimator)
+    library.restore(estimator, text)
+    ranker = as_ranker(estimator)
+    assert isinstance(ranker, RankerAdapter)
+    ranker.n_features_in_ = library.n_features(estimator)
+    known = getattr(ranker, "feature_names_in_", None)
+    names = None if known is None else as_names(known, ranker.n_features_in_)
+    if known is not None and names is None:
+        del ranker.feature_names_in_  # they are just numbers
+    elif names is not None:
+        ranker.feature_names_in_ = np.asarray(names, dtype=object)
+    return ranker

@@ -1,0 +1,86 @@
+"""Sheets of an export: what was written, how it was verified, and what can be switched off."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ranksieve.export.exporting import Export
+from ranksieve.export.targets.target import Target
+from ranksieve.export.verifying import MEASURE, Verification
+from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
+from ranksieve.text import quantity
+
+_MISSING = {"nan": "no value (NaN)", "zero": "0"}
+
+
+def export_sheets(export: Export) -> list[Sheet]:
+    """All tables of an export."""
+    sheets = [_summary(export)]
+    if export.switched_off:
+        sheets.append(_switched_off(export))
+    return sheets
+
+
+def targets_sheet(targets: Mapping[str, Target]) -> Sheet:
+    """All targets."""
+    columns = [
+        Column("target", align="left", is_name=True),
+        Column("models", align="left"),
+        Column("what is written", align="left", wraps=True),
+    ]
+    rows = [
+        [Entry(name), Entry(", ".join(target.kinds)), Entry(target.about)]
+        for name, target in targets.items()
+    ]
+    return Sheet("targets", "Targets of exports", "", columns, [rows])
+
+
+def _summary(export: Export) -> Sheet:
+    written: list[Row] = [[Entry("file"), Entry(str(path))] for path in export.files]
+    facts: list[Row] = [
+        [Entry("features that the model uses"), Entry(str(len(export.features)))],
+        [Entry("served where a value is missing"), Entry(_MISSING[export.missing])],
+    ]
+    groups: list[list[Row]] = [written, facts]
+    setting = "It was not verified: give --verify DATA."
+    if export.verification is not None:
+        found = export.verification
+        rows, queries = quantity(found.n_rows, "row"), quantity(found.n_queries, "query", "queries")
+        setting = f"Read again and scored in the arithmetic of the target, on {rows} of {queries}."
+        groups.append(_verified(found))
+    columns = [
+        Column("what", align="left", is_name=True),
+        Column("value", align="left", wraps=True),
+    ]
+    title = f"Model for {export.target}"
+    return Sheet("export", title, setting, columns, groups, export.notes)
+
+
+def _verified(found: Verification) -> list[Row]:
+    rows: list[Row] = [
+        [Entry("queries whose order changes"), Entry(str(found.n_changed))],
+        [Entry("others that change among ties of the target"), Entry(str(found.n_tied))],
+        [Entry("rows whose score changes beyond rounding"), Entry(str(found.n_strayed))],
+        [Entry("largest difference of scores"), Entry(f"{found.largest_difference:.3g}")],
+        [Entry(f"{MEASURE} of the model"), Entry(f"{found.before:.4f}")],
+        [Entry(f"{MEASURE} of what was written"), Entry(f"{found.after:.4f}")],
+    ]
+    if found.as_trained is not None:
+        rows.append(
+            [
+                Entry(f"{MEASURE} with missing values as in training"),
+                Entry(f"{found.as_trained:.4f}"),
+            ]
+        )
+    return rows
+
+
+def _switched_off(export: Export) -> Sheet:
+    costs = export.switched_off
+    setting = "Nothing that the model uses refers to them."
+    if export.saved is not None:
+        setting += f" Together they cost {export.saved:g}."
+    columns = [Column("feature", align="left", is_name=True), Column("cost")]
+    rows = [[Entry(name), Entry(cost, "g")] for name, cost in costs.items()]
+    title = f"{quantity(len(costs), 'feature')} to switch off"
+    return Sheet("switched-off", title, setting, columns, [rows])

@@ -1,0 +1,143 @@
+"""The command line: exports, and predictions with the files of libraries."""
+
+import json
+
+import numpy as np
+import pytest
+
+from ranksieve import RankingData, load_model, write_letor, write_parquet
+from ranksieve.export import TARGETS
+from ranksieve.io.scores import read_scores
+from tests.cli.test_data_commands import runner
+from tests.export.trained import NAMES, ranker_of, rows_for
+
+
+@pytest.fixture
+def run(capsys):
+    return runner(capsys)
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """A model file, data with names, and the model."""
+    ranker = ranker_of("lambdamart")
+    data = rows_for(ranker, sharp=False)
+    model, table = tmp_path / "model.json", tmp_path / "data.parquet"
+    ranker.save_model(model)
+    write_parquet(data, table)
+    return model, table, ranker
+
+
+def refused(run, *command):
+    status, output, error = run(*command)
+    assert status != 0
+    assert output == ""
+    return error
+
+
+def test_verified_export(run, saved, tmp_path):
+    model, table, _ = saved
+    out = tmp_path / "out"
+    status, output, _ = run(
+        "export", model, "--to", "elasticsearch-ltr", "--out", out, "--verify", table
+    )
+    assert status == 0
+    assert "Model for elasticsearch-ltr" in output
+    assert "on 80 rows of" in output
+    lines = [line.split() for line in output.splitlines()]
+    assert ["queries", "whose", "order", "changes", "0"] in lines
+    found = json.loads((out / "model.json").read_text())
+    assert found["model"]["name"] == "model"
+
+
+def test_feature_sets_and_names(run, saved, tmp_path):
+    model, _, _ = saved
+    features = [{"name": name, "template": {}} for name in [*NAMES, "other"]]
+    chosen = tmp_path / "set.json"
+    chosen.write_text(json.dumps({"features": features}))
+    command = ["export", model, "--to", "opensearch-ltr", "--out", tmp_path / "out"]
+    status, output, _ = run(*command, "--feature-set", chosen, "--name", "mine")
+    assert status == 0
+    assert "It was not verified" in output
+    assert "1 feature to switch off" in output
+    written = json.loads((tmp_path / "out" / "featureset.json").read_text())
+    assert written == {"featureset": {"features": features[:-1]}}
+    assert json.loads((tmp_path / "out" / "model.json").read_text())["model"]["name"] == "mine"
+    chosen.write_text(json.dumps({"features": features[1:]}))
+    error = refused(run, *command, "--feature-set", chosen)
+    assert f"{chosen}: the feature set lacks 'bm25 title', which the model uses" in error
+
+
+def test_list_of_targets(run):
+    status, output, _ = run("export", "--targets")
+    assert status == 0
+    assert all(f"\n{name} " in output for name in TARGETS)
+    assert max(map(len, output.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("kind", ["lightgbm", "xgboost"])
+def test_predictions_with_files_of_libraries(run, tmp_path, kind):
+    ranker = ranker_of(kind, gaps=True)
+    names = ["a", "b", "c", "d", "e"]
+    data = rows_for(ranker, gaps=True)
+    data = RankingData(data.X, data.y, data.qid, feature_names=names)
+    ranker.feature_names_in_ = np.array(names, dtype=object)
+    model, table, scores = tmp_path / "model.json", tmp_path / "data.parquet", tmp_path / "scores"
+    try:
+        ranker.save_model(model)
+        write_parquet(data.take_features([4, 3, 2, 1, 0]), table)  # in another order
+        run("export", model, "--to", kind, "--out", tmp_path / "out")
+        file = tmp_path / "out" / ("model.txt" if kind == "lightgbm" else "model.json")
+        assert run("predict", file, table, "--out", scores)[0] == 0
+        np.testing.assert_array_equal(read_scores(scores), ranker.predict(data))
+    finally:
+        ranker.feature_names_in_ = np.array(NAMES, dtype=object)
+
+
+def test_reduced_models_take_their_columns_of_text(run, tmp_path):
+    data = rows_for(ranker_of("rankboost"), names=False)
+    paths = {name: tmp_path / name for name in ("data.txt", "chosen.json", "model.json", "scores")}
+    write_letor(data, paths["data.txt"])
+    run("select", paths["data.txt"], "--method", "top", "-k", 2, "--out", paths["chosen.json"])
+    command = ["train", paths["data.txt"], "--selection", paths["chosen.json"]]
+    lightgbm = ["--ranker", "lambdamart", "--param", "n_estimators=5"]
+    run(*command, *lightgbm, "--out", paths["model.json"])
+    out = tmp_path / "out"
+    status, _, _ = run("export", paths["model.json"], "--to", "lightgbm", "--out", out)
+    assert status == 0
+    run("predict", out / "model.txt", paths["data.txt"], "--out", paths["scores"])
+    expected = load_model(paths["model.json"]).predict(data)
+    np.testing.assert_array_equal(read_scores(paths["scores"]), expected)
+    narrow = tmp_path / "narrow.txt"  # whose last features are all 0
+    narrow.write_text("1 qid:1 1:0.5\n0 qid:1 1:0.25\n")
+    assert run("predict", out / "model.txt", narrow)[0] == 0
+
+
+class TestErrors:
+    def test_what_is_missing(self, run, saved, tmp_path):
+        model, table, _ = saved
+        assert "--out a directory" in refused(run, "export", model, "--to", "c")
+        error = refused(run, "export", model, "--to", "d", "--out", tmp_path / "out")
+        assert "unknown target 'd'; known are lightgbm, " in error
+        error = refused(run, "export", table, "--to", "c", "--out", tmp_path / "out")
+        assert "not JSON" in error
+        command = ["export", model, "--to", "c", "--out", tmp_path / "out", "--missing", "mean"]
+        assert "missing must be 'nan' or 'zero'" in refused(run, *command)
+
+    def test_the_rule_for_missing_values(self, run, tmp_path):
+        ranker = ranker_of("lambdamart", gaps=True)
+        model, table = tmp_path / "model.json", tmp_path / "data.parquet"
+        ranker.save_model(model)
+        write_parquet(rows_for(ranker, gaps=True), table)
+        command = ["export", model, "--to", "vespa", "--out", tmp_path / "out", "--verify", table]
+        error = refused(run, *command)
+        assert "zeros change NDCG@10 from" in error
+        status, output, _ = run(*command, "--missing", "zero")
+        assert status == 0
+        assert "NDCG@10 with missing values as in training" in output
+
+    def test_damaged_models(self, run, saved, tmp_path):
+        path = tmp_path / "model.txt"
+        path.write_text("tree\nversion=v4\n")
+        error = refused(run, "predict", path, saved[1])
+        assert f"{path}: lightgbm cannot read this model" in error

@@ -1,0 +1,273 @@
+"""Exports as a whole: rules for missing values, verification, and what is refused."""
+
+import json
+import warnings
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from ranksieve import RankingData, load_model
+from ranksieve.data import DataError
+from ranksieve.export import TARGETS, export_model
+from ranksieve.export.forms import add_up
+from ranksieve.export.reading import read_trained
+from ranksieve.export.targets.target import Target
+from ranksieve.export.verifying import _changed_queries
+from ranksieve.io.selection import SelectedFeature, Selection
+from ranksieve.rankers import RankBoost, RankSVM, as_ranker
+from tests.export.trained import estimator, need, ranker_of, rows_for
+from tests.test_hostile_names import NAMES as HOSTILE
+
+ENGINES = [name for name, target in TARGETS.items() if target.is_engine]
+
+
+class TestMissing:
+    @pytest.mark.parametrize("target", ENGINES)
+    def test_the_rule_must_be_said(self, tmp_path, target):
+        ranker = ranker_of("lightgbm", gaps=True)
+        out = tmp_path / "out"
+        with pytest.raises(
+            DataError, match="trained with missing values, and .* say --missing nan"
+        ):
+            export_model(ranker, target, out)
+        assert not out.exists()
+
+    def test_the_loss_is_shown(self, tmp_path):
+        ranker = ranker_of("lightgbm", gaps=True)
+        data = rows_for(ranker, gaps=True)
+        zeros = RankingData(
+            np.nan_to_num(data.X), data.y, data.qid, feature_names=data.feature_names
+        )
+        expected = f"NDCG@10 from {ranker.score(data):.4f} to {ranker.score(zeros):.4f}"
+        with pytest.raises(DataError, match=expected):
+            export_model(ranker, "solr", tmp_path, verify=data)
+        found = export_model(ranker, "opensearch-ltr", tmp_path, missing="zero", verify=data)
+        assert found.verification.as_trained == pytest.approx(ranker.score(data))
+        assert found.verification.before == pytest.approx(ranker.score(zeros))
+
+    def test_nobody_knows_of_xgboost(self, tmp_path):
+        with pytest.raises(DataError, match="XGBoost does not tell whether"):
+            export_model(ranker_of("xgboost"), "vespa", tmp_path)
+        export_model(ranker_of("xgboost"), "xgboost", tmp_path)
+
+    def test_models_that_saw_none_get_zeros(self, tmp_path):
+        for kind in ("lightgbm", "catboost", "rankboost", "ranksvm"):
+            assert export_model(ranker_of(kind), "opensearch-ltr", tmp_path).missing == "zero"
+        assert export_model(ranker_of("lightgbm"), "c", tmp_path).missing == "nan"
+
+    def test_values_of_the_query_cannot_be_served(self, tmp_path):
+        data = rows_for(ranker_of("rankboost"), gaps=True)
+        ranker = RankBoost(n_rounds=5).fit(data.with_missing("query-min"))
+        with pytest.raises(DataError, match=r"filled in \(query-min\), and solr may serve 0"):
+            export_model(ranker, "solr", tmp_path)
+        made = export_model(ranker, "opensearch-ltr", tmp_path, missing="zero", verify=data)
+        assert made.verification.as_trained == pytest.approx(ranker.score(data))
+        assert "filled in (query-min)" in made.notes[0]
+
+    def test_linear_models_have_no_other_rule(self, tmp_path):
+        with pytest.raises(DataError, match="a linear model has no rule for missing values"):
+            export_model(ranker_of("ranksvm"), "python", tmp_path, missing="nan")
+        with pytest.raises(ValueError, match="missing must be 'nan' or 'zero', got 'mean'"):
+            export_model(ranker_of("ranksvm"), "python", tmp_path, missing="mean")
+
+    def test_sparse_rows_of_xgboost(self, tmp_path):
+        """What a sparse matrix does not store is missing for XGBoost."""
+        X = np.where(np.random.default_rng(0).random((200, 3)) < 0.5, 0.0, 1.5)
+        X += X * np.arange(200)[:, None]
+        data = RankingData(sparse.csr_matrix(X), np.arange(200) % 3, np.arange(200) // 20)
+        ranker = as_ranker(estimator("xgboost")).fit(data)
+        made = export_model(ranker, "elasticsearch-ltr", tmp_path, missing="nan", verify=data)
+        assert made.verification.largest_difference == 0
+
+
+class Wrong(Target):
+    """Scores that are off at some rows."""
+
+    name = "python"
+    about = ""
+    is_engine = False
+
+    def __init__(self, wrapped, change):
+        self._wrapped, self._change = wrapped, change
+
+    def write(self, job):
+        return self._wrapped.write(job)
+
+    def scores(self, directory, X, names):
+        return self._change(self._wrapped.scores(directory, X, names))
+
+
+class TestVerification:
+    def test_a_changed_order_is_an_error(self, tmp_path, monkeypatch):
+        ranker = ranker_of("lightgbm")
+        data = rows_for(ranker)
+        wrong = Wrong(TARGETS["python"], lambda scores: -scores)
+        monkeypatch.setitem(TARGETS, "python", wrong)
+        out = tmp_path / "out"
+        with pytest.raises(DataError, match=r"python would order \d+ of \d+ queries otherwise"):
+            export_model(ranker, "python", out, verify=data)
+        assert not out.exists()
+        made = export_model(ranker, "python", out, verify=data, tolerate=True)
+        assert made.verification.n_changed > 0
+        assert made.verification.n_strayed > 0
+        assert (out / "model.py").exists()
+
+    def test_ties_are_no_changes(self, tmp_path, monkeypatch):
+        ranker = ranker_of("lightgbm")
+        data = rows_for(ranker)
+        noise = 1e-16 * np.sign(np.arange(data.n_rows) % 2 - 0.5)
+        wrong = Wrong(TARGETS["python"], lambda scores: scores + noise)
+        monkeypatch.setitem(TARGETS, "python", wrong)
+        made = export_model(ranker, "python", tmp_path, verify=data)
+        assert made.verification.n_changed == 0
+
+    @given(
+        st.lists(
+            st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 3), st.integers(0, 2)),
+            min_size=1,
+            max_size=12,
+        )
+    )
+    def test_changed_queries(self, rows):
+        rows.sort(key=lambda row: row[3])
+        reference, bound, scores = np.array(rows, dtype=float).T[:3]
+        queries = [row[3] for row in rows]
+        names = sorted(set(queries))
+        ptr = np.array([queries.index(q) for q in names] + [len(rows)])
+        expected = [
+            any(
+                reference[i] - reference[j] > bound[i] + bound[j] and scores[i] <= scores[j]
+                for i in range(start, end)
+                for j in range(start, end)
+            )
+            for start, end in pairwise(ptr.tolist())
+        ]
+        assert _changed_queries(reference, bound, scores, ptr).tolist() == expected
+
+    def test_decimals_that_float32_cannot_tell_apart(self, tmp_path):
+        X = np.array([[1.0], [1.0 + 1e-9], [1.0 + 2e-9], [1.0 + 3e-9]] * 40)
+        y = np.array([0, 0, 2, 2] * 40)
+        data = RankingData(X, y, np.arange(160) // 4, feature_names=["tight"])
+        ranker = RankBoost(n_rounds=3).fit(data)
+        with pytest.raises(
+            DataError, match="equal in single precision, such as .* of feature 'tight'"
+        ):
+            export_model(ranker, "elasticsearch-ltr", tmp_path, verify=data)
+        export_model(ranker, "elasticsearch", tmp_path, verify=data)  # fields are float64 there
+
+    def test_rounding_is_bounded(self):
+        """Sums in float32 differ by no more than the bound that verification allows."""
+        rng = np.random.default_rng(0)
+        model = read_trained(ranker_of("lightgbm")).model
+        X = rows_for(ranker_of("lightgbm")).X
+        values = model.leaf_values(X) * rng.choice([1, 1e3, 1e-3], len(model.roots))
+        exact = values.sum(axis=1)
+        bound = 2.0**-24 * (np.abs(np.cumsum(values, axis=1)) + np.abs(values)).sum(axis=1)
+        assert (np.abs(add_up(values, np.float32) - exact) <= bound).all()
+
+
+def test_rows_are_scored_in_pieces(monkeypatch):
+    model = read_trained(ranker_of("lightgbm")).model
+    X = rows_for(ranker_of("lightgbm")).X
+    scores, bounds = model.scores(X), model.rounding(X, 2.0**-24)
+    for chunk in (1, 30):
+        monkeypatch.setattr("ranksieve.export.forms._CHUNK", chunk)
+        np.testing.assert_array_equal(model.scores(X), scores)
+        np.testing.assert_array_equal(model.rounding(X, 2.0**-24), bounds)
+    assert model.scores(X[:0]).shape == (0,)
+
+
+def selected(ranker_data, columns):
+    features = [SelectedFeature(index, str(index + 1), None, "") for index in columns]
+    return Selection("top", {}, ranker_data.n_features, ["data"], "0", features)
+
+
+class TestNames:
+    def test_numbers_of_the_data_that_was_selected_from(self, tmp_path):
+        data = rows_for(ranker_of("rankboost"), names=False)
+        ranker = RankSVM().fit(data.take_features([1, 4]))
+        path = tmp_path / "model.json"
+        ranker.save_model(path, selection=selected(data, [4, 1]))
+        made = export_model(path, "elasticsearch-ltr", tmp_path / "out", verify=data)
+        assert made.features == ["2", "5"]
+        assert made.verification.n_changed == 0
+
+    @pytest.mark.parametrize("target", TARGETS)
+    def test_anything_may_be_a_name(self, tmp_path, target):
+        need(target)
+        rng = np.random.default_rng(0)
+        names = [name or "empty" for name in HOSTILE]
+        X = rng.normal(size=(120, len(names)))
+        y = np.argsort(np.argsort(X.sum(axis=1))) // 30
+        data = RankingData(X, y, np.arange(120) // 10, feature_names=names)
+        kind = target if target in ("xgboost", "catboost") else "lightgbm"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ranker = as_ranker(estimator(kind)).fit(data)
+        rule = "zero" if kind == "xgboost" else None
+        made = export_model(
+            ranker,
+            target,
+            tmp_path,
+            missing=rule,
+            verify=data,
+            name='a"b\\c \u5c0f/../x',
+            tolerate=False,
+        )
+        assert made.verification.n_changed == 0
+        for path in made.files:
+            assert path.is_relative_to(tmp_path)
+            if path.suffix == ".json":
+                json.loads(path.read_text())
+
+
+class TestModels:
+    def test_a_model_from_a_newer_version(self, tmp_path):
+        path = tmp_path / "model.json"
+        RankSVM().fit(rows_for(ranker_of("rankboost"))).save_model(path)
+        path.write_text(path.read_text().replace('"version": 1', '"version": 2'))
+        with pytest.raises(DataError, match="written by a newer version of ranksieve"):
+            export_model(path, "c", tmp_path / "out")
+
+    def test_unknown_targets(self, tmp_path):
+        with pytest.raises(
+            ValueError, match="unknown target 'lucene'; known are lightgbm, xgboost"
+        ):
+            export_model(ranker_of("ranksvm"), "lucene", tmp_path)
+
+    def test_estimators_of_libraries(self, tmp_path):
+        fitted = ranker_of("xgboost").estimator_
+        assert export_model(fitted, "python", tmp_path).features == ["1", "2", "3", "4", "5"]
+
+    @pytest.mark.parametrize("kind", ["lightgbm", "xgboost"])
+    def test_files_of_libraries_are_models(self, tmp_path, kind):
+        ranker = ranker_of(kind, gaps=True, names=False)
+        data = rows_for(ranker, gaps=True, names=False)
+        export_model(ranker, kind, tmp_path)
+        path = tmp_path / ("model.txt" if kind == "lightgbm" else "model.json")
+        loaded = load_model(path)
+        assert not hasattr(loaded, "feature_names_in_")
+        np.testing.assert_array_equal(loaded.predict(data), ranker.predict(data))
+        made = export_model(path, "c", tmp_path / "c", verify=data)
+        assert made.verification.largest_difference == 0
+
+    @pytest.mark.parametrize("text", ["tree\nversion=v4\n", '{"learner": {}}', "tree\n\xff"])
+    def test_damaged_files_of_libraries(self, tmp_path, text):
+        path = tmp_path / "model"
+        path.write_bytes(text.encode("latin-1"))
+        with pytest.raises(DataError, match=str(path)):
+            load_model(path)
+
+    def test_an_intercept_is_left_out_for_engines(self, tmp_path):
+        from sklearn.linear_model import Ridge
+
+        data = rows_for(ranker_of("rankboost"))
+        ranker = as_ranker(Ridge()).fit(data)
+        made = export_model(ranker, "solr", tmp_path, verify=data)
+        assert made.notes == ["the intercept is left out, which changes no order"]
+        made = export_model(ranker, "c", tmp_path, verify=data)
+        assert made.verification.largest_difference < 1e-12

@@ -1,0 +1,174 @@
+"""Feature sets of engines, cut to what models use."""
+
+import json
+
+import pytest
+
+from ranksieve.costs import FeatureCosts
+from ranksieve.data import DataError
+from ranksieve.export import export_model
+from ranksieve.export.feature_sets import read_feature_set
+from tests.export.trained import NAMES, ranker_of, rows_for
+
+
+def template(name, **more):
+    query = {"match": {"title": "{{keywords}}", "odd": [1.50, name]}}
+    return {"name": name, "params": ["keywords"], "template": query} | more
+
+
+def store(tmp_path, content):
+    path = tmp_path / "set.json"
+    path.write_text(json.dumps(content))
+    return path
+
+
+MANY = [f"f{n}" for n in range(136)]
+
+
+class TestPlugin:
+    def test_keeps_what_is_needed_in_order_and_untouched(self, tmp_path):
+        features = [template(name) for name in MANY]
+        path = store(tmp_path, {"featureset": {"name": "all", "features": features}})
+        found = read_feature_set(path, "plugin")
+        assert (found.name, len(found.entries)) == ("all", 136)
+        kept = found.pruned(["f90", "f7", "f8"])
+        assert list(kept.values()) == [features[7], features[8], features[90]]
+
+    @pytest.mark.parametrize(
+        "wrap",
+        [
+            lambda features: {"features": features},
+            lambda features: features,
+            lambda features: {"_source": {"featureset": {"name": "x", "features": features}}},
+        ],
+    )
+    def test_forms(self, tmp_path, wrap):
+        path = store(tmp_path, wrap([template("a"), template("b")]))
+        assert list(read_feature_set(path, "plugin").entries) == ["a", "b"]
+
+    def test_what_others_refer_to(self, tmp_path):
+        script = {"lang": "painless", "source": "params.feature_vector.get('mean') * 2"}
+        features = [
+            template("title"),
+            template("body"),
+            template("title_x"),
+            template("mean", template_language="derived_expression", template="(title + body) / 2"),
+            template("script", template_language="script_feature", template=script),
+            template("other", template={"match": {"body": "mean"}}),
+        ]
+        found = read_feature_set(store(tmp_path, {"features": features}), "plugin")
+        assert list(found.pruned(["mean"])) == ["title", "body", "mean"]
+        assert list(found.pruned(["script"])) == ["title", "body", "mean", "script"]
+        assert list(found.pruned(["other"])) == ["other"]  # its words are fields, not features
+
+
+def test_solr(tmp_path):
+    features = [
+        {"store": "s", "name": "a", "class": "x.SolrFeature", "params": {"q": "{!func}b"}},
+        {"store": "s", "name": "b", "class": "x.FieldValueFeature", "params": {"field": "c"}},
+        {"store": "s", "name": "c", "class": "my.Product", "params": {"features": ["a", "b"]}},
+    ]
+    found = read_feature_set(store(tmp_path, features), "solr")
+    assert found.name == "s"
+    assert list(found.pruned(["a"])) == ["a"]
+    assert list(found.pruned(["c"])) == ["a", "b", "c"]
+    assert found.pruned(["b"])["b"] == features[1]
+
+
+def test_elasticsearch(tmp_path):
+    extractors = [
+        {"query_extractor": {"feature_name": name, "query": {"match": {"t": "{{query}}"}}}}
+        for name in ("a", "b")
+    ]
+    config = {"learning_to_rank": {"feature_extractors": extractors}}
+    for content in (config, {"inference_config": config}, extractors):
+        found = read_feature_set(store(tmp_path, content), "elasticsearch")
+        assert list(found.pruned(["b"]).values()) == extractors[1:]
+
+
+class TestErrors:
+    @pytest.mark.parametrize("kind", ["plugin", "solr", "elasticsearch"])
+    def test_other_files(self, tmp_path, kind):
+        for content in ({"a": 1}, 3, ["x"], {"features": 5}):
+            with pytest.raises(DataError, match="set.json: "):
+                read_feature_set(store(tmp_path, content), kind)
+
+    def test_damaged_files(self, tmp_path):
+        path = tmp_path / "set.json"
+        path.write_text("[{")
+        with pytest.raises(DataError, match="set.json:1: not JSON"):
+            read_feature_set(path, "solr")
+        with pytest.raises(DataError, match="no such file"):
+            read_feature_set(tmp_path / "none.json", "solr")
+
+    def test_names(self, tmp_path):
+        path = store(tmp_path, [{"name": "a"}, {"name": "a"}])
+        with pytest.raises(DataError, match="two features are named 'a'"):
+            read_feature_set(path, "plugin")
+        with pytest.raises(DataError, match="feature 1 of the list has no name"):
+            read_feature_set(store(tmp_path, [{"nam": "a"}]), "plugin")
+
+
+class TestExports:
+    def test_a_lacking_feature_is_named(self, tmp_path):
+        path = store(tmp_path, {"features": [template(name) for name in NAMES[:-1]]})
+        out = tmp_path / "out"
+        with pytest.raises(DataError, match="the feature set lacks 'clicks', which the model uses"):
+            export_model(ranker_of("ranksvm"), "opensearch-ltr", out, feature_set=path)
+        assert not out.exists()
+
+    def test_what_can_be_switched_off(self, tmp_path):
+        names = ["x", *NAMES[::-1], "y"]
+        path = store(
+            tmp_path, {"featureset": {"name": "all", "features": list(map(template, names))}}
+        )
+        made = export_model(
+            ranker_of("ranksvm"), "elasticsearch-ltr", tmp_path, feature_set=path, costs={"y": 2.5}
+        )
+        assert made.switched_off == {"x": None, "y": 2.5}
+        assert made.saved == 2.5
+        written = json.loads((tmp_path / "featureset.json").read_text())["featureset"]["features"]
+        assert written == [template(name) for name in NAMES[::-1]]
+        assert "/_ltr/_featureset/all_pruned\n" in (tmp_path / "README.md").read_text()
+
+    def test_costs_of_groups(self, tmp_path):
+        costs = FeatureCosts(
+            {"clicks": 1, "x": 2, "y": 3, "z": 4},
+            groups={"clicks": "log", "x": "log", "y": "net", "z": "net"},
+            group_costs={"log": 10, "net": 20},
+        )
+        made = export_model(ranker_of("ranksvm"), "c", tmp_path, costs=costs)
+        assert made.switched_off == {"x": 2.0, "y": 3.0, "z": 4.0}
+        assert made.saved == 29  # the log is still read
+
+    def test_solr(self, tmp_path):
+        features = [
+            {"store": "s", "name": name, "class": "x", "params": {"q": name}} for name in NAMES
+        ]
+        path = store(tmp_path, features)
+        export_model(ranker_of("ranksvm"), "solr", tmp_path, feature_set=path)
+        assert json.loads((tmp_path / "features.json").read_text()) == features
+        assert json.loads((tmp_path / "model.json").read_text())["store"] == "s"
+
+    def test_elasticsearch_knows_fields_and_queries(self, tmp_path):
+        """Extracted features are float32, fields are float64, and both are verified as such."""
+        extractors = [
+            {"query_extractor": {"feature_name": name, "query": {}, "default_score": 7}}
+            for name in NAMES[:2]
+        ]
+        path = store(tmp_path, extractors)
+        ranker = ranker_of("lightgbm", gaps=True)
+        data = rows_for(ranker, gaps=True)
+        for rule, expected in (("zero", 0.0), ("nan", None)):
+            made = export_model(
+                ranker, "elasticsearch", tmp_path, missing=rule, feature_set=path, verify=data
+            )
+            model = json.loads((tmp_path / "model.json").read_text())
+            config = model["inference_config"]["learning_to_rank"]["feature_extractors"]
+            assert [e["query_extractor"].get("default_score") for e in config] == [expected] * 2
+            assert made.verification.n_changed == 0
+
+    def test_targets_without_feature_sets(self, tmp_path):
+        path = store(tmp_path, [])
+        with pytest.raises(DataError, match="c has no feature set to prune"):
+            export_model(ranker_of("ranksvm"), "c", tmp_path, feature_set=path)
