@@ -21,7 +21,7 @@ import numpy as np
 from rich.table import Table
 
 from benchmarks.harness import mq2008_parts
-from ranksieve import RankingData, concatenate, load_demo, read_letor
+from ranksieve import RankingData, concatenate, limit_threads, load_demo, read_letor
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import LambdaMART
 from ranksieve.selectors.registry import make_selector
@@ -44,7 +44,12 @@ class Task(NamedTuple):
 
 
 def run(data: str, methods: str, draws: int, seeds: int, trees: int) -> Table:
-    """Judge all methods, and return a table."""
+    """Judge all methods, each on one thread, and return a table."""
+    with limit_threads(1):
+        return _table(data, methods, draws, seeds, trees)
+
+
+def _table(data: str, methods: str, draws: int, seeds: int, trees: int) -> Table:
     tasks = list(_tasks(data, draws))
     table = Table(title=f"{data}: NDCG@10 against the {BASE}, in 1e-4")
     for column in ("method", *(f"k={k}" for k in KS), "mean", "trainings", "seconds"):

@@ -40,7 +40,7 @@ SELECTORS = [
 OF_ONE_SIZE = ("RandomizedBoostedTrees", "GeneticBoostedTrees", "SimulatedAnnealing", "RiskPareto")
 SEARCHING = (*OF_ONE_SIZE, "MOFSRank")  # at random, by queries that are held out
 NETWORKS = ("SaliencySelector", "GroupLassoNetwork")  # whose first weights are random
-DRAWING = ("RandomSelector", "Boruta", "StabilitySelector")
+DRAWING = ("RandomSelector", "Boruta", "StabilitySelector", "BestOf")
 SEEDED = [kind for kind in SELECTORS if kind.__name__ in (*DRAWING, *NETWORKS, *SEARCHING)]
 DETERMINED = [kind for kind in SELECTORS if kind not in SEEDED]
 TREES = (
@@ -58,7 +58,7 @@ def with_one_query(kind):
     """A selector that takes rows without query ids as one query, for scikit-learn's checks."""
 
     # Leaving a query out needs another one.
-    leaves_out = ("GreedyRankRLS", "GreedyRankRLSCV", "GreedyBins", "SequentialSelector")
+    leaves_out = ("GreedyRankRLS", "GreedyRankRLSCV", "GreedyBins", "SequentialSelector", "BestOf")
     n_queries = 2 if kind.__name__ in leaves_out + SEARCHING else 1
     n_queries = 4 if kind.__name__ == "StabilitySelector" else n_queries  # two in each half
 

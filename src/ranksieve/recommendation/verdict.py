@@ -99,6 +99,11 @@ class Verdict:
         judges = quantity(self.n_queries, "query", "queries")
         where = f"with {self.level:.0%} confidence, on {judges} that had no part in the choice"
         means = f"{self.with_chosen:.4f} with them, {self.with_all:.4f} with all features"
+        if isfinite(self.lower):
+            means += (
+                f", a change of {percent(self.change, sign=True)} "
+                f"({percent(self.lower, sign=True)} to {percent(self.upper, sign=True)})"
+            )
         if self.is_shown:
             return f"{who} are shown to {loss} {where}: {means}."
         return f"{who} are not shown to {loss} {where}: {means}.{self._could_be_shown()}"

@@ -29,7 +29,8 @@ def plot_front(answer: Recommendation, *, ax: Axes | None = None) -> Axes:
     >>> from ranksieve.report.figures import plot_front
     >>> data, _ = make_ranking(40, n_noise=2)
     >>> answer = recommend(data, "rankrls", selectors=["gas-e"], details=False)
-    >>> plot_front(answer).get_ylabel()
+    >>> ax = plot_front(answer)
+    >>> ax.get_ylabel()
     'NDCG@10'
     """
     selectors = [p.selector for p in answer.front if p.selector not in _BASELINES]

@@ -100,7 +100,7 @@ class BestOf(ListsSelector):
         Method(
             "best-of",
             "the list of the selector that ranks held-out queries best",
-            trial={"selectors": ["top", "stepwise-aic"], "ranker": "rankrls", "sizes": [2]},
+            trial={"selectors": ["top", "gas-e"], "ranker": "lambdamart", "sizes": [2]},
         ),
     )
 
@@ -114,6 +114,11 @@ class BestOf(ListsSelector):
     measure: str | Measure = "ndcg@10"
     validation_fraction: Share = 0.2
     convention: ConventionChoice = "standard"
+
+    @property
+    def takes_missing(self) -> bool:  # type: ignore[override]
+        """Whether all selectors and the ranker that judges take missing values."""
+        return self._judging().takes_missing and super().takes_missing
 
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         n, varies = choices.n_features, varying_features(source)
