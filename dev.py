@@ -22,7 +22,7 @@ BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 
 USAGE = """usage: python3 dev.py COMMAND [ARGUMENTS]
 
-  demo [ARGS]         compare selectors on embedded data; results go to demo-study
+  demo [ARGS]         recommend features on embedded data; results go to demo-recommendation
   test                run the tests on all cores (ARGS go to pytest, which then uses one)
   test --quick        leave out the tests that take long
   check               lint, format, types and import contracts
@@ -87,7 +87,7 @@ def main() -> None:
     command, *rest = sys.argv[1:] or ["help"]
     if command == "demo":
         install("")
-        call("ranksieve", "compare", "--out", "demo-study", *rest)
+        call("ranksieve", "recommend", "--margin", "3%", "--out", "demo-recommendation", *rest)
     elif command == "test":
         install("dev")
         drop_stale_kernels()

@@ -104,7 +104,7 @@ _ListMethods = Annotated[
 def select(
     data: Annotated[list[Path] | None, DATA] = None,
     demo: Demo = False,
-    method: _Method = "gas-e",
+    method: _Method = "cegb",
     k: _Number = None,
     include: Include = None,
     exclude: Exclude = None,

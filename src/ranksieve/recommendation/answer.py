@@ -71,7 +71,8 @@ class FrontPoint(NamedTuple):
         One-sided lower confidence bound of the change, for the candidate alone.
     is_shown : bool or None
         Whether it is shown to lose less than the margin, allowing for all that are tested; None if
-        the queries that judge were not asked.
+        it was not tested: its size was not fixed in advance, or the queries that judge were not
+        asked.
     is_front : bool
         Whether no cheaper candidate is as good.
     """

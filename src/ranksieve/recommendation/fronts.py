@@ -28,7 +28,7 @@ def points_of(task: Task, chosen: Choice, level: float) -> list[FrontPoint]:
         value = Sample.of(one.values, weights).mean
         claim = claim_non_inferiority(one.values, base, task.rule.margin, level, weights)
         change, lower = (claim.change, claim.lower) if one.selector != ALL else (0.0, 0.0)
-        is_shown = shown.get((one.selector, one.size), None if stage.judge else False)
+        is_shown = shown.get((one.selector, one.size))
         points.append(
             FrontPoint(one.selector, one.size, one.cost, value, change, lower, is_shown, False)
         )
