@@ -212,7 +212,7 @@ class TestAnswer:
         assert answer.cost == len(answer.features)
         assert answer.cost_of_all == 6
         assert {point.selector for point in answer.front} >= {"all", "none", "top"}
-        assert "lose less than 5 % of NDCG@10" in answer.sentence
+        assert "lose less than 5% of NDCG@10" in answer.sentence
         json.dumps(answer.to_record(), allow_nan=False)
 
     def test_details(self, data):
@@ -250,8 +250,8 @@ class TestAnswer:
     def test_few_queries_show_little_and_say_how_many_it_takes(self):
         found = recommend(planted(20, noise=2.0), margin=0.005, **QUICK)
         assert not found.claim.is_shown
-        assert "are not shown to lose less than 0.5 %" in found.sentence
-        assert "queries to show a margin of 0.5 %" in found.sentence
+        assert "are not shown to lose less than 0.5%" in found.sentence
+        assert "queries to show a margin of 0.5%" in found.sentence
         assert found.claim.queries_needed > 20
 
     def test_other_queries_confirm_the_very_features(self, data):

@@ -137,4 +137,4 @@ class Verdict:
 
 def percent(share: float, sign: bool = False) -> str:
     """A share as a percentage with up to three digits."""
-    return f"{100 * share:{'+' if sign else ''}.3g} %"
+    return f"{100 * share:{'+' if sign else ''}.3g}%"

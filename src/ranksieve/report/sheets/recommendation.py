@@ -33,7 +33,7 @@ def kept_sheet(answer: Recommendation) -> Sheet:
         _add(rows, [_percent(kept.loss) for kept in answer.kept])
         _add(rows, [_interval(kept) for kept in answer.kept])
         notes.append(
-            f"loss without it: of {answer.claim.measure}, relative to all features, with its 95 % "
+            f"loss without it: of {answer.claim.measure}, relative to all features, with its 95% "
             "interval, if the ranker is trained on the other features that are kept. "
             + _who_judges(answer)
         )
@@ -95,13 +95,13 @@ def front_sheet(answer: Recommendation) -> Sheet:
         for point in answer.front
     ]
     notes = [
-        f"change, bound: relative to all features, in %; one-sided {claim.level:.0%} lower bound "
+        f"change, bound: relative to all features; one-sided {claim.level:.0%} lower bound "
         "of the candidate alone.",
         "front: no candidate that costs no more is better.",
     ]
     if any(point.is_shown is not None for point in answer.front):
         notes.append(
-            f"shown: to lose less than {100 * claim.margin:.3g} %, tested from the largest size "
+            f"shown: to lose less than {100 * claim.margin:.3g}%, tested from the largest size "
             "down until one fails, with the level divided between the selectors; sizes that were "
             "added to find the smallest that is enough are not tested."
         )
@@ -134,7 +134,7 @@ def check_sheets(found: Check) -> list[Sheet]:
     notes = [
         f"before, now: {found.verdict.measure} if the feature alone ranks the documents of each "
         "query; shift: the difference in standard errors, or turned if the other direction is now "
-        "the better one; notable from 3 standard errors or 5 % of missing values on."
+        "the better one; notable from 3 standard errors or 5% of missing values on."
     ]
     sheets = [Sheet("drift", "Features that are kept", "", columns, [rows], notes)] if rows else []
     if found.helpful:
@@ -162,7 +162,7 @@ def _add(rows: Sequence[list[Entry]], entries: Sequence[Entry]) -> None:
 
 
 def _percent(share: float | None, form: str = ".2f") -> Entry:
-    return Entry(None if share is None else f"{100 * share:{form}} %")
+    return Entry(None if share is None else f"{100 * share:{form}}%")
 
 
 def _share(share: float | None) -> Entry:
@@ -172,7 +172,7 @@ def _share(share: float | None) -> Entry:
 def _interval(kept: KeptFeature) -> Entry:
     if kept.lower is None or kept.upper is None:
         return Entry(None)
-    return Entry(f"{100 * kept.lower:.2f} to {100 * kept.upper:.2f} %")
+    return Entry(f"{100 * kept.lower:.2f} to {100 * kept.upper:.2f}%")
 
 
 def _substitutes(kept: KeptFeature, answer: Recommendation) -> str:

@@ -1,0 +1,146 @@
+"""The commands recommend and check."""
+
+import json
+
+import numpy as np
+import pytest
+
+from ranksieve import RankingData, make_ranking
+from ranksieve.io.letor import write_letor
+from ranksieve.io.parquet import write_parquet
+from tests.cli.test_data_commands import runner
+
+NAMES = ["<b>x</b>", "$x$", '=1+1"', "a,b", "tab\there", "plain"]
+
+
+@pytest.fixture(scope="module")
+def data():
+    made, _ = make_ranking(
+        30, docs_per_query=(4, 8), n_informative=2, n_redundant=1, n_noise=3, noise=0.2
+    )
+    return made
+
+
+@pytest.fixture(scope="module")
+def files(data, tmp_path_factory):
+    directory = tmp_path_factory.mktemp("data")
+    write_letor(data, directory / "data.txt")
+    named = RankingData(data.X, data.y, data.qid, feature_names=NAMES)
+    write_parquet(named, directory / "named.parquet")
+    (directory / "costs.csv").write_text(
+        "feature,cost,group\n"
+        + "".join(f"{n},{n},{'call' if n > 3 else ''}\n" for n in range(1, 7))
+    )
+    (directory / "groups.csv").write_text("group,cost\ncall,5\n")
+    return directory
+
+
+@pytest.fixture
+def runs(capsys):
+    """Run a command that succeeds; returns its output."""
+
+    def run(*arguments):
+        status, output, errors = runner(capsys)(*arguments)
+        assert status == 0, errors
+        return output
+
+    return run
+
+
+@pytest.fixture
+def fails(capsys):
+    """Run a command that fails; returns what it says."""
+
+    def run(*arguments):
+        status, _, errors = runner(capsys)(*arguments)
+        assert status in (1, 2)
+        assert "Traceback" not in errors
+        return " ".join(errors.split())
+
+    return run
+
+
+QUICK = ("--ranker", "rankrls", "--selectors", "greedy-rankrls,top", "--no-figures")
+
+
+def test_answer_tables_and_models(runs, files, tmp_path):
+    out = tmp_path / "out"
+    text = runs("recommend", files / "data.txt", *QUICK, "--margin", "5%", "--out", out)
+    assert "of 6 features" in text
+    assert "5% of NDCG@10" in " ".join(text.split())
+    assert "Features to keep" in text
+    assert "Cost and quality of the candidates" in text
+    record = json.loads((out / "recommendation.json").read_text())
+    assert record["settings"]["margin"] == 0.05
+    assert {"kept.csv", "front.csv", "dropped.csv"} <= {f.name for f in (out / "tables").iterdir()}
+    text = runs("check", out, files / "data.txt")
+    assert "The margin of 5% holds on average." in text
+    assert "Features that are kept" in text
+
+
+def test_the_exit_status_tells_that_the_margin_is_broken(runs, capsys, files, data, tmp_path):
+    out = tmp_path / "out"
+    runs("recommend", files / "data.txt", *QUICK, "--margin", "5%", "--out", out)
+    kept = json.loads((out / "recommendation.json").read_text())["features"]
+    others = [feature for feature in range(6) if feature not in kept]
+    X = np.array(data.X)
+    X[:, kept] = 0.0  # the others must do it alone
+    y = np.array(data.y) if not others else data.y
+    write_letor(
+        RankingData(X, y, data.qid),
+        tmp_path / "gone.txt",
+    )
+    status, text, _ = runner(capsys)("check", out, tmp_path / "gone.txt", "--n-features", "6")
+    found = json.loads(runner(capsys)("check", out, tmp_path / "gone.txt", "--format", "json")[1])
+    assert status == int(found["is_broken"]) == 1
+    assert "is broken: recommend again" in text
+
+
+def test_costs_budget_and_json(runs, files, tmp_path):
+    costs = ("--costs", files / "costs.csv", "--group-costs", files / "groups.csv")
+    text = runs(
+        "recommend", files / "data.txt", *QUICK, *costs, "--budget", "6", "--out", tmp_path / "out",
+        "--format", "json",
+    )  # fmt: skip
+    record = json.loads(text)
+    assert record["has_costs"]
+    assert record["cost"] <= 6
+    assert record["cost_of_all"] == 21 + 5
+
+
+def test_hostile_names_are_escaped(runs, files, tmp_path):
+    out = tmp_path / "out"
+    text = runs("recommend", files / "named.parquet", *QUICK[:4], "--out", out, "--margin", "5%")
+    assert "\t" not in text
+    assert (out / "figures" / "front.svg").exists()
+    for page in (out / "tables").glob("*.csv"):
+        for cell in page.read_text().split(","):
+            assert not cell.startswith("=")
+
+
+def test_drop_leaves_columns_and_features_out(runs, files, tmp_path):
+    table = ("recommend", files / "named.parquet", *QUICK, "--drop", "plain", "--format", "json")
+    record = json.loads(runs(*table, "--out", tmp_path / "table"))
+    assert "plain" not in record["feature_names"]
+    text = ("recommend", files / "data.txt", *QUICK, "--drop", "6", "--format", "json")
+    record = json.loads(runs(*text, "--out", tmp_path / "text"))
+    assert record["settings"]["drop"] == ["6"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--margin", "much"), "1% or 0.01"),
+        (("--margin", "0"), "1% or 0.01"),
+        (("--time", "soon"), "90s, 10m or 2h"),
+        (("--group-costs", "x.csv"), "needs --costs"),
+        (("--resamples", "3"), "--resamples is for compare"),
+        (("--keep", "nope"), "nope"),
+    ],
+)
+def test_bad_options(fails, files, tmp_path, options, message):
+    assert message in fails("recommend", files / "data.txt", *QUICK, *options, "--out", tmp_path)
+
+
+def test_check_of_nothing(fails, files, tmp_path):
+    assert "there is no recommendation.json" in fails("check", tmp_path, files / "data.txt")
