@@ -21,6 +21,7 @@ from ranksieve.data import DataError, RankingData
 from ranksieve.datasets.dividing import SplitRule, open_for_study
 from ranksieve.datasets.opening import read_whole
 from ranksieve.io.files import make_directory
+from ranksieve.io.selection import SelectedFeature, Selection, write_selection
 from ranksieve.joining import concatenate, with_features_of
 from ranksieve.metrics import get_convention
 from ranksieve.missing import has_missing
@@ -33,7 +34,7 @@ from ranksieve.recommendation.cells import RankingCell, RecommendationLog
 from ranksieve.recommendation.checking import reference_of
 from ranksieve.recommendation.details import Found, describe_features
 from ranksieve.recommendation.division import Division, Place, divide
-from ranksieve.recommendation.files import LEDGER, MODEL, MODEL_OF_ALL, write_answer
+from ranksieve.recommendation.files import LEDGER, MODEL, MODEL_OF_ALL, SELECTION, write_answer
 from ranksieve.recommendation.fronts import points_of
 from ranksieve.recommendation.portfolio import default_selectors, members_of
 from ranksieve.recommendation.procedure import Choice, Rule, RuleName, Task, run_stage
@@ -359,15 +360,32 @@ class _Work:
         )
 
     def write_models(self, answer: Recommendation, directory: Path) -> None:
-        """Train on all queries, and write the rankers that :func:`check` compares."""
-        for file, features in ((MODEL, answer.features), (MODEL_OF_ALL, self.task.allowed)):
-            cell = self._ranking(tuple(sorted(features)))
-            try:
-                if features:
-                    cell.train(self.division.whole).save_model(directory / file)
-            except ValueError as error:
-                answer.notes.append(f"{file} was not written: {error}")
-                return
+        """Write the selection, and the rankers that :func:`check` compares, of all queries."""
+        if not answer.features:
+            return
+        selection = self._selection(answer)
+        write_selection(selection, directory / SELECTION)
+        whole = self.division.whole
+        try:
+            kept = self._ranking(tuple(sorted(answer.features))).train(whole)
+            kept.save_model(directory / MODEL, selection=selection)
+            self._ranking(self.task.allowed).train(whole).save_model(directory / MODEL_OF_ALL)
+        except ValueError as error:
+            answer.notes.append(f"No models were written: {error}")
+
+    def _selection(self, answer: Recommendation) -> Selection:
+        return Selection(
+            method="recommend",
+            parameters={"ranker": self.ranker, "margin": self.rule.margin},
+            n_features_in=len(self.names),
+            data=[answer.title],
+            ranksieve=__version__,
+            features=[
+                SelectedFeature(kept.feature, self.names[kept.feature], kept.loss, "")
+                for kept in answer.kept
+            ],
+            missing=self.division.whole.missing,
+        )
 
 
 def _is_over(end: float | None) -> Callable[[], bool]:

@@ -17,7 +17,7 @@ from ranksieve.io.records import (
 )
 
 ANSWER, MODEL, MODEL_OF_ALL = "recommendation.json", "model.json", "model-all.json"
-LEDGER = "recommendation.jsonl"
+LEDGER, SELECTION = "recommendation.jsonl", "selection.json"
 
 _FORMAT, _VERSION = "ranksieve-answer", 1
 
