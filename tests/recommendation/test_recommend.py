@@ -11,6 +11,7 @@ import pytest
 from ranksieve import DataError, RankingData, make_ranking, recommend
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankRLS
+from ranksieve.recommendation import check
 from ranksieve.recommendation.asking import drive, together
 from ranksieve.recommendation.division import Place, divide
 from ranksieve.recommendation.files import LEDGER, read_answer
@@ -392,3 +393,55 @@ def test_a_killed_command_resumes(tmp_path, data):
     subprocess.run([*command, "--out", str(tmp_path / "killed")], check=True, capture_output=True)
     first, second = (read_answer(tmp_path / name) for name in ("whole", "killed"))
     assert first == second
+
+
+class TestCheck:
+    def test_new_data_is_treated_like_the_old(self, tmp_path):
+        data = planted(30, n_informative=3)
+        X = np.array(data.X)
+        X[::5, 0] = np.nan
+        gaps = RankingData(X, data.y, data.qid)
+        first = recommend(gaps, missing="query-min+indicators", out=tmp_path, **QUICK)
+        found = check(tmp_path, gaps)
+        by_hand = recommend(
+            gaps.with_missing("query-min+indicators"), out=tmp_path / "other", **QUICK
+        )
+        assert by_hand.features == first.features
+        other = check(tmp_path / "other", gaps)
+        assert found.verdict.with_chosen == other.verdict.with_chosen
+        assert all(one.shift == 0 for one in found.drift)
+
+    def test_kept_missing_values(self, tmp_path):
+        data = planted(30)
+        X = np.array(data.X)
+        X[::5, 0] = np.nan
+        gaps = RankingData(X, data.y, data.qid)
+        how = {"missing": "keep", "parameters": {"lambdamart": {"n_estimators": 5}}}
+        answer = recommend(
+            gaps, "lambdamart", selectors=["top"], details=False, out=tmp_path, **how
+        )
+        assert check(tmp_path, gaps).verdict.n_queries == 30
+        assert answer.settings["missing"] == "keep"
+
+    def test_other_features_and_new_ones_that_help(self, tmp_path):
+        rng = np.random.default_rng(0)
+        qid = np.repeat(np.arange(40), 8)
+        X = rng.normal(size=(320, 4))
+        y = np.digitize(X[:, 0] + 0.1 * rng.normal(size=320), [0, 1])
+        names = ["a", "b", "c", "d"]
+        old = RankingData(X, y, qid, feature_names=names)
+        assert recommend(old, margin=0.05, out=tmp_path, **QUICK).names == ["a"]
+        y = np.digitize(X[:, 0] + 2 * X[:, 2] + X[:, 3] + 0.1 * rng.normal(size=320), [0, 2])
+        new = RankingData(X[:, [3, 2, 1, 0]], y, qid, feature_names=["new", "c", "b", "a"])
+        with pytest.raises(DataError, match="lacks feature 'd'"):
+            check(tmp_path, new)
+        both = RankingData(
+            np.column_stack([X, X[:, 3]])[:, [4, 2, 1, 0, 3]],
+            y,
+            qid,
+            feature_names=["new", "c", "b", "a", "d"],
+        )
+        found = check(tmp_path, both)
+        assert found.helpful[0].feature == "c"
+        assert {one.feature: one.is_new for one in found.helpful}.items() >= {"c": False}.items()
+        assert found.drift[0].is_notable

@@ -13,7 +13,7 @@ import numpy as np
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.datasets.opening import read_whole
-from ranksieve.missing import count_missing
+from ranksieve.missing import Missing, count_missing, has_missing
 from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.rankers.loading import load_model
 from ranksieve.recommendation.cells import query_values
@@ -133,8 +133,8 @@ def check(directory: str | os.PathLike[str], data: Any, **how: Any) -> Check:
     record = read_answer(Path(directory))
     told, names = record["settings"], [str(name) for name in record["feature_names"]]
     new = read_whole(data, **how)
-    known = _with_features(new, names)
-    known = scaled_within_queries(known, told["scale"])
+    missing = None if told["treated"] is None else Missing(**told["treated"])
+    known = scaled_within_queries(_with_features(new, names, missing), told["scale"])
     kept = [int(feature) for feature in record["features"]]
     dropped = {names.index(name) for name in told["drop"] if name in names}
     everything = [feature for feature in range(len(names)) if feature not in dropped]
@@ -153,6 +153,10 @@ def check(directory: str | os.PathLike[str], data: Any, **how: Any) -> Check:
     verdict = Verdict.of([chosen], [base], *how_judged)  # type: ignore[arg-type]
     is_broken = verdict.with_chosen < (1 - margin) * verdict.with_all
     drift = _drift(known, kept, names, record["reference"], measure, convention)
+    if missing is not None and missing.indicated:  # the kept features may be indicators
+        new = known
+    elif missing is not None and new.missing is None:
+        new = new.with_missing(missing)
     helpful = _helpful(scaled_within_queries(new, told["scale"]), names, kept)
     return Check(str(record["title"]), verdict, bool(is_broken), drift, helpful)
 
@@ -203,7 +207,7 @@ def _drift(
 
 def _helpful(data: RankingData, names: Sequence[str], kept: Sequence[int]) -> list[Helpful]:
     """Features that greedy RankRLS adds to those that are kept, as long as they help."""
-    if data.keeps_missing or data.n_queries < 2:
+    if has_missing(data.X) or data.n_queries < 2:
         return []
     own = [str(name) for name in data.feature_names]
     start = [own.index(names[feature]) for feature in kept]
@@ -223,12 +227,18 @@ def _helpful(data: RankingData, names: Sequence[str], kept: Sequence[int]) -> li
     return found
 
 
-def _with_features(data: RankingData, names: Sequence[str]) -> RankingData:
-    """The features of a recommendation, by name; numbers if it has no names."""
+def _with_features(data: RankingData, names: Sequence[str], missing: Missing | None) -> RankingData:
+    """The features of a recommendation, by name, or by number if it has no names.
+
+    Missing values are treated as those of its data were, which may have added indicators.
+    """
+    if missing is not None and data.missing is None:
+        names = names[: len(names) - len(missing.indicated)]
     own = [str(name) for name in data.feature_names]
     lacking = [name for name in names if name not in own]
     if lacking:
         raise DataError(
             f"the new data lacks feature {lacking[0]!r}, which the recommendation is about"
         )
-    return data.take_features([own.index(name) for name in names])
+    taken = data.take_features([own.index(name) for name in names])
+    return taken if missing is None or data.missing is not None else taken.with_missing(missing)

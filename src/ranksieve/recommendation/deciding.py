@@ -351,6 +351,7 @@ class _Work:
                 "seed": self.plan.seed,
                 "keep": [self.names[f] for f in task.include],
                 "drop": [n for f, n in enumerate(self.names) if f not in task.allowed],
+                "treated": self._treated(),
                 "costs": self.costs.to_record(),
             },
             notes=self.notes,
@@ -358,6 +359,11 @@ class _Work:
                 self.division.whole, chosen.features, self.plan.tune, self.plan.convention
             ),
         )
+
+    def _treated(self) -> dict[str, Any] | None:
+        """What was done with missing values, so that it can be done to other data."""
+        missing = self.division.whole.missing
+        return None if missing is None else missing.to_record()
 
     def write_models(self, answer: Recommendation, directory: Path) -> None:
         """Write the selection, and the rankers that :func:`check` compares, of all queries."""

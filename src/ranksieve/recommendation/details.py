@@ -86,6 +86,8 @@ def describe_features(task: Task, chosen: Choice, n_pairs: int) -> Procedure[Fou
 
 def _losses(task: Task, chosen: Choice) -> Procedure[dict[int, tuple[float, float, float]]]:
     features, places = chosen.features, task.division.judged
+    if chosen.candidate.selector == ALL:  # nothing is dropped, and there may be very many
+        return {}
     rests = [tuple(f for f in features if f != gone) for gone in features]
     if not task.allows_none:
         rests = [rest for rest in rests if rest]
