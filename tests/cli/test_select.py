@@ -502,7 +502,8 @@ def test_the_list_of_methods(run):
     ],
 )
 def test_errors(run, options, message):
-    status, output, errors = run("select", "--demo", *options)
+    method = () if "--method" in options else ("--method", "gas-e")
+    status, output, errors = run("select", "--demo", *method, *options)
     assert status != 0
     assert output == ""
     assert message in errors

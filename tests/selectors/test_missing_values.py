@@ -39,6 +39,7 @@ FILTERS = [
     "top",
 ]
 BINNED = ["greedy-bins", "teacher-bins"]
+AROUND_TREES = ["cegb", "shap", "boruta", "stability", "best-of"]
 WITHOUT_A_LOOK = ["random", "all"]
 LIBRARIES = ["lambdamart", "lightgbm", "xgboost", "catboost"]
 
@@ -55,7 +56,7 @@ def with_gaps(seed=0, n_queries=12, share=0.15, **options):
 
 def test_methods_declare_what_they_take():
     able = [name for name, method in SELECTORS.items() if method.takes_missing]
-    assert sorted(able) == sorted([*FILTERS, *TREES, *BINNED, *WITHOUT_A_LOOK])
+    assert sorted(able) == sorted([*FILTERS, *TREES, *BINNED, *AROUND_TREES, *WITHOUT_A_LOOK])
     assert [name for name, method in RANKERS.items() if method.takes_missing] == LIBRARIES
 
 

@@ -346,5 +346,5 @@ class GreedyRankRLS(Predictor, RankSelector):
             width = np.dtype(self.storage).itemsize
             rows = 2 * width * source.n_features + 8 * k  # a little more than what is kept
             self._is_low = not fits_in_memory(source, source.n_rows * rows)
-        full = LeaveQueryOut, self.storage, self.rotate
-        return (ReplayedLeaveQueryOut,) if self._is_low else full
+        is_low = self._is_low
+        return (ReplayedLeaveQueryOut,) if is_low else (LeaveQueryOut, self.storage, self.rotate)
