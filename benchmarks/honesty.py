@@ -20,7 +20,7 @@ from rich.table import Table
 from ranksieve import RankingData, recommend
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankRLS
-from ranksieve.recommendation import deciding
+from ranksieve.recommendation import work
 from ranksieve.significance import claim_non_inferiority
 
 PARAMETERS = {"runs": 300, "queries": 60, "population": 1500, "margin": 0.02, "level": 0.95}
@@ -60,20 +60,20 @@ def _one(
     data, other = _draw(rng, queries, "q"), _draw(rng, queries, "c")
     world = _draw(np.random.default_rng([number, 1]), population, "w")
     kept: dict[str, Any] = {}
-    original = deciding._Work.claim
+    original = work.Work.claim
 
     def claim(work: Any, choices: Any) -> Any:
         kept["work"], kept["choices"] = work, choices
         return original(work, choices)
 
-    deciding._Work.claim = claim  # type: ignore[method-assign]
+    work.Work.claim = claim  # type: ignore[method-assign]
     try:
         with tempfile.TemporaryDirectory(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             how = {"selectors": _SELECTORS, "margin": margin, "level": level, "details": False}
             answer = recommend(data, "rankrls", confirm=other, seed=number, **how)
     finally:
-        deciding._Work.claim = original  # type: ignore[method-assign]
+        work.Work.claim = original  # type: ignore[method-assign]
     division, choices = kept["work"].division, kept["choices"]
     losses = []
     for stage, choice in zip(division.stages[:-1], choices[:-1], strict=True):

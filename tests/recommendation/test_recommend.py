@@ -192,17 +192,17 @@ def slow_choice(data, division, stage, margin):
 
 def stage_choices(data):
     """Choices of all stages."""
-    from ranksieve.recommendation import deciding
+    from ranksieve.recommendation import work
 
     kept = {}
-    original = deciding._Work.claim
+    original = work.Work.claim
 
     def claim(self, choices):
         kept["choices"] = choices
         return original(self, choices)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(deciding._Work, "claim", claim)
+        patch.setattr(work.Work, "claim", claim)
         recommend(data, margin=0.05, **QUICK)
     return kept["choices"]
 

@@ -1,0 +1,217 @@
+"""What is asked of a recommendation, and what is answered, on data that is divided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from ranksieve._version import __version__
+from ranksieve.base.feature_lists import listed_features
+from ranksieve.costs import FeatureCosts
+from ranksieve.data import DataError, RankingData
+from ranksieve.datasets.opening import read_whole
+from ranksieve.io.selection import SelectedFeature, Selection, write_selection
+from ranksieve.joining import concatenate, with_features_of
+from ranksieve.metrics import get_convention
+from ranksieve.missing import has_missing
+from ranksieve.preprocessing import scaled_within_queries
+from ranksieve.recommendation.answer import Recommendation
+from ranksieve.recommendation.asking import Procedure, together
+from ranksieve.recommendation.cells import RankingCell
+from ranksieve.recommendation.checking import reference_of
+from ranksieve.recommendation.details import Found
+from ranksieve.recommendation.division import Division, Place
+from ranksieve.recommendation.files import MODEL, MODEL_OF_ALL, SELECTION
+from ranksieve.recommendation.fronts import points_of
+from ranksieve.recommendation.portfolio import members_of
+from ranksieve.recommendation.procedure import Choice, Rule, Task, run_stage
+from ranksieve.recommendation.verdict import Verdict
+from ranksieve.selectors._search.checkpoint import fingerprint
+from ranksieve.study.plan import Plan
+from ranksieve.study.protocols import check_distinct
+
+
+class Work:
+    """What is asked for, on data that is divided."""
+
+    def __init__(
+        self, plan: Plan, division: Division, rule: Rule, level: float, costs: Any
+    ) -> None:
+        self.plan, self.division, self.rule, self.level = plan, division, rule, level
+        names = [str(name) for name in division.whole.feature_names]
+        self.names = names
+        self.has_costs = costs is not None
+        self.costs = FeatureCosts.of(costs, names)
+        listed = listed_features(plan.include, plan.exclude, {}, names)
+        allowed = tuple(f for f in range(len(names)) if f not in set(listed.exclude))
+        keeps_missing = division.whole.keeps_missing and has_missing(division.whole.X)
+        members, self.notes = members_of(
+            plan, self.costs if costs is not None else None, keeps_missing
+        )
+        if not members:
+            raise DataError("no selector is left that takes missing values: fill them in")
+        (self.ranker,) = plan.rankers
+        self.method = plan.method(self.ranker)
+        self.task = Task(
+            division,
+            members,
+            self._ranking,
+            self.costs.aligned(names),
+            rule,
+            tuple(listed.include),
+            allowed,
+            get_convention(plan.convention).averages_ties,
+        )
+        self._check_budget()
+
+    def _check_budget(self) -> None:
+        least = self.task.costs.total(self.task.include)
+        if self.rule.budget is not None and least > self.rule.budget:
+            raise DataError(
+                f"the features to keep cost {least:.4g}, which is more than the budget of "
+                f"{self.rule.budget:.4g}"
+            )
+
+    def _ranking(self, features: tuple[int, ...]) -> RankingCell:
+        seed = self.plan.seed if self.method.is_seeded else None
+        measure, convention = self.plan.tune, self.plan.convention
+        settings = self.plan.settings(self.ranker)
+        return RankingCell(self.method, settings, seed, features, measure, convention)
+
+    def head(self) -> dict[str, Any]:
+        """What all results depend on."""
+        return {
+            "ranksieve": __version__,
+            "fingerprint": fingerprint(self.division.whole),
+            "n_features": len(self.names),
+            "parts": {name: len(part) for name, part in self.division.parts.items()},
+            "division": self.division.in_words,
+            "measure": self.plan.tune,
+            "convention": self.plan.convention,
+            "scale": self.plan.scale,
+            "missing": self.plan.missing,
+        }
+
+    def choose(self, is_over: Callable[[], bool]) -> Procedure[list[Choice]]:
+        """Run all stages."""
+        task = replace(self.task, is_over=is_over)
+        last = len(self.division.stages) - 1
+        stages = [
+            run_stage(task, stage, all_sizes=place == last)
+            for place, stage in enumerate(self.division.stages)
+        ]
+        return (yield from together(stages))
+
+    def claim(self, choices: Sequence[Choice]) -> Verdict:
+        """What the queries that chose nothing say."""
+        parts = [stage.judge for stage in self.division.stages if stage.judge is not None]
+        judged = choices[: len(parts)]
+        values, base = [one.values for one in judged], [one.base for one in judged]
+        about: Literal["procedure", "set"] = "set" if self.division.is_split else "procedure"
+        how = self.plan.tune, self.rule.margin, self.level
+        return Verdict.of(values, base, self.division.weights(parts), about, *how)
+
+    def confirm(self, chosen: Choice, given: Any, how: Mapping[str, Any]) -> Verdict:
+        """Test the chosen features on other queries."""
+        whole = self.division.whole
+        other = _treated(read_whole(given, **how), self.plan, whole, "the data to confirm by")
+        check_distinct("the data to confirm by", {"choose by": whole, "confirm by": other})
+        joined = concatenate([whole, other])
+        parts = {"confirm": range(whole.n_queries, joined.n_queries)}
+        place = Place(("confirm",))
+        trial = Division(joined, parts, [], "").trial(place)  # type: ignore[arg-type]
+        values, base = (
+            self._ranking(tuple(sorted(features))).run(trial)["values"]["confirm"]
+            for features in (chosen.features, self.task.allowed)
+        )
+        margin, weights = self.rule.margin, other.query_weights
+        return Verdict.of([values], [base], weights, "set", self.plan.tune, margin, self.level)
+
+    def answer(
+        self,
+        title: str,
+        choices: Sequence[Choice],
+        found: Found,
+        claim: Verdict,
+        confirmed: Verdict | None,
+    ) -> Recommendation:
+        """Everything in one value."""
+        chosen, task = choices[-1], self.task
+        points = points_of(task, chosen, self.level)
+        kept, dropped = found.features(task, chosen, self.names)
+        return Recommendation(
+            title=title,
+            feature_names=self.names,
+            features=list(chosen.features),
+            selector=chosen.candidate.selector,
+            size=chosen.candidate.size,
+            claim=claim,
+            confirmed=confirmed,
+            cost=task.costs.total(chosen.features),
+            cost_of_all=task.costs.total(task.allowed),
+            has_costs=self.has_costs,
+            front=points,
+            kept=kept,
+            dropped=dropped,
+            settings=self.head()
+            | {
+                "ranker": self.ranker,
+                "ranker_parameters": self.plan.settings(self.ranker),
+                "selectors": [member.name for member in task.members],
+                "rule": self.rule.name,
+                "margin": self.rule.margin,
+                "budget": self.rule.budget,
+                "level": self.level,
+                "seed": self.plan.seed,
+                "keep": [self.names[f] for f in task.include],
+                "drop": [n for f, n in enumerate(self.names) if f not in task.allowed],
+                "treated": self._treated(),
+                "costs": self.costs.to_record(),
+            },
+            notes=self.notes,
+            reference=reference_of(
+                self.division.whole, chosen.features, self.plan.tune, self.plan.convention
+            ),
+        )
+
+    def _treated(self) -> dict[str, Any] | None:
+        """What was done with missing values, so that it can be done to other data."""
+        missing = self.division.whole.missing
+        return None if missing is None else missing.to_record()
+
+    def write_models(self, answer: Recommendation, directory: Path) -> None:
+        """Write the selection, and the rankers that :func:`check` compares, of all queries."""
+        if not answer.features:
+            return
+        selection = self._selection(answer)
+        write_selection(selection, directory / SELECTION)
+        whole = self.division.whole
+        try:
+            kept = self._ranking(tuple(sorted(answer.features))).train(whole)
+            kept.save_model(directory / MODEL, selection=selection)
+            self._ranking(self.task.allowed).train(whole).save_model(directory / MODEL_OF_ALL)
+        except ValueError as error:
+            answer.notes.append(f"No models were written: {error}")
+
+    def _selection(self, answer: Recommendation) -> Selection:
+        return Selection(
+            method="recommend",
+            parameters={"ranker": self.ranker, "margin": self.rule.margin},
+            n_features_in=len(self.names),
+            data=[answer.title],
+            ranksieve=__version__,
+            features=[
+                SelectedFeature(kept.feature, self.names[kept.feature], kept.loss, "")
+                for kept in answer.kept
+            ],
+            missing=self.division.whole.missing,
+        )
+
+
+def _treated(data: RankingData, plan: Plan, like: RankingData, place: str) -> RankingData:
+    """Other data with the same features as the data of a recommendation."""
+    if like.missing is not None and data.missing is None:
+        data = data.with_missing(like.missing)
+    return scaled_within_queries(with_features_of(data, like, place), plan.scale)
