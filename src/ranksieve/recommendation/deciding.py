@@ -183,7 +183,8 @@ def recommend(
             stack.callback(shutil.rmtree, directory, ignore_errors=True)
         ledger = RecommendationLog(make_directory(directory) / LEDGER, work.head())
         run_on = run_on_threads if client is None else partial(run_on_cluster, client)
-        compute = partial(_compute, ledger, run_on, division)
+        run = stack.enter_context(run_on(division))  # type: ignore[arg-type]
+        compute = partial(_compute, ledger, run)
         end = None if time is None else started + time * _FOR_CHOICE
         choices = drive(work.choose(_is_over(end)), compute)
         end = None if time is None else started + time
@@ -216,16 +217,12 @@ def _prepared(division: Division, plan: Plan, missing: str | None) -> Division:
     return replace(division, whole=scaled_within_queries(whole, plan.scale))
 
 
-def _compute(
-    ledger: RecommendationLog, run_on: Any, division: Division, cells: Sequence[Placed]
-) -> Lookup:
+def _compute(ledger: RecommendationLog, run: Any, cells: Sequence[Placed]) -> Lookup:
     """Run the cells that are not in the ledger; returns what looks them up."""
     distinct = {str(cell.key()): cell for cell in cells if cell.key() not in ledger}
     waiting = sorted(distinct.values(), key=lambda cell: cell.place.name)
     advance = track("Selections and trainings", len(waiting))
-    if waiting:
-        with run_on(division) as run:
-            for cell, result in run(waiting):
-                ledger.add(cell.key(), result)
-                advance(1)
+    for cell, result in run(waiting):
+        ledger.add(cell.key(), result)
+        advance(1)
     return lambda cell: ledger.get(cell.key())
