@@ -16,7 +16,7 @@ from ranksieve.foreign import changed_parameters, parameters_of
 from ranksieve.io.records import get
 from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.libraries import class_named, is_error_of_library, library_of
-from ranksieve.rankers.library import Library
+from ranksieve.rankers.library import DatasetLibrary, Library
 from ranksieve.rankers.lightgbm_data import as_known
 from ranksieve.rankers.lightgbm_refits import LightGBMRefits
 from ranksieve.rankers.per_feature import cut_to
@@ -249,16 +249,22 @@ class RankerAdapter(Ranker):
 
     def _refits(self, data: RankingData) -> Refits:
         library = library_of(self.estimator)
-        can_share = library.trains_on_datasets(self.estimator)
-        return LightGBMRefits.of(self, data) if can_share else super()._refits(data)
+        if isinstance(library, DatasetLibrary) and library.trains_on_datasets(self.estimator):
+            return LightGBMRefits.of(self, data)
+        return super()._refits(data)
+
+    def _dataset_library(self) -> DatasetLibrary:
+        library = library_of(self.estimator)
+        assert isinstance(library, DatasetLibrary), "only such libraries share a Dataset"
+        return library
 
     def _dataset_parameters(self) -> dict[str, Any]:
-        return library_of(self.estimator).dataset_parameters(self._fresh())
+        return self._dataset_library().dataset_parameters(self._fresh())
 
     def _train_on(self, dataset: Callable[[dict[str, Any]], Any]) -> None:
         """Train on a LightGBM Dataset, which is made for the parameters of the training."""
         self.estimator_ = self._fresh()
-        library_of(self.estimator).fit_dataset(self.estimator_, dataset)
+        self._dataset_library().fit_dataset(self.estimator_, dataset)
 
     def _for_features(self, features: Sequence[int], n_features: int) -> RankerAdapter:
         made = super()._for_features(features, n_features)

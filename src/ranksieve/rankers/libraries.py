@@ -17,14 +17,14 @@ from scipy import sparse
 
 from ranksieve.data import RankingData
 from ranksieve.foreign import parameters_of
-from ranksieve.rankers.library import Library
+from ranksieve.rankers.library import DatasetLibrary, Library
 from ranksieve.rankers.lightgbm_data import as_known, check_whole_labels
 from ranksieve.rankers.others import OtherEstimator
 from ranksieve.rankers.per_feature import CATBOOST, LIGHTGBM, XGBOOST
 from ranksieve.threads import openmp_thread_count
 
 
-class _LightGBM(Library):
+class _LightGBM(DatasetLibrary):
     name = "lightgbm.LGBMRanker"
     log: ClassVar[dict[str, Any]] = {"verbosity": -1}
     log_names: ClassVar[frozenset[str]] = frozenset({"verbose"})

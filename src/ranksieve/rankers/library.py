@@ -76,18 +76,6 @@ class Library(ABC):
     ) -> None:
         """Fit an estimator in place; queries of both count as often as their weights say."""
 
-    def trains_on_datasets(self, estimator: Any) -> bool:
-        """Whether the two methods below can be used instead of :meth:`fit`."""
-        return False
-
-    def dataset_parameters(self, estimator: Any) -> dict[str, Any]:
-        """Parameters that ``fit`` would pass to LightGBM's ``train``."""
-        raise NotImplementedError
-
-    def fit_dataset(self, estimator: Any, dataset: Callable[[dict[str, Any]], Any]) -> None:
-        """Fit an estimator in place to a LightGBM Dataset, made for these parameters."""
-        raise NotImplementedError
-
     @abstractmethod
     def scores(self, estimator: Any, X: Any) -> Any:
         """Scores of rows by a fitted estimator."""
@@ -111,3 +99,19 @@ class Library(ABC):
     @abstractmethod
     def restore(self, estimator: Any, text: str) -> None:
         """Give an unfitted estimator its trees."""
+
+
+class DatasetLibrary(Library):
+    """A library that can train on values that are in bins already."""
+
+    @abstractmethod
+    def trains_on_datasets(self, estimator: Any) -> bool:
+        """Whether :meth:`fit_dataset` can take the place of :meth:`fit` for this estimator."""
+
+    @abstractmethod
+    def dataset_parameters(self, estimator: Any) -> dict[str, Any]:
+        """Parameters that ``fit`` would pass to LightGBM's ``train``."""
+
+    @abstractmethod
+    def fit_dataset(self, estimator: Any, dataset: Callable[[dict[str, Any]], Any]) -> None:
+        """Fit an estimator in place to a LightGBM Dataset, made for these parameters."""
