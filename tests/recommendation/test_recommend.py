@@ -243,6 +243,12 @@ class TestAnswer:
         kept, gone = sorted([first, 6], key=lambda feature: feature not in found.features)
         assert reasons[gone] == f"near-copy of {kept + 1} (similarity 1.00)"
 
+    def test_nothing_is_said_of_time_where_there_was_enough(self, data):
+        useless = RankingData(np.ones((data.n_rows, 2)), data.y, data.qid)
+        found = recommend(useless, **QUICK | {"details": True})
+        assert found.selector == "none"
+        assert found.notes == []
+
     def test_labels_by_chance_need_no_feature(self):
         data = planted(60)
         rng = np.random.default_rng(0)

@@ -151,16 +151,7 @@ def recommend(
     True
     """
     started = clock.monotonic()
-    method = find_method(ranker, RANKERS, {})
-    given = dict(parameters or {})
-    if selectors is None:
-        usual = default_selectors(method)
-        given = {
-            name: usual.get(name, {}) | dict(given.get(name, {})) for name in {**usual, **given}
-        }
-        selectors = list(usual)
     plan = Plan(
-        selectors=selectors,
         rankers=[ranker],
         measures=[measure],
         tune=measure,
@@ -169,9 +160,9 @@ def recommend(
         missing=missing or "none",
         seed=seed,
         baselines=False,
-        parameters={name: own for name, own in given.items() if own},
         include=list(keep),
         exclude=list(drop),
+        **_portfolio(ranker, selectors, dict(parameters or {})),
     )
     how = {"columns": columns, **(read_options or {})}
     source = open_for_study(data, split=split, pool=pool, **how)
@@ -188,14 +179,14 @@ def recommend(
         end = None if time is None else started + time * _FOR_CHOICE
         choices = drive(work.choose(_is_over(end)), compute)
         end = None if time is None else started + time
-        found = Found()
-        if details and not _is_over(end)():
+        found, is_late = Found(), _is_over(end)()
+        if details and not is_late:
             found = drive(describe_features(work.task, choices[-1], pairs), compute)
     claimed = work.claim(choices)
     confirmed = None if confirm is None else work.confirm(choices[-1], confirm, how)
     if time is not None and _is_over(end)():
         work.notes.append(f"The time limit of {time:.0f} s was reached: fewer sizes were tried.")
-    if details and found == Found():
+    if details and is_late:
         work.notes.append("There was no time to look at single features.")
     name = title_of_data(data) if title is None else title
     answer = work.answer(name, choices, found, claimed, confirmed)
@@ -203,6 +194,17 @@ def recommend(
         work.write_models(answer, directory)
         write_answer(answer.to_record(), directory)
     return answer
+
+
+def _portfolio(
+    ranker: Any, selectors: Sequence[Any] | None, given: dict[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Selectors of the plan, by default those that suit the ranker, and all parameters."""
+    if selectors is None:
+        usual = default_selectors(find_method(ranker, RANKERS, {}))
+        given = {n: usual.get(n, {}) | dict(given.get(n, {})) for n in {**usual, **given}}
+        selectors = list(usual)
+    return {"selectors": selectors, "parameters": {n: own for n, own in given.items() if own}}
 
 
 def _is_over(end: float | None) -> Callable[[], bool]:
