@@ -412,17 +412,22 @@ def divided(planted, tmp_path):
 )
 def test_held_out_data(run, divided, train, vali, options):
     folder, expected = divided
-    status, output, errors = run(
-        "select", folder / train, "--method", "fs-ed", "-k", 4, "--eval", folder / vali,
-        "--format", "json", *options,
-    )  # fmt: skip
-    assert (status, errors) == (0, "")
-    assert [feature["index"] for feature in json.loads(output)["features"]] == expected
+    assert selected_by(run, folder / train, folder / vali, *options) == expected
 
 
 def test_held_out_data_on_a_cluster(run, divided, scheduler):
-    on_cluster = ["--dask", scheduler]
-    test_held_out_data(run, divided, "train.shards", "vali.shards", on_cluster)
+    folder, expected = divided
+    parts = folder / "train.shards", folder / "vali.shards"
+    assert selected_by(run, *parts, "--dask", scheduler) == expected
+
+
+def selected_by(run, train, vali, *options):
+    """Features that FS-ED selects with held-out data."""
+    status, output, errors = run(
+        "select", train, "--method", "fs-ed", "-k", 4, "--eval", vali, "--format", "json", *options
+    )
+    assert (status, errors) == (0, "")
+    return [feature["index"] for feature in json.loads(output)["features"]]
 
 
 def test_held_out_data_have_the_features_of_the_data(run, planted, divided, tmp_path):

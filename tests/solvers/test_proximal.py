@@ -73,4 +73,5 @@ def test_small_steps_are_not_misled_by_rounding(seed):
 def test_too_few_steps_are_told():
     slope_at = quadratic(np.random.default_rng(0), 5)
     with pytest.warns(ConvergenceWarning, match=r"after 3 steps \(max_iter=3\)"):
-        proximal.minimize(slope_at, np.zeros(5), proximal.RowPenalty(np.zeros(5)), 1e-12, 3)
+        found = proximal.minimize(slope_at, np.zeros(5), proximal.RowPenalty(np.zeros(5)), 1e-12, 3)
+    assert found.n_iter == 3

@@ -165,19 +165,29 @@ def convert(
         else:
             from ranksieve.io import shards
 
+            stored |= {"features": kept, "overwrite": overwrite}
             if log is not None:
                 shards.write_shards(_keep(log, kept, sources), destination, overwrite=overwrite)
             elif are_shards(sources):
                 check_no_columns(reading.columns, sources[0], "shards")
-                # Shards stay as they are where nothing else is asked for.
-                stored = {"sparse": sparse or None, "dtype": dtype}
-                stored |= {"features": kept, "overwrite": overwrite}
-                with shards.open_shards(sources[0], missing=policy) as opened:
-                    shards.rewrite_shards(opened, destination, sources[0], **stored)
+                _rewrite_shards(sources[0], destination, policy, **stored)
             else:
-                stored |= {"features": kept, "missing": policy, "overwrite": overwrite}
-                shards.convert_to_shards(files_of(sources), destination, **text, **stored)
+                how = text | stored | {"missing": policy}
+                shards.convert_to_shards(files_of(sources), destination, **how)
             written = shards.open_shards(destination)
+    _tell_size(written, destination)
+
+
+def _rewrite_shards(source: Path, destination: Path, missing: Any, **stored: Any) -> None:
+    """Write shards from shards, which stay as they are where nothing else is asked for."""
+    from ranksieve.io import shards
+
+    unless_asked = {"sparse": stored["sparse"] or None, "dtype": stored.get("dtype")}
+    with shards.open_shards(source, missing=missing) as opened:
+        shards.rewrite_shards(opened, destination, source, **stored | unless_asked)
+
+
+def _tell_size(written: Source, destination: Path) -> None:
     typer.echo(
         f"{on_one_line(str(destination))}: {quantity(written.n_rows, 'row')}, "
         f"{quantity(written.n_queries, 'query', 'queries')}, "
