@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from ranksieve import RankingData
+from ranksieve import RankingData, limit_threads
 from ranksieve.engine import Source
 from ranksieve.engine.dask import connect
 from ranksieve.io.shards import open_shards, write_shards
@@ -43,6 +43,13 @@ def mq2008_dir() -> Path:
     if not (root / "MQ2008" / "S1.txt").is_file():
         pytest.skip(f"needs MQ2008 in {root} (set RANKSIEVE_DATA)")
     return root / "MQ2008"
+
+
+@pytest.fixture
+def one_thread():
+    """Small trees: more threads would wait for each other longer than they work."""
+    with limit_threads(1):
+        yield
 
 
 # What a cluster does without being asked, for dashboards that nobody looks at, less often: it is a

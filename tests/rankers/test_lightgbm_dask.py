@@ -11,20 +11,13 @@ import pytest
 from distributed import get_task_stream
 from scipy import sparse
 
-from ranksieve import DataError, RankingData, limit_threads, make_ranking
+from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.engine.dask import connect
 from ranksieve.io.shards import Shards, open_shards, write_shards
 from ranksieve.rankers import LambdaMART
 from ranksieve.rankers.lightgbm_dask import best_number_of_trees
 
-pytestmark = pytest.mark.usefixtures("client")
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Trees are trained here only to compare; more threads would be in the workers' way."""
-    with limit_threads(1):
-        yield
+pytestmark = pytest.mark.usefixtures("client", "one_thread")
 
 
 @pytest.fixture(scope="module")

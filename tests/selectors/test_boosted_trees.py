@@ -4,7 +4,7 @@ import lightgbm
 import numpy as np
 import pytest
 
-from ranksieve import DataError, RankingData, limit_threads, make_ranking
+from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import LambdaMART
 from ranksieve.selectors import (
@@ -22,10 +22,7 @@ KINDS = (BoostedTrees, DiscountedBoostedTrees, RandomizedBoostedTrees, GeneticBo
 FEW = {"n_estimators": 15, "num_leaves": 6}
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    with limit_threads(1):
-        yield
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.feature_selection import SelectKBest, f_regression
 
-from ranksieve import DataError, RankingData, Study, limit_threads, make_ranking
+from ranksieve import DataError, RankingData, Study, make_ranking
 from ranksieve.base import RankSelector
 from ranksieve.foreign import make_recorded, record_of
 from ranksieve.selectors import (
@@ -27,10 +27,7 @@ nan = float("nan")
 QUICK = ("top", "ig", "greedy-rankrls")
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    with limit_threads(1):
-        yield
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranksieve import DataError, FeatureCosts, RankingData, limit_threads, make_ranking
+from ranksieve import DataError, FeatureCosts, RankingData, make_ranking
 from ranksieve.base import Choices
 from ranksieve.engine.memo import Memo, sharing
 from ranksieve.selectors import BoostedTrees, CostEfficientTrees
@@ -19,10 +19,7 @@ FEW = {"n_estimators": 10, "num_leaves": 5}
 nan = float("nan")
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    with limit_threads(1):
-        yield
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from xgboost import XGBRanker
 
-from ranksieve import DataError, RankingData, limit_threads, make_ranking
+from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.rankers import LambdaMART, RankBoost, RankRLS, RankSVM, as_ranker
 from ranksieve.selectors import ShapSelector
 from ranksieve.selectors._search import contributions
@@ -29,10 +29,7 @@ RANKERS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    with limit_threads(1):
-        yield
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")
