@@ -25,6 +25,7 @@ from ranksieve.recommendation.cells import RecommendationLog
 from ranksieve.recommendation.details import Found, describe_features
 from ranksieve.recommendation.division import Division, divide
 from ranksieve.recommendation.files import LEDGER, write_answer
+from ranksieve.recommendation.gathering import Effort, gather_evidence
 from ranksieve.recommendation.portfolio import default_selectors
 from ranksieve.recommendation.procedure import Rule, RuleName
 from ranksieve.recommendation.work import Work
@@ -66,6 +67,7 @@ def recommend(
     title: str | None = None,
     read_options: Mapping[str, Any] | None = None,
     client: Any = None,
+    command: Sequence[str] = (),
 ) -> Recommendation:
     r"""Find the cheapest features with which a ranker loses less than a margin, and test that.
 
@@ -123,6 +125,8 @@ def recommend(
         As of :class:`ranksieve.study.Study`.
     client : distributed.Client, optional
         Train on the workers of a Dask cluster.
+    command : sequence of str
+        Command line to name in the report.
 
     Returns
     -------
@@ -150,7 +154,7 @@ def recommend(
     >>> answer.claim.is_shown
     True
     """
-    started = clock.monotonic()
+    started, effort = clock.monotonic(), Effort(command)
     plan = Plan(
         rankers=[ranker],
         measures=[measure],
@@ -175,7 +179,7 @@ def recommend(
         ledger = RecommendationLog(make_directory(directory) / LEDGER, work.head())
         run_on = run_on_threads if client is None else partial(run_on_cluster, client)
         run = stack.enter_context(run_on(division))  # type: ignore[arg-type]
-        compute = partial(_compute, ledger, run)
+        compute = partial(_compute, ledger, effort, run)
         end = None if time is None else started + time * _FOR_CHOICE
         choices = drive(work.choose(_is_over(end)), compute)
         end = None if time is None else started + time
@@ -190,9 +194,11 @@ def recommend(
         work.notes.append("There was no time to look at single features.")
     name = title_of_data(data) if title is None else title
     answer = work.answer(name, choices, found, claimed, confirmed)
+    evidence = gather_evidence(work.task, choices, found.similarity, answer, effort)
+    answer = replace(answer, evidence=evidence)
     if out is not None:
         work.write_models(answer, directory)
-        write_answer(answer.to_record(), directory)
+        write_answer(answer.to_record(), evidence.to_record(), directory)
     return answer
 
 
@@ -219,7 +225,9 @@ def _prepared(division: Division, plan: Plan, missing: str | None) -> Division:
     return replace(division, whole=scaled_within_queries(whole, plan.scale))
 
 
-def _compute(ledger: RecommendationLog, run: Any, cells: Sequence[Placed]) -> Lookup:
+def _compute(
+    ledger: RecommendationLog, effort: Effort, run: Any, cells: Sequence[Placed]
+) -> Lookup:
     """Run the cells that are not in the ledger; returns what looks them up."""
     distinct = {str(cell.key()): cell for cell in cells if cell.key() not in ledger}
     waiting = sorted(distinct.values(), key=lambda cell: cell.place.name)
@@ -227,4 +235,5 @@ def _compute(ledger: RecommendationLog, run: Any, cells: Sequence[Placed]) -> Lo
     for cell, result in run(waiting):
         ledger.add(cell.key(), result)
         advance(1)
+    effort.note(cells, set(distinct), lambda cell: ledger.get(cell.key()))
     return lambda cell: ledger.get(cell.key())
