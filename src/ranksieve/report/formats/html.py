@@ -144,6 +144,6 @@ def _length(value: object) -> float:
 def _bar(value: object, longest: float) -> Markup:
     """A bar of the value, which is beside it: nothing to a screen reader."""
     share = _length(value) / longest if longest > 0 else 0.0
-    bars = [element("rect", width=_BAR_WIDTH * share, height=_BAR_HEIGHT)] if share else []
+    bar = element("rect", width=_BAR_WIDTH * share, height=_BAR_HEIGHT) if share else ""
     size = {"width": _BAR_WIDTH, "height": _BAR_HEIGHT}
-    return element("svg", *bars or [""], **size, class_="bar", aria_hidden="true")
+    return element("svg", bar, **size, class_="bar", aria_hidden="true")

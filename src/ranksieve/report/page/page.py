@@ -30,13 +30,13 @@ class Table:
         Its notes are shown below; its setting is not, as the page tells that once.
     bars : collection of str
         Names of columns whose values are shown as bars, too, from zero to the largest.
-    open : bool
+    is_open : bool
         Whether it is shown at once; otherwise readers unfold it.
     """
 
     sheet: Sheet
     bars: Collection[str] = ()
-    open: bool = True
+    is_open: bool = True
 
     @property
     def markup(self) -> Markup:

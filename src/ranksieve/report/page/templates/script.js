@@ -73,7 +73,8 @@
     const row = Math.floor((at.y - grid.y) / grid.height);
     const values = grid.values[row];
     if (!values || values[column] === undefined) return "";
-    return grid.rows[row] + "\n" + grid.columns[column] + "\n" + values[column];
+    if (!grid.columns[column]) return "";
+    return grid.rows[row] + "\n" + grid.columns[column] + "\n" + grid.says + " " + values[column];
   };
   document.addEventListener("pointermove", (event) => {
     const marked = event.target.closest("[data-tip]");
