@@ -1,0 +1,88 @@
+"""Shares as shades in the cells of a grid."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from ranksieve.report.formats.html import element, format_length
+from ranksieve.text import on_one_line
+
+_LEVELS = 10
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Where cells are, and what is said of them under the pointer.
+
+    Attributes
+    ----------
+    x, y : float
+        Upper left corner.
+    width, height : float
+        Of a cell.
+    rows, columns : sequence of str
+    values : array of shape (rows, columns)
+        From 0 to 1.
+    says : str
+        What the values are.
+    """
+
+    x: float
+    y: float
+    width: float
+    height: float
+    rows: Sequence[str]
+    columns: Sequence[str]
+    values: np.ndarray
+    says: str
+
+    def data(self) -> dict[str, Any]:
+        """What the page's script needs to say a cell's value."""
+        return {
+            "x": round(self.x, 1),
+            "y": round(self.y, 1),
+            "width": round(self.width, 2),
+            "height": round(self.height, 2),
+            "rows": list(map(on_one_line, self.rows)),
+            "columns": list(map(on_one_line, self.columns)),
+            "values": np.round(self.values, 2).tolist(),
+            "says": self.says,
+        }
+
+    def shades(self, looks: Mapping[str, slice]) -> Iterator[Markup]:
+        """The cells: of each look the columns that have it, a path for each of ten shades."""
+        for look, columns in looks.items():
+            by_level = self._runs(columns)
+            for level in sorted(by_level):
+                opacity = None if level == _LEVELS else f".{level}"
+                steps = "".join(by_level[level])
+                yield element("path", d=steps, class_=look, fill_opacity=opacity)
+
+    def _runs(self, columns: slice) -> dict[int, list[str]]:
+        """Level -> steps of the path around all runs of neighbors with it."""
+        levels = np.ceil(np.clip(self.values[:, columns], 0, 1) * _LEVELS - 1e-9).astype(int)
+        start = columns.indices(self.values.shape[1])[0]
+        found: dict[int, list[str]] = defaultdict(list)
+        for row, own in enumerate(levels.tolist()):
+            place = start
+            for level, run in groupby(own):
+                n = len(list(run))
+                if level:
+                    found[level].append(self._box(place, row, n))
+                place += n
+        return found
+
+    def _box(self, column: int, row: int, n: int) -> str:
+        x, y = self.x + column * self.width, self.y + row * self.height
+        wide = format_length(n * self.width)
+        return (
+            f"M{format_length(x)} {format_length(y)}h{wide}v{format_length(self.height - 1)}"
+            f"h-{wide}z"
+        )
