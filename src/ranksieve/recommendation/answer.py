@@ -148,8 +148,8 @@ class Recommendation:
         return [self.feature_names[feature] for feature in self.features]
 
     @property
-    def sentence(self) -> str:
-        """The answer in a sentence or two."""
+    def advice(self) -> str:
+        """What to do, in a sentence."""
         n_all = len(self.kept) + len(self.dropped)
         kept = f"Keep {len(self.features)} of {quantity(n_all, 'feature')}"
         if self.selector == "none":
@@ -158,8 +158,17 @@ class Recommendation:
             kept = f"Keep all {quantity(n_all, 'feature')}: no smaller set was good enough"
         if self.has_costs:
             kept += f", which cost {self.cost:.4g} instead of {self.cost_of_all:.4g}"
-        claims = [self.claim, *([self.confirmed] if self.confirmed else [])]
-        return f"{kept}. " + " ".join(claim.sentence for claim in claims)
+        return f"{kept}."
+
+    @property
+    def claims(self) -> list[Verdict]:
+        """What queries say that chose nothing: the claim, and that of the queries to confirm by."""
+        return [self.claim, *([self.confirmed] if self.confirmed else [])]
+
+    @property
+    def sentence(self) -> str:
+        """The answer in a sentence or two."""
+        return " ".join([self.advice, *(claim.sentence for claim in self.claims)])
 
     @property
     def protocol(self) -> str:

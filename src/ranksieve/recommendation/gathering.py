@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import platform
 import time
 from collections.abc import Sequence, Set
-from importlib import metadata
 
 import numpy as np
 
@@ -15,13 +13,13 @@ from ranksieve.recommendation.answer import Recommendation
 from ranksieve.recommendation.asking import Lookup, Placed
 from ranksieve.recommendation.evidence import Alone, Evidence, Likeness, Outcome, Spent
 from ranksieve.recommendation.procedure import Choice, Task
+from ranksieve.study.first_fold import installed_versions
 from ranksieve.sums.importance import Importance
 
 MOST_COMPARED = 150
 """Features whose similarity is kept, at most."""
 
 _DIGITS = 4  # of a similarity
-_PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "lightgbm", "xgboost", "catboost")
 
 
 class Effort:
@@ -113,14 +111,3 @@ def likeness_of(similarity: np.ndarray, first: Sequence[int], others: Sequence[i
     features = sorted(list(dict.fromkeys([*first, *others]))[:MOST_COMPARED])
     values = similarity[np.ix_(features, features)].round(_DIGITS)
     return Likeness(features, [values[place, :place].tolist() for place in range(len(features))])
-
-
-def installed_versions() -> dict[str, str]:
-    """Versions of Python and of the packages that numbers may depend on."""
-    found = {"python": platform.python_version()}
-    for package in _PACKAGES:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return found | {"system": f"{platform.system()} {platform.machine()}"}

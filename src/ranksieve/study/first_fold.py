@@ -86,7 +86,12 @@ def look_at_first_fold(study: Study, result: StudyResult) -> FirstFold:
     compared = _most_taken(result, values)
     alike = Similarity("spearman", absolute=True)(fold.train.take_features(compared))
     return FirstFold(
-        fold.name, importance.label, values, compared, np.clip(alike, 0.0, 1.0), _versions()
+        fold.name,
+        importance.label,
+        values,
+        compared,
+        np.clip(alike, 0.0, 1.0),
+        installed_versions(),
     )
 
 
@@ -108,7 +113,8 @@ def count_taken(result: StudyResult, selectors: Sequence[str] | None = None) -> 
     )
 
 
-def _versions() -> dict[str, str]:
+def installed_versions() -> dict[str, str]:
+    """Versions of what numbers may depend on, and the system."""
     found = {"ranksieve": __version__, "Python": python_version()}
     for package in _PACKAGES:
         try:

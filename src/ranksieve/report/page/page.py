@@ -106,12 +106,15 @@ class Verdict:
         The most important numbers, each with what it is.
     notes : sequence of str
         Further sentences: on what the verdict rests.
+    word : str
+        Whether it is shown, in a word or two before all else.
     """
 
     sentence: str
     is_shown: bool = True
     facts: Sequence[tuple[str, str]] = ()
     notes: Sequence[str] = ()
+    word: str = ""
 
 
 @dataclass(frozen=True)

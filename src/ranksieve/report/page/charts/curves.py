@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -43,6 +43,8 @@ class Curve:
         Classes of its color and dashes.
     marked : int or None
         Place of the point with a ring, if any.
+    hollow : collection of int
+        Places of points that are not filled.
     may_leave : bool
         Whether it is cut off where it is far below the others.
     """
@@ -53,6 +55,7 @@ class Curve:
     tips: Sequence[str]
     look: str
     marked: int | None = None
+    hollow: Collection[int] = ()
     may_leave: bool = False
 
 
@@ -183,11 +186,17 @@ def _clipped(curves: Sequence[Curve], across: Scale, down: Scale) -> Markup:
                     cx=across(x) - left,
                     cy=down(y),
                     r=7.0 if is_marked else 4.5,
-                    class_=f"{'ring' if is_marked else 'dot'} {curve.look}",
+                    class_=f"{_kind(curve, place)} {curve.look}",
                     data_tip=tip,
                 )
             )
     return element("svg", *parts, x=left, width=right - left, height=down.start)
+
+
+def _kind(curve: Curve, place: int) -> str:
+    if place == curve.marked:
+        return "ring"
+    return "hollow" if place in curve.hollow else "dot"
 
 
 def _names(
