@@ -58,7 +58,8 @@ def _curves(result: StudyResult, ranker: str) -> Chart:
         caption += (
             f" The dashed line is all {quantity(len(result.feature_names), 'feature')}, and the "
             f"band below it the {MARGIN:.0%} that a selection may lose. A ring is the fewest "
-            f"features that are shown to lose less, at the {1 - LEVEL:.0%} level for each selector alone."
+            f"features that are shown to lose less, at the {1 - LEVEL:.0%} level for each selector "
+            "alone."
         )
     if any(run.selector == RANDOM for run in runs):
         caption += " Dotted: random orders, cut off where they are far below."
@@ -169,8 +170,8 @@ def _gains(result: StudyResult, ranker: str) -> Chart:
     svg = draw_gains(differences, f"Gains and losses of {measure} with {ranker}")
     caption = (
         f"Each chart has all {quantity(result.n_queries, 'test query', 'test queries')} in order, "
-        "the largest gain at the left and the largest loss at the right, on one scale; the numbers "
-        "are the ends. Queries without a difference are neither won nor lost. The table has the "
+        "the largest gain at the left and the largest loss at the right, on one scale; in "
+        "parentheses are these two. Queries without a difference are neither won nor lost. The table has the "
         "ids of those that lose and gain most."
     )
     return Chart(svg, caption, Table(queries_sheet(result, ranker)), f"With {ranker}")

@@ -21,19 +21,27 @@ from ranksieve.text import quantity
 
 MOST_FEATURES = 60
 """Features in a table or chart; more do not fit, and the CSV files have them all."""
+_MOST_ROWS = 20  # at once
 _MOST_BARS = 40
 _MOST_PAIRS = 60
+_MOST_LISTED = 150
 
 
 def features_section(result: StudyResult, seen: FirstFold | None, kept: Outcomes | None) -> Section:
     """The features with bars: how often they are taken, how well they rank, what is like them."""
-    sheet = first_rows(features_sheet(result, seen, kept), MOST_FEATURES, "tables/features.csv")
+    sheet = first_rows(features_sheet(result, seen, kept), _MOST_LISTED, "tables/features.csv")
     lead = (
         "Which features the selectors take, the most often taken first. A feature that all take is "
         "hard to replace; of similar ones, one is often enough."
     )
     bars = ("kept", "selected", "importance")
-    return Section("Features", lead, [Table(sheet, bars)])
+    rows = list(sheet.rows)
+    if len(rows) <= _MOST_ROWS:
+        return Section("Features", lead, [Table(sheet, bars)])
+    title = f"The first {_MOST_ROWS} of {quantity(len(result.feature_names), 'feature')}"
+    first = replace(sheet, title=title, groups=[rows[:_MOST_ROWS]])
+    rest = replace(sheet, title="Further features", groups=[rows[_MOST_ROWS:]])
+    return Section("Features", lead, [Table(first, bars), Table(rest, bars, is_open=False)])
 
 
 def first_rows(sheet: Sheet, most: int, where: str) -> Sheet:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from ranksieve.report.formats.html import element, format_length
+from ranksieve.report.formats.html import element
 from ranksieve.text import on_one_line
 
 _LEVELS = 10
@@ -56,14 +56,24 @@ class Grid:
             "says": self.says,
         }
 
-    def shades(self, looks: Mapping[str, slice]) -> Iterator[Markup]:
-        """The cells: of each look the columns that have it, a path for each of ten shades."""
-        for look, columns in looks.items():
-            by_level = self._runs(columns)
-            for level in sorted(by_level):
-                opacity = None if level == _LEVELS else f".{level}"
-                steps = "".join(by_level[level])
-                yield element("path", d=steps, class_=look, fill_opacity=opacity)
+    def shades(self, looks: Mapping[str, slice]) -> Markup:
+        """The cells: of each look the columns that have it, a path for each of ten shades.
+
+        Paths count in cells, which keeps them short.
+        """
+        paths = (part for look, columns in looks.items() for part in self._paths(look, columns))
+        return element(
+            "g",
+            *paths,
+            transform=f"translate({self.x:.1f} {self.y:.1f}) "
+            f"scale({self.width:.3f} {self.height:.3f})",
+        )
+
+    def _paths(self, look: str, columns: slice) -> Iterator[Markup]:
+        by_level = self._runs(columns)
+        for level in sorted(by_level):
+            opacity = None if level == _LEVELS else f".{level}"
+            yield element("path", d="".join(by_level[level]), class_=look, fill_opacity=opacity)
 
     def _runs(self, columns: slice) -> dict[int, list[str]]:
         """Level -> steps of the path around all runs of neighbors with it."""
@@ -75,14 +85,6 @@ class Grid:
             for level, run in groupby(own):
                 n = len(list(run))
                 if level:
-                    found[level].append(self._box(place, row, n))
+                    found[level].append(f"M{place} {row}h{n}v.93h-{n}z")
                 place += n
         return found
-
-    def _box(self, column: int, row: int, n: int) -> str:
-        x, y = self.x + column * self.width, self.y + row * self.height
-        wide = format_length(n * self.width)
-        return (
-            f"M{format_length(x)} {format_length(y)}h{wide}v{format_length(self.height - 1)}"
-            f"h-{wide}z"
-        )

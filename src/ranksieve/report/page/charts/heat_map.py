@@ -58,7 +58,7 @@ def draw_heat_map(
         for short in [shorten(name, left - 12)]
     ]
     branches = _branches(tree, cell, left + size + 8)
-    parts = [*labels, *grid.shades({"heat": slice(None)}), *branches]
+    parts = [*labels, grid.shades({"heat": slice(None)}), *branches]
     svg = drawing(left + size + _TREE, size + 10, *parts, title=title, data_grid=key)
     return svg, grid
 

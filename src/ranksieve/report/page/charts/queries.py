@@ -8,10 +8,10 @@ import numpy as np
 from markupsafe import Markup
 
 from ranksieve.report.formats.html import element
-from ranksieve.report.page.svg import Scale, drawing, line, path, shorten, text, width_of
+from ranksieve.report.page.svg import Scale, drawing, line, path, shorten, text
 
-_WIDTH, _HEIGHT, _TOP = 216.0, 150.0, 40.0
-_MOST_POINTS = 160  # more cannot be told apart
+_WIDTH, _HEIGHT, _TOP = 216.0, 140.0, 44.0
+_MOST_POINTS = 90  # more cannot be told apart
 
 
 def draw_gains(
@@ -46,17 +46,18 @@ def _draw(name: str, look: str, values: np.ndarray, down: Scale, title: str, for
         _area([(x, max(y, 0.0)) for x, y in points], down, "good"),
         _area([(x, min(y, 0.0)) for x, y in points], down, "bad"),
         line(0, down(0), _WIDTH, down(0), "grid"),
-        text(0, _TOP - 8, f"won {won:,}", class_="soft"),
-        text(_WIDTH, _TOP - 8, f"lost {lost:,}", "end", class_="soft"),
+        text(0, _TOP - 12, _ends(won, float(ordered[0]), "won", form), class_="soft"),
+        text(
+            _WIDTH, _TOP - 12, _ends(lost, float(ordered[-1]), "lost", form), "end", class_="soft"
+        ),
     ]
-    ends = ((0, float(ordered[0]), 0.0), (1, float(ordered[-1]), _WIDTH))
-    for is_last, value, x in ends:
-        told = format(value, form)
-        near = x - width_of(told) - 6 if is_last else x + 6
-        if (value < 0) == bool(is_last) and value:
-            parts.append(text(near, down(value) + (0 if is_last else 10), told))
     told = f"{title}: {name}. {won:,} queries gain, {lost:,} lose"
     return drawing(_WIDTH, _HEIGHT + 4, *parts, title=told)
+
+
+def _ends(n_queries: int, value: float, what: str, form: str) -> str:
+    """How many queries, and the largest difference of them."""
+    return f"{n_queries:,} {what}" + (f" ({format(value, form)})" if n_queries else "")
 
 
 def _area(points: list[tuple[float, float]], down: Scale, look: str) -> Markup:

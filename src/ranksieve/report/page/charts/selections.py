@@ -78,5 +78,5 @@ def draw_selections(
         parts.append(text(left - 10, top + (row + 0.5) * _ROW + 4, short, "end", data_tip=full))
     right = left + len(columns) * cell + 0.71 * min(_LEFT, width_of(list(taken)[-1]))
     height = top + len(features) * _ROW + 4
-    svg = drawing(right, height, *parts, *grid.shades(looks), title=title, data_grid=key)
+    svg = drawing(right, height, *parts, grid.shades(looks), title=title, data_grid=key)
     return svg, grid
