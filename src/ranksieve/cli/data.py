@@ -41,10 +41,13 @@ def inspect(
     dask: DaskAddress = None,
     workers: DaskWorkers = None,
     verify: Verify = None,
+    html: Annotated[
+        Path | None,
+        option("FILE", "Also write a page with charts to this file. Default: none."),
+    ] = None,
     form: Format = "terminal",
 ) -> None:
     """Describe data: its size, labels, useless and best features."""
-    import dataclasses
     import json
 
     from ranksieve.datasets.opening import title_of
@@ -58,8 +61,14 @@ def inspect(
         open_training_data(data, demo, dask, workers, verify, **how) as source,
     ):
         found = inspect_source(source, measure, convention)
+    if html is not None:
+        from ranksieve.report.page.inspection import write_inspection_page
+
+        write_inspection_page(title_of(data), found, html)
     sheets = inspection_sheets(title_of(data), found, top)
-    show_result(sheets, form, json.dumps(dataclasses.asdict(found), indent=2))
+    show_result(sheets, form, json.dumps(found.to_record(), indent=2))
+    if html is not None and form == "terminal":
+        typer.echo(f"\nThe page is in {on_one_line(str(html))}")
 
 
 def convert(

@@ -8,9 +8,12 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from ranksieve.recommendation.answer import Recommendation
 from ranksieve.recommendation.verdict import Verdict as Claim
 from ranksieve.recommendation.verdict import percent
+from ranksieve.report.page.charts.margin import draw_margin
 from ranksieve.report.page.page import Page, Verdict, write_page
 from ranksieve.report.page.recommendation_evidence import (
     alike_section,
@@ -65,24 +68,31 @@ def _verdict(answer: Recommendation) -> Verdict:
         [*_facts(answer, claim)],
         [*sentences[1:], *answer.notes],
         words[0] if claim.is_shown else words[1],
+        _figure(claim),
     )
 
 
-def _facts(answer: Recommendation, claim: Claim) -> Iterator[tuple[str, str]]:
+def _facts(answer: Recommendation, claim: Claim) -> Iterator[tuple[str, ...]]:
     """The most important numbers."""
-    yield "Features to keep", f"{len(answer.kept)} of {len(answer.kept) + len(answer.dropped)}"
+    n_all = len(answer.kept) + len(answer.dropped)
+    yield "Features to keep", f"{len(answer.kept):,}", f"of {n_all:,}"
     if answer.has_costs:
-        yield "Cost", f"{answer.cost:.4g} instead of {answer.cost_of_all:.4g}"
-    yield claim.measure, f"{claim.with_chosen:.4f} instead of {claim.with_all:.4f}"
-    bound = percent(max(0.0, -claim.bound)) if isfinite(claim.bound) else "unknown"
-    yield (
-        f"Loss is below, with {claim.level:.0%} confidence",
-        f"{bound} (margin {percent(claim.margin)})",
-    )
-    judged = f"{claim.n_queries:,}"
-    if not claim.is_shown and isfinite(claim.queries_needed):
-        judged += f" (about {claim.queries_needed:,.0f} needed)"
-    yield "Queries that judged", judged
+        yield "Cost", f"{answer.cost:.4g}", f"instead of {answer.cost_of_all:.4g}"
+    yield claim.measure, f"{claim.with_chosen:.4f}", f"with all {claim.with_all:.4f}"
+    bound = f"< {percent(max(0.0, -claim.bound))}" if isfinite(claim.bound) else "unknown"
+    yield f"Loss, with {claim.level:.0%} confidence", bound, f"margin {percent(claim.margin)}"
+    judged = "Queries that judged", f"{claim.n_queries:,}"
+    if claim.is_shown or not isfinite(claim.queries_needed):
+        yield judged
+    else:
+        yield *judged, f"about {claim.queries_needed:,.0f} needed"
+
+
+def _figure(claim: Claim) -> Markup:
+    if not isfinite(claim.bound) or not isfinite(claim.lower):
+        return Markup()
+    interval = claim.lower, claim.upper
+    return draw_margin(claim.change, interval, claim.bound, claim.margin, claim.is_shown)
 
 
 def _provenance(answer: Recommendation) -> Iterator[tuple[str, str]]:

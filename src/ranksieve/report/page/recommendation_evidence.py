@@ -24,6 +24,8 @@ from ranksieve.report.sheets.recommendation_evidence import (
 from ranksieve.text import quantity
 
 _MOST_BARS = 40
+_MOST_QUERIES = 10  # that gain, and that lose
+_GAINS = 720.0  # pixels
 
 
 def parts_section(
@@ -152,7 +154,7 @@ def queries_section(answer: Recommendation, evidence: Evidence) -> Section | Non
     changed = np.concatenate(changes)
     measure = answer.claim.measure
     name = "chosen features - all features"
-    svg = draw_gains([(name, "s0", changed)], f"Gains and losses of {measure}")
+    svg = draw_gains([(name, "s0", changed)], f"Gains and losses of {measure}", width=_GAINS)
     won, lost = int((changed > 0).sum()), int((changed < 0).sum())
     caption = (
         f"All {quantity(len(changed), 'query', 'queries')} that judged, the largest gain at the "
@@ -162,8 +164,9 @@ def queries_section(answer: Recommendation, evidence: Evidence) -> Section | Non
         f"A mean hides a disaster: {won:,} queries gain, {len(changed) - won - lost:,} stay, and "
         f"{lost:,} lose {measure} with the chosen features. These lose and gain most."
     )
-    table = Table(queries_sheet(answer, evidence))
-    return Section("Queries that gain and lose", lead, [Chart(svg, caption, table)])
+    table = Table(queries_sheet(answer, evidence, _MOST_QUERIES))
+    chart = Chart(svg, caption, table, is_open=True)
+    return Section("Queries that gain and lose", lead, [chart])
 
 
 def work_section(evidence: Evidence) -> Section | None:

@@ -23,6 +23,7 @@ from ranksieve.text import quantity
 MOST_FEATURES = 60
 """Features in a chart, or in a table that is open; the CSV files have them all."""
 _BASELINES = ("all", "none")
+_MARGINS = 8  # below all features, from where on lines are cut off
 
 
 def first_rows(sheet: Sheet, most: int = MOST_FEATURES) -> Sheet:
@@ -116,12 +117,15 @@ def front_section(answer: Recommendation) -> Section | None:
         if answer.selector == name
     ]
     cost = "cost" if answer.has_costs else "number of features"
+    low = whole.value * (1 - _MARGINS * claim.margin)
     svg = draw_curves(
         curves,
         f"{claim.measure} against {cost}",
         cost,
         claim.measure,
         Level(f"all ({whole.value:.4f})", whole.value, claim.margin * whole.value),
+        floor=min([low, *(curve.y[curve.marked] for curve in curves if curve.marked is not None)]),
+        is_log=False if answer.has_costs else None,
     )
     caption = (
         f"Each point is a set of features that was tried, on queries that neither selected nor "
@@ -133,6 +137,8 @@ def front_section(answer: Recommendation) -> Section | None:
             " Filled points are shown to lose less than the margin; hollow ones are not, or were "
             "not tested."
         )
+    if any(point.value < low for point in answer.front):
+        caption += " Lines are cut off far below the band; the table has all sets."
     lead = "What every set that was tried costs, and how well it ranks."
     return Section(
         f"Quality against {cost}", lead, [Chart(svg, caption, Table(front_sheet(answer)))]

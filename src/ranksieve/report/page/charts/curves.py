@@ -83,6 +83,8 @@ def draw_curves(
     y_label: str,
     level: Level | None = None,
     ticks: Sequence[float] | None = None,
+    floor: float | None = None,
+    is_log: bool | None = None,
 ) -> Markup:
     """Draw lines with their names beside them, and hover values at their points.
 
@@ -95,15 +97,22 @@ def draw_curves(
     ticks : sequence of float, optional
         Values below the axis, such as the numbers of features that were tried; by default round
         ones.
+    floor : float, optional
+        Lines are cut off below it.
+    is_log : bool, optional
+        Whether equal ratios are equally far apart; by default if numbers differ much.
     """
     names = [curve.name for curve in curves] + ([level.name] if level else [])
     labels = min(_LABELS, 24 + max(map(width_of, names)))
     height = max(_HEIGHT, _TOP + _BOTTOM + _LINE * (len(names) + 1))
     xs = [x for curve in curves for x in curve.x]
-    is_log = min(xs) > 0 and max(xs) >= _WIDE * min(xs)
+    if is_log is None:
+        is_log = min(xs) > 0 and max(xs) >= _WIDE * min(xs)
     ends = (min(xs), max(xs)) if is_log or max(xs) > min(xs) else padded(xs)
     across = Scale(*ends, _LEFT + 12, _WIDTH - labels - 12, is_log)
-    down = Scale(*_range(curves, level), height - _BOTTOM, _TOP)
+    low, high = _range(curves, level)
+    low = low if floor is None else max(low, floor)
+    down = Scale(low, high, height - _BOTTOM, _TOP)
     return drawing(
         _WIDTH,
         height,
