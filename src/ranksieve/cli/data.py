@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 
 def inspect(
+    context: typer.Context,
     data: Annotated[list[Path] | None, DATA] = None,
     demo: Demo = False,
     top: Annotated[int, option("N", "Number of best features to list.", min=1)] = 10,
@@ -64,7 +65,7 @@ def inspect(
     if html is not None:
         from ranksieve.report.page.inspection import write_inspection_page
 
-        write_inspection_page(title_of(data), found, html)
+        write_inspection_page(title_of(data), found, html, context.obj)
     sheets = inspection_sheets(title_of(data), found, top)
     show_result(sheets, form, json.dumps(found.to_record(), indent=2))
     if html is not None and form == "terminal":

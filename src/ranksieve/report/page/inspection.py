@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from ranksieve.report.sheets.inspection import (
     useless_sheet,
 )
 from ranksieve.report.sheets.recommendation_evidence import similar_sheet
+from ranksieve.study.first_fold import installed_versions
 from ranksieve.sums.inspection import Correlation, Inspection
 from ranksieve.text import quantity
 
@@ -31,16 +33,27 @@ _FEW_QUERIES = 200  # with fewer, only large differences can be shown
 _MANY = 0.2  # share of queries without a relevant document that is worth a warning
 
 
-def write_inspection_page(title: str, found: Inspection, path: PathLike) -> None:
-    """Write the page of an inspection."""
-    write_page(inspection_page(title, found), path)
+def write_inspection_page(
+    title: str, found: Inspection, path: PathLike, command: Sequence[str] = ()
+) -> None:
+    """Write the page of an inspection; see :func:`inspection_page`."""
+    write_page(inspection_page(title, found, command), path)
 
 
-def inspection_page(title: str, found: Inspection) -> Page:
-    """Make the page of an inspection."""
+def inspection_page(title: str, found: Inspection, command: Sequence[str] = ()) -> Page:
+    """Make the page of an inspection.
+
+    Parameters
+    ----------
+    title : str
+        Name of the data.
+    found : Inspection
+    command : sequence of str
+        The command line, if there was one.
+    """
     data: dict[str, Any] = {}
     sections = [
-        _facts_section(title, found),
+        _facts_section(found),
         _useless_section(found),
         _alone_section(found),
         _alike_section(found, data),
@@ -56,7 +69,9 @@ def inspection_page(title: str, found: Inspection) -> Page:
         quantity(len(warnings), "warning") if warnings else "No warnings",
     )
     measured = f"{found.measure}, convention {found.convention}, ties averaged"
-    provenance = [("How features were measured", measured)]
+    versions = ", ".join(f"{name} {told}" for name, told in installed_versions().items())
+    provenance = [("Command", shlex.join(command))] if command else []
+    provenance += [("How features were measured", measured), ("Versions", versions)]
     kept = [section for section in sections if section is not None]
     return Page(title, verdict, kept, provenance, data, "Inspection")
 
@@ -105,7 +120,7 @@ def _numbers(found: Inspection) -> Iterator[tuple[str, ...]]:
     )
 
 
-def _facts_section(title: str, found: Inspection) -> Section:
+def _facts_section(found: Inspection) -> Section:
     """All facts, labels and lengths."""
     blocks: list[Table | Chart] = []
     if len(found.labels) <= _MOST_BARS:
@@ -123,7 +138,7 @@ def _facts_section(title: str, found: Inspection) -> Section:
     svg = draw_bars(bars, "Queries by number of documents")
     caption = "Number of queries with so many documents."
     blocks.append(Chart(svg, caption, Table(lengths_sheet(found)), "Documents per query"))
-    blocks.append(Table(facts_sheet(title, found), is_open=False))
+    blocks.append(Table(facts_sheet("All facts about the data", found), is_open=False))
     return Section("Labels and queries", "What there is to learn from.", blocks)
 
 
@@ -152,8 +167,9 @@ def _alone_section(found: Inspection) -> Section | None:
             one.reverse if one.direction == "descending" else one.value for one in shown
         ],
     }
+    most = max(max(values) for values in both.values())
     panels = [
-        Panel(name, values, [f"{value:.4f}" for value in values], look=look, width=230)
+        Panel(name, values, [f"{value:.4f}" for value in values], look=look, width=230, most=most)
         for (name, values), look in zip(both.items(), ("s0", "s1"), strict=True)
     ]
     names = [one.name for one in shown]

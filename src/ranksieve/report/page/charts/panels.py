@@ -34,6 +34,8 @@ class Panel:
         Pixels of the bars, without the numbers.
     tips : sequence of str
         What is said of each bar.
+    most : float
+        Value that the scale reaches at least: panels with the same can be compared.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Panel:
     look: str = "s0"
     width: float = 90.0
     tips: Sequence[str] = ()
+    most: float = 0.0
 
 
 def draw_panels(
@@ -93,7 +96,7 @@ def _bars(panel: Panel, left: float, bottom: float) -> list[Markup]:
     ends = panel.ends or [None] * len(panel.values)
     reached = [value for value in panel.values if value is not None]
     reached += [end for pair in ends if pair is not None for end in pair]
-    low, high = min([0.0, *reached]), max([0.0, *reached])
+    low, high = min([0.0, *reached]), max([panel.most, *reached, 0.0])
     across = Scale(low, high if high > low else low + 1.0, left, left + panel.width)
     parts = [line(across(0), _TOP, across(0), bottom, "grid")]
     for row, (value, pair) in enumerate(zip(panel.values, ends, strict=True)):
