@@ -44,7 +44,7 @@ class Curve:
     marked : int or None
         Place of the point with a ring, if any.
     may_leave : bool
-        Whether it is cut off where it is far below the others.
+        Whether it does not count where the scale is chosen, as random orders.
     """
 
     name: str
@@ -113,16 +113,17 @@ def draw_curves(
 
 
 def _range(curves: Sequence[Curve], level: Level | None) -> tuple[float, float]:
-    """Of what must be seen; a line that may leave has as much room again, and no more."""
+    """Of most points: one bad selection would make all other lines look alike."""
     kept = [y for curve in curves if not curve.may_leave for y in curve.y]
+    others = [y for curve in curves if curve.may_leave for y in curve.y]
     if level:
         kept += [level.value, level.value - level.allowed]
-    others = [y for curve in curves if curve.may_leave for y in curve.y]
-    if not kept:
-        return padded(others)
-    floor = min(kept) - (max(kept) - min(kept))
-    kept += [max(y, floor) for y in others]
-    return padded(kept)
+    ordered = sorted(kept or others)
+    quarter = ordered[len(ordered) // 4]
+    floor = quarter - 2 * (ordered[-1] - quarter)
+    seen = [y for y in kept + others if y >= floor]
+    cut = [floor] if len(seen) < len(kept + others) else []
+    return padded(seen + cut)
 
 
 def _axes(

@@ -68,7 +68,7 @@ def draw_selections(
         height = len(features) * _ROW - 1
         parts.append(element("rect", x=x, y=top, width=width, height=height, class_="cell"))
         looks[f"fill {own.look} n{number}"] = slice(start, start + len(folds))
-    grid = Grid(left, top, cell, _ROW, features, columns, values, "share of seeds")
+    grid = Grid(left, top, cell, _ROW, features, columns, values, "share of seeds", gap=0.1)
     for row, name in enumerate(features):
         short = shorten(name, left - 12)
         full = name if short != name else None
