@@ -124,8 +124,9 @@ def _cell(column: Column, entry: Entry, longest: float | None) -> Markup:
     content = (text, entry.rank_text, mark)
     if column.is_name:
         return element("th", *content, scope="row", class_=_class(column))
-    bar = "" if longest is None else _bar(entry.value, longest)
-    return element("td", bar, *content, class_=_class(column))
+    if longest is not None:  # numbers of one width, so that bars begin below each other
+        content = (_bar(entry.value, longest), element("span", *content))
+    return element("td", *content, class_=_class(column))
 
 
 def _class(column: Column) -> str | None:

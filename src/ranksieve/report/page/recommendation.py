@@ -58,15 +58,17 @@ def recommendation_page(answer: Recommendation) -> Page:
 
 def _verdict(answer: Recommendation) -> Verdict:
     """What is shown comes after what to do; what is not shown comes first."""
-    claim = answer.claims[-1]  # that of other queries, if there were any, is about these features
+    *before, claim = answer.claims  # the last is about these features, if others confirmed them
     words = ("Shown", "Not shown") if answer.confirmed is None else ("Confirmed", "Not confirmed")
-    told = [one.sentence for one in answer.claims]
-    sentences = [answer.advice, *told] if claim.is_shown else [*told[::-1], answer.advice]
+    if claim.is_shown:
+        sentences = [answer.advice, claim.sentence]
+    else:
+        sentences = [f"{claim.headline}.", claim.numbers, answer.advice]
     return Verdict(
         sentences[0],
         claim.is_shown,
         [*_facts(answer, claim)],
-        [*sentences[1:], *answer.notes],
+        [*sentences[1:], *(one.sentence for one in before), *answer.notes],
         words[0] if claim.is_shown else words[1],
         _figure(claim),
     )

@@ -53,7 +53,10 @@ def _curves(result: StudyResult, ranker: str) -> Chart:
         level,
         sorted({k for run in runs for k in run.by_k}),
     )
-    caption = f"Each point is a mean over {quantity(len(result.folds), 'fold')} (and seeds)."
+    caption = (
+        f"Each point is a mean over {quantity(len(result.folds), 'fold')} (and seeds); lines that "
+        "are far below the others are cut off."
+    )
     if base is not None:
         caption += (
             f" The dashed line is all {quantity(len(result.feature_names), 'feature')}, and the "
@@ -62,7 +65,7 @@ def _curves(result: StudyResult, ranker: str) -> Chart:
             "alone."
         )
     if any(run.selector == RANDOM for run in runs):
-        caption += " Dotted: random orders, cut off where they are far below."
+        caption += " Dotted: random orders."
     return Chart(svg, caption, Table(curves_sheet(result, ranker, measure)), f"With {ranker}")
 
 
@@ -171,8 +174,8 @@ def _gains(result: StudyResult, ranker: str) -> Chart:
     caption = (
         f"Each chart has all {quantity(result.n_queries, 'test query', 'test queries')} in order, "
         "the largest gain at the left and the largest loss at the right, on one scale; in "
-        "parentheses are these two. Queries without a difference are neither won nor lost. The table has the "
-        "ids of those that lose and gain most."
+        "parentheses are these two. Queries without a difference are neither won nor lost. The "
+        "table has the ids of those that lose and gain most."
     )
     return Chart(svg, caption, Table(queries_sheet(result, ranker)), f"With {ranker}")
 

@@ -126,11 +126,13 @@ def similarity_section(
     result: StudyResult, seen: FirstFold | None, data: dict[str, Any]
 ) -> Section | None:
     """Similarity of features as a heat map, and the tree of it."""
-    if seen is None or len(seen.compared) < 2:
+    if seen is None:
         return None
-    known = set(seen.compared.tolist())
-    shown = [feature for feature in rank_features(result, seen) if feature in known][:MOST_FEATURES]
-    place = {int(feature): row for row, feature in enumerate(seen.compared)}
+    varies = np.diag(seen.similarity) > 0  # not the same for all documents of a query
+    place = {int(seen.compared[row]): int(row) for row in np.flatnonzero(varies)}
+    shown = [feature for feature in rank_features(result, seen) if feature in place][:MOST_FEATURES]
+    if len(shown) < 2:
+        return None
     rows = [place[feature] for feature in shown]
     names = [str(result.feature_names[feature]) for feature in shown]
     svg, grid = draw_heat_map(
@@ -138,14 +140,17 @@ def similarity_section(
     )
     data["similarity"] = grid.data()
     caption = (
-        "Dark cells are pairs of features that order documents alike: the mean over queries of the "
-        "absolute value of Spearman's coefficient. Dark squares are groups of which one or two "
-        "features are often enough. The tree at the right joins like features; the farther to the "
+        "The stronger the color, the more alike two features order documents: the mean over "
+        "queries of the absolute value of Spearman's coefficient. Squares are groups of which one "
+        "or two features are often enough. The tree at the right joins like features; the farther to the "
         "right two branches meet, the less alike they are."
     )
     left_out = len(result.feature_names) - len(shown)
     if left_out:
-        caption += f" {quantity(left_out, 'feature')} that are selected less often are left out."
+        caption += (
+            f" Left out: {quantity(left_out, 'feature')}, selected less often or the same for all "
+            "documents of a query."
+        )
     lead = f"Which features order documents alike, on the training queries of {seen.fold}."
     chart = Chart(svg, caption, Table(similar_sheet(result, seen, _MOST_PAIRS)))
     return Section("Similar features", lead, [chart])

@@ -24,7 +24,7 @@ from ranksieve.report.page.svg import (
 
 _WIDTH, _HEIGHT = 900.0, 380.0
 _LEFT, _TOP, _BOTTOM = 56.0, 12.0, 48.0
-_LABELS = 170.0  # most pixels of the names at the right
+_LABELS = 200.0  # most pixels of the names at the right
 _LINE = 16.0  # between names
 _WIDE = 10.0  # ratio of the numbers from which their scale is logarithmic
 
@@ -46,7 +46,7 @@ class Curve:
     hollow : collection of int
         Places of points that are not filled.
     may_leave : bool
-        Whether it is cut off where it is far below the others.
+        Whether it does not count where the scale is chosen, as random orders.
     """
 
     name: str
@@ -103,7 +103,7 @@ def draw_curves(
         Whether equal ratios are equally far apart; by default if numbers differ much.
     """
     names = [curve.name for curve in curves] + ([level.name] if level else [])
-    labels = min(_LABELS, 24 + max(map(width_of, names)))
+    labels = min(_LABELS, 46 + max(map(width_of, names)))
     height = max(_HEIGHT, _TOP + _BOTTOM + _LINE * (len(names) + 1))
     xs = [x for curve in curves for x in curve.x]
     if is_log is None:
@@ -125,16 +125,17 @@ def draw_curves(
 
 
 def _range(curves: Sequence[Curve], level: Level | None) -> tuple[float, float]:
-    """Of what must be seen; a line that may leave has as much room again, and no more."""
+    """Of most points: one bad selection would make all other lines look alike."""
     kept = [y for curve in curves if not curve.may_leave for y in curve.y]
+    others = [y for curve in curves if curve.may_leave for y in curve.y]
     if level:
         kept += [level.value, level.value - level.allowed]
-    others = [y for curve in curves if curve.may_leave for y in curve.y]
-    if not kept:
-        return padded(others)
-    floor = min(kept) - (max(kept) - min(kept))
-    kept += [max(y, floor) for y in others]
-    return padded(kept)
+    ordered = sorted(kept or others)
+    quarter = ordered[len(ordered) // 4]
+    floor = quarter - 2 * (ordered[-1] - quarter)
+    seen = [y for y in kept + others if y >= floor]
+    cut = [floor] if len(seen) < len(kept + others) else []
+    return padded(seen + cut)
 
 
 def _axes(
@@ -219,7 +220,7 @@ def _names(
     x = across.stop + 18
     parts = []
     for (name, _, look), y in zip(ends, places, strict=True):
-        short = shorten(name, _LABELS - 24)
+        short = shorten(name, _LABELS - 46)
         full = name if short != name else None
         parts.append(path([(x, y), (x + 16, y)], look))
         parts.append(text(x + 22, y + SMALL / 3, short, data_tip=full))

@@ -32,6 +32,8 @@ class Grid:
         From 0 to 1.
     says : str
         What the values are.
+    gap : float
+        Between cells, as a share of them; without one, neighbors of a shade are one box.
     """
 
     x: float
@@ -42,6 +44,7 @@ class Grid:
     columns: Sequence[str]
     values: np.ndarray
     says: str
+    gap: float = 0.0
 
     def data(self) -> dict[str, Any]:
         """What the page's script needs to say a cell's value."""
@@ -85,6 +88,12 @@ class Grid:
             for level, run in groupby(own):
                 n = len(list(run))
                 if level:
-                    found[level].append(f"M{place} {row}h{n}v.93h-{n}z")
+                    found[level] += self._boxes(place, row, n)
                 place += n
         return found
+
+    def _boxes(self, column: int, row: int, n: int) -> list[str]:
+        if not self.gap:
+            return [f"M{column} {row}h{n}v1h-{n}z"]
+        side = f"{1 - self.gap:.2g}".removeprefix("0")
+        return [f"M{place} {row}h{side}v{side}h-{side}z" for place in range(column, column + n)]

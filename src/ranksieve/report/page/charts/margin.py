@@ -7,7 +7,7 @@ from markupsafe import Markup
 from ranksieve.report.formats.html import element
 from ranksieve.report.page.svg import Scale, drawing, line, text, width_of
 
-_WIDTH, _HEIGHT = 660.0, 78.0
+_WIDTH, _HEIGHT = 480.0, 78.0
 _LINE, _BAND = 36.0, 18.0  # pixels: the middle of the interval, and half of what is behind it
 
 

@@ -37,7 +37,7 @@ def draw_matrix(
     names: Sequence[str],
     differences: Mapping[tuple[str, str], Difference],
     title: str,
-    form: str = "+z.3f",
+    form: str = "+z.4f",
 ) -> Markup:
     """Draw the difference of each row's method minus each column's.
 

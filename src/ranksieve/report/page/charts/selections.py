@@ -55,7 +55,7 @@ def draw_selections(
         What the shares are.
     """
     left = min(_LEFT, 16 + max(map(width_of, features)))
-    top = 12 + 0.71 * min(_LEFT, max(map(width_of, taken)))
+    top = 24 + 0.71 * min(_LEFT, max(map(width_of, taken)))
     step = len(folds) + _GAP  # columns of a selector, with an empty one
     cell = min(_LARGEST, max(_SMALLEST, (_WIDTH - left) / (len(taken) * step)))
     values = np.zeros((len(features), len(taken) * step))
@@ -71,7 +71,7 @@ def draw_selections(
         height = len(features) * _ROW - 1
         parts.append(element("rect", x=x, y=top, width=width, height=height, class_="cell"))
         looks[f"fill {own.look} n{number}"] = slice(start, start + len(folds))
-    grid = Grid(left, top, cell, _ROW, features, columns, values, says)
+    grid = Grid(left, top, cell, _ROW, features, columns, values, says, gap=0.1)
     for row, name in enumerate(features):
         short = shorten(name, left - 12)
         full = name if short != name else None
