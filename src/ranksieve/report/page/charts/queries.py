@@ -54,9 +54,7 @@ def _draw(
         _area([(x, min(y, 0.0)) for x, y in points], down, "bad"),
         line(0, down(0), width, down(0), "grid"),
         text(0, _TOP - 12, _ends(won, float(ordered[0]), "won", form), class_="soft"),
-        text(
-            width, _TOP - 12, _ends(lost, float(ordered[-1]), "lost", form), "end", class_="soft"
-        ),
+        text(width, _TOP - 12, _ends(lost, float(ordered[-1]), "lost", form), "end", class_="soft"),
     ]
     told = f"{title}: {name}. {won:,} queries gain, {lost:,} lose"
     return drawing(width, _HEIGHT + 4, *parts, title=told)
