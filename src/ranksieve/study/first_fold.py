@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from platform import platform, python_version
+from platform import machine, python_version, system
 from typing import Any
 
 import numpy as np
@@ -115,7 +115,7 @@ def _versions() -> dict[str, str]:
             found[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found | {"system": platform(terse=True)}
+    return found | {"system": f"{system()} {machine()}"}
 
 
 def write_first_fold(seen: FirstFold, directory: Path) -> None:
