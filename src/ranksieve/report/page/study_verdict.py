@@ -49,7 +49,7 @@ def find_enough(result: StudyResult) -> list[Enough]:
     found = []
     for selector, ranker in _candidates(result):
         k = enough_features(result, selector, ranker, result.main_measure, level)
-        if k is not None:
+        if k is not None and k < len(result.feature_names):
             found.append(_tested(result, selector, ranker, k, level))
     return sorted(found, key=lambda one: (one.k, -one.claim.change))
 
