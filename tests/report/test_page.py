@@ -4,12 +4,14 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from ranksieve.report.page.page import Chart, Page, Section, Table, Verdict, render
 from ranksieve.report.page.study import study_page, write_study_page
+from ranksieve.report.page.study_verdict import corrected_level, find_enough
 from ranksieve.report.page.svg import drawing, line
 from ranksieve.report.sheets.sheet import Column, Entry, Sheet
 from ranksieve.study.first_fold import FirstFold
@@ -259,3 +261,55 @@ class TestPage:
     def test_a_drawing_says_what_it_is(self):
         svg = drawing(10, 10, line(0, 0, 1, 1, "grid"), title="A & B")
         assert 'role="img" aria-label="A &amp; B"' in svg
+
+
+class TestVerdict:
+    def test_the_fewest_that_are_shown(self, result):
+        verdict = study_page(result).verdict
+        assert verdict.is_shown
+        assert re.match(
+            r"2 features selected by selector-\d are enough for ranksvm", verdict.sentence
+        )
+        assert ("features", "2 of 12") in verdict.facts
+
+    def test_the_level_is_corrected(self, result):
+        assert corrected_level(result) == pytest.approx(1 - 0.05 / 3)
+        found = find_enough(result)
+        assert [one.k for one in found] == [2, 2, 2]
+        for one in found:
+            assert one.claim.level == corrected_level(result)
+            assert one.claim.lower > -0.01
+
+    def test_nothing_is_shown(self, result):
+        worse = {
+            key: run
+            for key, run in result.runs.items()
+            if key[0] in ("all", "selector-0", "selector-1")
+        }
+        run = worse["selector-0", "ranksvm"]
+        bad = {1: run.by_k[1]}
+        worse["selector-0", "ranksvm"] = replace(run, by_k=bad, chosen=run.by_k[1])
+        worse["selector-1", "ranksvm"] = replace(run, by_k=bad, chosen=run.by_k[1])
+        verdict = study_page(replace(result, runs=worse)).verdict
+        assert not verdict.is_shown
+        assert verdict.sentence.startswith("No selection is shown to be enough")
+        assert "comes closest: selector-0 with 1 feature and ranksvm" in verdict.notes[0]
+
+    def test_all_features_are_no_selection(self, result):
+        """A selector that is only tried with all features shows nothing."""
+        every = result.run("all", "ranksvm")
+        runs = {("all", "ranksvm"): every, ("s", "ranksvm"): replace(every, selector="s")}
+        page = study_page(replace(result, runs=runs))
+        assert not page.verdict.is_shown
+        assert "fewest shown" not in render(page)
+
+    def test_without_all_features(self, result):
+        runs = {key: run for key, run in result.runs.items() if key[0] != "all"}
+        page = study_page(replace(result, runs=runs))
+        assert page.verdict.sentence.startswith("Nothing can be shown")
+        assert "Queries that gain and lose" not in [section.heading for section in page.sections]
+
+    def test_only_all_features(self, result):
+        runs = {("all", "ranksvm"): result.run("all", "ranksvm")}
+        headings = [s.heading for s in study_page(replace(result, runs=runs)).sections]
+        assert headings == ["Features", "Cost and time"]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from platform import platform, python_version
+from platform import machine, python_version, system
 from typing import Any
 
 import numpy as np
@@ -52,7 +52,7 @@ class FirstFold:
     compared : int array
         Features whose similarity is known.
     similarity : array of shape (compared, compared)
-        Mean over queries of the absolute value of Spearman's coefficient.
+        Absolute value of the mean over queries of Spearman's coefficient.
     versions : mapping of str to str
         Of Python and of packages, when this was computed.
     """
@@ -64,14 +64,17 @@ class FirstFold:
     similarity: np.ndarray
     versions: Mapping[str, str]
 
-    def similar_to(self, feature: int, most: int = 3) -> list[tuple[int, float]]:
-        """The features most similar to one, with their similarity; none if it is not known."""
+    def similar_to(
+        self, feature: int, most: int = 3, least: float = 0.5
+    ) -> list[tuple[int, float]]:
+        """The features most similar to one, if they are; with their similarity."""
         rows = np.flatnonzero(self.compared == feature)
         if not len(rows):
             return []
         own = np.where(self.compared == feature, -np.inf, self.similarity[rows[0]])
         nearest = np.argsort(-own, kind="stable")[: min(most, len(own) - 1)]
-        return [(int(self.compared[place]), float(own[place])) for place in nearest]
+        found = [(int(self.compared[place]), float(own[place])) for place in nearest]
+        return [(other, alike) for other, alike in found if alike >= least]
 
 
 def look_at_first_fold(study: Study, result: StudyResult) -> FirstFold:
@@ -84,13 +87,14 @@ def look_at_first_fold(study: Study, result: StudyResult) -> FirstFold:
     with sharing(fold.memo):
         values = importance(fold.train).values
     compared = _most_taken(result, values)
-    alike = Similarity("spearman", absolute=True)(fold.train.take_features(compared))
+    # A mean of absolute values would be far from 0 for features that have nothing in common.
+    alike = np.abs(Similarity("spearman")(fold.train.take_features(compared)))
     return FirstFold(
         fold.name,
         importance.label,
         values,
         compared,
-        np.clip(alike, 0.0, 1.0),
+        np.minimum(alike, 1.0),
         installed_versions(),
     )
 
@@ -121,7 +125,7 @@ def installed_versions() -> dict[str, str]:
             found[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found | {"system": platform(terse=True)}
+    return found | {"system": f"{system()} {machine()}"}
 
 
 def write_first_fold(seen: FirstFold, directory: Path) -> None:

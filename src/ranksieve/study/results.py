@@ -82,10 +82,15 @@ class FoldSummary:
     @classmethod
     def of(cls, name: str, record: Mapping[str, Any]) -> FoldSummary:
         """A fold as the ledger has it."""
-        numbers = record["train"], record["vali"]
-        weights = record.get("weights")
-        told = record["test"], record["file_order"], weights, record["fingerprint"]
-        return cls(name, *numbers, *told)
+        return cls(
+            name,
+            record["train"],
+            record["vali"],
+            record["test"],
+            record["file_order"],
+            record.get("weights"),
+            record["fingerprint"],
+        )
 
 
 def are_resamples(folds: Sequence[FoldSummary]) -> bool:

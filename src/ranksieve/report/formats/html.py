@@ -121,11 +121,11 @@ def notes_of(sheet: Sheet) -> Markup:
 def _cell(column: Column, entry: Entry, longest: float | None) -> Markup:
     text = element("b", entry.text) if entry.is_best else escape(entry.text)
     mark = element("sup", entry.mark) if entry.mark else ""
-    content = (text, entry.rank_text, mark)
+    content: list[object] = [text, entry.rank_text, mark]
     if column.is_name:
         return element("th", *content, scope="row", class_=_class(column))
     if longest is not None:  # numbers of one width, so that bars begin below each other
-        content = (_bar(entry.value, longest), element("span", *content))
+        content = [_bar(entry.value, longest), element("span", *content)]
     return element("td", *content, class_=_class(column))
 
 

@@ -75,6 +75,8 @@ def _curve(result: StudyResult, run: Run, base: Run | None, look: str) -> Curve:
     if base is not None and run.selector != RANDOM:
         enough = enough_features(result, run.selector, run.ranker, measure)
     sizes = list(run.by_k)
+    if enough == len(result.feature_names):  # which says nothing
+        enough = None
     return Curve(
         run.selector,
         sizes,

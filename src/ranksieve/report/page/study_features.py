@@ -140,10 +140,10 @@ def similarity_section(
     )
     data["similarity"] = grid.data()
     caption = (
-        "The stronger the color, the more alike two features order documents: the mean over "
-        "queries of the absolute value of Spearman's coefficient. Squares are groups of which one "
-        "or two features are often enough. The tree at the right joins like features; the farther to the "
-        "right two branches meet, the less alike they are."
+        "The stronger the color, the more alike two features order documents: the absolute "
+        "value of the mean over queries of Spearman's coefficient. Squares are groups of which one "
+        "or two features are often enough. The tree at the right joins like features; the farther "
+        "to the right two branches meet, the less alike they are."
     )
     left_out = len(result.feature_names) - len(shown)
     if left_out:

@@ -49,7 +49,7 @@ def find_enough(result: StudyResult) -> list[Enough]:
     found = []
     for selector, ranker in _candidates(result):
         k = enough_features(result, selector, ranker, result.main_measure, level)
-        if k is not None:
+        if k is not None and k < len(result.feature_names):
             found.append(_tested(result, selector, ranker, k, level))
     return sorted(found, key=lambda one: (one.k, -one.claim.change))
 
@@ -77,8 +77,8 @@ def _candidates(result: StudyResult) -> list[tuple[str, str]]:
 def _tested(result: StudyResult, selector: str, ranker: str, k: int, level: float) -> Enough:
     tested = result.run(selector, ranker).by_k[k]
     base = result.run(BASE, ranker).chosen
-    values = (one.per_query(result.main_measure) for one in (tested, base))
-    claim = claim_non_inferiority(*values, MARGIN, level, tested.query_weights)
+    own, with_all = (one.per_query(result.main_measure) for one in (tested, base))
+    claim = claim_non_inferiority(own, with_all, MARGIN, level, tested.query_weights)
     return Enough(selector, ranker, k, tested, claim)
 
 

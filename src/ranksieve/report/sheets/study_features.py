@@ -97,8 +97,8 @@ def _notes(seen: FirstFold | None, kept: Outcomes | None, n_selections: int) -> 
     if seen is not None:
         notes.append(
             f"importance: mean {seen.measure} of the training queries of {seen.fold} if they are "
-            "ranked by this feature alone, in its better direction. most similar: the mean over "
-            "queries of the absolute value of Spearman's coefficient is in parentheses."
+            "ranked by this feature alone, in its better direction. most similar: with the "
+            "absolute value of the mean over queries of Spearman's coefficient, if at least 0.5."
         )
     return notes
 
@@ -129,7 +129,7 @@ def similar_sheet(result: StudyResult, seen: FirstFold, n_shown: int | None = No
     return Sheet(
         "similar",
         f"Pairs of similar features of {result.title}",
-        f"Training queries of {seen.fold}: mean over queries of the absolute value of Spearman's "
+        f"Training queries of {seen.fold}: absolute value of the mean over queries of Spearman's "
         "coefficient.",
         [
             Column("feature", align="left", is_name=True),
