@@ -34,14 +34,10 @@ class EGRank(EmbeddedSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        Number of features, or a fraction of them if below 1: those with the largest absolute
-        weights. None selects all features with a nonzero weight.
+    {sparse_number}
     radius : float
         The radius r: the smaller it is, the fewer features have weights.
-    standardize : bool
-        Whether weights are those of features divided by their standard deviation within queries,
-        so that their units do not matter. Otherwise scale them first.
+    {standardize}
     tol : float
         Stop when the duality gap is at most this; the objective is 1 if all weights are 0.
     max_iter : int
@@ -54,8 +50,7 @@ class EGRank(EmbeddedSelector):
     selected_ : int array
         Features by decreasing absolute weight. If there are too few with weights, the others
         follow, by their slope.
-    coef_ : array of shape (features,)
-        Weights; 0 for features that are not selected.
+    {coef}
     scores_ : array of shape (features,)
         Absolute weights of the solution; those below a millionth of the radius are 0.
     objective_, gap_ : float
@@ -100,8 +95,6 @@ class EGRank(EmbeddedSelector):
             trial={"max_iter": 100, "tol": 0.1},
         ),
     )
-
-    _is_nested = True
 
     n_features_to_select: FeatureCount | None = None
     _: KW_ONLY

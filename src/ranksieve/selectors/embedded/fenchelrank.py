@@ -32,9 +32,7 @@ class FenchelRank(EmbeddedSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        Number of features, or a fraction of them if below 1: those with the largest absolute
-        weights. None selects all features with a nonzero weight.
+    {sparse_number}
     radius : float
         The radius r: the smaller it is, the fewer features have weights.
     away_steps : bool
@@ -52,8 +50,7 @@ class FenchelRank(EmbeddedSelector):
     selected_ : int array
         Features by decreasing absolute weight. If too few have weights, others follow by their
         slope.
-    coef_ : array of shape (features,)
-        Weights; 0 for features that are not selected.
+    {coef}
     scores_ : array of shape (features,)
         Absolute weights of the solution.
     objective_, gap_ : float
@@ -106,8 +103,6 @@ class FenchelRank(EmbeddedSelector):
             trial={"max_iter": 20},
         ),
     )
-
-    _is_nested = True
 
     n_features_to_select: FeatureCount | None = None
     _: KW_ONLY

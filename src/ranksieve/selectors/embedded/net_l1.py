@@ -104,8 +104,6 @@ class GroupLassoNetwork(EmbeddedSelector):
         ),
     )
 
-    _is_nested = True
-
     n_features_to_select: FeatureCount | None = None
     _: KW_ONLY
     loss: Literal["ranknet", "listnet", "listmle"] = "listnet"

@@ -100,8 +100,7 @@ class SparseRankSVM(EmbeddedSelector):
     selected_ : int array
         Features by decreasing absolute weight. If the path ends with too few, features without a
         weight follow by how close their slope is to the penalty.
-    coef_ : array of shape (features,)
-        Weights; 0 for features that are not selected.
+    {coef}
     scores_ : array of shape (features,)
         Absolute weights of the solution.
     solutions_ : list of SparseFit
@@ -150,6 +149,7 @@ class SparseRankSVM(EmbeddedSelector):
     """
 
     given = ProximalSelector.given
+    _is_nested = False  # each number of features has a penalty of its own
 
     methods = (
         Method("ranksvm-l1", "RankSVM with an L1 penalty", {"penalty": "l1"}, _GRID),

@@ -35,9 +35,7 @@ class RSRank(EmbeddedSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        Number of features, or a fraction of them if below 1: those with the largest absolute
-        weights. None selects all features with a nonzero weight.
+    {sparse_number}
     lam : float
         :math:`\lambda`, as a fraction of the largest slope at the first step.
     period : int
@@ -102,8 +100,6 @@ class RSRank(EmbeddedSelector):
             trial={"epochs": 5},
         ),
     )
-
-    _is_nested = True
 
     n_features_to_select: FeatureCount | None = None
     _: KW_ONLY
