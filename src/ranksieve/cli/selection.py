@@ -48,16 +48,16 @@ _Method = Annotated[
     str,
     option(
         "NAME",
-        "Selection method; --methods lists them. Or MODULE:OBJECT: a class or an object of your "
-        "own.",
+        "Selection method (--methods lists them), or MODULE:OBJECT for a class or an object of "
+        "your own code.",
     ),
 ]
 _Number = Annotated[
     str | None,
     option(
         "K",
-        "Number of features to select, or of groups of features: an integer, a fraction "
-        "below 1, or a rule such as eigengap for methods that can choose the number. "
+        "Number of features (or groups, see --count) to select: an integer, a fraction below 1, "
+        "or a rule such as best or eigengap for methods that can choose the number. "
         "Default: that of the method; with --budget, best.",
         "-k",
     ),
@@ -66,7 +66,7 @@ _HeldOut = Annotated[
     Path | None,
     option(
         "FILE",
-        "File of held-out data, for methods that use it. Default: these methods hold out some "
+        "File with held-out data, for methods that use it. Default: these methods hold out some "
         "training queries.",
         "--eval",
     ),
@@ -75,22 +75,23 @@ _Ranker = Annotated[
     str | None,
     option(
         "NAME",
-        "Ranker inside the method, for methods around a ranker; train --rankers lists "
-        "them. Or MODULE:OBJECT. Default: that of the method.",
+        "Ranker that a wrapper method trains (train --rankers lists them), or MODULE:OBJECT. "
+        "Default: that of the method.",
     ),
 ]
 _RankerSettings = Annotated[
     list[str] | None,
     option(
         "NAME=VALUE",
-        "Set a parameter of --ranker. May be repeated. Default: the ranker's defaults.",
+        "Set a parameter of the --ranker. May be repeated. Default: the ranker's defaults.",
         "--ranker-param",
     ),
 ]
 _Out = Annotated[
     Path | None,
     option(
-        "FILE", "Write the selection here as JSON, for convert and train. Default: only print it."
+        "FILE",
+        "Write the selection to this file as JSON, for convert and train. Default: only print it.",
     ),
 ]
 _Count = Annotated[
