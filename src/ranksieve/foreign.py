@@ -68,15 +68,15 @@ def _construct(kind: type[Any], parameters: Mapping[str, Any]) -> Any:
 
 def changed_parameters(estimator: Any) -> dict[str, Any]:
     """Parameters of an estimator that differ from the defaults of its class."""
-    return _changed(_defaults(type(estimator)), parameters_of(estimator))
+    return _changes(_defaults(type(estimator)), parameters_of(estimator))
 
 
 def changed_from(first: Any, second: Any) -> dict[str, Any]:
     """Parameters of the second estimator that differ from those of the first."""
-    return _changed(parameters_of(first), parameters_of(second))
+    return _changes(parameters_of(first), parameters_of(second))
 
 
-def _changed(usual: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def _changes(usual: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: value
         for name, value in given.items()

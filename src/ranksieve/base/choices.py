@@ -86,17 +86,17 @@ class Choices:
 
     def any_of(self, mask: np.ndarray) -> np.ndarray:
         """Whether a mask is true for any feature of each group."""
-        return self._reduced(np.logical_or, mask)
+        return self._reduce(np.logical_or, mask)
 
     def total(self, values: np.ndarray) -> np.ndarray:
         """Sum over the features of each group."""
-        return self._reduced(np.add, values)
+        return self._reduce(np.add, values)
 
     def most_similar(self, similarity: np.ndarray) -> np.ndarray:
         """Similarity of groups: that of their most similar features."""
-        return self._reduced(np.maximum, self._reduced(np.maximum, similarity).T).T
+        return self._reduce(np.maximum, self._reduce(np.maximum, similarity).T).T
 
-    def _reduced(self, function: np.ufunc, values: np.ndarray) -> np.ndarray:
+    def _reduce(self, function: np.ufunc, values: np.ndarray) -> np.ndarray:
         """Values of features, along the first axis, put together by groups."""
         if self.groups is None:
             return values
@@ -197,11 +197,11 @@ def _number(selector: Any, choices: Choices) -> int:
     k = int(selector._number_to_select(n))
     if k <= n:
         return k
-    told = f"n_features_to_select={selector.n_features_to_select}, but"
+    problem = f"n_features_to_select={selector.n_features_to_select}, but"
     what = "groups" if choices.counts_groups else "features"
     if choices.n_features == choices.n_features_in or choices.counts_groups:
-        raise DataError(f"{told} there are only {n} {what}")
-    raise DataError(f"{told} only {n} of {choices.n_features_in} {what} are not excluded")
+        raise DataError(f"{problem} there are only {n} {what}")
+    raise DataError(f"{problem} only {n} of {choices.n_features_in} {what} are not excluded")
 
 
 def _without(groups: list[Group] | None, columns: np.ndarray) -> list[Group] | None:

@@ -148,8 +148,10 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
             ("given", cls.no_include, cls.given),
             ("grouped", cls.no_groups, cls.grouped),
         ):
-            told = fill(f"Not supported: {why}" if why else how, 92).replace("\n", "\n" + 8 * " ")
-            cls.__doc__ = cls.__doc__ and cls.__doc__.replace(f"{{{name}}}", told)
+            sentence = fill(f"Not supported: {why}" if why else how, 92).replace(
+                "\n", "\n" + 8 * " "
+            )
+            cls.__doc__ = cls.__doc__ and cls.__doc__.replace(f"{{{name}}}", sentence)
 
     @property
     def is_nested(self) -> bool:

@@ -61,8 +61,8 @@ class SplitByColumn:
             for role in ("train", "test"):
                 if not len(parts[role]):
                     raise DataError(f"column {self.column!r}: no query is marked {role!r}")
-            told = "train, vali and test" if len(parts["vali"]) else "train and test"
-            rule = f"one split, by column {self.column!r}, which says {told}"
+            named = "train, vali and test" if len(parts["vali"]) else "train and test"
+            rule = f"one split, by column {self.column!r}, which says {named}"
             return Division(on_one_line(rule), ["Split"], [Split(**parts)])
         if not all(isinstance(mark, int) for mark in marks):
             found = ", ".join(sorted({repr(mark) for mark in marks})[:5])

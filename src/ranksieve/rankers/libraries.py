@@ -161,7 +161,7 @@ class _XGBoost(Library):
     ) -> None:
         held_out: dict[str, Any] = {}
         if validation is not None:
-            validation = _telling(validation)
+            validation = _informative_queries(validation)
             held_out["eval_set"] = [(as_known(validation.X), validation.y)]
             held_out["eval_qid"] = [validation.query_codes]
             if validation.query_weights is not None:
@@ -199,7 +199,7 @@ class _XGBoost(Library):
         estimator.load_model(bytearray(text, "utf-8"))
 
 
-def _telling(data: RankingData) -> RankingData:
+def _informative_queries(data: RankingData) -> RankingData:
     """Held-out queries that are worth more in one order than in another, if queries have weights.
 
     XGBoost gives a query without relevant documents the value 1, and forgets its weight: the sum

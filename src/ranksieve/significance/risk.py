@@ -48,7 +48,7 @@ def u_risk(a: Any, b: Any, alpha: float = 1.0) -> float:
     >>> u_risk(method, baseline, alpha=0), u_risk(method, baseline, alpha=3)
     (0.125, -0.0625)
     """
-    return _weighed(a, b, alpha).mean
+    return _weighted_differences(a, b, alpha).mean
 
 
 def t_risk(a: Any, b: Any, alpha: float = 1.0) -> float:
@@ -82,7 +82,7 @@ def t_risk(a: Any, b: Any, alpha: float = 1.0) -> float:
     >>> round(t_risk([0.5, 0.75, 0.25, 0.5], [0.25, 0.25, 0.5, 0.5], alpha=1), 4)
     0.2928
     """
-    weighed = _weighed(a, b, alpha)
+    weighed = _weighted_differences(a, b, alpha)
     return ratio_of(weighed.mean, weighed.error)
 
 
@@ -134,7 +134,7 @@ def geo_risk(values: Any, alpha: float = 1.0) -> np.ndarray:
     return np.sqrt(table.mean(axis=1) * special.ndtr(z_risk))
 
 
-def _weighed(a: Any, b: Any, alpha: float) -> Sample:
+def _weighted_differences(a: Any, b: Any, alpha: float) -> Sample:
     """Differences a - b, losses times ``1 + alpha``."""
     _check_alpha(alpha)
     values = paired_differences(a, b).values

@@ -69,8 +69,8 @@ def read_plan(directory: Path) -> tuple[Plan, str]:
     """Read the plan and title of a study that :func:`write_plan` wrote."""
     path = directory / PLAN
     whole = _text_of(path)
-    text, _, told = whole.rpartition(_MARK)
-    if told != checksum(text.encode()) + "\n":
+    text, _, expected = whole.rpartition(_MARK)
+    if expected != checksum(text.encode()) + "\n":
         raise DataError(
             f"{path}: the file was changed after the study ran; to run the changed plan: "
             f"ranksieve compare --plan {path} --out {directory}"

@@ -65,8 +65,8 @@ def sound_numbers(source: Source, estimator: Any) -> Iterator[None]:
 
 def _is_about_numbers(error: Exception) -> bool:
     """Whether a computation is to blame, not a parameter."""
-    told = str(error).lower()
-    return type(error) is not ValueError or any(word in told for word in ("inf", "nan"))
+    message = str(error).lower()
+    return type(error) is not ValueError or any(word in message for word in ("inf", "nan"))
 
 
 def _all_finite(values: Iterable[Any]) -> bool:

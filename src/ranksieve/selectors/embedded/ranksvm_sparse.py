@@ -207,8 +207,8 @@ class SparseRankSVM(EmbeddedSelector):
             penalty = self._penalty(lam, costs, curvature)
             found = solver.solve(penalty, self.tol, self.max_iter)
             features = np.flatnonzero(found.coef)
-            told = found.coef[features], found.objective, found.violation, found.n_iter
-            self.solutions_.append(SparseFit(lam, features, *told))
+            solution = found.coef[features], found.objective, found.violation, found.n_iter
+            self.solutions_.append(SparseFit(lam, features, *solution))
             yield found
 
     def _start(self, solver: SparseNewton, include: list[int]) -> np.ndarray:
