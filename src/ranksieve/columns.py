@@ -90,7 +90,7 @@ class Columns:
         known = [field.name for field in fields(cls)]
         for name in settings:
             if name not in known:
-                raise ValueError(f"columns have no {name!r}; known are {', '.join(known)}")
+                raise ValueError(f"columns have no {name!r}; choose from {', '.join(known)}")
         return cls(**settings)
 
     def as_dict(self) -> dict[str, Any]:

@@ -281,7 +281,7 @@ def _by_name(
             raise DataError(f"{entry.place}: the {what} has no name")
         if name in found:
             raise DataError(
-                f"{entry.place}: {what} {name!r} is there already, at {found[name].place}"
+                f"{entry.place}: {what} {name!r} appears twice, first at {found[name].place}"
             )
         found[name] = entry
         places[what, name] = entry.place
@@ -295,7 +295,7 @@ def _cost(given: Any, what: str, name: Any, place: str) -> float:
         raise DataError(f"{subject} is missing")
     cost = _number(given)
     if cost is None or math.isnan(cost):
-        raise DataError(f"{subject} is no number: {str(given)!r:.60}")
+        raise DataError(f"{subject} is not a number: {str(given)!r:.60}")
     if not 0 <= cost < math.inf:
         raise DataError(f"{subject} is {given}, but must be finite and not negative")
     return cost

@@ -177,7 +177,7 @@ def make_choices(selector: Any, source: Source) -> Choices:
     """
     n, counts_groups = source.n_features, selector.count == "groups"
     if counts_groups and selector.groups is None:
-        raise DataError("count='groups' needs groups: features that come and go together")
+        raise DataError("count='groups' needs groups: features that are selected together")
     given = selector.include, selector.exclude, selector.groups
     listed = Listed([], [], None)
     if any(part is not None for part in given):  # names, of which there may be many, are needed

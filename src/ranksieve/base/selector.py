@@ -40,8 +40,8 @@ _CHOICES = """
     exclude : str, int, or list of these, optional
         Features that must not be selected. All others are chosen as if these were not in the data.
     groups : list of lists of features, mapping of names to these, or list of labels, optional
-        Features that come and go together. A feature in no list is a group of its own; there is a
-        label for each feature.
+        Features that are selected or dropped together: lists of features, or a label for each
+        feature. A feature in no list is a group of its own.
         {grouped}
     count : {"features", "groups"}
         What ``n_features_to_select`` counts. If features, then the first groups are selected that

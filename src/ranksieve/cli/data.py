@@ -151,7 +151,7 @@ def convert(
             log = _read_log(sources, judgments, **where, **stored)
             log = log if policy is None else log.with_missing(policy)
         elif unjudged != "drop":
-            raise typer.BadParameter("--unjudged is for feature logs: name the --judgments, too")
+            raise typer.BadParameter("--unjudged is for feature logs: it needs --judgments")
         if destination.suffix not in ("", ".shards"):
             data = log
             if data is None:

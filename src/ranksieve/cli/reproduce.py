@@ -99,7 +99,7 @@ def reproduce(
     papers = reproduction.PAPERS
     if what not in papers:
         raise ValueError(
-            f"there is nothing to reproduce for {what!r}; known are {', '.join(papers)}"
+            f"there is nothing to reproduce for {what!r}; choose from {', '.join(papers)}"
         )
     options: dict[str, Any] = {
         "--ranker": ranker or None,

@@ -65,7 +65,7 @@ class Grammar:
         if self.n_features is not None:
             return
         index = width - 1 + self.first_index
-        advice = f"; if that is meant, say it with n_features={width}"
+        advice = f"; if this is intended, pass n_features={width}"
         if self.sparse and width > max(_SPARSE_FEATURES, _SPARSE_PER_BYTE * text_bytes):
             raise DataError(
                 f"index {index} is out of proportion to the {text_bytes:,} bytes of text{advice}"

@@ -226,7 +226,7 @@ def _pop_checksum(line: bytes, record: Any) -> str:
     expected = record.pop("checksum")
     body, _, rest = line.rpartition(b', "checksum": ')
     if expected != checksum(body) or rest != f'"{expected}"}}'.encode():
-        raise ValueError("its checksum is another")
+        raise ValueError("its checksum does not match")
     return expected
 
 

@@ -312,7 +312,7 @@ _LIBRARIES = {library.name: library for library in (_LightGBM(), _XGBoost(), _Ca
 def class_named(name: Any) -> Any:
     """Return a class of one of the libraries, and of no other module."""
     if name not in _LIBRARIES:
-        raise ValueError(f"unknown class {name!r:.40}; known are {', '.join(_LIBRARIES)}")
+        raise ValueError(f"unknown class {name!r:.40}; choose from {', '.join(_LIBRARIES)}")
     home, kind = str(name).split(".")
     try:
         return getattr(import_module(home), kind)

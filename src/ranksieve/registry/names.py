@@ -131,7 +131,7 @@ class Registry(Mapping[str, Method]):
 
     def __getitem__(self, name: str) -> Method:
         if name not in self._methods:
-            raise ValueError(f"unknown {self.what} {name!r}; known are {', '.join(self)}")
+            raise ValueError(f"unknown {self.what} {name!r}; choose from {', '.join(self)}")
         return self._methods[name]
 
     def __contains__(self, name: object) -> bool:

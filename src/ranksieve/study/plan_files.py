@@ -100,7 +100,7 @@ def _settings(text: str, path: Path) -> dict[str, Any]:
     for name in settings:
         if name not in (*PLAN_SETTINGS, *_OTHER_KEYS):
             known = ", ".join((*_OTHER_KEYS, *PLAN_SETTINGS))
-            raise DataError(f"{path}: unknown setting {name!r}; known are {known}")
+            raise DataError(f"{path}: unknown setting {name!r}; choose from {known}")
     try:
         return check_settings(settings)
     except ValueError as error:

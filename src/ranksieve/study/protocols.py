@@ -145,7 +145,7 @@ class Protocol:
     def __post_init__(self) -> None:
         if self.name not in _PROTOCOLS:
             known = ", ".join(_PROTOCOLS)
-            raise ValueError(f"unknown protocol {self.name!r}; known are {known}")
+            raise ValueError(f"unknown protocol {self.name!r}; choose from {known}")
         if self.n_splits < 3:
             raise ValueError(f"train, validation and test need 3 parts, got {self.n_splits}")
         if self.resamples and self.name not in _GIVEN:
