@@ -1,4 +1,4 @@
-"""Estimators of other people: their parameters, copies and records, and how to fit them."""
+"""Estimators of other libraries and of users: their parameters, copies and records, and fitting."""
 
 from __future__ import annotations
 
@@ -256,7 +256,7 @@ def fit_foreign(
 
 
 def fit_parameters(estimator: Any) -> Mapping[str, Any]:
-    """Parameters of an estimator's ``fit``; X and y if it does not tell."""
+    """Parameters of an estimator's ``fit``; X and y if its signature is not known."""
     try:
         takes = inspect.signature(estimator.fit).parameters
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Code that users bring: importing it by name, and telling one version of a class from another."""
+"""Code of users: importing it by name, and distinguishing versions of a class."""
 
 from __future__ import annotations
 

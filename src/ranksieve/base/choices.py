@@ -1,4 +1,4 @@
-"""What a selection has to start with, has to leave out, and has to treat as groups."""
+"""What a selection must include, must exclude, and must treat as groups."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Choices:
 
     @property
     def n_groups(self) -> int:
-        """Number of groups of these."""
+        """Number of groups of these features."""
         return self.n_features if self.groups is None else len(self.groups)
 
     @property
@@ -109,11 +109,11 @@ class Choices:
         return len(places if self.counts_groups else self.features_of(places))
 
     def fits(self, places: Collection[int]) -> bool:
-        """Whether some groups are not too many."""
+        """Whether some groups do not exceed the number to select."""
         return self.size_of(places) <= self.k
 
     def is_full(self, places: Collection[int]) -> bool:
-        """Whether some groups are enough."""
+        """Whether some groups reach the number to select."""
         return self.size_of(places) >= self.k
 
     def take(self, places: Sequence[int]) -> list[int]:

@@ -87,7 +87,7 @@ class _ArraySelector(SelectorMixin):
 
 @dataclass(eq=False, repr=False)
 class ChoiceParameters:
-    """Parameters of every selector: what to start with, to leave out, and to treat as groups."""
+    """Parameters of every selector: features to include, to exclude, and to treat as groups."""
 
     _: KW_ONLY
     include: Features | None = None

@@ -116,7 +116,7 @@ class Collection:
 
 
 def open_collection(path: str | os.PathLike[str], *, subset: str | None = None) -> Collection:
-    r"""Find out how a downloaded collection is arranged; nothing is read yet.
+    r"""Open a downloaded collection: find out its layout, without reading it yet.
 
     ====== ==================================================== ===========================
     layout files                                                known from

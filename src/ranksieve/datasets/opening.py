@@ -30,7 +30,7 @@ def open_data(
     verify: Verify = "first-read",
     **read_options: Any,
 ) -> RankingData | Shards | Collection:
-    """Open data where it lies; only frames and files that are no shards or collection are read.
+    """Open data without reading it, except frames and files, which are read.
 
     Parameters
     ----------

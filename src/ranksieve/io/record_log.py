@@ -201,7 +201,7 @@ def key_of(cell: Any) -> str:
 
 
 def checksum(body: bytes) -> str:
-    """Sixteen hexadecimal digits that tell damage."""
+    """Sixteen hexadecimal digits that reveal damage."""
     return hashlib.blake2b(body, digest_size=8).hexdigest()
 
 

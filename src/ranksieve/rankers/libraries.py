@@ -335,12 +335,12 @@ def library_of(estimator: Any) -> Library:
 
 
 def is_of_library(estimator: Any) -> bool:
-    """Whether it is a ranker of LightGBM, XGBoost or CatBoost."""
+    """Whether an estimator is a ranker of LightGBM, XGBoost or CatBoost."""
     return any(kind in _LIBRARIES for kind in _kinds(estimator))
 
 
 def is_error_of_library(error: Exception) -> bool:
-    """Whether LightGBM, XGBoost or CatBoost raised an error of its own kind."""
+    """Whether an error is of a class of LightGBM, XGBoost or CatBoost."""
     home = type(error).__module__.strip("_").partition(".")[0]
     return any(name.startswith(f"{home}.") for name in _LIBRARIES)
 

@@ -1,4 +1,4 @@
-"""How much a method risks: losses on single queries weigh more than gains."""
+"""Risk-sensitive measures: losses on single queries weigh more than gains."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ranksieve.significance.samples import Sample
 
 
 def u_risk(a: Any, b: Any, alpha: float = 1.0) -> float:
-    r"""Mean difference over queries, with losses weighed by ``1 + alpha`` (URisk).
+    r"""Mean difference over queries, with losses weighted by ``1 + alpha`` (URisk).
 
     .. math:: U = \frac{1}{n} \sum_q \delta_q, \qquad
               \delta_q = \begin{cases} d_q & d_q \ge 0 \\ (1 + \alpha)\, d_q & d_q < 0 \end{cases}
@@ -52,7 +52,7 @@ def u_risk(a: Any, b: Any, alpha: float = 1.0) -> float:
 
 
 def t_risk(a: Any, b: Any, alpha: float = 1.0) -> float:
-    r"""URisk by its standard error (TRisk), which has about Student's distribution.
+    r"""URisk divided by its standard error (TRisk), which approximately follows Student's t.
 
     .. math:: T = \frac{U}{s / \sqrt{n}}
 

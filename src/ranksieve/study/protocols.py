@@ -75,7 +75,7 @@ class StudyFold:
 
 
 def check_distinct(name: str, parts: dict[str, RankingData]) -> None:
-    """Raise a DataError that names a query of two parts: what is learned of it leaks."""
+    """Raise a DataError that names a query in two parts of a split, which would leak."""
     role_of: dict[str, str] = {}
     for role, part in parts.items():
         for query in part.query_ids.tolist():

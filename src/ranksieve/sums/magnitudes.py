@@ -1,4 +1,4 @@
-"""Features so large, or so small, that their products are no numbers."""
+"""Features so large, or so small, that their products are not finite numbers."""
 
 from __future__ import annotations
 

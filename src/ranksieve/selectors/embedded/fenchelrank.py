@@ -1,4 +1,4 @@
-"""FenchelRank: weights in an L1 ball, with at most one more feature in each step."""
+"""FenchelRank: RankSVM with an L1 constraint, by steps that add at most one feature each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEVEL = 1e-9  # of the derivative at its start is left at the end of a step
 
 @dataclass(eq=False, repr=False)
 class FenchelRank(EmbeddedSelector):
-    r"""Linear ranker with a large margin between pairs and weights in an L1 ball.
+    r"""RankSVM with an L1 constraint on the weights (FenchelRank).
 
     .. math:: \min_w \frac1P \sum_{y_i > y_j} \max(0, 1 - w^T (x_i - x_j))^2
               \quad\text{subject to}\quad \|w\|_1 \le r
@@ -98,7 +98,7 @@ class FenchelRank(EmbeddedSelector):
     methods = (
         Method(
             "fenchelrank",
-            "RankSVM with weights in an L1 ball",
+            "RankSVM with an L1 constraint on the weights",
             grid={"radius": (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)},
             trial={"max_iter": 20},
         ),

@@ -170,7 +170,7 @@ class GreedyBins(Predictor, RankSelector):
         ),
         Method(
             "teacher-bins",
-            "the same, on scores of trees for other queries, not labels",
+            "the same, on scores of boosted trees instead of labels",
             {"teacher": "trees"},
             grid={"lam": (3.0, 30.0, 300.0)},
             trial={"n_folds": 3, "n_repeats": 1},

@@ -1,4 +1,4 @@
-"""ListMLE with costs of documents and of absolute weights."""
+"""ListMLE with documents weighted by NDCG, and an L1 penalty."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ranksieve.selectors._search.linear import ProximalSelector
 
 
 class SparseListMLE(ProximalSelector):
-    r"""Linear ListMLE whose documents count by what they give to NDCG and whose weights cost.
+    r"""Linear ListMLE with documents weighted by their share of the ideal DCG, and an L1 penalty.
 
     .. math:: \min_w \; - \frac{1}{\#Q} \sum_Q \sum_{i \in Q: y_i > \min y} c_i
               \log \frac{e^{w^T x_i}}{\sum_{j \in Q: y_j \le y_i} e^{w^T x_j}} + \lambda \|w\|_1
@@ -36,8 +36,8 @@ class SparseListMLE(ProximalSelector):
     Attributes
     ----------
     selected_ : int array
-        Features by decreasing absolute weight of standardized features. If there are too few with
-        weights, the others follow, by their slope.
+        Features by decreasing absolute weight of standardized features. If too few have weights,
+        the others follow by the absolute gradient of the loss.
     coef_ : array of shape (features,)
         Weights of the features as they are; 0 for those that are not selected.
     scores_ : array of shape (features,)
@@ -74,7 +74,7 @@ class SparseListMLE(ProximalSelector):
     methods = (
         Method(
             "listmle-l1",
-            "ListMLE weighted by NDCG, whose absolute weights cost",
+            "ListMLE weighted by NDCG, with an L1 penalty",
             grid={"lam": (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)},
         ),
     )

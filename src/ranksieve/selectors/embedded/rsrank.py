@@ -1,4 +1,4 @@
-"""RSRank: pairs weighted by NDCG, and steps that cut small weights off."""
+"""RSRank: pairs weighted by NDCG, and gradient steps that truncate small weights."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEAST = 1e-6  # weights that rank, and change the loss by next to nothing
 
 @dataclass(eq=False, repr=False)
 class RSRank(EmbeddedSelector):
-    r"""Linear ranker of pairs that count by what they change in NDCG, by truncated gradients.
+    r"""Linear LambdaRank by stochastic gradient steps that truncate small weights (RSRank).
 
     Each step follows the gradient of
 

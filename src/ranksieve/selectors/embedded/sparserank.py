@@ -1,4 +1,4 @@
-"""SparseRank: a pairwise loss plus the absolute weights, minimized by proximal gradient steps."""
+"""SparseRank: RankSVM with an L1 penalty, by proximal gradient steps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ranksieve.solvers.ranksvm.mean_loss import mean_loss
 
 @dataclass(eq=False, repr=False)
 class SparseRank(ProximalSelector):
-    r"""Linear ranker with a large margin between pairs, whose absolute weights cost.
+    r"""RankSVM with an L1 penalty on the weights, by proximal gradient steps (SparseRank).
 
     .. math:: \min_w \frac1P \sum_{y_i > y_j} \max(0, 1 - w^T (x_i - x_j))^2 + \lambda \|w\|_1
 
@@ -35,11 +35,11 @@ class SparseRank(ProximalSelector):
     Attributes
     ----------
     selected_ : int array
-        Features by decreasing absolute weight. If there are too few with weights, the others
-        follow, by their slope.
+        Features by decreasing absolute weight. If too few have weights, the others follow by the
+        absolute gradient of the loss.
     {coef}
     scores_ : array of shape (features,)
-        Absolute weights of the solution, for features divided by their deviations if so asked.
+        Absolute weights of the solution; with ``standardize``, those of standardized features.
     {found}
 
     Notes
@@ -72,7 +72,7 @@ class SparseRank(ProximalSelector):
     methods = (
         Method(
             "sparserank",
-            "RankSVM whose absolute weights cost, by gradient steps",
+            "RankSVM with an L1 penalty, by proximal gradient steps",
             grid={"lam": (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)},
         ),
     )

@@ -1,4 +1,4 @@
-"""Stability selection: what a selector selects again and again on halves of the queries."""
+"""Stability selection: what a selector selects most often on random halves of the queries."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Threshold = Annotated[float, Interval(Real, 0.5, 1, closed="right")]
 
 @dataclass(eq=False, repr=False)
 class StabilitySelector(RankSelector):
-    r"""Features that another selector selects again and again, on halves of the queries.
+    r"""Features that another selector selects most often, on random halves of the queries.
 
     Divides the queries B times into two halves, runs the selector on each, and keeps features with
 
