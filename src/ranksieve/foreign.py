@@ -217,11 +217,7 @@ def rows_for(estimator: Any, X: Any) -> Any:
     return sparse.csr_matrix((X.data, *indices), shape=X.shape)
 
 
-def fit_foreign(
-    estimator: Any,
-    data: RankingData,
-    validation: RankingData | None = None,
-) -> Any:
+def fit_foreign(estimator: Any, data: RankingData, validation: RankingData | None = None) -> Any:
     """Fit an estimator in place, with as much as its ``fit`` takes.
 
     Parameters

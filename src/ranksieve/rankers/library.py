@@ -68,12 +68,7 @@ class Library(ABC):
         """Raise a DataError for labels that is clearer than that of the library."""
 
     @abstractmethod
-    def fit(
-        self,
-        estimator: Any,
-        data: RankingData,
-        validation: RankingData | None = None,
-    ) -> None:
+    def fit(self, estimator: Any, data: RankingData, validation: RankingData | None = None) -> None:
         """Fit an estimator in place; queries of both count as often as their weights say."""
 
     @abstractmethod
