@@ -179,12 +179,8 @@ class SelectorAdapter(RankSelector):
 
         Parameters
         ----------
-        X : array, frame, sparse matrix, RankingData or opened shards
-            A RankingData or shards include labels and query ids; leave out ``y`` and ``qid``.
-        y : array of shape (rows,)
-            Labels; larger is more relevant.
-        qid : array of shape (rows,)
-            Query of each row.
+        X, y, qid
+            As in :meth:`ranksieve.base.RankSelector.fit`.
         eval_set : tuple (X, y, qid), RankingData or opened shards, optional
             Held-out queries, for estimators that use them.
         sample_weight : array of shape (queries,) or (rows,), optional
