@@ -33,8 +33,7 @@ def inspect(
     demo: Demo = False,
     top: Annotated[int, option("N", "Number of best features to list.", min=1)] = 10,
     measure: Annotated[
-        str,
-        option("M", "Measure of how well each feature ranks on its own (see evaluate --help)."),
+        str, option("M", "Measure of how well each feature ranks on its own (see evaluate --help).")
     ] = "ndcg@10",
     convention: ConventionName = "standard",
     reading: Reading = Reading(),
@@ -53,10 +52,7 @@ def inspect(
     from ranksieve.sums.inspection import inspect as inspect_source
 
     how = reading.how | {"missing": reading.missing}
-    with (
-        progress_bar(),
-        open_training_data(data, demo, dask, workers, verify, **how) as source,
-    ):
+    with progress_bar(), open_training_data(data, demo, dask, workers, verify, **how) as source:
         found = inspect_source(source, measure, convention)
     sheets = inspection_sheets(title_of(data), found, top)
     show_result(sheets, form, json.dumps(dataclasses.asdict(found), indent=2))

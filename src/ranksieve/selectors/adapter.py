@@ -12,13 +12,7 @@ from ranksieve.base import Choices, RankSelector
 from ranksieve.base.selector import ChoiceParameters
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source, in_memory
-from ranksieve.foreign import (
-    copy_of,
-    fit_foreign,
-    parameters_of,
-    tags_of,
-    takes_missing,
-)
+from ranksieve.foreign import copy_of, fit_foreign, parameters_of, tags_of, takes_missing
 from ranksieve.parameters import FeatureCount
 from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.libraries import is_of_library

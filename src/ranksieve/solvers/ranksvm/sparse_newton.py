@@ -192,12 +192,7 @@ class SparseNewton:
         return best if t == 1 else v + t * step
 
     def _bent_step(
-        self,
-        v: np.ndarray,
-        slopes: np.ndarray,
-        H: np.ndarray,
-        penalty: Penalty,
-        objective: float,
+        self, v: np.ndarray, slopes: np.ndarray, H: np.ndarray, penalty: Penalty, objective: float
     ) -> np.ndarray | None:
         """Newton step of the weights that are not 0, if concave functions bend, and if it pays.
 
