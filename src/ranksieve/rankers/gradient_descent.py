@@ -218,7 +218,7 @@ class GradientRanker(Ranker):
         from scipy.optimize import OptimizeResult, minimize
 
         def objective(coef: np.ndarray) -> tuple[float, np.ndarray]:
-            loss, gradient = workers.sum("slope", standard.applied([coef]))
+            loss, gradient = workers.sum("loss_and_gradient", standard.applied([coef]))
             (slope,) = standard.returned([gradient])
             value = loss / terms + self.alpha / 2 * float(coef @ coef)
             return value, slope / terms + self.alpha * coef
@@ -258,7 +258,7 @@ class GradientRanker(Ranker):
             for first in range(0, len(queries), size):
                 batch = np.sort(shuffled[first : first + size])
                 some = batch if size < len(queries) else None
-                part, *gradient = workers.sum("slope", standard.applied(weights), some)
+                part, *gradient = workers.sum("loss_and_gradient", standard.applied(weights), some)
                 loss += part
                 # Not over the terms of the batch, which would favor the few of a small one.
                 share = terms * len(batch) / len(queries)
