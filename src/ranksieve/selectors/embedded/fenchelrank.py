@@ -48,8 +48,8 @@ class FenchelRank(EmbeddedSelector):
     Attributes
     ----------
     selected_ : int array
-        Features by decreasing absolute weight. If too few have weights, others follow by their
-        slope.
+        Features by decreasing absolute weight. If too few have weights, the others follow by
+        the absolute gradient of the loss.
     {coef}
     scores_ : array of shape (features,)
         Absolute weights of the solution.

@@ -55,8 +55,8 @@ class GroupLassoNetwork(EmbeddedSelector):
     Attributes
     ----------
     selected_ : int array
-        Features by decreasing length of their weights. If there are too few with weights, the
-        others follow, by their slope.
+        Features by decreasing norm of their weights. If too few have weights, the others follow by
+        the norm of the gradient.
     weights_ : list of arrays
         W, b and v for the features as they are; rows of W are 0 for features not selected.
     scores_ : array of shape (features,)

@@ -54,8 +54,8 @@ class RSRank(EmbeddedSelector):
     Attributes
     ----------
     selected_ : int array
-        Features by decreasing absolute weight of standardized features. If there are too few with
-        weights, the others follow, by their slope.
+        Features by decreasing absolute weight of standardized features. If too few have weights,
+        the others follow by the absolute gradient of the loss.
     coef_ : array of shape (features,)
         Weights of the features as they are; 0 for those that are not selected.
     scores_ : array of shape (features,)
