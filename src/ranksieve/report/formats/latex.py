@@ -13,13 +13,14 @@ from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
 from ranksieve.text import on_one_line
 
 _WIDTH = 74  # digits of small print across the page of an article
-_GAP = 1  # by which columns are farther apart than on a terminal, in digits
+_GAP = 0.6  # by which columns are farther apart than on a terminal, in digits
 _HEIGHT = 44  # lines of small print that fit on a page
-_TEXT_SHARE = 0.4  # of the line, for columns of text that wraps
+_TEXT_SHARES = 0.4, 0.6, 0.8  # of the line, for one, two or more columns of text that wraps
 _LONGEST = 34  # digits of a column that does not wrap
-_WORD, _PIECE = 24, 8  # signs of a word that is not broken, and between breaks of a longer one
+_WORD = 40  # signs of a word that needs no break in a caption or note
+_BREAK, _PIECE = r"\hspace{0pt plus 3pt}", 4  # where a longer word may break: after so many signs
 _CELL = 30  # lines of a cell that is not divided
-_WIDE = "@%&mwMW"  # signs that are wider than a digit, as capitals are
+_WIDE, _NARROW = "@%&mMW", ".,:;!ijltfrsI()[]-"  # nearly twice, and two thirds of a digit
 # Letters that every LaTeX knows beside those of ASCII with an accent. All others are printed by
 # XeLaTeX and LuaLaTeX, if the font has them, and as their numbers by pdfLaTeX, which would stop.
 _KNOWN = "\xc6\xd8\xdf\xe6\xf8\u0131\u0141\u0142\u0152\u0153"
@@ -67,7 +68,7 @@ def to_latex(sheet: Sheet) -> str:
     \begin{table}[t]
     \centering\small
     \caption[Quality]{Quality. Of an example.}
-    \label{tab:example}
+    \label{tab:example}\par\smallskip
     \begin{tabular}{@{}lr@{}}
     \toprule
     selector & MAP \\
@@ -93,14 +94,14 @@ def _short(sheet: Sheet, blocks: Sequence[Sequence[int]]) -> Iterator[str]:
     yield r"\begin{table}[t]"
     yield r"\centering\small"
     yield _caption(sheet)
-    yield rf"\label{{tab:{sheet.name}}}"
+    yield rf"\label{{tab:{sheet.name}}}\par\smallskip"
     for number, block in enumerate(blocks):
         if number:
             yield r"\par\medskip"
         yield from _tabular(sheet, block)
     if sheet.notes:
         yield r"\par\smallskip"
-        yield r"\begin{minipage}{\linewidth}\footnotesize"
+        yield r"\begin{minipage}{\linewidth}\footnotesize\raggedright"
         yield from _notes(sheet)
         yield r"\end{minipage}"
     yield r"\end{table}"
@@ -120,18 +121,18 @@ def _long(sheet: Sheet, blocks: Sequence[Sequence[int]]) -> Iterator[str]:
         if number:  # which every one of them counts
             yield r"\addtocounter{table}{-1}"
     if sheet.notes:
-        yield r"\noindent\footnotesize"
+        yield r"\footnotesize\raggedright"
         yield from _notes(sheet)
     yield r"\endgroup"
 
 
 def _caption(sheet: Sheet) -> str:
-    return rf"\caption[{_escape(sheet.title)}]{{{_escape(sheet.caption)}}}"
+    return rf"\caption[{_escape(sheet.title, _WORD)}]{{{_escape(sheet.caption, _WORD)}}}"
 
 
 def _notes(sheet: Sheet) -> Iterator[str]:
     for note in sheet.notes:
-        yield rf"{_escape(note)}\par"
+        yield rf"{_escape(note, _WORD)}\par"
 
 
 def _wrap_long(sheet: Sheet) -> Sheet:
@@ -176,15 +177,23 @@ def _pieces(cell: Entry, most: int) -> list[Entry]:
 def _width(column: Column, place: int, sheet: Sheet) -> int:
     """About how many digits wide a column is; text that wraps takes its share of the line."""
     if column.wraps:
-        return int(_WIDTH * _share(sheet.columns)) + _GAP
+        return ceil(_WIDTH * _share(sheet.columns) + _GAP)
     cells = [row[place] for row in sheet.rows]
     texts = [_digits(cell.text + cell.rank_text) * (1.15 if cell.is_best else 1) for cell in cells]
-    return ceil(max(_digits(column.above), *texts, 0)) + _GAP
+    return ceil(max(_digits(column.above), *texts, 0) + _GAP)
 
 
 def _digits(text: str) -> float:
     """How many digits wide a text is in print."""
-    return sum(1.5 if sign.isupper() or sign in _WIDE or sign > "~" else 1.0 for sign in text)
+    return sum(map(_width_of, text))
+
+
+def _width_of(sign: str) -> float:
+    if not _is_known(sign):
+        return 6.0  # of its number
+    if sign in _NARROW:
+        return 0.7
+    return 1.9 if sign in _WIDE else 1.5 if sign.isupper() else 1.0
 
 
 def _height(sheet: Sheet) -> int:
@@ -203,7 +212,8 @@ def _lines_of(texts: Sequence[str]) -> int:
 
 
 def _share(columns: Sequence[Column]) -> float:
-    return round(_TEXT_SHARE / max(1, sum(column.wraps for column in columns)), 2)
+    n_texts = max(1, sum(column.wraps for column in columns))
+    return round(_TEXT_SHARES[min(n_texts, len(_TEXT_SHARES)) - 1] / n_texts, 2)
 
 
 def _tabular(sheet: Sheet, block: Sequence[int]) -> Iterator[str]:
@@ -230,16 +240,24 @@ def _head(sheet: Sheet, block: Sequence[int]) -> Iterator[str]:
 
 def _body(sheet: Sheet, block: Sequence[int]) -> Iterator[str]:
     ranks = [max((len(row[place].rank_text) for row in sheet.rows), default=0) for place in block]
+    # Of a ragged cell, the usual end of a row would be the end of a line.
+    end = r" \tabularnewline" if sheet.columns[block[-1]].wraps else r" \\"
     for number, group in enumerate(sheet.groups):
         if number:
             yield r"\addlinespace"
         for row in group:
-            yield " & ".join(_format_row(row, block, ranks)) + r" \\"
+            yield " & ".join(_format_row(sheet, row, block, ranks)) + end
 
 
-def _format_row(row: Row, block: Sequence[int], ranks: Sequence[int]) -> Iterator[str]:
+def _format_row(
+    sheet: Sheet, row: Row, block: Sequence[int], ranks: Sequence[int]
+) -> Iterator[str]:
+    word = int(_WIDTH * _share(sheet.columns) / 2)
     for place, widest in zip(block, ranks, strict=True):
         cell = row[place]
+        if sheet.columns[place].wraps:
+            yield rf"\raggedright {_escape(cell.text, word)}"
+            continue
         text = _escape(cell.text) if isinstance(cell.value, str) else _number(cell.text)
         # Empty digits and marks without a width keep digits below digits.
         empty = widest - len(cell.rank_text)
@@ -264,16 +282,23 @@ def _number(text: str) -> str:
     return _escape(text).replace("-", "$-$").replace("+", "$+$")
 
 
-def _escape(text: str) -> str:
-    """Escape a text so that all of it is printed as it is, on one line; long words may break."""
+def _escape(text: str, longest: int | None = None) -> str:
+    """Escape a text so that all of it is printed as it is, on one line.
+
+    Words that are longer than that may break.
+    """
     words = on_one_line(text).split(" ")
-    escaped = " ".join(_break(word) if len(word) > _WORD else _signs(word) for word in words)
+    escaped = " ".join(
+        _signs(word) if longest is None or _digits(word) <= longest else _break(word)
+        for word in words
+    )
     return re.sub("([-'])(?=\\1)", r"\1{}", escaped)  # two would become a dash, or a closing quote
 
 
 def _break(word: str) -> str:
-    pieces = [word[start : start + _PIECE] for start in range(0, len(word), _PIECE)]
-    return r"\allowbreak{}".join(map(_signs, pieces))
+    size = _PIECE if all(map(_is_known, word)) else 1
+    pieces = [word[start : start + size] for start in range(0, len(word), size)]
+    return _BREAK.join(map(_signs, pieces))
 
 
 def _signs(text: str) -> str:
