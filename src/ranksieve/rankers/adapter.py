@@ -95,7 +95,7 @@ class RankerAdapter(Ranker):
     estimator_ : estimator
         The fitted copy.
     coef_ : array of shape (features,)
-        Only of linear regressors.
+        Weights; linear regressors only.
     feature_importances_ : array of shape (features,)
         Total gain of the splits on each feature (LightGBM, XGBoost), or how much the scores change
         with it, in percent of all features (CatBoost's PredictionValuesChange). Of others, what

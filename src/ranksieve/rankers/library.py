@@ -20,7 +20,7 @@ class Library(ABC):
     threads: str = "n_jobs"  # parameter with their number
     log: ClassVar[dict[str, Any]] = {}  # parameters that silence it
     log_names: ClassVar[frozenset[str]] = frozenset()  # others that are about its log
-    per_feature: ClassVar[Mapping[str, Cut]] = {}  # those that speak of single features
+    per_feature: ClassVar[Mapping[str, Cut]] = {}  # parameters with a value per feature
     synonyms: ClassVar[Mapping[str, str]] = {}  # native names -> parameters of the class
     has_model_files: ClassVar[bool] = True
 
