@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any
 
@@ -12,7 +11,14 @@ from ranksieve.base import Choices, RankSelector
 from ranksieve.base.selector import ChoiceParameters
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source, in_memory
-from ranksieve.foreign import copy_of, fit_foreign, parameters_of, tags_of, takes_missing
+from ranksieve.foreign import (
+    adapter_of,
+    copy_of,
+    fit_foreign,
+    parameters_of,
+    tags_of,
+    takes_missing,
+)
 from ranksieve.parameters import FeatureCount
 from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.libraries import is_of_library
@@ -233,10 +239,7 @@ class SelectorAdapter(RankSelector):
         return chosen[np.argsort(-np.nan_to_num(self.scores_[chosen]), kind="stable")]
 
     def __sklearn_clone__(self) -> Any:
-        made = type(self)(**self.get_params(deep=False) | {"estimator": copy_of(self.estimator)})
-        if hasattr(self, "_metadata_request"):
-            made._metadata_request = deepcopy(self._metadata_request)
-        return made
+        return adapter_of(self, copy_of(self.estimator))
 
 
 def _support(made: Any, n_features: int) -> np.ndarray:
