@@ -41,8 +41,7 @@ _Rankers = Annotated[
 _Ks = Annotated[
     str | None,
     option(
-        "K,K,..",
-        "Numbers of features to compare; all keeps every feature. Default: 1,2,3,5,10,20.",
+        "K,K,..", "Numbers of features to compare; all keeps every feature. Default: 1,2,3,5,10,20."
     ),
 ]
 _Measures = Annotated[

@@ -163,11 +163,7 @@ def inspect(
 def _extent(weights: np.ndarray | None) -> dict[str, float] | None:
     if weights is None:
         return None
-    return {
-        "min": float(weights.min()),
-        "mean": float(weights.mean()),
-        "max": float(weights.max()),
-    }
+    return {"min": float(weights.min()), "mean": float(weights.mean()), "max": float(weights.max())}
 
 
 def _near_duplicates(source: Source, facts: Facts) -> list[NearPair]:
