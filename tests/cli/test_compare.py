@@ -222,11 +222,13 @@ def test_a_report_shows_what_its_own_selectors_saw(letor_file, tmp_path, capsys)
     (out / "figures").mkdir()
     for name in ("importance", "similarity", "densities", "validation"):  # of earlier plans
         (out / "figures" / f"{name}.svg").write_text("old")
+        (out / "figures" / f"{name}.txt").write_text(f"what {name} shows")
     write_report(load_study(out), out, figures=False)
     shown = (out / "report.md").read_text().partition("## What the selectors saw")[2]
     assert [line for line in shown.splitlines() if "svg" in line] == [
         "![importance](figures/importance.svg)"
     ]
+    assert shown.strip().endswith("\n\nwhat importance shows")
 
 
 def test_lack_of_memory_is_told_and_what_is_finished_is_kept(letor_file, tmp_path, capsys):
