@@ -43,6 +43,9 @@ def test_a_study_leaves_tables_figures_and_a_page(letor_file, tmp_path, capsys):
     for selector in ("gas-e", "fs-ed", "all", "random"):
         assert selector in told
     assert max(map(len, told.splitlines())) <= 80
+    assert "open" in told
+    assert "report.html" in told.splitlines()[-1] + told.splitlines()[-2]
+    assert '<section id="similar-features">' in (out / "report.html").read_text()
     page = (out / "report.md").read_text()
     for figure in (out / "figures").glob("*.svg"):
         assert ET.parse(figure).getroot().tag.endswith("svg")

@@ -232,12 +232,18 @@ def _compare(
     dask: str | None,
     workers: int | None,
 ) -> None:
-    from ranksieve.report.study import show_report, write_data_figures, write_report
+    from ranksieve.report.study import (
+        show_report,
+        write_data_facts,
+        write_data_figures,
+        write_report,
+    )
     from ranksieve.study import Study
 
     with resumable(out, dask, workers) as client:
         study = Study(source, out=out, **wanted)
         result = study.run(client)
+        write_data_facts(study, result, out)
         if not no_figures:
             write_data_figures(study, out)
         write_report(result, out, figures=not no_figures)
