@@ -16,7 +16,7 @@ from ranksieve.recommendation import check
 from ranksieve.recommendation.asking import drive, together
 from ranksieve.recommendation.division import Place, divide
 from ranksieve.recommendation.files import LEDGER, read_answer
-from ranksieve.recommendation.procedure import Candidate, Rule
+from ranksieve.recommendation.rules import Candidate, Rule
 from ranksieve.selectors.registry import make_selector
 from ranksieve.significance import non_inferiority
 
@@ -55,8 +55,12 @@ class TestDivision:
     def test_large_data_has_fewer_places(self):
         rows = np.repeat(np.arange(1000), 50)
         large = RankingData(np.zeros((50_000, 1), dtype=np.float32), rows % 2, rows)
-        places = {place for stage in divide(large, 5, 0).stages for place, _ in stage.inner}
-        assert len(places) == 10
+        division = divide(large, 5, 0)
+        places = {place for stage in division.stages for place, _ in stage.inner}
+        assert len(places) == 7
+        sample = division.training_queries(division.to_select(Place(("2",))))
+        assert len(sample) == 600  # 30,000 rows
+        assert set(sample) < set(division.training_queries(Place(("2",))))
 
     def test_the_test_queries_of_a_split_judge_alone(self, data):
         train, test = data.take_queries(range(25)), data.take_queries(range(25, 40))
@@ -184,10 +188,13 @@ def slow_choice(data, division, stage, margin):
     limit = values(lambda train: range(6)).mean() * (1 - margin / 2)
     if values(lambda train: ()).mean() >= limit:
         return []
-    for k in range(1, 6):
-        if values(lambda train, k=k: first(train, k)).mean() >= limit:
-            final = data.take_queries(division.training_queries(stage.final))
-            return first(final, k).tolist()
+    low, high = 0, 6  # too small, and enough
+    while high - low > 1:
+        k = min(high - 1, max(low + 1, round((max(low, 1) * high) ** 0.5)))
+        is_enough = values(lambda train, k=k: first(train, k)).mean() >= limit
+        low, high = (low, k) if is_enough else (k, high)
+    if high < 6:
+        return first(data.take_queries(division.training_queries(stage.final)), high).tolist()
     return list(range(6))
 
 

@@ -26,7 +26,7 @@ from ranksieve.recommendation.details import Found, describe_features
 from ranksieve.recommendation.division import Division, divide
 from ranksieve.recommendation.files import LEDGER, write_answer
 from ranksieve.recommendation.portfolio import default_selectors
-from ranksieve.recommendation.procedure import Rule, RuleName
+from ranksieve.recommendation.rules import Rule, RuleName
 from ranksieve.recommendation.work import Work
 from ranksieve.study.members import find_method
 from ranksieve.study.plan import Plan

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ranksieve.recommendation.answer import FrontPoint, front_of
-from ranksieve.recommendation.procedure import ALL, NONE, Candidate, Choice, Task
+from ranksieve.recommendation.procedure import Choice
+from ranksieve.recommendation.rules import ALL, NONE, Candidate
+from ranksieve.recommendation.task import Task
 from ranksieve.significance import claim_chains, claim_non_inferiority
 from ranksieve.significance.samples import Sample
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ranksieve.costs import FeatureCosts
-from ranksieve.recommendation.procedure import Member
+from ranksieve.recommendation.task import Member
 from ranksieve.registry import Method
 from ranksieve.study.cells import SelectionCell
 from ranksieve.study.plan import Plan, make_study_selector

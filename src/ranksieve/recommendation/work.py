@@ -26,7 +26,9 @@ from ranksieve.recommendation.division import Division, Place
 from ranksieve.recommendation.files import MODEL, MODEL_OF_ALL, SELECTION
 from ranksieve.recommendation.fronts import points_of
 from ranksieve.recommendation.portfolio import members_of
-from ranksieve.recommendation.procedure import Choice, Rule, Task, run_stage
+from ranksieve.recommendation.procedure import Choice, run_stage
+from ranksieve.recommendation.rules import Rule
+from ranksieve.recommendation.task import Task
 from ranksieve.recommendation.verdict import Verdict
 from ranksieve.selectors._search.checkpoint import fingerprint
 from ranksieve.study.plan import Plan
@@ -99,7 +101,7 @@ class Work:
         task = replace(self.task, is_over=is_over)
         last = len(self.division.stages) - 1
         stages = [
-            run_stage(task, stage, all_sizes=place == last)
+            run_stage(task, stage, shows_front=place == last)
             for place, stage in enumerate(self.division.stages)
         ]
         return (yield from together(stages))
