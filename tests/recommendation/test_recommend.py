@@ -13,10 +13,12 @@ from ranksieve.io.letor import write_letor
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankRLS
 from ranksieve.recommendation import check
-from ranksieve.recommendation.asking import drive, together
+from ranksieve.recommendation.asking import Placed, drive, together
+from ranksieve.recommendation.cells import RankingCell
 from ranksieve.recommendation.division import Place, divide
 from ranksieve.recommendation.files import LEDGER, read_answer
 from ranksieve.recommendation.rules import Candidate, Rule
+from ranksieve.recommendation.timing import OutOfTimeError, TimeLimit
 from ranksieve.selectors.registry import make_selector
 from ranksieve.significance import non_inferiority
 
@@ -342,15 +344,55 @@ class TestResuming:
         with pytest.raises(DataError, match="checksum"):
             read_answer(tmp_path)
 
-    def test_a_time_limit_is_told(self, data):
-        found = recommend(data, margin=0.05, time=1e-6, **QUICK)
-        assert any("time limit" in note for note in found.notes)
-        assert found.claim.n_queries == data.n_queries
-
     def test_workers_give_the_same_answer(self, data, client):
         how = QUICK | {"selectors": ["top"], "folds": 3, "margin": 0.05}
         here, there = recommend(data, **how), recommend(data, client=client, **how)
         assert there.to_record() == here.to_record()
+
+
+class TestTime:
+    def test_no_time_at_all(self, data, tmp_path):
+        found = recommend(data, margin=0.05, time=1e-6, out=tmp_path, **QUICK | {"details": True})
+        assert found.features == [*range(6)]
+        assert not found.claim.is_shown
+        assert "Nothing is claimed" in found.sentence
+        assert found.notes == [
+            "The time limit of 1e-06 s was reached: no smaller set of features was tried; 5 of 5 "
+            "parts of the queries have not judged."
+        ]
+        assert read_answer(tmp_path)["claim"]["n_queries"] == 0
+        with pytest.raises(DataError, match="no time to find features within the budget"):
+            recommend(data, budget=2, time=1e-6, **QUICK)
+
+    def test_as_many_queries_judge_as_there_is_time_for(self, data, answer, monkeypatch):
+        """By a clock that ticks whenever it is read."""
+        judged = []
+        for limit in (3, 60, 90, 120, 160, 10_000):
+            ticks = iter(range(10**6))
+            monkeypatch.setattr("ranksieve.recommendation.timing.monotonic", ticks.__next__)
+            found = recommend(data, margin=0.05, time=limit, **QUICK)
+            judged.append(found.claim.n_queries)
+            lacking = 5 - judged[-1] // 8
+            told = f"{lacking} of 5 parts of the queries have not judged"
+            assert any(told in note for note in found.notes) == (lacking > 0)
+        assert found.to_record() == answer.to_record()
+        assert (judged[0], judged[-1]) == (0, 40)
+        assert any(0 < n < 40 for n in judged)
+
+    def test_nothing_begins_that_took_longer_than_what_is_left(self, data):
+        limit = TimeLimit(100)
+        cells = [Placed(Place(), ranking(columns)) for columns in ((0,), (0, 1), (0, 1, 2))]
+        limit.learn(cells[1], {"seconds": 1000.0})
+        limit.check(cells[0])
+        with pytest.raises(OutOfTimeError):
+            limit.check(cells[2])
+        assert TimeLimit(None).left == np.inf
+
+
+def ranking(features):
+    from ranksieve.rankers.registry import RANKERS
+
+    return RankingCell(RANKERS["rankrls"], {}, None, features, "NDCG@10", "standard")
 
 
 def test_procedures_together_ask_at_once():

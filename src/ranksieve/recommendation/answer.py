@@ -151,7 +151,7 @@ class Recommendation:
         if self.selector == "none":
             kept = "No feature helps: with none of them, documents rank as well as with all"
         elif self.selector == "all":
-            kept = f"Keep all {quantity(n_all, 'feature')}: no smaller set was good enough"
+            kept = f"Keep all {quantity(n_all, 'feature')}: no smaller set that was tried is enough"
         if self.has_costs:
             kept += f", which cost {self.cost:.4g} instead of {self.cost_of_all:.4g}"
         claims = [self.claim, *([self.confirmed] if self.confirmed else [])]

@@ -76,7 +76,7 @@ class Search:
 
     def extend(self, chosen: Candidate) -> Procedure[None]:
         """Judge sizes that are fixed in advance: all, or fewer of them if data is large."""
-        if self._is_exhaustive:
+        if self._is_exhaustive or self.task.is_over():
             return
         least, members = 0, list(self.task.members)
         if self.task.division.is_large:
