@@ -93,7 +93,9 @@ class Search:
         best, low = self._cheapest_enough(), self.task.least - 1
         if best.cost <= 0 or self.task.is_over():
             return
-        high = 1 + (yield from self._largest_below(member, best.cost))
+        high = len(self.task.allowed)
+        if best.selector != ALL:
+            high = 1 + (yield from self._largest_below(member, best.cost))
         if best.selector != ALL and high - 1 > low:
             candidate = yield from self._judge(member, high - 1)
             if not self.is_enough(candidate.values):
