@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import tempfile
 import warnings
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -165,24 +166,19 @@ def _descend(
 
     The largest saving comes first; with a generator, savings are weighed at random.
     """
-    every = set(range(truth.data.n_features))
-    while True:
+    every, n_gone = set(range(truth.data.n_features)), 1
+    while n_gone <= 2:
         cost = costs.total(current)
-        parts = [{one} for one in current]
-        parts += [{one, other} for one in current for other in current if one < other]
-        steps = [(current - part) | new for part in parts for new in _news(every - current)]
+        news = [set(), *({one} for one in sorted(every - current))]
+        parts = combinations(sorted(current), n_gone)
+        steps = [current.difference(part) | new for part in parts for new in news]
         savings = np.array([cost - costs.total(step) for step in steps])
         weight = 1.0 if rng is None else rng.uniform(0.3, 1.0, len(steps))
         order = np.argsort(-savings * weight, kind="stable")
         able = (steps[place] for place in order if savings[place] > 1e-9)
         found = next((step for step in able if step and truth.loss(step) < margin), None)
-        if found is None:
-            return current
-        current = found
-
-
-def _news(others: set[int]) -> list[set[int]]:
-    return [set(), *({one} for one in sorted(others))]
+        current, n_gone = (current, n_gone + 1) if found is None else (found, 1)
+    return current
 
 
 def _order(name: str, data: RankingData, seed: int) -> list[int]:

@@ -313,6 +313,19 @@ class TestCosts:
         with pytest.raises(DataError, match="more than the budget"):
             recommend(data, budget=0.5, keep=[0], **QUICK)
 
+    def test_a_budget_that_allows_nothing(self, data):
+        assert "Keep no feature" in recommend(data, budget=0.5, **QUICK).sentence
+        with pytest.raises(DataError, match=r"budget of 0\.5 allows no feature"):
+            recommend(data, budget=0.5, convention="letor4", **QUICK)
+
+    def test_features_that_do_not_fit_are_passed_over(self, data):
+        first = recommend(data, margin=0.05, **QUICK).features[0]
+        costs = np.ones(6)
+        costs[first] = 5
+        found = recommend(data, budget=3, costs=costs, **QUICK | {"selectors": ["top"]})
+        assert first not in found.features
+        assert 0 < found.cost <= 3
+
 
 class TestResuming:
     def test_a_cut_ledger_gives_the_same_answer(self, data, tmp_path):

@@ -8,6 +8,7 @@ from math import sqrt
 import numpy as np
 
 from ranksieve.choosing import ROUNDING
+from ranksieve.data import DataError
 from ranksieve.recommendation.asking import Procedure, together
 from ranksieve.recommendation.division import Place
 from ranksieve.recommendation.rules import ALL, NONE, Candidate
@@ -70,6 +71,8 @@ class Search:
         self.base = values[0]
         if self._is_exhaustive:
             yield from together([self._largest_first(member) for member in task.members])
+            if not any(task.rule.is_affordable(one.cost) for one in self.found):
+                raise DataError(f"the budget of {task.rule.budget:.4g} allows no feature: raise it")
         else:
             for member in task.members:
                 yield from self._cheapest(member)
