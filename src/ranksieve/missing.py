@@ -1,4 +1,4 @@
-"""Missing values (NaN): what is done with them, as a value that is declared at the data."""
+"""Missing values (NaN): how they are treated, which is declared with the data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CHUNK = 2**20  # numbers: little beside any data that is worth cutting
 
 @dataclass(frozen=True, repr=False)
 class Missing:
-    """What is done with missing values (NaN); a string stands for it wherever it is taken.
+    """How missing values (NaN) are treated; a string such as ``"query-min"`` may stand for it.
 
     Parameters
     ----------

@@ -235,7 +235,7 @@ class TestModels:
 
     def test_unknown_targets(self, tmp_path):
         with pytest.raises(
-            ValueError, match="unknown target 'lucene'; known are lightgbm, xgboost"
+            ValueError, match="unknown target 'lucene'; choose from lightgbm, xgboost"
         ):
             export_model(ranker_of("ranksvm"), "lucene", tmp_path)
 

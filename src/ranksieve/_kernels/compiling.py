@@ -1,4 +1,4 @@
-"""How kernels are compiled: without what takes time to compile and nobody uses.
+"""How kernels are compiled: without features of numba that take long to compile.
 
 The first run of a command waits for every function that its kernels call, and for all that these
 call. Things that numba compiles slowly, and that kernels therefore do without:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ranksieve.cli.option_groups import Reading
+from ranksieve.cli.option_groups import Reading, ReadingRows
 from ranksieve.cli.options import (
     DATA,
     ConventionName,
@@ -34,7 +34,7 @@ def inspect(
     top: Annotated[int, option("N", "Number of best features to list.", min=1)] = 10,
     measure: Annotated[
         str,
-        option("M", "Measure of how well a feature ranks on its own (see evaluate --help)."),
+        option("M", "Measure of how well each feature ranks on its own (see evaluate --help)."),
     ] = "ndcg@10",
     convention: ConventionName = "standard",
     reading: Reading = Reading(),
@@ -43,7 +43,7 @@ def inspect(
     verify: Verify = None,
     form: Format = "terminal",
 ) -> None:
-    """Describe data: its size, labels, useless and best features."""
+    """Describe data: size, labels, useless features and best single features."""
     import dataclasses
     import json
 
@@ -67,8 +67,8 @@ def convert(
     destination: Annotated[
         Path,
         typer.Argument(
-            help="What to write: Parquet if the name ends in .parquet; a directory of shards if it "
-            "ends in .shards or has no suffix; else LETOR text (also .gz, .zst)."
+            help="Where to write: a Parquet file if the name ends in .parquet; a directory of "
+            "shards if it ends in .shards or has no suffix; otherwise LETOR text (also .gz, .zst)."
         ),
     ],
     selected: Annotated[
@@ -91,20 +91,21 @@ def convert(
     sparse: Annotated[
         bool,
         typer.Option(
-            "--sparse", help="Leave zeros out: sparse text or CSR shards. Default: write them."
+            "--sparse",
+            help="Do not write zeros: sparse text or CSR shards. Default: write all values.",
         ),
     ] = False,
     dtype: Annotated[
         str | None,
         option(
             "TYPE",
-            "Type of the values: float64 or float32. Default: that of the shards or Parquet files "
-            "that are converted, and float64 for text.",
+            "Type of the feature values: float64 or float32. Default: that of the shards or "
+            "Parquet files that are converted, and float64 for text.",
         ),
     ] = None,
     overwrite: Annotated[
         bool,
-        typer.Option("--overwrite", help="Replace existing shards. Default: refuse to."),
+        typer.Option("--overwrite", help="Replace existing shards. Default: stop with an error."),
     ] = False,
     judgments: Annotated[
         Path | None,
@@ -113,21 +114,20 @@ def convert(
             "Read JSON responses of Elasticsearch, OpenSearch or Solr with logged features, and "
             "join them with these judgments: TREC qrels, or CSV with query, document and grade. "
             "--qid and --doc-id then name fields of the responses, such as search.id and "
-            "_source.sku.",
+            "_source.sku. Default: the sources are not feature logs.",
         ),
     ] = None,
     unjudged: Annotated[
         Literal["drop", "zero"],
         typer.Option(
-            help="With --judgments: leave out logged documents that are not judged, or give them "
-            "grade 0."
+            help="With --judgments: drop logged documents without a judgment, or give them grade 0."
         ),
     ] = "drop",
 ) -> None:
     """Convert data: LETOR text, Parquet, CSV, shards and feature logs.
 
     Shards are for data larger than memory and for Dask clusters. Data of any size can be converted
-    to shards: it is read piece by piece. Only feature logs are read as a whole.
+    to shards, because it is streamed. Feature logs must fit into memory.
     """
     from dataclasses import replace
 
@@ -151,7 +151,7 @@ def convert(
             log = _read_log(sources, judgments, **where, **stored)
             log = log if policy is None else log.with_missing(policy)
         elif unjudged != "drop":
-            raise typer.BadParameter("--unjudged is for feature logs: name the --judgments, too")
+            raise typer.BadParameter("--unjudged is for feature logs: it needs --judgments")
         if destination.suffix not in ("", ".shards"):
             data = log
             if data is None:
@@ -175,7 +175,7 @@ def convert(
                 how = text | stored | {"missing": policy}
                 shards.convert_to_shards(files_of(sources), destination, **how)
             written = shards.open_shards(destination)
-    _tell_size(written, destination)
+    _print_size(written, destination)
 
 
 def _rewrite_shards(source: Path, destination: Path, missing: Any, **stored: Any) -> None:
@@ -187,7 +187,7 @@ def _rewrite_shards(source: Path, destination: Path, missing: Any, **stored: Any
         shards.rewrite_shards(opened, destination, source, **stored | unless_asked)
 
 
-def _tell_size(written: Source, destination: Path) -> None:
+def _print_size(written: Source, destination: Path) -> None:
     typer.echo(
         f"{on_one_line(str(destination))}: {quantity(written.n_rows, 'row')}, "
         f"{quantity(written.n_queries, 'query', 'queries')}, "
@@ -196,7 +196,7 @@ def _tell_size(written: Source, destination: Path) -> None:
 
 
 def _read_log(sources: list[Path], judgments: Path, **how: Any) -> RankingData:
-    """Read a feature log, and tell what was guessed and left out."""
+    """Read a feature log, and print what was guessed and left out."""
     from ranksieve.io.feature_logs import read_feature_log
 
     data, summary = read_feature_log(sources, judgments, **how)
@@ -245,10 +245,10 @@ def evaluate(
             "--per-query", help="Also print the values of each query. Default: only the means."
         ),
     ] = False,
-    reading: Reading = Reading(),
+    reading: ReadingRows = ReadingRows(),
     form: Format = "terminal",
 ) -> None:
-    """Measure how well scores rank the documents."""
+    """Evaluate how well scores rank the documents."""
     import json
 
     from ranksieve.data import DataError

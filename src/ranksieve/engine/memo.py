@@ -1,4 +1,4 @@
-"""One memory for the statistics that several selectors need of the same data.
+"""A cache of statistics that several selectors need of the same data.
 
 Selectors ask for importances, similarities and tables as if nobody had asked before. Whoever runs
 many of them on the same data makes that true only once::
@@ -34,7 +34,7 @@ _IDENTITY: Any = object.__eq__
 
 @dataclass
 class Borrowed:
-    """What sharing has saved.
+    """How much time sharing has saved.
 
     Attributes
     ----------

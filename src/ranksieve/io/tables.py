@@ -253,7 +253,7 @@ def _check_agreement(
     if roles.special != expected.special:
         raise DataError(
             f"{file.path}: its columns are not those of {first.path}: "
-            f"{_named(roles)}, but there {_named(expected)}"
+            f"{_describe_roles(roles)}, but there {_describe_roles(expected)}"
         )
     for one, other, word in ((expected, roles, "lacks"), (roles, expected, "has, in addition,")):
         for name in one.features:
@@ -263,5 +263,5 @@ def _check_agreement(
                 )
 
 
-def _named(roles: ColumnRoles) -> str:
+def _describe_roles(roles: ColumnRoles) -> str:
     return ", ".join(f"{role} is {name!r}" for role, name in roles.special.items())

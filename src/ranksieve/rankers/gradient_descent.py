@@ -262,15 +262,19 @@ class GradientRanker(Ranker):
                 loss += part
                 # Not over the terms of the batch, which would favor the few of a small one.
                 share = terms * len(batch) / len(queries)
-                slopes = zip(standard.returned(gradient), self._penalized(weights), strict=True)
+                slopes = zip(
+                    standard.returned(gradient), self._penalty_gradients(weights), strict=True
+                )
                 steps.step([slope / share + pull for slope, (pull, _) in slopes])
             if not np.isfinite(loss):
                 raise ValueError(f"the loss is {loss}: lower learning_rate")
-            penalty = sum(float(np.sum(slope * w)) for slope, w in self._penalized(weights)) / 2
+            penalty = (
+                sum(float(np.sum(slope * w)) for slope, w in self._penalty_gradients(weights)) / 2
+            )
             if course.is_over(loss / terms + penalty, standard.applied(weights)):
                 break
 
-    def _penalized(self, weights: Weights) -> list[tuple[np.ndarray, np.ndarray]]:
+    def _penalty_gradients(self, weights: Weights) -> list[tuple[np.ndarray, np.ndarray]]:
         """Weights, and the gradient of the penalty with respect to each."""
         alphas = [self.alpha] if len(weights) == 1 else [self.alpha, 0.0, self.alpha]
         return [(alpha * weight, weight) for alpha, weight in zip(alphas, weights, strict=True)]

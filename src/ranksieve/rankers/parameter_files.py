@@ -110,7 +110,7 @@ def parameters_from(path: Path, rankers: Mapping[str, Method]) -> dict[str, dict
             )
     else:
         by_name = {_meant(path, kind, found, rankers): found}
-    return {name: _checked(path, rankers[name], own) for name, own in by_name.items()}
+    return {name: _check(path, rankers[name], own) for name, own in by_name.items()}
 
 
 def _meant(
@@ -139,7 +139,7 @@ def _kinds(method: Method) -> list[str]:
     return [base.__name__ for base in kind.__mro__]
 
 
-def _checked(path: Path, method: Method, parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _check(path: Path, method: Method, parameters: Mapping[str, Any]) -> dict[str, Any]:
     try:
         RANKERS.check_parameters(method, parameters)
     except ValueError as error:

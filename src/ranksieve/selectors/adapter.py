@@ -205,7 +205,7 @@ class SelectorAdapter(RankSelector):
         scores = np.asarray(getattr(made, "scores_", None))
         if scores.shape == (data.n_features,) and scores.dtype.kind == "f":
             self.scores_ = scores
-        return self._selected(made, data)
+        return self._selection_of(made, data)
 
     def _number(self, k: int) -> dict[str, int]:
         if self.n_features_to_select is None:
@@ -218,7 +218,7 @@ class SelectorAdapter(RankSelector):
             )
         return {name: k}
 
-    def _selected(self, made: Any, data: RankingData) -> np.ndarray:
+    def _selection_of(self, made: Any, data: RankingData) -> np.ndarray:
         """Features that a fitted estimator selected, checked to be features."""
         name = type(made).__name__
         if getattr(made, "selected_", None) is not None:

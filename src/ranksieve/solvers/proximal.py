@@ -17,7 +17,7 @@ Slope = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
 class RowPenalty(NamedTuple):
-    """Sum over rows of ``costs`` times the length of a row; what follows the rows is free.
+    """Sum over rows of ``costs`` times the norm of a row; further weights are not penalized.
 
     The first ``len(costs) * width`` weights are the rows, one after the other. With a width of 1
     the length of a row is the absolute value of a weight.
@@ -60,7 +60,7 @@ class RowPenalty(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Where the steps ended."""
+    """Result of the minimization."""
 
     weights: np.ndarray
     gradient: np.ndarray  # of the loss

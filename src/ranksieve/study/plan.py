@@ -81,7 +81,7 @@ class Plan:
     grids : mapping of str to mapping
         Method or ranker -> parameter -> values to choose from, instead of the usual grid.
     include, exclude, groups
-        Features that all selectors start with, that are left out, and that come and go together;
+        Features that all selectors start with, that are excluded, and that are selected together;
         see :class:`~ranksieve.base.RankSelector`. They hold for the baselines, too: ``all`` has
         all features but those that are excluded. Numbers of features count features.
     own : mapping of str to mapping

@@ -174,7 +174,7 @@ class KernelSums:
         )
         for j, (feature, grid) in enumerate(zip(features, chosen, strict=True)):
             nodes = slice(starts[j], starts[j + 1])
-            yield partial(_smoothed, trained[:, nodes], held[:, nodes], grid, widths[:, feature])
+            yield partial(_smooth, trained[:, nodes], held[:, nodes], grid, widths[:, feature])
 
     def exactly(
         self,
@@ -239,9 +239,7 @@ class _Points:
         )
 
 
-def _smoothed(
-    trained: np.ndarray, held_out: np.ndarray, grid: Grid, widths: np.ndarray
-) -> Densities:
+def _smooth(trained: np.ndarray, held_out: np.ndarray, grid: Grid, widths: np.ndarray) -> Densities:
     """Densities at the nodes of a grid, given the rows near them.
 
     The sum of Gaussians is a convolution, done on Fourier transforms, for which the grid is a ring:

@@ -1,4 +1,4 @@
-"""Whether the order of the documents in the data tells about their labels.
+"""Whether the order of the documents in the data reveals their labels.
 
 Many collections list relevant documents first. Where equal scores keep the order of the file, a
 model that cannot tell documents apart then ranks well.

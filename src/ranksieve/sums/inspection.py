@@ -1,4 +1,4 @@
-"""A first look at ranking data: its size, its labels, and what its features are worth alone."""
+"""A first look at ranking data: its size, its labels, and how well each feature ranks alone."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Inspection:
 def inspect(
     source: Source, measure: str = "ndcg@10", convention: str | Convention = "standard"
 ) -> Inspection:
-    """Look at ranking data, of which values may be missing.
+    """Describe ranking data, in which values may be missing.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""FenchelRank: weights in an L1 ball, with at most one more feature in each step."""
+"""FenchelRank: RankSVM with an L1 constraint, by steps that add at most one feature each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEVEL = 1e-9  # of the derivative at its start is left at the end of a step
 
 @dataclass(eq=False, repr=False)
 class FenchelRank(EmbeddedSelector):
-    r"""Linear ranker with a large margin between pairs and weights in an L1 ball.
+    r"""RankSVM with an L1 constraint on the weights (FenchelRank).
 
     .. math:: \min_w \frac1P \sum_{y_i > y_j} \max(0, 1 - w^T (x_i - x_j))^2
               \quad\text{subject to}\quad \|w\|_1 \le r
@@ -32,9 +32,7 @@ class FenchelRank(EmbeddedSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        Number of features, or a fraction of them if below 1: those with the largest absolute
-        weights. None selects all features with a nonzero weight.
+    {sparse_number}
     radius : float
         The radius r: the smaller it is, the fewer features have weights.
     away_steps : bool
@@ -52,8 +50,7 @@ class FenchelRank(EmbeddedSelector):
     selected_ : int array
         Features by decreasing absolute weight. If too few have weights, others follow by their
         slope.
-    coef_ : array of shape (features,)
-        Weights; 0 for features that are not selected.
+    {coef}
     scores_ : array of shape (features,)
         Absolute weights of the solution.
     objective_, gap_ : float
@@ -101,13 +98,11 @@ class FenchelRank(EmbeddedSelector):
     methods = (
         Method(
             "fenchelrank",
-            "RankSVM with weights in an L1 ball",
+            "RankSVM with an L1 constraint on the weights",
             grid={"radius": (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)},
             trial={"max_iter": 20},
         ),
     )
-
-    _is_nested = True
 
     n_features_to_select: FeatureCount | None = None
     _: KW_ONLY

@@ -47,9 +47,7 @@ class FSMRank(EmbeddedSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        Number of features, or a fraction of them if below 1: those with the largest absolute
-        weights. None selects all features with a nonzero weight.
+    {sparse_number}
     lambda1 : float
         Weight of similarity.
     lambda2 : float
@@ -73,8 +71,7 @@ class FSMRank(EmbeddedSelector):
     selected_ : int array
         Features by decreasing absolute weight. If too few have weights, others follow by how close
         the slope of the loss is to the limit that the penalties set.
-    coef_ : array of shape (features,)
-        Weights; 0 for features that are not selected.
+    {coef}
     scores_ : array of shape (features,)
         Absolute weights of the solution.
     importance_ : array of shape (features,)
@@ -125,15 +122,13 @@ class FSMRank(EmbeddedSelector):
     """
 
     given = (
-        "Their weights cost nothing, except by similarity. The others follow by their "
+        "Their weights are penalized only for similarity. The others follow by their "
         "weights beside these."
     )
 
     methods = (
         Method("fsmrank", "hinge loss, similarity and importance in one problem", grid=GRID),
     )
-
-    _is_nested = True
 
     n_features_to_select: FeatureCount | None = None
     _: KW_ONLY

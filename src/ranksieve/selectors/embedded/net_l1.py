@@ -1,4 +1,4 @@
-"""A network whose inputs are switched off: the weights of each feature cost as a group."""
+"""A neural network with a group lasso, which sets all weights of a feature to 0."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ranksieve.solvers.gradient.networks import Weights, first_weights, score_ro
 
 @dataclass(eq=False, repr=False)
 class GroupLassoNetwork(EmbeddedSelector):
-    r"""Network of one hidden layer in which all weights that leave a feature cost as one.
+    r"""Network with one hidden layer and a group lasso over the weights of each feature.
 
     .. math:: \min_{W, b, v} \; \ell(W, b, v) + \frac{\alpha}{2} \|v\|^2
               + \lambda \sqrt{h} \sum_f \|W_f\|_2, \qquad score(x) = v^T \tanh(W^T x + b)
@@ -98,13 +98,11 @@ class GroupLassoNetwork(EmbeddedSelector):
     methods = (
         Method(
             "net-l1",
-            "small network, the weights of a feature cost as a group",
+            "small neural network with a group lasso over features",
             grid={"lam": (0.3, 0.1, 0.03, 0.01)},
             trial={"hidden": 2, "tol": 0.1},
         ),
     )
-
-    _is_nested = True
 
     n_features_to_select: FeatureCount | None = None
     _: KW_ONLY

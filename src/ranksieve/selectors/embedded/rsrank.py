@@ -1,4 +1,4 @@
-"""RSRank: pairs weighted by NDCG, and steps that cut small weights off."""
+"""RSRank: pairs weighted by NDCG, and gradient steps that truncate small weights."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEAST = 1e-6  # weights that rank, and change the loss by next to nothing
 
 @dataclass(eq=False, repr=False)
 class RSRank(EmbeddedSelector):
-    r"""Linear ranker of pairs that count by what they change in NDCG, by truncated gradients.
+    r"""Linear LambdaRank by stochastic gradient steps that truncate small weights (RSRank).
 
     Each step follows the gradient of
 
@@ -35,9 +35,7 @@ class RSRank(EmbeddedSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        Number of features, or a fraction of them if below 1: those with the largest absolute
-        weights. None selects all features with a nonzero weight.
+    {sparse_number}
     lam : float
         :math:`\lambda`, as a fraction of the largest slope at the first step.
     period : int
@@ -102,8 +100,6 @@ class RSRank(EmbeddedSelector):
             trial={"epochs": 5},
         ),
     )
-
-    _is_nested = True
 
     n_features_to_select: FeatureCount | None = None
     _: KW_ONLY

@@ -1,4 +1,4 @@
-"""Stability selection: what a selector selects again and again on halves of the queries."""
+"""Stability selection: what a selector selects most often on random halves of the queries."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Threshold = Annotated[float, Interval(Real, 0.5, 1, closed="right")]
 
 @dataclass(eq=False, repr=False)
 class StabilitySelector(RankSelector):
-    r"""Features that another selector selects again and again, on halves of the queries.
+    r"""Features that another selector selects most often, on random halves of the queries.
 
     Divides the queries B times into two halves, runs the selector on each, and keeps features with
 
@@ -204,7 +204,7 @@ class StabilitySelector(RankSelector):
         counted, advance = counted_queries(data), track("Runs", 2 * self.n_pairs)
         random = np.random.default_rng(_seed_of(self.random_state))
         halves = complementary_halves(len(counted), self.n_pairs, random)
-        made = [_seeded(inner, random) for _ in halves]
+        made = [_with_seed(inner, random) for _ in halves]
         tells = labels_differ(data)
 
         def select(run: tuple[RankSelector, np.ndarray]) -> list[int]:
@@ -266,7 +266,7 @@ def labels_differ(data: RankingData) -> np.ndarray:
     return np.maximum.reduceat(data.y, starts) > np.minimum.reduceat(data.y, starts)
 
 
-def _seeded(selector: RankSelector, random: np.random.Generator) -> RankSelector:
+def _with_seed(selector: RankSelector, random: np.random.Generator) -> RankSelector:
     """Copy of a selector with a seed of its own: what it draws must not be the same in all runs."""
     made, seed = deepcopy(selector), int(random.integers(2**31))
     is_seeded = isinstance(made.get_params(deep=False).get("random_state"), Integral)

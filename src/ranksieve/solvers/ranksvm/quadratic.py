@@ -1,4 +1,4 @@
-"""Least quadratic function with absolute values of its variables."""
+"""Minimize a quadratic function with penalties on absolute values."""
 
 from __future__ import annotations
 
