@@ -13,6 +13,7 @@ from ranksieve.io.letor import write_letor
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankRLS
 from ranksieve.recommendation import check
+from ranksieve.recommendation import division as division_of_data
 from ranksieve.recommendation.asking import Placed, drive, together
 from ranksieve.recommendation.cells import RankingCell
 from ranksieve.recommendation.division import Place, divide
@@ -101,9 +102,13 @@ def divide_parts(parts):
 
 
 class TestProcedure:
-    def test_equal_to_a_slow_version(self, data):
-        """Each step written out, for one selector with sizes from 1 to 5."""
-        found = recommend(data, margin=0.05, **QUICK | {"selectors": ["greedy-rankrls"]})
+    @pytest.mark.parametrize("is_large", [False, True])
+    def test_equal_to_a_slow_version(self, data, is_large, monkeypatch):
+        """Each step written out, for two selectors with sizes from 1 to 5."""
+        if is_large:
+            monkeypatch.setattr(division_of_data, "_MANY_ROWS", 100)
+            monkeypatch.setattr(division_of_data, "_ROWS_TO_SELECT", 60)
+        found = recommend(data, margin=0.05, **QUICK)
         division = divide(data, 5, 0)
         chosen, whole = [], []
         for stage in division.stages:
@@ -176,28 +181,37 @@ def slow_values(train, test, features):
 
 
 def slow_choice(data, division, stage, margin):
-    def values(features_of):
+    def values(features_at):
         found = []
         for place, part in stage.inner:
             train = data.take_queries(division.training_queries(place))
             test = data.take_queries(division.parts[part])
-            found.append(slow_values(train, test, features_of(train)))
+            found.append(slow_values(train, test, features_at(place)))
         return np.concatenate(found)
 
-    def first(train, k):
-        return make_selector("greedy-rankrls", 5).fit(train).selected_[:k]
+    def first(name, k, place):
+        positions = division.training_queries(division.to_select(place))
+        return make_selector(name, 5).fit(data.take_queries(positions)).selected_[:k]
 
-    limit = values(lambda train: range(6)).mean() * (1 - margin / 2)
-    if values(lambda train: ()).mean() >= limit:
+    def is_enough(name, k):
+        return values(lambda place: first(name, k, place)).mean() >= limit
+
+    limit = values(lambda place: range(6)).mean() * (1 - margin / 2)
+    if values(lambda place: ()).mean() >= limit:
         return []
-    low, high = 0, 6  # too small, and enough
-    while high - low > 1:
-        k = min(high - 1, max(low + 1, round((max(low, 1) * high) ** 0.5)))
-        is_enough = values(lambda train, k=k: first(train, k)).mean() >= limit
-        low, high = (low, k) if is_enough else (k, high)
-    if high < 6:
-        return first(data.take_queries(division.training_queries(stage.final)), high).tolist()
-    return list(range(6))
+    best, size = None, 6
+    for name in QUICK["selectors"]:
+        low, high = 0, size  # too small, and enough
+        if best is not None:
+            high = size - 1
+            if high == 0 or not is_enough(name, high):
+                continue
+        while high - low > 1:
+            k = min(high - 1, max(low + 1, round((max(low, 1) * high) ** 0.5)))
+            low, high = (low, k) if is_enough(name, k) else (k, high)
+        if high < size:
+            best, size = name, high
+    return [*range(6)] if best is None else first(best, size, stage.final).tolist()
 
 
 def stage_choices(data):
