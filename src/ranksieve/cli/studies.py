@@ -213,16 +213,33 @@ def compare(
 
 def report(
     directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Directory of a study, as compare --out wrote it.")
+        Path,
+        typer.Argument(
+            metavar="DIR", help="Directory that compare --out or recommend --out wrote."
+        ),
     ],
 ) -> None:
-    """Write the tables and figures of a study from its ledger."""
+    """Write the tables, figures and page of a study or a recommendation again, without its data."""
+    from ranksieve.recommendation.files import ANSWER
+
+    if (directory / ANSWER).is_file():
+        _report_recommendation(directory)
+        return
     from ranksieve.report.study import show_report, write_report
     from ranksieve.study import load_study
 
     result = load_study(directory)
     write_report(result, directory)
     show_report(result, directory)
+
+
+def _report_recommendation(directory: Path) -> None:
+    from ranksieve.recommendation import load_recommendation
+    from ranksieve.report.recommendation import show_recommendation, write_recommendation
+
+    answer = load_recommendation(directory)
+    write_recommendation(answer, directory)
+    show_recommendation(answer, directory)
 
 
 def _compare(
@@ -233,12 +250,18 @@ def _compare(
     dask: str | None,
     workers: int | None,
 ) -> None:
-    from ranksieve.report.study import show_report, write_data_figures, write_report
+    from ranksieve.report.study import (
+        show_report,
+        write_data_facts,
+        write_data_figures,
+        write_report,
+    )
     from ranksieve.study import Study
 
     with resumable(out, dask, workers) as client:
         study = Study(source, out=out, **wanted)
         result = study.run(client)
+        write_data_facts(study, result, out)
         if not no_figures:
             write_data_figures(study, out)
         write_report(result, out, figures=not no_figures)

@@ -267,6 +267,10 @@ def _result(plan: Plan, ledger: Ledger, title: str) -> StudyResult:
         runs=runs,
         included=layout.include,
         excluded=layout.exclude,
+        settings={
+            "ranksieve": ledger.head["ranksieve"],
+            **{name: getattr(plan, name) for name in ("seed", "seeds", "scale", "choose")},
+        },
     )
 
 
