@@ -54,7 +54,7 @@ class Effort:
 
 def gather_evidence(
     task: Task,
-    choices: Sequence[Choice],
+    choices: Sequence[Choice | None],
     similarity: np.ndarray,
     answer: Recommendation,
     effort: Effort,
@@ -76,11 +76,11 @@ def gather_evidence(
     )
 
 
-def outcomes_of(task: Task, choices: Sequence[Choice]) -> list[Outcome]:
+def outcomes_of(task: Task, choices: Sequence[Choice | None]) -> list[Outcome]:
     """What each part of the queries judged."""
     division, found = task.division, []
     for stage, choice in zip(division.stages, choices, strict=True):
-        if stage.judge is None or choice.values is None or choice.base is None:
+        if stage.judge is None or choice is None or choice.values is None or choice.base is None:
             continue
         queries = division.whole.query_ids[division.parts[stage.judge]]
         weights = division.weights([stage.judge])

@@ -1,4 +1,4 @@
-"""A first look at ranking data: its size, its labels, and what its features are worth alone."""
+"""A first look at ranking data: its size, its labels, and how well each feature ranks alone."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class Inspection:
 def inspect(
     source: Source, measure: str = "ndcg@10", convention: str | Convention = "standard"
 ) -> Inspection:
-    """Look at ranking data, of which values may be missing.
+    """Describe ranking data, in which values may be missing.
 
     Examples
     --------
@@ -197,11 +197,7 @@ def inspect(
 def _extent(weights: np.ndarray | None) -> dict[str, float] | None:
     if weights is None:
         return None
-    return {
-        "min": float(weights.min()),
-        "mean": float(weights.mean()),
-        "max": float(weights.max()),
-    }
+    return {"min": float(weights.min()), "mean": float(weights.mean()), "max": float(weights.max())}
 
 
 def _histogram(counts: np.ndarray, most: int = 20) -> list[Lengths]:
