@@ -367,7 +367,7 @@ def test_other_bad_input(run, text_file, tmp_path):
     assert run("inspect", cut)[2].startswith(f"error: {cut}: the compressed file is truncated")
     assert run("inspect", tmp_path)[2].startswith(f"error: {tmp_path}: no known layout")
     assert run("inspect", tmp_path / "none")[2].startswith(f"error: {tmp_path}/none: no such file")
-    assert "unknown measure 'ndgc'; known are" in run("inspect", text_file, "--measure", "ndgc")[2]
+    assert "unknown measure 'ndgc'; choose" in run("inspect", text_file, "--measure", "ndgc")[2]
     assert "unknown convention 'x'" in run("inspect", text_file, "--convention", "x")[2]
     mixed = run("convert", text_file, tmp_path / "a.parquet", tmp_path / "b.txt")
     assert "cannot be joined" in mixed[2]

@@ -150,8 +150,10 @@ class Recommendation:
         kept = f"Keep {len(self.features)} of {quantity(n_all, 'feature')}"
         if self.selector == "none":
             kept = "No feature helps: with none of them, documents rank as well as with all"
+            if self.settings["budget"] is not None:
+                kept = f"Keep no feature: nothing helps within {self.settings['budget']:.4g}"
         elif self.selector == "all":
-            kept = f"Keep all {quantity(n_all, 'feature')}: no smaller set was good enough"
+            kept = f"Keep all {quantity(n_all, 'feature')}: no cheaper set that was tried is enough"
         if self.has_costs:
             kept += f", which cost {self.cost:.4g} instead of {self.cost_of_all:.4g}"
         claims = [self.claim, *([self.confirmed] if self.confirmed else [])]

@@ -91,10 +91,21 @@ class Verdict:
             queries_needed=queries_needed(chosen, whole, margin, level, weights=weights),
         )
 
+    @classmethod
+    def of_nothing(
+        cls, about: Literal["procedure", "set"], measure: str, margin: float, level: float
+    ) -> Verdict:
+        """The verdict if no query was asked."""
+        means = dict.fromkeys(("with_all", "with_chosen", "change"), 0.0)
+        bounds = {"lower": -np.inf, "upper": np.inf, "bound": -np.inf, "queries_needed": np.inf}
+        return cls(about, measure, margin, level, 0, is_shown=False, **means, **bounds)
+
     @property
     def sentence(self) -> str:
         """Exactly what was tested, and what came of it."""
         who = "Features chosen in this way" if self.about == "procedure" else "These features"
+        if not self.n_queries:
+            return f"Nothing is claimed about their loss of {self.measure}: no query has judged it."
         loss = f"lose less than {percent(self.margin)} of {self.measure}"
         judges = quantity(self.n_queries, "query", "queries")
         where = f"with {self.level:.0%} confidence, on {judges} that had no part in the choice"

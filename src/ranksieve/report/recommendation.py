@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ranksieve.io.records import write_text
 from ranksieve.recommendation.answer import Recommendation
-from ranksieve.report.figures import plot_front
+from ranksieve.report.figures import describe_front, plot_front
 from ranksieve.report.folder import write_drawing, write_table
 from ranksieve.report.formats.markdown import escape
 from ranksieve.report.formats.terminal import show, to_terminal
@@ -18,7 +18,7 @@ def write_recommendation(answer: Recommendation, directory: Path, *, figures: bo
     page = [f"# {escape(answer.title)}", escape(answer.sentence), *map(escape, answer.notes)]
     page.append(escape(answer.protocol))
     if figures and any(point.selector not in ("all", "none") for point in answer.front):
-        page.append(write_drawing(plot_front(answer), "front", directory))
+        page.append(write_drawing(plot_front(answer), "front", describe_front(answer), directory))
     page += [write_table(sheet, directory) for sheet in recommendation_sheets(answer)]
     write_text("\n\n".join(page) + "\n", directory / "report.md")
 

@@ -10,12 +10,7 @@ Differences of at most 1e-11 of the largest value are rounding errors and count 
 from __future__ import annotations
 
 from ranksieve.significance.bootstrap import bootstrap_interval
-from ranksieve.significance.claims import (
-    Claim,
-    claim_chains,
-    claim_non_inferiority,
-    claim_sequence,
-)
+from ranksieve.significance.claims import Claim, claim_chains, claim_non_inferiority, claim_sequence
 from ranksieve.significance.intervals import (
     Interval,
     NonInferiority,

@@ -1,4 +1,4 @@
-"""Compare the selectors of a study: which is better, by how much, and whether that is real."""
+"""Compare the selectors of a study: which is better, by how much, and with what significance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A first look at ranking data: its size, its labels, and what its features are worth alone."""
+"""A first look at ranking data: its size, its labels, and how well each feature ranks alone."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Inspection:
 def inspect(
     source: Source, measure: str = "ndcg@10", convention: str | Convention = "standard"
 ) -> Inspection:
-    """Look at ranking data, of which values may be missing.
+    """Describe ranking data, in which values may be missing.
 
     Examples
     --------
@@ -163,11 +163,7 @@ def inspect(
 def _extent(weights: np.ndarray | None) -> dict[str, float] | None:
     if weights is None:
         return None
-    return {
-        "min": float(weights.min()),
-        "mean": float(weights.mean()),
-        "max": float(weights.max()),
-    }
+    return {"min": float(weights.min()), "mean": float(weights.mean()), "max": float(weights.max())}
 
 
 def _near_duplicates(source: Source, facts: Facts) -> list[NearPair]:
