@@ -42,7 +42,7 @@ def features_section(result: StudyResult, seen: FirstFold | None, kept: Outcomes
     title = f"The first {_MOST_ROWS} of {quantity(len(result.feature_names), 'feature')}"
     first = replace(sheet, title=title, groups=[rows[:_MOST_ROWS]])
     rest = replace(sheet, title="Further features", groups=[rows[_MOST_ROWS:]])
-    return Section("Features", lead, [Table(first, bars), Table(rest, bars, is_open=False)])
+    return Section("Features", lead, [Table(first, bars), Table(rest, is_open=False)])
 
 
 def first_rows(sheet: Sheet, most: int, where: str) -> Sheet:
