@@ -254,7 +254,6 @@ def _result(plan: Plan, ledger: Ledger, title: str) -> StudyResult:
     folds = [FoldSummary.of(name, record) for name, record in known.items()]
     names = next(iter(known.values()))["features"]
     layout = Layout(plan, names)
-    runs = assemble(layout, folds, ledger.__getitem__)
     return StudyResult(
         title=title,
         protocol=ledger.head["protocol"],
@@ -264,16 +263,20 @@ def _result(plan: Plan, ledger: Ledger, title: str) -> StudyResult:
         measures=list(plan.measures),
         folds=folds,
         feature_names=names,
-        runs=runs,
+        runs=assemble(layout, folds, ledger.__getitem__),
         included=layout.include,
         excluded=layout.exclude,
+        settings={
+            "ranksieve": ledger.head["ranksieve"],
+            **{name: getattr(plan, name) for name in ("seed", "seeds", "scale", "choose")},
+        },
     )
 
 
 def _remember(fold: StudyFold, ledger: Ledger, plan: Plan) -> None:
     """Record a fold; raise a DataError if the ledger has other data for it."""
     cell = {"fold": fold.name}
-    told = {
+    description = {
         "fingerprint": fingerprint(fold.train, fold.vali, fold.test),
         "train": fold.train.n_queries,
         "vali": fold.vali.n_queries,
@@ -282,9 +285,9 @@ def _remember(fold: StudyFold, ledger: Ledger, plan: Plan) -> None:
         "file_order": _file_order(fold.test, plan),
     }
     if fold.test.query_weights is not None:
-        told["weights"] = fold.test.query_weights.tolist()
-    ledger.add(cell, told)
-    if ledger[cell] != told:
+        description["weights"] = fold.test.query_weights.tolist()
+    ledger.add(cell, description)
+    if ledger[cell] != description:
         raise DataError(
             f"{ledger.path}: {fold.name} of this study has other data; use another directory"
         )
@@ -297,9 +300,8 @@ def _file_order(data: RankingData, plan: Plan) -> dict[str, Any]:
     """
     if get_convention(plan.convention).ties != "stable":
         return {}
-    rows = data.y, data.query_ptr
     return {
-        name: order_values(*rows, parse_measure(name), plan.convention).tolist()
+        name: order_values(data.y, data.query_ptr, parse_measure(name), plan.convention).tolist()
         for name in plan.measures
     }
 
