@@ -21,21 +21,28 @@ from ranksieve import FeatureCosts, RankingData, limit_threads, recommend
 from ranksieve.costs import AlignedCosts
 from ranksieve.selectors.registry import make_selector
 
-PARAMETERS = {"runs": 20, "queries": 150, "population": 600, "margin": 0.03}
-TINY = {"runs": 1, "queries": 15, "population": 30, "margin": 0.1}
+PARAMETERS = {
+    "runs": 20,
+    "queries": 150,
+    "population": 600,
+    "margin": 0.03,
+    "selectors": "usual",  # or names, with commas
+}
+TINY = {"runs": 1, "queries": 15, "population": 30, "margin": 0.1, "selectors": "greedy-rankrls"}
 
 _WEIGHTS = np.array([1.0, 0.8, 0.6, 0.4, 0.2, 0.1, 0.05, 0.0])
 _PEERS = ("gain of trees", "elimination", "random")
 
 
-def run(runs: int, queries: int, population: int, margin: float) -> Table:
+def run(runs: int, queries: int, population: int, margin: float, selectors: str) -> Table:
     """Run all, and return a table."""
+    how = {} if selectors == "usual" else {"selectors": selectors.split(",")}
     ratios, losses, shown = [], {name: [] for name in ("recommend", *_PEERS)}, 0
     with limit_threads(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for number in range(runs):
             data, world, costs = _draw(number, queries, population)
-            answer = recommend(data, "rankrls", costs=costs, margin=margin, details=False)
+            answer = recommend(data, "rankrls", costs=costs, margin=margin, details=False, **how)
             aligned = costs.aligned([str(name) for name in data.feature_names])
             truth = _Truth(data, world)
             ratios.append(answer.cost / _cheapest(truth, aligned, margin))
