@@ -47,7 +47,8 @@ def main(arguments: list[str] | None = None) -> None:
     gc.set_threshold(100_000, 20, 20)
     try:
         with notes_on_stderr():
-            app(arguments, prog_name="ranksieve")
+            given = sys.argv[1:] if arguments is None else arguments
+            app(given, prog_name="ranksieve", obj=["ranksieve", *given])
     except ValueError as error:  # bad data, or an unknown measure, convention or method
         _fail(str(error))
     except MemoryError as error:

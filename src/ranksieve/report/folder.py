@@ -15,7 +15,7 @@ from ranksieve.report.formats.json_text import to_json
 from ranksieve.report.formats.latex import to_latex
 from ranksieve.report.formats.markdown import escape, to_markdown
 from ranksieve.report.sheets.sheet import Sheet
-from ranksieve.text import file_stem
+from ranksieve.text import file_stem, on_one_line
 
 _FORMS: dict[str, Callable[[Sheet], str]] = {
     ".md": to_markdown,
@@ -34,18 +34,19 @@ def write_table(sheet: Sheet, directory: Path) -> str:
     return to_markdown(sheet)
 
 
-def write_drawing(ax: Axes, name: str, directory: Path, caption: str = "") -> str:
-    """Write a figure in all formats to ``figures/``, and return what shows it on the page."""
-    figures = make_directory(directory / "figures")
+def write_drawing(ax: Axes, name: str, caption: str, directory: Path) -> str:
+    """Write a figure in all formats, and its caption, to ``figures/``; return what shows it."""
+    figures, name = make_directory(directory / "figures"), file_stem(name)
     for suffix in _FIGURE_SUFFIXES:
-        write_figure(ax, figures / f"{file_stem(name)}{suffix}")
-    return embed(file_stem(name), caption)
+        write_figure(ax, figures / f"{name}{suffix}")
+    write_text(f"{on_one_line(caption)}\n", figures / f"{name}.txt")
+    return embed(name, directory)
 
 
-def embed(name: str, caption: str = "") -> str:
-    """What shows a figure on the page, with a caption below it."""
-    below = f"\n\n{escape(caption)}" if caption else ""
-    return f"![{name}](figures/{name}.svg){below}"
+def embed(name: str, directory: Path) -> str:
+    """What shows a figure that was written on the page, with its caption below."""
+    caption = (directory / "figures" / f"{name}.txt").read_text(encoding="utf-8")
+    return f"![{name}](figures/{name}.svg)\n\n{escape(caption)}"
 
 
 def link_table(sheet: Sheet, directory: Path) -> str:

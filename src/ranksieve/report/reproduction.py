@@ -11,23 +11,19 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ranksieve.io.records import write_text
-from ranksieve.report.figures import plot_curves, plot_mean_paths, plot_path_scores
+from ranksieve.report.figures import (
+    describe_curves,
+    describe_path_scores,
+    plot_curves,
+    plot_mean_paths,
+    plot_path_scores,
+)
 from ranksieve.report.folder import embed, link_table, write_drawing, write_table
 from ranksieve.report.formats.markdown import escape
 from ranksieve.report.sheets.reproduction import further_sheets, reproduction_sheets
 from ranksieve.report.study import write_data_figures
 from ranksieve.reproduction import Reproduction
 from ranksieve.reproduction.training import PATH_MEASURES, FoldPaths
-from ranksieve.study.results import RANDOM
-
-DATA_CAPTIONS = {
-    "importance": "How well each feature ranks the training queries alone, the best first.",
-    "similarity": "Similarity of all pairs of features on the training queries; similar features "
-    "are neighbors, so that families of them are dark blocks. Features that are equal in every "
-    "query are similar to none, not even to themselves.",
-    "densities": "Densities of the values of features in documents of each grade: of the features "
-    "with the largest scores (above) and with the smallest (below).",
-}
 
 
 class Drawing(NamedTuple):
@@ -51,10 +47,10 @@ def write_reproduction(result: Reproduction, directory: Path) -> None:
     page = [f"# {escape(f'{paper.title} on {result.facts.title}: paper and ours')}"]
     page += [escape(paragraph) for paragraph in paper.paragraphs]
     page += ["## Tables", *(write_table(sheet, directory) for sheet in reproduction_sheets(result))]
-    drawn = [write_drawing(ax, name, directory, told) for name, ax, told in _figures(result)]
+    drawn = [write_drawing(ax, name, told, directory) for name, ax, told in _figures(result)]
     if result.planned is not None:
         names = write_data_figures(result.planned, directory)
-        drawn += [embed(name, f"{DATA_CAPTIONS[name]} First fold.") for name in names]
+        drawn += [embed(name, directory) for name in names]
     if drawn:
         page += ["## Figures", *filter(None, [escape(paper.figures)]), *drawn]
     further = [link_table(sheet, directory) for sheet in further_sheets(result)]
@@ -67,19 +63,12 @@ def write_reproduction(result: Reproduction, directory: Path) -> None:
 def _figures(result: Reproduction) -> Iterator[Drawing]:
     study = result.study
     if study is not None and len(study.selectors) > 1:
-        random = (
-            ", gray ones the range of the random orders, cut off far below"
-            if RANDOM in study.selectors
-            else ""
-        )
         for measure in study.measures:
             for ranker in study.rankers:
                 yield Drawing(
                     f"curves-{ranker}-{measure.lower().replace('@', '')}",
                     plot_curves(study, ranker, measure),
-                    f"{measure} of {ranker} on test queries, by the number of features. Colored "
-                    "bands are 95 % intervals of the difference to all features, for the two best "
-                    f"selectors{random}.",
+                    describe_curves(study, ranker, measure),
                 )
     models = [model for outcome in result.outcomes.values() for model in outcome.models]
     paths = [model for model in models if isinstance(model, FoldPaths)]
@@ -111,5 +100,5 @@ def _figures_of_paths(paths: list[FoldPaths], lams: tuple[float, ...]) -> Iterat
         yield Drawing(
             f"validation-fold-{number}",
             plot_path_scores(fold.selector, lams),
-            f"MAP on the validation queries of fold {number}; the circle is what was chosen.",
+            f"Fold {number}: {describe_path_scores(fold.selector)}",
         )

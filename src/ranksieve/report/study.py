@@ -15,6 +15,13 @@ from ranksieve.engine.memo import sharing
 from ranksieve.io.records import write_text
 from ranksieve.metrics import get_convention
 from ranksieve.report.figures import (
+    describe_class_densities,
+    describe_curves,
+    describe_importance,
+    describe_path_scores,
+    describe_quality_and_time,
+    describe_selection_frequency,
+    describe_similarity,
     plot_class_densities,
     plot_curves,
     plot_importance,
@@ -23,18 +30,23 @@ from ranksieve.report.figures import (
     plot_selection_frequency,
     plot_similarity,
 )
+from ranksieve.report.figures.studies import enough_of
 from ranksieve.report.folder import embed, write_drawing, write_table
 from ranksieve.report.formats.markdown import escape
 from ranksieve.report.formats.terminal import show, to_terminal
+from ranksieve.report.page.study import write_study_page
 from ranksieve.report.sheets.sheet import Sheet
+from ranksieve.report.sheets.study_features import features_sheet
+from ranksieve.report.sheets.study_pairs import pairs_sheet
 from ranksieve.report.sheets.study_quality import comparison_sheet, curves_sheet, folds_sheet
 from ranksieve.report.sheets.study_selections import cost_sheet, selected_sheet, stability_sheet
 from ranksieve.report.sheets.study_statistics import statistics_sheet
 from ranksieve.selectors import FSED, GreedyRankRLS, GreedyRankRLSCV, Importance
 from ranksieve.selectors._search.filter import ImportanceFilter, SimilarityFilter
 from ranksieve.selectors.registry import SELECTORS
-from ranksieve.study import Study, StudyResult, enough_features
+from ranksieve.study import Study, StudyResult
 from ranksieve.study.comparison import MARGIN
+from ranksieve.study.first_fold import look_at_first_fold, read_first_fold, write_first_fold
 from ranksieve.study.results import BASE, RANDOM
 
 DATA_FIGURES: dict[str, tuple[type, ...]] = {
@@ -44,32 +56,48 @@ DATA_FIGURES: dict[str, tuple[type, ...]] = {
     "validation": (GreedyRankRLS, GreedyRankRLSCV),
 }
 """Stems of the figures that show the data, not the results; and which selectors look at that."""
+Drawn = tuple[Axes, str]
+"""A figure and its caption."""
 
 
 def write_report(result: StudyResult, directory: Path, *, figures: bool = True) -> None:
-    """Write all tables (Markdown, LaTeX, CSV, JSON) and figures (SVG, PNG), and a page with them.
+    """Write all tables (Markdown, LaTeX, CSV, JSON) and figures (SVG, PNG), and pages with them.
 
     Parameters
     ----------
     result : StudyResult
     directory : Path
-        ``tables/``, ``figures/`` and ``report.md`` are made in it, or replaced.
+        ``tables/``, ``figures/``, ``report.html`` and ``report.md`` are made in it, or replaced.
+        What :func:`write_data_facts` has put there is shown, too.
     figures : bool
         Whether to draw.
     """
+    seen = read_first_fold(directory, len(result.feature_names))
+    write_study_page(result, directory / "report.html", seen)
     page = [f"# {escape(result.title)}"]
     for ranker in result.rankers:
         page.append(f"## {escape(ranker)}")
         if figures:
-            page += [write_drawing(ax, name, directory) for name, ax in _figures_of(result, ranker)]
+            page += [write_drawing(*drawn, directory) for drawn in _figures_of(result, ranker)]
         page += [write_table(sheet, directory) for sheet in _sheets_of(result, ranker)]
     page.append("## All comparisons")
     page += [write_table(sheet, directory) for sheet in _statistics(result)]
-    seen = _seen_by(result.selectors)
-    of_data = [name for name in seen if (directory / "figures" / f"{name}.svg").exists()]
+    write_table(features_sheet(result, seen), directory)
+    drawn = _seen_by(result.selectors)
+    of_data = [name for name in drawn if (directory / "figures" / f"{name}.txt").exists()]
     if of_data:
-        page += ["## What the selectors saw on the first fold", *map(embed, of_data)]
+        page.append("## What the selectors saw on the first fold")
+        page += [embed(name, directory) for name in of_data]
     write_text("\n\n".join(page) + "\n", directory / "report.md")
+
+
+def write_data_facts(study: Study, result: StudyResult, directory: Path) -> None:
+    """Keep what the page shows of the data: reports are made without it.
+
+    What cannot be computed, such as the similarity of missing values, is left out.
+    """
+    with suppress(DataError):
+        write_first_fold(look_at_first_fold(study, result), directory)
 
 
 def write_data_figures(study: Study, directory: Path) -> list[str]:
@@ -101,21 +129,35 @@ def write_data_figures(study: Study, directory: Path) -> list[str]:
         beside = {"eval_set": fold.vali} if SELECTORS[selector].uses_held_out_data else {}
         return made.fit(train, **beside)
 
-    def importance(selector: str) -> Axes:
+    def importance(selector: str) -> Drawn:
         found = fit(selector)
-        label = Importance.given_to(found).label
-        return plot_importance(found.importance_, names, label=label)
+        label, values = Importance.given_to(found).label, found.importance_
+        told = describe_importance(values, names, label)
+        return plot_importance(values, names, label=label), f"{told} Of {selector}."
 
-    drawings: dict[str, Callable[[str], Axes]] = {
+    def similarity(selector: str) -> Drawn:
+        values = fit(selector).similarity_
+        return plot_similarity(values, names=names), describe_similarity(values, names)
+
+    def densities(selector: str) -> Drawn:
+        axes = plot_class_densities(fit(selector), train)
+        return axes.flat[0], describe_class_densities(axes, f"scores of {selector}")
+
+    def validation(_: str) -> Drawn:
+        path.fit(train, eval_set=fold.vali)
+        return plot_path_scores(path, names=names), describe_path_scores(path, names)
+
+    drawings: dict[str, Callable[[str], Drawn]] = {
         "importance": importance,
-        "similarity": lambda selector: plot_similarity(fit(selector).similarity_, names=names),
-        "densities": lambda selector: plot_class_densities(fit(selector), train).flat[0],
-        "validation": lambda _: plot_path_scores(path.fit(train, eval_set=fold.vali)),
+        "similarity": similarity,
+        "densities": densities,
+        "validation": validation,
     }
     drawn = []
     for name, selector in _seen_by(study.plan.selectors).items():
         with sharing(fold.memo), suppress(DataError):  # such as missing values
-            write_drawing(drawings[name](selector), name, directory)
+            ax, caption = drawings[name](selector)
+            write_drawing(ax, name, f"{caption} Training queries of the first fold.", directory)
             drawn.append(name)
     return drawn
 
@@ -158,19 +200,15 @@ def show_report(result: StudyResult, directory: Path, *, figures: bool = True) -
         show(note)
     show("")
     written = "Tables, figures and the ledger" if figures else "Tables and the ledger"
-    show(f"{written} are in {directory}; read {directory / 'report.md'} first")
+    show(f"{written} are in {directory}; open {directory / 'report.html'} first")
 
 
 def _describe_enough(result: StudyResult, ranker: str) -> str:
     """Fewest features of each selector that are shown to lose less than 1 %."""
-    measure = result.main_measure
-    shown: list[str] = []
-    others: list[str] = []
-    for selector in result.selectors:
-        if selector not in (BASE, RANDOM):
-            k = enough_features(result, selector, ranker, measure)
-            (others if k is None else shown).append(selector if k is None else f"{selector} {k}")
-    head = f"Enough features, shown to lose less than {MARGIN:.0%} of {measure}: "
+    found = enough_of(result, ranker, result.main_measure)
+    shown = [f"{selector} {k}" for selector, k in found.items() if k is not None]
+    others = [selector for selector, k in found.items() if k is None]
+    head = f"Enough features, shown to lose less than {MARGIN:.0%} of {result.main_measure}: "
     if others:
         shown.append(f"not shown for {', '.join(others)}")
     return head + ("; ".join(shown) or "no selector to test")
@@ -191,15 +229,21 @@ def _statistics(result: StudyResult) -> Iterator[Sheet]:
     for base in (BASE, RANDOM):
         if base in result.selectors and len(result.selectors) > 1:
             yield statistics_sheet(result, base)
+    if len(result.selectors) > 1:
+        yield pairs_sheet(result)
 
 
-def _figures_of(result: StudyResult, ranker: str) -> Iterator[tuple[str, Axes]]:
+def _figures_of(result: StudyResult, ranker: str) -> Iterator[tuple[Axes, str, str]]:
+    """Each figure with its name and its caption."""
     selecting = set(result.selectors) - {BASE}
     if not selecting:  # nothing to draw
         return
+    of = result, ranker
     for measure in result.measures:
-        stem = measure.lower().replace("@", "")
-        yield f"curves-{ranker}-{stem}", plot_curves(result, ranker, measure)
+        name = f"curves-{ranker}-{measure.lower().replace('@', '')}"
+        yield plot_curves(*of, measure), name, describe_curves(*of, measure)
     if selecting != {RANDOM}:
-        yield f"frequency-{ranker}", plot_selection_frequency(result, ranker)
-    yield f"quality-and-time-{ranker}", plot_quality_and_time(result, ranker)
+        told = describe_selection_frequency(*of)
+        yield plot_selection_frequency(*of), f"frequency-{ranker}", told
+        told = describe_quality_and_time(*of)
+        yield plot_quality_and_time(*of), f"quality-and-time-{ranker}", told

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import NullFormatter
 
 from ranksieve.data import DataError
 from ranksieve.report.figures.names import format_name
-from ranksieve.report.figures.studies import ALL_FEATURES, base_of, measure_of, runs_of, style_of
-from ranksieve.report.figures.style import SMALL_SIZE, finish, legend_above, new_axes
+from ranksieve.report.figures.scales import cut_below, number_ticks
+from ranksieve.report.figures.studies import base_of, enough_of, measure_of, runs_of, style_of
+from ranksieve.report.figures.style import (
+    ALL_FEATURES,
+    draw_all_features,
+    draw_rings,
+    finish,
+    legend_above,
+    margin_label,
+    new_axes,
+)
 from ranksieve.significance import bootstrap_interval
-from ranksieve.study.comparison import LEVEL
+from ranksieve.study.comparison import LEVEL, MARGIN
 from ranksieve.study.results import RANDOM, Outcomes, Run, StudyResult
+from ranksieve.text import every
 
+_ENOUGH = "enough"
 _MOST_BANDS = 2  # more of them hide each other and the lines
 _RESAMPLES = 2000  # a line's width is more than what further ones would change
 _MOST_MARKERS = 15
-_WIDE = 10.0  # ratio of the numbers of features from which their scale is logarithmic
 
 
 def plot_curves(
@@ -33,8 +42,10 @@ def plot_curves(
 ) -> Axes:
     r"""Draw the test measure against the number of features, a line for each selector.
 
-    A line is the mean over folds (and seeds). A horizontal line is that of all features, and a grey
-    one the random order.
+    A line is the mean over folds (and seeds). A horizontal line is that of all features, with the
+    margin as a strip below it, and a grey one the random order. A ring marks the fewest features
+    of a selector that are enough: shown to lose less than the margin, see
+    :func:`ranksieve.study.enough_features`.
 
     A band is about the **difference** to all features: queries differ in difficulty, so that the
     mean of any method alone is uncertain by far more than what parts two methods on the same
@@ -83,9 +94,10 @@ def plot_curves(
     base = base_of(result, ranker)
     banded = _best(runs, name) if bands is None else _check_bands(bands, runs)
     if ax is None:
-        ax = new_axes(legend=["all features", *(format_name(run.selector) for run in runs)])
+        names = [format_name(run.selector) for run in runs]
+        ax = new_axes(legend=[ALL_FEATURES, margin_label(MARGIN), *names, _ENOUGH])
     if base is not None:
-        ax.axhline(base.mean(name), zorder=1.5, **ALL_FEATURES)
+        draw_all_features(ax, base.mean(name), MARGIN)
     for run in runs:
         if run.selector != RANDOM:
             _draw(ax, result, run, name)
@@ -96,12 +108,54 @@ def plot_curves(
         if run.selector == RANDOM:
             _draw(ax, result, run, name)
             _shade_range(ax, result, run, name)
+    _ring_enough(ax, runs, enough_of(result, ranker, name), name)
     if len(runs) > 1:
-        _cut_below(ax, *selected.intervaly)
+        cut_below(ax, *selected.intervaly)
     finish(ax, "number of features", f"{name} on test queries")
-    _number_ticks(ax, sorted({k for run in runs for k in run.by_k}))
+    number_ticks(ax, sorted({k for run in runs for k in run.by_k}))
     legend_above(ax)
     return ax
+
+
+def describe_curves(result: StudyResult, ranker: str, measure: str | None = None) -> str:
+    """Say what :func:`plot_curves` shows of all selectors, and what it means."""
+    name = measure_of(result, measure)
+    runs, base = runs_of(result, ranker), base_of(result, ranker)
+    told = [
+        f"{name} of {ranker} on test queries, by the number of features: means over "
+        f"{every(len(result.folds), 'fold')}."
+    ]
+    if base is not None:
+        told.append(
+            f"The line of all features is at {base.mean(name):.4f}; the strip below it is a loss "
+            f"of up to {MARGIN:.0%}."
+        )
+        told += _describe_enough(enough_of(result, ranker, name))
+        best = _best(runs, name)
+        if best:
+            told.append(
+                f"Colored bands ({' and '.join(best)}, the best on average) are {LEVEL:.0%} "
+                "intervals of the difference to all features: where a band does not reach their "
+                "line, the difference is significant, for this number of features alone."
+            )
+    for run in runs:
+        if run.selector == RANDOM:
+            seeds = every(run.chosen.n_seeds, "random order")
+            told.append(f"The gray band is the range of {seeds}; what is far below is cut off.")
+    return " ".join(told)
+
+
+def _describe_enough(enough: Mapping[str, int | None]) -> Iterator[str]:
+    """Who is enough with how many features, and who is not shown to be."""
+    shown = [f"{name} with {k}" for name, k in enough.items() if k is not None]
+    others = [name for name, k in enough.items() if k is None]
+    if shown:
+        yield (
+            f"Rings mark the fewest features that are enough, shown to lose less than {MARGIN:.0%} "
+            f"with {LEVEL:.0%} confidence: {', '.join(shown)}."
+        )
+    if others:
+        yield f"No number of features is shown to be enough for {', '.join(others)}."
 
 
 def _best(runs: list[Run], measure: str) -> list[str]:
@@ -158,34 +212,17 @@ def _shade_interval(ax: Axes, result: StudyResult, run: Run, base: Outcomes, mea
 
 def _shade(ax: Axes, result: StudyResult, run: Run, lower: np.ndarray, upper: np.ndarray) -> None:
     color = style_of(result, run.selector)["color"]
-    ax.fill_between(list(run.by_k), lower, upper, color=color, alpha=0.2, linewidth=0, zorder=1)
+    if len(run.by_k) == 1:  # an area without a width
+        ax.vlines(list(run.by_k), lower, upper, color=color, alpha=0.2, linewidth=8, zorder=1)
+    else:
+        ax.fill_between(list(run.by_k), lower, upper, color=color, alpha=0.2, lw=0, zorder=1)
 
 
-def _cut_below(ax: Axes, low: float, high: float) -> None:
-    """Keep as much room below these ends as there is between them.
-
-    Few features in a random order rank so badly that all other lines would look alike.
-    """
-    if ax.dataLim.y0 < low - (high - low) < low:
-        ax.set_ylim(low - (high - low))
-
-
-def _number_ticks(ax: Axes, ks: list[int]) -> None:
-    """Ticks at the numbers of features, with a number where there is room."""
-    logarithmic = ks[-1] >= _WIDE * ks[0]
-    if logarithmic:
-        ax.set_xscale("log")
-    places = np.log(ks) if logarithmic else np.array(ks, dtype=float)
-    if len(ks) > 1:
-        width = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted()).width
-        places *= width / (places[-1] - places[0])
-    room = (len(str(ks[-1])) + 1) * SMALL_SIZE * 0.6 / 72
-    shown = [0]
-    for place in range(1, len(ks)):
-        if places[place] - places[shown[-1]] >= room:
-            shown.append(place)
-    if shown[-1] != len(ks) - 1:
-        shown[max(1, len(shown) - 1) :] = [len(ks) - 1]
-    ax.set_xticks([ks[place] for place in shown], [str(ks[place]) for place in shown])
-    ax.set_xticks(ks, minor=True)
-    ax.xaxis.set_minor_formatter(NullFormatter())
+def _ring_enough(
+    ax: Axes, runs: Sequence[Run], enough: Mapping[str, int | None], measure: str
+) -> None:
+    """Put a ring around the fewest features of each selector that are enough."""
+    found = [(run.by_k[k], k) for run in runs if (k := enough.get(run.selector)) is not None]
+    if found:
+        values = [tested.mean(measure) for tested, _ in found]
+        draw_rings(ax, [k for _, k in found], values, _ENOUGH)

@@ -7,14 +7,15 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import RankSelector
 from ranksieve.data import DataError
 from ranksieve.engine import Source, engine_of
-from ranksieve.report.figures.names import format_name
+from ranksieve.report.figures.names import check_shown, format_name
 from ranksieve.report.figures.style import (
+    LABEL_SIZE,
     LETTER,
     SMALL_SIZE,
     WIDTH,
@@ -31,6 +32,8 @@ _POINTS_PER_BANDWIDTH = 4
 _N_POINTS = 200, 2000  # of a curve, at least and at most
 _MARGIN = 3.0  # bandwidths around the data
 _PANEL = 1.05  # inches: height
+_BESIDE = 0.35  # inches: width of the labels beside a row
+_TICK = 2  # letters of numbers beside a panel
 _SHORTEST = 7  # letters of a name that are left, however narrow the panels are
 
 
@@ -67,13 +70,14 @@ def plot_class_densities(
     source : RankingData or opened shards
         All of its documents count, while FS-ED holds some queries out.
     n_shown : int
-        Features in each row.
+        Features in each row, at most; half of them if there are fewer.
     figure : Figure or SubFigure, optional
         Where to draw; by default a new one of one column's width.
 
     Returns
     -------
-    array of Axes, of shape (2, n_shown)
+    array of Axes
+        Of two rows.
 
     Notes
     -----
@@ -110,25 +114,48 @@ def plot_class_densities(
     )
     if figure is None:
         figure = new_figure(0.5 + 2 * _PANEL, [_name(grade) for grade in grades])
+    n_shown = len(curves) // 2
     axes = figure.subplots(2, n_shown, squeeze=False)
-    longest = max(_SHORTEST, round(WIDTH / n_shown / LETTER))
+    longest = max(_SHORTEST, round((WIDTH - _BESIDE) / n_shown / LETTER) - _TICK)
     for ax, found in zip(axes.flat, curves, strict=True):
         _draw(ax, found, grades)
         finish(ax)
-        ax.set_title(
-            format_name(str(source.feature_names[found.feature]), longest),
-            fontsize=SMALL_SIZE,
-            pad=3,
-        )
-        ax.set_yticks([])
-        ax.spines["left"].set_visible(False)
-        ax.xaxis.set_major_locator(MaxNLocator(3))
-    axes[0, 0].set_ylabel("largest scores", fontsize=SMALL_SIZE)
-    axes[1, 0].set_ylabel("smallest scores", fontsize=SMALL_SIZE)
-    figure.supxlabel("value of the feature named above", fontsize=SMALL_SIZE)
+        name = str(source.feature_names[found.feature])
+        ax.set_label(name)  # which is not drawn
+        ax.set_title(format_name(name, longest), fontsize=SMALL_SIZE, pad=3)
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_locator(MaxNLocator(2))
+            axis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
+    for row, which in zip(axes, ("largest", "smallest"), strict=True):
+        row[0].set_ylabel(f"density\n({which} scores)", fontsize=SMALL_SIZE)
+    figure.supxlabel("value of the feature named above", fontsize=LABEL_SIZE)
     handles, names = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside upper center", **legend_style(names))
     return axes
+
+
+def describe_class_densities(axes: np.ndarray, score: str) -> str:
+    """Say what the Axes of :func:`plot_class_densities` show, and what it means."""
+    grades = [line.get_label() for line in axes[0, 0].lines]
+    shared = [[f"{ax.get_label()} ({_shared_area(ax):.0%})" for ax in row] for row in axes]
+    return (
+        "Densities of the values of features in documents of each grade, of the features with the "
+        f"largest {score} (above) and with the smallest (below). The farther apart they are, the "
+        f"better the feature tells grades apart. The area that {grades[0]} and {grades[-1]} share: "
+        f"above {', '.join(shared[0])}; below {', '.join(shared[1])}."
+    )
+
+
+def _short(value: float) -> str:
+    """A number with few letters, such as ``2.5e8``."""
+    return f"{value:.3g}".replace("e+0", "e").replace("e-0", "e-")
+
+
+def _shared_area(ax: Axes) -> float:
+    """Area below both the density of the lowest and that of the highest grade."""
+    points, lowest = map(np.asarray, ax.lines[0].get_data())
+    highest = np.asarray(ax.lines[-1].get_ydata())
+    return float(np.trapezoid(np.minimum(lowest, highest), points))
 
 
 def _curves_of(
@@ -159,10 +186,10 @@ def _ends(scores: np.ndarray, varies: np.ndarray, n_shown: int) -> np.ndarray:
     """The features with the largest scores, then those with the smallest, the smallest last."""
     order = np.argsort(-np.asarray(scores), kind="stable")
     order = order[varies[order]]
-    if not 1 <= n_shown <= len(order) // 2:
-        raise DataError(
-            f"two rows of {n_shown} features are asked for, but there are {len(order)} that vary"
-        )
+    check_shown(n_shown)
+    if len(order) < 2:
+        raise DataError(f"two rows need two features that vary, but there are {len(order)}")
+    n_shown = min(n_shown, len(order) // 2)
     return np.concatenate([order[:n_shown], order[-n_shown:]])
 
 

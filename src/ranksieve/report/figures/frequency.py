@@ -12,9 +12,10 @@ from ranksieve.report.figures.names import check_shown, format_name, width_of
 from ranksieve.report.figures.studies import runs_of
 from ranksieve.report.figures.style import COLOR_MAP, LETTER, finish, finish_color_bar, new_axes
 from ranksieve.study.results import RANDOM, Outcomes, Run, StudyResult
-from ranksieve.text import quantity
+from ranksieve.text import every, quantity
 
 _ROW = 0.16  # inches
+_TOLD = 5  # features in words
 
 
 def plot_selection_frequency(
@@ -29,7 +30,8 @@ def plot_selection_frequency(
     """Draw in which share of the folds (and seeds) each selector takes each feature.
 
     A row is a selector and a column a feature, those first that are taken most often by all
-    selectors together. A method that is stable has dark cells and empty ones.
+    selectors together. A method that is stable has dark cells and empty ones; what is never taken
+    is white.
 
     Parameters
     ----------
@@ -69,18 +71,19 @@ def plot_selection_frequency(
     """
     check_shown(n_shown)
     runs = runs_of(result, ranker, selectors, without=(RANDOM,))
-    shares = np.array(
-        [_shares(_choose_outcomes(run, k), len(result.feature_names)) for run in runs]
-    )
-    order = np.argsort(-shares.mean(axis=0), kind="stable")
-    taken = order[shares[:, order].any(axis=0)]
+    shares, taken = _table(result, runs, k)
     shown = taken[:n_shown]
     names = [format_name(str(result.feature_names[feature])) for feature in shown]
     if ax is None:
         longest = max(map(width_of, names))
         ax = new_axes(1.0 + _ROW * len(runs) + LETTER * longest)
     image = ax.imshow(
-        shares[:, shown], cmap=COLOR_MAP, vmin=0, vmax=1, interpolation="nearest", aspect="auto"
+        np.ma.masked_equal(shares[:, shown], 0.0),
+        cmap=COLOR_MAP,
+        vmin=0,
+        vmax=1,
+        interpolation="nearest",
+        aspect="auto",
     )
     finish(ax, _what(len(shown), len(taken)), "")
     ax.set_xticks(np.arange(len(names)), names, rotation=90)
@@ -91,6 +94,33 @@ def plot_selection_frequency(
     is_seeded = any(run.chosen.n_seeds > 1 for run in runs)
     finish_color_bar(bar, "share of folds and seeds" if is_seeded else "share of folds")
     return ax
+
+
+def describe_selection_frequency(result: StudyResult, ranker: str, k: int | None = None) -> str:
+    """Say what :func:`plot_selection_frequency` shows of all selectors, and what it means."""
+    runs = runs_of(result, ranker, without=(RANDOM,))
+    shares, taken = _table(result, runs, k)
+    n_selections = sum(len(_choose_outcomes(run, k).selections) for run in runs)
+    told = (
+        "How often each selector takes each feature, as a share of the folds (and seeds): the "
+        "darker the more often, white is never. Dark and white cells alone are a stable "
+        f"selection. Of {every(n_selections, 'selection')}, {len(taken):,} of "
+        f"{quantity(len(result.feature_names), 'feature')} are in at least one"
+    )
+    most = [f"{result.feature_names[f]} ({shares[:, f].mean():.0%})" for f in taken[:_TOLD]]
+    always = [run.selector for run, row in zip(runs, shares, strict=True) if set(row) <= {0.0, 1.0}]
+    told += f"; most often, on average over selectors: {', '.join(most)}."
+    if always and n_selections > len(runs):
+        told += f" The same features on every fold: {', '.join(always)}."
+    return told
+
+
+def _table(result: StudyResult, runs: Sequence[Run], k: int | None) -> tuple[np.ndarray, ...]:
+    """Shares by selector and feature, and the features that are taken, most often first."""
+    n_features = len(result.feature_names)
+    shares = np.array([_shares(_choose_outcomes(run, k), n_features) for run in runs])
+    order = np.argsort(-shares.mean(axis=0), kind="stable")
+    return shares, order[shares[:, order].any(axis=0)]
 
 
 def _choose_outcomes(run: Run, k: int | None) -> Outcomes:
@@ -114,7 +144,7 @@ def _shares(tested: Outcomes, n_features: int) -> np.ndarray:
 def _what(n_shown: int, n_taken: int) -> str:
     if n_shown == n_taken:
         return "features, the most often selected first"
-    return f"the {quantity(n_shown, 'feature')} selected most often, of {n_taken:,}"
+    return f"the {n_shown:,} most often selected, of {n_taken:,}"
 
 
 def _separate(ax: Axes, n_rows: int, n_columns: int) -> None:

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from matplotlib.axes import Axes
 
-from ranksieve.recommendation.answer import Recommendation
+from ranksieve.recommendation.answer import FrontPoint, Recommendation
+from ranksieve.recommendation.verdict import percent
 from ranksieve.report.figures.names import format_name
-from ranksieve.report.figures.style import SMALL_SIZE, finish, legend_above, line_style, new_axes
+from ranksieve.report.figures.scales import number_ticks
+from ranksieve.report.figures.style import (
+    ALL_FEATURES,
+    draw_all_features,
+    draw_rings,
+    finish,
+    legend_above,
+    line_style,
+    margin_label,
+    new_axes,
+)
+from ranksieve.study.results import BASE
 
-_BASELINES = ("all", "none")
+_BASELINES = (BASE, "none")
+_RECOMMENDED, _SHOWN, _NOT_SHOWN = "recommended", "shown", "not shown"
+_MARGINS, _LOSS = 10, 0.1  # a loss of so many margins, and of this share, is drawn
 
 
 def plot_front(answer: Recommendation, *, ax: Axes | None = None) -> Axes:
     """Draw the measure against cost, a line for each selector.
 
-    The horizontal line is the mean with all features, and the band below it is the margin. Filled
-    marks are shown to lose less than the margin; a ring is around the recommended size.
+    The horizontal line is the mean with all features, and the strip below it is the margin. Filled
+    marks are shown to lose less than the margin, empty ones are not, and sizes without a mark were
+    not tested. A ring is around the recommended size. What is far below is cut off.
 
     Parameters
     ----------
@@ -33,33 +51,103 @@ def plot_front(answer: Recommendation, *, ax: Axes | None = None) -> Axes:
     >>> ax.get_ylabel()
     'NDCG@10'
     """
-    selectors = [p.selector for p in answer.front if p.selector not in _BASELINES]
-    selectors = list(dict.fromkeys(selectors))
+    selectors = _selectors(answer)
     if ax is None:
-        ax = new_axes(legend=["all features", *(format_name(name) for name in selectors)])
-    whole = next(point for point in answer.front if point.selector == "all")
-    low = whole.value * (1 - answer.claim.margin)
-    ax.axhspan(low, whole.value, color="0.9", lw=0, zorder=0)
-    ax.axhline(whole.value, color="0.3", lw=0.8, ls="--", label="all features", zorder=1)
+        names = [ALL_FEATURES, margin_label(answer.claim.margin), *map(format_name, selectors)]
+        ax = new_axes(legend=[*names, _SHOWN, _NOT_SHOWN, _RECOMMENDED])
+    draw_all_features(ax, _whole(answer).value, answer.claim.margin)
     for number, name in enumerate(selectors):
-        style = {key: value for key, value in line_style(number).items() if "mark" not in key}
         points = [point for point in answer.front if point.selector == name]
-        costs, values = [p.cost for p in points], [p.value for p in points]
-        (line,) = ax.plot(costs, values, label=format_name(name), zorder=2, **style)
-        for point in points:
-            face = line.get_color() if point.is_shown else "white"
-            ax.plot(point.cost, point.value, "o", ms=4, mec=line.get_color(), mfc=face, zorder=3)
-    _mark_recommended(ax, answer)
-    label = "cost" if answer.has_costs else "number of features"
-    finish(ax, label, answer.claim.measure)
+        _draw(ax, points, format_name(name), line_style(number) | {"fillstyle": "full"})
+    _explain_marks(ax, answer)
+    ringed = [point for point in answer.front if _is_recommended(point, answer)]
+    if ringed:
+        draw_rings(ax, [p.cost for p in ringed], [p.value for p in ringed], _RECOMMENDED)
+    finish(ax, "cost" if answer.has_costs else "number of features", answer.claim.measure)
+    _scale(ax, answer)
     legend_above(ax)
     return ax
 
 
-def _mark_recommended(ax: Axes, answer: Recommendation) -> None:
-    for point in answer.front:
-        if (point.selector, point.size) == (answer.selector, answer.size):
-            place = (point.cost, point.value)
-            ax.plot(*place, "o", ms=9, mec="0.2", mfc="none", zorder=4)
-            how = {"textcoords": "offset points", "fontsize": SMALL_SIZE}
-            ax.annotate("recommended", place, xytext=(7, -11), **how)  # type: ignore[arg-type]
+def describe_front(answer: Recommendation) -> str:
+    """Say what :func:`plot_front` shows, and what it means."""
+    whole, claim = _whole(answer), answer.claim
+    against = "cost" if answer.has_costs else "the number of features"
+    told = [
+        f"{claim.measure} against {against}, of the candidates. The line of all "
+        f"features is at {whole.value:.4f}, and the strip below it is a loss of up to "
+        f"{percent(claim.margin)}."
+    ]
+    marked = [point for point in answer.front if point.selector in _selectors(answer)]
+    shown = [point for point in marked if point.is_shown]
+    if any(point.is_shown is not None for point in marked):
+        told.append(
+            f"Filled marks ({len(shown)}) are shown to lose less than that, empty ones "
+            f"({sum(point.is_shown is False for point in marked)}) are not; sizes without a mark "
+            "were not tested."
+        )
+    if shown:
+        best = min(shown, key=lambda point: (point.cost, -point.value))
+        told.append(f"The cheapest that is shown: {_name(best, answer)}.")
+    told += [
+        f"The ring is what is recommended: {_name(point, answer)}, {claim.measure} "
+        f"{point.value:.4f}, a change of {percent(point.change, sign=True)}."
+        for point in answer.front
+        if _is_recommended(point, answer)
+    ]
+    if min(point.value for point in marked) < _lowest(answer):
+        told.append("What is far below is cut off.")
+    return " ".join(told)
+
+
+def _name(point: FrontPoint, answer: Recommendation) -> str:
+    cost = f" at a cost of {point.cost:.4g}" if answer.has_costs else ""
+    return f"{point.selector} with {point.size}{cost}"
+
+
+def _selectors(answer: Recommendation) -> list[str]:
+    names = [point.selector for point in answer.front if point.selector not in _BASELINES]
+    return list(dict.fromkeys(names))
+
+
+def _whole(answer: Recommendation) -> FrontPoint:
+    return next(point for point in answer.front if point.selector == BASE)
+
+
+def _is_recommended(point: FrontPoint, answer: Recommendation) -> bool:
+    return (point.selector, point.size) == (answer.selector, answer.size)
+
+
+def _draw(ax: Axes, points: Sequence[FrontPoint], label: str, style: dict[str, Any]) -> None:
+    """Draw a selector's line, and marks that say what was shown."""
+    costs, values = [p.cost for p in points], [p.value for p in points]
+    ax.plot(costs, values, label=label, linewidth=1.0, markersize=4, markevery=[], **style)
+    for verdict, face in ((True, style["color"]), (False, "white")):
+        told = [point for point in points if point.is_shown is verdict]
+        places = [point.cost for point in told], [point.value for point in told]
+        look = style | {"linestyle": "", "markerfacecolor": face, "markersize": 4, "zorder": 3}
+        ax.plot(*places, **look)
+
+
+def _explain_marks(ax: Axes, answer: Recommendation) -> None:
+    verdicts = {point.is_shown for point in answer.front if point.selector not in _BASELINES}
+    for verdict, face, label in ((True, "0.3", _SHOWN), (False, "white", _NOT_SHOWN)):
+        if verdict in verdicts:
+            ax.plot([], [], "o", color="0.3", markerfacecolor=face, markersize=4, label=label)
+
+
+def _scale(ax: Axes, answer: Recommendation) -> None:
+    """Ticks at sizes if these are the costs, and no room for what is far below."""
+    drawn = [p for p in answer.front if p.selector != "none" or _is_recommended(p, answer)]
+    costs = sorted({point.cost for point in drawn})
+    if not answer.has_costs and costs[0] > 0:
+        number_ticks(ax, [round(cost) for cost in costs])
+    ringed = [point.value for point in drawn if _is_recommended(point, answer)]
+    kept = min([_lowest(answer), *ringed])
+    if min(point.value for point in drawn) < kept:
+        ax.set_ylim(kept)
+
+
+def _lowest(answer: Recommendation) -> float:
+    """Value below which candidates are cut off, so that the margin can be seen."""
+    return _whole(answer).value * (1 - max(_MARGINS * answer.claim.margin, _LOSS))

@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 
 from ranksieve.data import DataError
 from ranksieve.report.figures.names import check_shown, names_of
-from ranksieve.report.figures.style import SMALL_SIZE, finish, line_style, new_axes
+from ranksieve.report.figures.style import finish, line_style, new_axes
+from ranksieve.text import every
 
-MOST_NAMED = 30
-"""Features up to which names are printed."""
+_MOST_NAMED = 30
+_TOP = 20  # named if there are more
+_REST = 6  # rows of which the others take the room
 _ROW = 0.125  # inches
+_TOLD = 5  # features in words
 
 
 def plot_importance(
@@ -28,8 +30,8 @@ def plot_importance(
 ) -> Axes:
     """Draw the importance of features, the most important first.
 
-    Up to 30 features are bars with names; more are a curve over their rank, whose shape tells how
-    many are of use.
+    Up to 30 features are bars with names. Of more, the 20 most important are, and all others an
+    area below them, one after the other, whose shape tells how many are of use.
 
     Parameters
     ----------
@@ -70,25 +72,42 @@ def plot_importance(
     labels = names_of(names, len(values))
     check_shown(n_shown)
     shown = np.argsort(-values, kind="stable")[:n_shown]
-    if len(shown) > MOST_NAMED:
-        ax = new_axes() if ax is None else ax
-        _draw_curve(ax, values[shown], label)
-    else:
-        ax = new_axes(0.6 + _ROW * len(shown)) if ax is None else ax
-        _draw_bars(ax, values[shown], [labels[feature] for feature in shown], label)
+    n_named = len(shown) if len(shown) <= _MOST_NAMED else _TOP
+    rows = n_named + (_REST if len(shown) > n_named else 0)
+    ax = new_axes(0.6 + _ROW * rows) if ax is None else ax
+    _draw_bars(ax, values[shown[:n_named]])
+    ticks = [labels[feature] for feature in shown[:n_named]]
+    if len(shown) > n_named:
+        _draw_rest(ax, values[shown[n_named:]], n_named)
+        ticks.append(f"{len(shown) - n_named:,} others")
+    finish(ax, label, "")
+    ax.set_yticks([*range(n_named), n_named - 0.5 + _REST / 2][: len(ticks)], ticks)
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(rows - 0.4, -0.6)
     return ax
 
 
-def _draw_bars(ax: Axes, values: np.ndarray, labels: list[str], label: str) -> None:
+def describe_importance(values: Any, names: Sequence[str], label: str) -> str:
+    """Say what :func:`plot_importance` shows of all features."""
+    values = np.asarray(values, dtype=float)
+    order = np.argsort(-values, kind="stable")
+    best = [f"{names[feature]} ({values[feature]:.4g})" for feature in order[:_TOLD]]
+    told = f"{label[:1].upper()}{label[1:]}, the most important feature first: {', '.join(best)}"
+    if len(order) > _TOLD:
+        median = np.median(values)
+        told += (
+            f". The median of {every(len(order), 'feature')} is {median:.4g}, and the least "
+            f"is {names[order[-1]]} ({values[order[-1]]:.4g})"
+        )
+    return f"{told}."
+
+
+def _draw_bars(ax: Axes, values: np.ndarray) -> None:
     ax.barh(np.arange(len(values)), values, height=0.7, color=line_style(0)["color"])
-    finish(ax, label, "")
-    ax.set_yticks(np.arange(len(values)), labels, fontsize=SMALL_SIZE)
-    ax.tick_params(axis="y", length=0)
-    ax.set_ylim(len(values) - 0.4, -0.6)
 
 
-def _draw_curve(ax: Axes, values: np.ndarray, label: str) -> None:
-    ranks = np.arange(1, len(values) + 1)
-    ax.plot(ranks, values, linewidth=0.8, markersize=2.5, **line_style(0))
-    finish(ax, "features, the most important first", label)
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+def _draw_rest(ax: Axes, values: np.ndarray, start: int) -> None:
+    """Draw an area below the bars, from which the values can be read, too."""
+    edges = start - 0.4 + np.linspace(0, _REST - 0.3, len(values) + 1)
+    color = line_style(5)["color"]
+    ax.stairs(values, edges, orientation="horizontal", fill=True, color=color, label="others")

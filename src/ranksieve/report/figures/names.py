@@ -28,13 +28,13 @@ def format_name(name: str, longest: int = LONGEST) -> str:
     return _shorten(on_one_line(name), longest).replace("$", r"\$")
 
 
-def names_of(names: Sequence[str] | None, n_features: int) -> list[str]:
+def names_of(names: Sequence[str] | None, n_features: int, longest: int = LONGEST) -> list[str]:
     """Names of features to draw, by default numbers; a DataError if there are more or fewer."""
     if names is None:
         return [str(number) for number in range(1, n_features + 1)]
     if len(names) != n_features:
         raise DataError(f"there are {len(names)} names but {n_features} features")
-    return [format_name(str(name)) for name in names]
+    return [format_name(str(name), longest) for name in names]
 
 
 def check_shown(n_shown: int | None) -> None:

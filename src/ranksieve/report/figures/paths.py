@@ -8,34 +8,56 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, NullLocator
 
 from ranksieve.metrics import parse_measure
-from ranksieve.report.figures.studies import ALL_FEATURES
-from ranksieve.report.figures.style import finish, legend_above, line_style, new_axes
+from ranksieve.report.figures.names import names_of, width_of
+from ranksieve.report.figures.scales import number_ticks, with_room
+from ranksieve.report.figures.style import (
+    HEIGHT,
+    LETTER,
+    SMALL_SIZE,
+    draw_all_features,
+    draw_rings,
+    finish,
+    legend_above,
+    line_style,
+    new_axes,
+)
+from ranksieve.text import quantity
 
 if TYPE_CHECKING:
     from ranksieve.selectors.embedded.greedy_rankrls_cv import GreedyRankRLSCV
 
 _MOST = 4  # curves that are easily told apart
+# Other lines remain visible above it.
+_CHOSEN = {"color": "black", "linestyle": "-", "linewidth": 2.2, "zorder": 1.9}
+_NAME = 0.13  # inches: room of a name that is turned
+_TOLD = 5  # features in words
 
 
 def plot_path_scores(
     selector: GreedyRankRLSCV,
     lams: Sequence[float] | None = None,
+    names: Sequence[str] | None = None,
     *,
     ax: Axes | None = None,
 ) -> Axes:
     r"""Draw the validation measure against the number of features, a line for each regularization.
 
-    A circle marks what the selector chose.
+    The regularization that the selector chose has the thick line, and a ring marks the number of
+    features. Above are the names of the features as the thick line takes them, where there is
+    room.
 
     Parameters
     ----------
     selector : GreedyRankRLSCV
         Fitted.
     lams : sequence of float, optional
-        Regularizations to draw, of those that were tried; by default up to four, spread evenly.
+        Regularizations to draw beside the chosen one, of those that were tried; by default up to
+        four, spread evenly.
+    names : sequence of str, optional
+        Of all features; by default their numbers, from 1.
     ax : Axes, optional
         Where to draw; by default on a new figure of one column's width.
 
@@ -57,8 +79,8 @@ def plot_path_scores(
     >>> from ranksieve.selectors import GreedyRankRLSCV
     >>> data, _ = make_ranking(50)
     >>> ax = plot_path_scores(GreedyRankRLSCV(lams=[0.5, 64]).fit(data, eval_set=data))
-    >>> [line.get_label() for line in ax.lines], ax.get_ylabel()
-    (['$\\lambda = 2^{-1}$', '$\\lambda = 2^{6}$'], 'MAP on validation queries')
+    >>> [line.get_label() for line in ax.lines]
+    ['$\\lambda = 2^{-1}$', '$\\lambda = 2^{6}$, chosen', '19 features']
     """
     tried = list(selector.lams_)
     shown = _spread(tried) if lams is None else list(lams)
@@ -66,21 +88,48 @@ def plot_path_scores(
     if unknown:
         known = ", ".join(f"{lam:g}" for lam in tried)
         raise ValueError(f"lam={unknown[0]:g} was not tried; tried were {known}")
+    if selector.lam_ not in shown:
+        shown.append(selector.lam_)
+    labels = names_of(names, selector.n_features_in_)
+    features = [labels[feature] for feature in selector.selected_]
+    longest = LETTER * max(map(width_of, features))
     if ax is None:
-        ax = new_axes()
+        ax = new_axes(HEIGHT + longest, [_label(lam) for lam in shown] + [""])
     sizes = np.arange(1, selector.values_.shape[1] + 1)
     for place, lam in enumerate(shown):
         style = line_style(place) | {"marker": None}  # hundreds of points, one beside another
-        values = selector.values_[tried.index(lam)]
-        ax.plot(sizes, values, linewidth=1.2, label=_label(lam), **style)
+        label = _label(lam)
+        if lam == selector.lam_:
+            label += ", chosen"
+            style |= _CHOSEN
+        ax.plot(
+            sizes, selector.values_[tried.index(lam)], label=label, **{"linewidth": 1.0, **style}
+        )
     k = len(selector.selected_)
-    value = selector.values_[tried.index(selector.lam_), k - 1]
-    chosen = f"chosen: {_label(selector.lam_)}"
-    ax.scatter([k], [value], s=36, facecolors="none", edgecolors="black", zorder=3, label=chosen)
+    draw_rings(ax, [k], [_chosen_value(selector)], quantity(k, "feature"))
     finish(ax, "number of features", _what(selector))
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    legend_above(ax, ncols=3)  # formulas are shorter than how they are written
+    number_ticks(ax, sizes.tolist())
+    _name_above(ax, features)
+    # Formulas are shorter than how they are written; names are between the axes and the legend.
+    legend_above(ax, ncols=3, borderaxespad=0.5 + longest * 72 / SMALL_SIZE)
     return ax
+
+
+def describe_path_scores(selector: GreedyRankRLSCV, names: Sequence[str] | None = None) -> str:
+    """Say what :func:`plot_path_scores` shows, and what it means."""
+    k, lam = len(selector.selected_), selector.lam_
+    taken = [str(f + 1) if names is None else str(names[f]) for f in selector.selected_]
+    more = f" and {len(taken) - _TOLD} more" if len(taken) > _TOLD else ""
+    whole = selector.values_[selector.lams_.index(lam)]
+    last = np.flatnonzero(np.isfinite(whole))[-1]
+    beside = "" if last + 1 == k else f"; with {last + 1}, this lambda has {whole[last]:.4f}"
+    return (
+        f"{_what(selector)}, by the number of features, for some of the "
+        f"{quantity(len(selector.lams_), 'lambda')} that were tried. Chosen (thick line and ring): "
+        f"lambda {lam:g} with {quantity(k, 'feature')}, {_chosen_value(selector):.4f}{beside}. In "
+        "the order of selection: "
+        f"{', '.join(taken[:_TOLD])}{more}."
+    )
 
 
 def plot_mean_paths(
@@ -121,7 +170,7 @@ def plot_mean_paths(
     if ax is None:
         ax = new_axes()
     if base is not None:
-        ax.axhline(base, zorder=1.5, **ALL_FEATURES)
+        draw_all_features(ax, base)
     for place, (lam, values) in enumerate(curves.items()):
         style = line_style(place) | {"marker": None}
         ax.plot(np.arange(1, len(values) + 1), values, linewidth=1.2, label=_label(lam), **style)
@@ -129,6 +178,22 @@ def plot_mean_paths(
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     legend_above(ax, ncols=3)
     return ax
+
+
+def _name_above(ax: Axes, features: Sequence[str]) -> None:
+    """Print names above the axes, each above the number of features with which it comes."""
+    ks = range(1, len(features) + 1)
+    shown = with_room(ax, ks, _NAME)
+    above = ax.secondary_xaxis("top")
+    above.set_xticks([ks[place] for place in shown], [features[place] for place in shown])
+    above.xaxis.set_minor_locator(NullLocator())
+    above.tick_params(labelsize=SMALL_SIZE, length=2, rotation=90)
+    above.spines["top"].set_visible(False)
+
+
+def _chosen_value(selector: GreedyRankRLSCV) -> float:
+    row = selector.lams_.index(selector.lam_)
+    return float(selector.values_[row, len(selector.selected_) - 1])
 
 
 def _spread(lams: list[float]) -> list[float]:

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.patches import Rectangle
-from scipy.cluster.hierarchy import leaves_list, linkage
+from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
 from scipy.spatial.distance import squareform
 
 from ranksieve.data import DataError
-from ranksieve.report.figures.names import names_of, width_of
+from ranksieve.report.figures.names import LONGEST, names_of, width_of
 from ranksieve.report.figures.style import (
     COLOR_MAP,
     LETTER,
@@ -21,9 +22,15 @@ from ranksieve.report.figures.style import (
     finish_color_bar,
     new_axes,
 )
+from ranksieve.text import quantity
 
 _MOST_NAMED = 20
+_LONGEST = 16  # letters of a name if there are more: the map needs room
+_ROW = 0.115  # inches
 _SAME = 1e-9  # difference up to which a matrix counts as symmetric
+_ALIKE = 0.9  # similarity from which features are a family
+_TREE = 0.18  # height of the tree, as a share of that of the map
+_TOLD, _TOLD_MEMBERS = 3, 4  # families in words, and features of each
 
 
 def plot_similarity(
@@ -43,9 +50,11 @@ def plot_similarity(
     clusters : int array of shape (features,), optional
         Cluster of each feature, such as ``clusters_`` of a fitted selector. Clusters are framed,
         the largest first; features of cluster -1 belong to none and come last. Without clusters,
-        features are ordered as the leaves of a tree, by average linkage of ``1 - similarity``.
+        features are ordered as the leaves of a tree, by average linkage of ``1 - similarity``,
+        which is drawn above them.
     names : sequence of str, optional
-        Of the features, printed if there are no more than 20; by default their numbers, from 1.
+        Of the features; by default their numbers, from 1. If there are more than 20, families of
+        like features are named by their most typical one, then others where there is room.
     label : str
         What the values are, such as ``"share of concordant pairs"``.
     ax : Axes, optional
@@ -73,15 +82,20 @@ def plot_similarity(
     ['1', '3', '2']
     """
     values = _check_similarity(similarity)
-    labels = names_of(names, len(values))
-    sizes: list[int]
+    labels = names_of(names, len(values), LONGEST if len(values) <= _MOST_NAMED else _LONGEST)
+    tree = _tree_of(values)
+    members: list[np.ndarray] = []
     if clusters is None:
-        order, sizes = _by_tree(values), []
+        order = _leaves(tree)
+        families = _families(values, tree)
     else:
-        order, sizes = _by_cluster(values, clusters)
-    named = [labels[feature] for feature in order] if len(order) <= _MOST_NAMED else []
+        order, members = _by_cluster(values, clusters)
+        families = [_typical_first(values, part) for part in members]
+    wanted = _wanted_names(families, order, labels)
+    side = WIDTH - 0.5 - LETTER * max(width_of(name) for _, name in wanted)
+    rows, shown = _with_room(wanted, _ROW * len(order) / side)
     if ax is None:
-        ax = new_axes(WIDTH - 0.5 - LETTER * max(map(width_of, named), default=0))
+        ax = new_axes(side * (1.0 if clusters is not None else 1 + _TREE))
     image = ax.imshow(
         values[np.ix_(order, order)],
         cmap=COLOR_MAP,
@@ -89,15 +103,56 @@ def plot_similarity(
         vmax=max(1.0, values.max()),
         interpolation="nearest",
     )
-    _frame(ax, sizes)
+    _frame(ax, [len(part) for part in members])
     finish(ax, "features, by similarity" if clusters is None else "features, by cluster")
     ax.set_xticks([])  # as the rows
-    ax.set_yticks(np.arange(len(named)), named)
-    ax.tick_params(length=0)
+    ax.set_yticks(rows, shown)
+    ax.tick_params(length=0 if len(rows) == len(order) else 2)
     ax.spines[:].set(visible=True, linewidth=0.5)
+    if clusters is None:
+        _draw_tree(ax.inset_axes((0.0, 1.01, 1.0, _TREE)), tree, order)
     beside = ax.inset_axes((1.03, 0.0, 0.05, 1.0))  # as high as the image
     finish_color_bar(ax.figure.colorbar(image, cax=beside), label)
     return ax
+
+
+def describe_similarity(similarity: Any, names: Sequence[str], label: str = "similarity") -> str:
+    """Say what :func:`plot_similarity` shows, and which features are alike."""
+    values = _check_similarity(similarity)
+    told = (
+        f"{label[:1].upper()}{label[1:]} of all pairs of features, the darker the more alike. Like "
+        "features are neighbors, so that families of them are dark blocks; the lower the tree "
+        "above joins them, the more alike they are. "
+    )
+    if len(values) > _MOST_NAMED:
+        told += "A number after a name says how many more are like this feature. "
+    constant = np.flatnonzero(values.diagonal() == 0)
+    if len(constant):
+        equal = quantity(len(constant), "feature")
+        told += f"Equal in every query, and so similar to none: {equal}. "
+    families = _families(values, _tree_of(values))
+    if families:
+        listed = "; ".join(_describe_family(family, names) for family in families[:_TOLD])
+        which = f", the {_TOLD} largest" if len(families) > _TOLD else ""
+        found = quantity(len(families), "family", "families")
+        return (
+            f"{told}There {'is' if len(families) == 1 else 'are'} {found} of features that are "
+            f"alike by {_ALIKE} or more on average{which}: {listed}."
+        )
+    if len(values) < 2:
+        return told.strip()
+    apart = values - np.diag(np.full(len(values), np.inf))
+    one, other = divmod(int(np.argmax(apart)), len(apart))
+    return (
+        f"{told}No features are alike by {_ALIKE} or more; the most similar are {names[one]} and "
+        f"{names[other]} ({apart[one, other]:.2f})."
+    )
+
+
+def _describe_family(family: np.ndarray, names: Sequence[str]) -> str:
+    told = [str(names[feature]) for feature in family[:_TOLD_MEMBERS]]
+    more = len(family) - len(told)
+    return ", ".join(told) + (f" and {more} more" if more > 0 else "")
 
 
 def _check_similarity(similarity: Any) -> np.ndarray:
@@ -109,29 +164,97 @@ def _check_similarity(similarity: Any) -> np.ndarray:
     return values
 
 
-def _by_tree(values: np.ndarray) -> np.ndarray:
-    """Features in the order of a tree's leaves, in which neighbors are alike."""
+def _tree_of(values: np.ndarray) -> np.ndarray:
+    """Merges of features and their distances, as scipy has them; neighbors are alike."""
     if len(values) < 2:
-        return np.arange(len(values))
+        return np.empty((0, 4))
     apart = values.max() - (values + values.T) / 2
     np.fill_diagonal(apart, 0.0)
-    tree = linkage(squareform(apart, checks=False), "average", optimal_ordering=True)
-    return leaves_list(tree)
+    return linkage(squareform(apart, checks=False), "average", optimal_ordering=True)
 
 
-def _by_cluster(values: np.ndarray, clusters: Any) -> tuple[np.ndarray, list[int]]:
-    """Features by cluster, and how many there are in each; within a cluster like neighbors."""
+def _leaves(tree: np.ndarray) -> np.ndarray:
+    """Features in the order of the leaves of a tree."""
+    return leaves_list(tree) if len(tree) else np.arange(1)
+
+
+def _families(values: np.ndarray, tree: np.ndarray) -> list[np.ndarray]:
+    """Features that are alike, the largest family first, in each the most typical one first."""
+    reach = values.max() - _ALIKE
+    if not len(tree) or reach < 0:
+        return []
+    labels = fcluster(tree, reach + _SAME, "distance")
+    found = [np.flatnonzero(labels == label) for label in np.unique(labels)]
+    families = [family for family in found if len(family) > 1]
+    families.sort(key=lambda family: (-len(family), family[0]))
+    return [_typical_first(values, family) for family in families]
+
+
+def _typical_first(values: np.ndarray, family: np.ndarray) -> np.ndarray:
+    """The family by the mean similarity to its members."""
+    return family[np.argsort(-values[np.ix_(family, family)].mean(axis=1), kind="stable")]
+
+
+def _wanted_names(
+    families: Sequence[np.ndarray], order: np.ndarray, labels: Sequence[str]
+) -> list[tuple[float, str]]:
+    """Rows and their names: all; or of many, families by their most typical feature, then others.
+
+    The name of a family says how many more belong to it, and is at its middle.
+    """
+    if len(order) <= _MOST_NAMED:
+        return [(row, labels[feature]) for row, feature in enumerate(order)]
+    row_of = np.argsort(order)
+    wanted = [
+        (float(row_of[family].mean()), f"{labels[family[0]]} +{len(family) - 1}")
+        for family in families
+        if len(family) > 1
+    ]
+    like = {feature for family in families if len(family) > 1 for feature in family.tolist()}
+    return wanted + [(row, labels[f]) for row, f in enumerate(order) if f not in like]
+
+
+def _with_room(wanted: Sequence[tuple[float, str]], apart: float) -> tuple[list[float], list[str]]:
+    """Of the wanted names, each that is so many rows apart from those before it."""
+    rows: list[float] = []
+    shown: list[str] = []
+    for row, name in wanted:
+        if all(abs(row - other) >= apart for other in rows):
+            rows.append(row)
+            shown.append(name)
+    return rows, shown
+
+
+def _draw_tree(ax: Axes, tree: np.ndarray, order: np.ndarray) -> None:
+    """Draw how features are joined, each above its column."""
+    places = np.argsort(order).astype(float).tolist()
+    heights = [0.0] * len(order)
+    joins = []
+    for one, other, height, _ in tree.tolist():
+        left, right = int(one), int(other)
+        at, to = places[left], places[right]
+        joins.append([(at, heights[left]), (at, height), (to, height), (to, heights[right])])
+        places.append((at + to) / 2)
+        heights.append(height)
+    width = 0.6 if len(order) <= _MOST_NAMED else 0.3
+    ax.add_collection(LineCollection(joins, colors="0.2", linewidths=width))
+    ax.set(xlim=(-0.5, len(order) - 0.5), ylim=(0.0, 1.02 * max(heights) or 1.0))
+    ax.set_axis_off()
+
+
+def _by_cluster(values: np.ndarray, clusters: Any) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Features by cluster, and the clusters, the largest first; in each, neighbors are alike."""
     clusters = np.asarray(clusters)
     if clusters.shape != (len(values),):
         raise DataError(
             f"clusters has shape {clusters.shape}, but there are {len(values)} features"
         )
-    found, counts = np.unique(clusters[clusters >= 0], return_counts=True)
-    found, counts = found[np.argsort(-counts, kind="stable")], np.sort(counts)[::-1]
-    members = [np.flatnonzero(clusters == cluster) for cluster in found]
-    members += [np.flatnonzero(clusters < 0)]
-    ordered = [part[_by_tree(values[np.ix_(part, part)])] for part in members]
-    return np.concatenate(ordered), counts.tolist()
+    members = [np.flatnonzero(clusters == one) for one in np.unique(clusters[clusters >= 0])]
+    members.sort(key=lambda part: -len(part))
+    alone = np.flatnonzero(clusters < 0)
+    parts = [*members, alone] if len(alone) else members
+    ordered = [part[_leaves(_tree_of(values[np.ix_(part, part)]))] for part in parts]
+    return np.concatenate(ordered), members
 
 
 def _frame(ax: Axes, sizes: list[int]) -> None:

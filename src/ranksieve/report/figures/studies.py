@@ -8,15 +8,9 @@ from typing import Any
 from ranksieve.data import DataError
 from ranksieve.metrics import parse_measure
 from ranksieve.report.figures.style import GREY, line_style
+from ranksieve.study import enough_features
 from ranksieve.study.results import BASE, RANDOM, Outcomes, Run, StudyResult
 
-ALL_FEATURES: dict[str, Any] = {
-    "color": "black",
-    "linestyle": "-",
-    "linewidth": 0.8,
-    "label": "all features",
-}
-"""The line of no selection."""
 _BASELINES = (BASE, RANDOM)
 
 
@@ -53,6 +47,17 @@ def base_of(result: StudyResult, ranker: str) -> Outcomes | None:
     """All features with a ranker; None if they are not in the study."""
     run = result.runs.get((BASE, ranker))
     return None if run is None else run.chosen
+
+
+def enough_of(result: StudyResult, ranker: str, measure: str) -> dict[str, int | None]:
+    """Fewest features of each selector that are shown to be enough; None where none are.
+
+    Empty if all features, with which to compare, are not in the study.
+    """
+    if base_of(result, ranker) is None:
+        return {}
+    selectors = [name for name in result.selectors if name not in _BASELINES]
+    return {name: enough_features(result, name, ranker, measure) for name in selectors}
 
 
 def style_of(result: StudyResult, selector: str) -> dict[str, Any]:

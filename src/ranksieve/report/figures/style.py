@@ -14,8 +14,9 @@ from ranksieve.report.figures.names import width_of
 WIDTH, HEIGHT = 3.5, 2.6  # inches: one column of a two-column page
 LABEL_SIZE, SMALL_SIZE = 8.0, 7.0  # points: of axis labels, and the smallest text there is
 GREY = "#808080"
-# From white to black in nearly even steps of lightness, for color-blind eyes and printers in grey.
-COLOR_MAP = "bone_r"
+# From pale to dark in nearly even steps of lightness, for color-blind eyes and printers in grey.
+COLOR_MAP = "YlGnBu"
+_MARGIN_COLOR = "#F0E442"  # of no line; pale in grey
 # Colors that differ to color-blind eyes (Okabe and Ito); dashes and markers serve where there is
 # no color. There are 7, 8 and 9 of them, without a common divisor: a line that has the color of
 # an earlier one has other dashes, and one with the same dashes has another marker. Markers that
@@ -24,6 +25,7 @@ _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 _DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 2)), (0, (8, 2)))
 _MARKERS = ("o", "s", "^", "D", "v", "X", "P", "<", "*")
 _FILLS = ("full", "none", "left", "top")
+ALL_FEATURES = "all features"  # name of no selection
 LETTER = 0.06  # inches: width of one of the smallest
 _LEGEND_ROW = 0.15  # inches
 _LONGEST_OF_THREE = 16  # letters of a name in a legend of three columns
@@ -52,6 +54,24 @@ def new_figure(height: float = HEIGHT, legend: Sequence[str] = ()) -> Figure:
     n_rows = max(1, -(-len(legend) // _legend_columns(legend)))
     height += _LEGEND_ROW * (n_rows - 1)
     return Figure(figsize=(WIDTH, height), layout="constrained")
+
+
+def draw_all_features(ax: Axes, value: float, margin: float | None = None) -> None:
+    """Draw a line at the mean with all features, and a strip below it that is the margin."""
+    ax.axhline(value, color="black", linewidth=0.8, label=ALL_FEATURES, zorder=1.5)
+    if margin is not None:
+        look: dict[str, Any] = {"fc": (_MARGIN_COLOR, 0.4), "ec": "0.5", "lw": 0.4}
+        ax.axhspan(value * (1 - margin), value, zorder=0.5, label=margin_label(margin), **look)
+
+
+def margin_label(margin: float) -> str:
+    """Name of the margin in a legend."""
+    return f"{100 * margin:.3g}% margin"
+
+
+def draw_rings(ax: Axes, xs: Sequence[float], ys: Sequence[float], label: str) -> None:
+    """Draw rings around the points that matter most."""
+    ax.plot(xs, ys, "o", color="black", fillstyle="none", ms=8, mew=0.9, zorder=4, label=label)
 
 
 def finish(ax: Axes, xlabel: str = "", ylabel: str = "") -> None:

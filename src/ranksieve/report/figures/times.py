@@ -7,10 +7,17 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from ranksieve.choosing import pareto_front
 from ranksieve.report.figures.names import format_name
-from ranksieve.report.figures.studies import ALL_FEATURES, base_of, measure_of, runs_of, style_of
-from ranksieve.report.figures.style import finish, legend_above, new_axes
-from ranksieve.study.results import StudyResult
+from ranksieve.report.figures.studies import base_of, measure_of, runs_of, style_of
+from ranksieve.report.figures.style import (
+    ALL_FEATURES,
+    draw_all_features,
+    finish,
+    legend_above,
+    new_axes,
+)
+from ranksieve.study.results import RANDOM, StudyResult
 
 _SHORTEST = 1e-6  # seconds: no clock tells less, and a logarithm needs some
 _MOST_TICKS = 7
@@ -61,9 +68,9 @@ def plot_quality_and_time(
     runs = runs_of(result, ranker, selectors)
     base = base_of(result, ranker)
     if ax is None:
-        ax = new_axes(legend=["all features", *(format_name(run.selector) for run in runs)])
+        ax = new_axes(legend=[ALL_FEATURES, *(format_name(run.selector) for run in runs)])
     if base is not None:
-        ax.axhline(base.mean(name), **ALL_FEATURES)
+        draw_all_features(ax, base.mean(name))
     for run in runs:
         point = max(run.chosen.selection_seconds, _SHORTEST), run.chosen.mean(name)
         style = style_of(result, run.selector) | {
@@ -78,6 +85,26 @@ def plot_quality_and_time(
     return ax
 
 
+def describe_quality_and_time(result: StudyResult, ranker: str, measure: str | None = None) -> str:
+    """Say what :func:`plot_quality_and_time` shows of all selectors, and what it means."""
+    name = measure_of(result, measure)
+    runs = runs_of(result, ranker, without=(RANDOM,))
+    seconds = [run.chosen.selection_seconds for run in runs]
+    means = [run.chosen.mean(name) for run in runs]
+    front = [
+        f"{runs[place].selector} ({means[place]:.4f} in {seconds[place]:.2g} s)"
+        for place in pareto_front(seconds, means)
+    ]
+    base = base_of(result, ranker)
+    whole = "" if base is None else f" The line of all features is at {base.mean(name):.4f}."
+    return (
+        f"{name} of {ranker} on test queries against the time of one selection on one thread, "
+        "with the number of features that validation queries chose; means over folds."
+        + whole
+        + f" No selector is both faster and better than {', '.join(front)}."
+    )
+
+
 def _time_ticks(ax: Axes) -> None:
     """A logarithmic scale of a decade or more, with plain numbers: powers are set too small."""
     ax.set_xscale("log")
@@ -86,5 +113,5 @@ def _time_ticks(ax: Axes) -> None:
     ax.set_xlim(low / wider, high * wider)
     subs = (1.0,) if high > 1000 * low else (1.0, 2.0, 5.0)
     ax.xaxis.set_major_locator(LogLocator(subs=subs, numticks=_MOST_TICKS))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _: f"{seconds:g}"))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.xaxis.set_minor_formatter(NullFormatter())

@@ -4,13 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from math import ceil
+from unicodedata import normalize
 
 from ranksieve.report.formats.folding import fold
 from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
 from ranksieve.text import on_one_line
 
-_WIDTH = 88  # characters of small print across a page
-_TEXT_SHARE = 0.4  # of the line, for columns of text that wraps
+_WIDTH = 74  # digits of small print across the page of an article
+_GAP = 0.6  # by which columns are farther apart than on a terminal, in digits
+_HEIGHT = 44  # lines of small print that fit on a page
+_TEXT_SHARES = 0.4, 0.6, 0.8  # of the line, for one, two or more columns of text that wraps
+_LONGEST = 34  # digits of a column that does not wrap
+_WORD = 40  # signs of a word that needs no break in a caption or note
+_BREAK, _PIECE = r"\hspace{0pt plus 3pt}", 4  # where a longer word may break: after so many signs
+_CELL = 30  # lines of a cell that is not divided
+_WIDE, _NARROW = "@%&mMW", ".,:;!ijltfrsI()[]-"  # nearly twice, and two thirds of a digit
+# Letters that every LaTeX knows beside those of ASCII with an accent. All others are printed by
+# XeLaTeX and LuaLaTeX, if the font has them, and as their numbers by pdfLaTeX, which would stop.
+_KNOWN = "\xc6\xd8\xdf\xe6\xf8\u0131\u0141\u0142\u0152\u0153"
+_OGONEK, _END_OF_LATIN = "\u0328", "\u0180"
+_LETTER = (
+    r"\providecommand{\anyletter}[2]{\ifx\XeTeXversion\undefined"
+    r"\ifx\directlua\undefined#1\else#2\fi\else#2\fi}"
+)
 _ESCAPED = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -26,10 +44,10 @@ _ESCAPED = {
 
 
 def to_latex(sheet: Sheet) -> str:
-    r"""Write a sheet as a LaTeX table; the document needs ``\usepackage{booktabs}``.
+    r"""Write a sheet as a LaTeX table; its first line says which packages the document needs.
 
     The best is bold and marks are superscripts. A sheet that is too wide for a page becomes
-    several tables, one below the other.
+    several tables, one below the other, and one that is too long goes over pages.
 
     Parameters
     ----------
@@ -38,7 +56,8 @@ def to_latex(sheet: Sheet) -> str:
     Returns
     -------
     str
-        A ``table`` with caption, label ``tab:`` and the sheet's name, and the notes below.
+        A ``table``, or a ``longtable``, with caption, label ``tab:`` and the sheet's name, and the
+        notes below.
 
     Examples
     --------
@@ -49,7 +68,7 @@ def to_latex(sheet: Sheet) -> str:
     \begin{table}[t]
     \centering\small
     \caption[Quality]{Quality. Of an example.}
-    \label{tab:example}
+    \label{tab:example}\par\smallskip
     \begin{tabular}{@{}lr@{}}
     \toprule
     selector & MAP \\
@@ -60,64 +79,185 @@ def to_latex(sheet: Sheet) -> str:
     \end{table}
     <BLANKLINE>
     """
-    return "\n".join(_lines(sheet.printed())) + "\n"
+    sheet = _divide_cells(_wrap_long(sheet.printed()))
+    widths = [_width(column, place, sheet) for place, column in enumerate(sheet.columns)]
+    blocks = fold(sheet.columns, widths, _WIDTH)
+    is_long = len(blocks) * (_height(sheet) + 3) + _lines_of(sheet.notes) > _HEIGHT
+    body = "\n".join(_long(sheet, blocks) if is_long else _short(sheet, blocks))
+    letters = f"{_LETTER}\n" if r"\anyletter{" in body else ""
+    packages = "booktabs,longtable" if is_long else "booktabs"
+    return f"% needs \\usepackage{{{packages}}}\n{letters}{body}\n"
 
 
-def _lines(sheet: Sheet) -> Iterator[str]:
-    yield r"% needs \usepackage{booktabs}"
+def _short(sheet: Sheet, blocks: Sequence[Sequence[int]]) -> Iterator[str]:
+    """Write tables, one below the other, that float together."""
     yield r"\begin{table}[t]"
     yield r"\centering\small"
-    yield rf"\caption[{_escape(sheet.title)}]{{{_escape(sheet.caption)}}}"
-    yield rf"\label{{tab:{sheet.name}}}"
-    widths = [_width(column, place, sheet) for place, column in enumerate(sheet.columns)]
-    for number, block in enumerate(fold(sheet.columns, widths, _WIDTH)):
+    yield _caption(sheet)
+    yield rf"\label{{tab:{sheet.name}}}\par\smallskip"
+    for number, block in enumerate(blocks):
         if number:
             yield r"\par\medskip"
         yield from _tabular(sheet, block)
     if sheet.notes:
         yield r"\par\smallskip"
-        yield r"\begin{minipage}{\linewidth}\footnotesize"
-        for note in sheet.notes:
-            yield rf"{_escape(note)}\par"
+        yield r"\begin{minipage}{\linewidth}\footnotesize\raggedright"
+        yield from _notes(sheet)
         yield r"\end{minipage}"
     yield r"\end{table}"
 
 
+def _long(sheet: Sheet, blocks: Sequence[Sequence[int]]) -> Iterator[str]:
+    """Write tables that go on on the next page."""
+    yield r"\begingroup\small\setlength{\LTcapwidth}{\linewidth}"
+    for number, block in enumerate(blocks):
+        head = list(_head(sheet, block))
+        yield rf"\begin{{longtable}}{{@{{}}{_kinds(sheet, block)}@{{}}}}"
+        if not number:
+            yield rf"{_caption(sheet)}\label{{tab:{sheet.name}}}\\"
+        yield from [*head, r"\endfirsthead", *head, r"\endhead", r"\bottomrule", r"\endfoot"]
+        yield from _body(sheet, block)
+        yield r"\end{longtable}"
+        if number:  # which every one of them counts
+            yield r"\addtocounter{table}{-1}"
+    if sheet.notes:
+        yield r"\footnotesize\raggedright"
+        yield from _notes(sheet)
+    yield r"\endgroup"
+
+
+def _caption(sheet: Sheet) -> str:
+    return rf"\caption[{_escape(sheet.title, _WORD)}]{{{_escape(sheet.caption, _WORD)}}}"
+
+
+def _notes(sheet: Sheet) -> Iterator[str]:
+    for note in sheet.notes:
+        yield rf"{_escape(note, _WORD)}\par"
+
+
+def _wrap_long(sheet: Sheet) -> Sheet:
+    """Let columns of names that are too long for a line wrap."""
+    columns = [
+        replace(column, wraps=True)
+        if column.align == "left" and _width(column, place, sheet) > _LONGEST
+        else column
+        for place, column in enumerate(sheet.columns)
+    ]
+    return replace(sheet, columns=columns)
+
+
+def _divide_cells(sheet: Sheet) -> Sheet:
+    """Go on in another row with text that wraps over more lines than belong in a cell."""
+    most = int(_CELL * _WIDTH * _share(sheet.columns))
+
+    def divide(row: Row) -> Iterator[Row]:
+        pieces = [
+            _pieces(cell, most) if column.wraps else [cell]
+            for column, cell in zip(sheet.columns, row, strict=True)
+        ]
+        for number in range(max(map(len, pieces), default=1)):
+            yield [cells[number] if number < len(cells) else Entry("") for cells in pieces]
+
+    groups = [[part for row in group for part in divide(row)] for group in sheet.groups]
+    return replace(sheet, groups=groups)
+
+
+def _pieces(cell: Entry, most: int) -> list[Entry]:
+    """A cell, as several if its text is longer than that; words stay whole."""
+    if len(cell.text) <= most:
+        return [cell]
+    texts = [""]
+    for word in cell.text.split():
+        if texts[-1] and len(texts[-1]) + len(word) >= most:
+            texts.append("")
+        texts[-1] = f"{texts[-1]} {word}".lstrip()
+    return [replace(cell, value=text) for text in texts]
+
+
 def _width(column: Column, place: int, sheet: Sheet) -> int:
-    """About how many characters wide a column is; text that wraps takes its share of the line."""
+    """About how many digits wide a column is; text that wraps takes its share of the line."""
     if column.wraps:
-        return int(_WIDTH * _share(sheet.columns))
-    texts = (row[place].text + row[place].rank_text for row in sheet.rows)
-    return max(len(column.above), *map(len, texts), 0)
+        return ceil(_WIDTH * _share(sheet.columns) + _GAP)
+    cells = [row[place] for row in sheet.rows]
+    texts = [_digits(cell.text + cell.rank_text) * (1.15 if cell.is_best else 1) for cell in cells]
+    return ceil(max(_digits(column.above), *texts, 0) + _GAP)
+
+
+def _digits(text: str) -> float:
+    """How many digits wide a text is in print."""
+    return sum(map(_width_of, text))
+
+
+def _width_of(sign: str) -> float:
+    if not _is_known(sign):
+        return 6.0  # of its number
+    if sign in _NARROW:
+        return 0.7
+    return 1.9 if sign in _WIDE else 1.5 if sign.isupper() else 1.0
+
+
+def _height(sheet: Sheet) -> int:
+    """About how many lines the rows of a sheet fill."""
+    wrapping = [place for place, column in enumerate(sheet.columns) if column.wraps]
+    line = _WIDTH * _share(sheet.columns) * 0.9  # words do not fill lines
+    lines = [
+        max((ceil(len(row[place].text) / line) for place in wrapping), default=1)
+        for row in sheet.rows
+    ]
+    return sum(max(1, n_lines) for n_lines in lines) + len(sheet.groups) // 2
+
+
+def _lines_of(texts: Sequence[str]) -> int:
+    return sum(ceil(len(text) / _WIDTH) for text in texts)
 
 
 def _share(columns: Sequence[Column]) -> float:
-    return round(_TEXT_SHARE / sum(column.wraps for column in columns), 2)
+    n_texts = max(1, sum(column.wraps for column in columns))
+    return round(_TEXT_SHARES[min(n_texts, len(_TEXT_SHARES)) - 1] / n_texts, 2)
 
 
 def _tabular(sheet: Sheet, block: Sequence[int]) -> Iterator[str]:
-    columns = [sheet.columns[place] for place in block]
-    kinds = "".join(
-        rf"p{{{_share(sheet.columns)}\linewidth}}" if column.wraps else column.align[0]
-        for column in columns
-    )
-    ranks = [max((len(row[place].rank_text) for row in sheet.rows), default=0) for place in block]
-    yield rf"\begin{{tabular}}{{@{{}}{kinds}@{{}}}}"
-    yield r"\toprule"
-    yield " & ".join(_escape(column.above) for column in columns) + r" \\"
-    yield r"\midrule"
-    for number, group in enumerate(sheet.groups):
-        if number:
-            yield r"\addlinespace"
-        for row in group:
-            yield " & ".join(_format_row(row, block, ranks)) + r" \\"
+    yield rf"\begin{{tabular}}{{@{{}}{_kinds(sheet, block)}@{{}}}}"
+    yield from _head(sheet, block)
+    yield from _body(sheet, block)
     yield r"\bottomrule"
     yield r"\end{tabular}"
 
 
-def _format_row(row: Row, block: Sequence[int], ranks: Sequence[int]) -> Iterator[str]:
+def _kinds(sheet: Sheet, block: Sequence[int]) -> str:
+    """Alignment of the columns."""
+    return "".join(
+        rf"p{{{_share(sheet.columns)}\linewidth}}" if column.wraps else column.align[0]
+        for column in (sheet.columns[place] for place in block)
+    )
+
+
+def _head(sheet: Sheet, block: Sequence[int]) -> Iterator[str]:
+    yield r"\toprule"
+    yield " & ".join(_escape(sheet.columns[place].above) for place in block) + r" \\"
+    yield r"\midrule"
+
+
+def _body(sheet: Sheet, block: Sequence[int]) -> Iterator[str]:
+    ranks = [max((len(row[place].rank_text) for row in sheet.rows), default=0) for place in block]
+    # Of a ragged cell, the usual end of a row would be the end of a line.
+    end = r" \tabularnewline" if sheet.columns[block[-1]].wraps else r" \\"
+    for number, group in enumerate(sheet.groups):
+        if number:
+            yield r"\addlinespace"
+        for row in group:
+            yield " & ".join(_format_row(sheet, row, block, ranks)) + end
+
+
+def _format_row(
+    sheet: Sheet, row: Row, block: Sequence[int], ranks: Sequence[int]
+) -> Iterator[str]:
+    word = int(0.9 * _WIDTH * _share(sheet.columns))
     for place, widest in zip(block, ranks, strict=True):
         cell = row[place]
+        if sheet.columns[place].wraps:
+            yield rf"\raggedright {_escape(cell.text, word)}"
+            continue
         text = _escape(cell.text) if isinstance(cell.value, str) else _number(cell.text)
         # Empty digits and marks without a width keep digits below digits.
         empty = widest - len(cell.rank_text)
@@ -142,7 +282,35 @@ def _number(text: str) -> str:
     return _escape(text).replace("-", "$-$").replace("+", "$+$")
 
 
-def _escape(text: str) -> str:
-    """Escape a text so that all of it is printed as it is, on one line."""
-    signs = "".join(_ESCAPED.get(sign, sign) for sign in on_one_line(text))
-    return re.sub("([-'])(?=\\1)", r"\1{}", signs)  # two would become a dash, or a closing quote
+def _escape(text: str, longest: int | None = None) -> str:
+    """Escape a text so that all of it is printed as it is, on one line.
+
+    Words that are longer than that may break.
+    """
+    words = on_one_line(text).split(" ")
+    escaped = " ".join(
+        _signs(word) if longest is None or _digits(word) <= longest else _break(word)
+        for word in words
+    )
+    return re.sub("([-'])(?=\\1)", r"\1{}", escaped)  # two would become a dash, or a closing quote
+
+
+def _break(word: str) -> str:
+    size = _PIECE if all(map(_is_known, word)) else 1
+    pieces = [word[start : start + size] for start in range(0, len(word), size)]
+    return _BREAK.join(map(_signs, pieces))
+
+
+def _signs(text: str) -> str:
+    return "".join(_ESCAPED.get(sign, sign if _is_known(sign) else _any(sign)) for sign in text)
+
+
+def _is_known(sign: str) -> bool:
+    if sign.isascii() or sign in _KNOWN:
+        return True
+    parts = normalize("NFD", sign)
+    return sign < _END_OF_LATIN and parts[0].isascii() and _OGONEK not in parts
+
+
+def _any(sign: str) -> str:
+    return rf"\anyletter{{\textbackslash{{}}{ascii(sign)[2:-1]}}}{{{sign}}}"

@@ -1,0 +1,52 @@
+"""Scales that several figures share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import NullFormatter
+
+from ranksieve.report.figures.style import SMALL_SIZE
+
+_WIDE = 10.0  # ratio of the numbers of features from which their scale is logarithmic
+
+
+def cut_below(ax: Axes, low: float, high: float) -> None:
+    """Keep as much room below these ends as there is between them.
+
+    Few features in a random order rank so badly that all other lines would look alike.
+    """
+    if ax.dataLim.y0 < low - (high - low) < low:
+        ax.set_ylim(low - (high - low))
+
+
+def number_ticks(ax: Axes, ks: Sequence[int]) -> None:
+    """Ticks at the numbers of features, with a number where there is room.
+
+    Their scale is logarithmic if they are of several magnitudes.
+    """
+    if ks[-1] >= _WIDE * ks[0]:
+        ax.set_xscale("log")
+    shown = with_room(ax, ks, (len(str(ks[-1])) + 1) * SMALL_SIZE * 0.6 / 72)
+    if shown[-1] != len(ks) - 1:
+        shown[max(1, len(shown) - 1) :] = [len(ks) - 1]
+    ax.set_xticks([ks[place] for place in shown], [str(ks[place]) for place in shown])
+    ax.set_xticks(ks, minor=True)
+    ax.xaxis.set_minor_formatter(NullFormatter())
+
+
+def with_room(ax: Axes, ks: Sequence[int], room: float) -> list[int]:
+    """Places of the numbers of features, from the first, that are some inches apart."""
+    places = np.log(ks) if ax.get_xscale() == "log" else np.array(ks, dtype=float)
+    if len(ks) > 1:
+        width = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted()).width
+        low, high = ax.dataLim.intervalx if ax.has_data() else (ks[0], ks[-1])
+        span = np.log(high / low) if ax.get_xscale() == "log" else high - low
+        places *= width / max(span, places[-1] - places[0])
+    shown = [0]
+    for place in range(1, len(ks)):
+        if places[place] - places[shown[-1]] >= room:
+            shown.append(place)
+    return shown
