@@ -107,13 +107,14 @@ def told(place):
     shards, out = place / f"{TITLE}.shards", place / TITLE
     features = [{"name": name} for name in [*NAMES, *(f"{name} not used" for name in NAMES)]]
     (place / "features.json").write_text(json.dumps({"features": features}))
+    quick = "--method", "gas-e", "-k", len(NAMES)
     return {
         "inspect": run("inspect", data, "--top", len(NAMES)),
         "inspect as json": run("inspect", data, "--format", "json"),
         "select": run("select", data, "-k", len(NAMES), "--out", place / "chosen.json"),
         "select as json": run("select", data, "-k", len(NAMES), "--format", "json"),
         **{
-            f"select as {form}": run("select", data, "-k", len(NAMES), "--format", form)
+            f"select as {form}": run("select", data, *quick, "--format", form)
             for form in ("markdown", "latex", "csv")
         },
         "convert": run("convert", data, shards),
@@ -162,7 +163,8 @@ def test_names_are_shown_on_the_terminal(told):
             "\\u202egnp",
         ):
             assert name in shown, command
-    assert "[b]\\u202e |<b>_" in told["compare"][1]
+    in_one_line = " ".join(told["compare"][1].split())  # where lines end depends on the directory
+    assert "[b]\\u202e |<b>_" in in_one_line
     assert "=cmd|' /C calc'!A07" in told["evaluate"][1]
 
 

@@ -148,7 +148,8 @@ def recommend(
     --------
     >>> from ranksieve import make_ranking, recommend
     >>> data, truth = make_ranking(80, n_informative=2, n_redundant=0, n_noise=3, noise=0.1)
-    >>> answer = recommend(data, "rankrls", margin=0.05, details=False)
+    >>> quick = {"selectors": ["greedy-rankrls"], "details": False}
+    >>> answer = recommend(data, "rankrls", margin=0.05, **quick)
     >>> sorted(answer.features) == truth.informative.tolist()
     True
     >>> answer.claim.is_shown
