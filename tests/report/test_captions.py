@@ -182,7 +182,10 @@ class TestFront:
         assert "The line of all features is at 0.5000, and the strip below it is a loss" in told
         assert "Filled marks (2) are shown to lose less than that, empty ones (2) are not" in told
         assert "The cheapest that is shown: gas-e with 4 at a cost of 3." in told
-        assert "recommended: gas-e with 4 at a cost of 3, MAP 0.4950, a change of -1%." in told
+        assert (
+            "recommended: gas-e with 4 at a cost of 3, MAP 0.4950, a change of -1%; 1 of them"
+            in told
+        )
         assert told.endswith("What is far below is cut off.")
 
     def test_nothing_was_tested(self):
