@@ -9,7 +9,6 @@ Memory is the peak beyond the input while fitting, as numpy allocates it.
 from __future__ import annotations
 
 import time
-import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 from rich.table import Table
 
 from benchmarks.greedy_rankrls import make_data
+from benchmarks.harness import best_seconds, peak_memory
 
 PARAMETERS = {"rows": 5_000, "features": 32, "documents": 40, "bins": 16, "k": 4, "repeats": 3}
 TINY = {"rows": 400, "features": 4, "documents": 10, "bins": 3, "k": 1, "repeats": 1}
@@ -44,10 +44,10 @@ def run(rows: int, features: int, documents: int, bins: int, k: int, repeats: in
                 f"{m:,}",
                 f"{n * bins:,}",
                 f"{steps}",
-                f"{_best(grouped, repeats):.2f}",
-                f"{_peak(grouped) / 1e6:.0f}",
-                f"{_best(single, repeats):.2f}",
-                f"{_peak(single) / 1e6:.0f}",
+                f"{best_seconds(grouped, repeats, time.process_time):.2f}",
+                f"{peak_memory(grouped) / 1e6:.0f}",
+                f"{best_seconds(single, repeats, time.process_time):.2f}",
+                f"{peak_memory(single) / 1e6:.0f}",
             )
     return table
 
@@ -65,21 +65,3 @@ def _work(m: int, n: int, documents: int, bins: int, k: int) -> tuple[Callable[[
         lambda: GreedyBins(k, n_bins=bins).fit(data),
         lambda: GreedyRankRLS(k * bins, lam=30.0).fit(one_hot),
     )
-
-
-def _best(work: Callable[[], Any], repeats: int) -> float:
-    times = []
-    for _ in range(repeats):
-        start = time.process_time()
-        work()
-        times.append(time.process_time() - start)
-    return min(times)
-
-
-def _peak(work: Callable[[], Any]) -> int:
-    tracemalloc.start()
-    try:
-        work()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()

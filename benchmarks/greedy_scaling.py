@@ -8,8 +8,6 @@ and the best of many turns counts: on a shared machine the second core is often 
 
 from __future__ import annotations
 
-import time
-import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +16,7 @@ from rich.console import Group
 from rich.table import Table
 
 from benchmarks.greedy_rankrls import make_data
+from benchmarks.harness import best_seconds, peak_memory
 
 PARAMETERS = {"rows": 50_000, "features": 64, "documents": 40, "k": 16, "repeats": 5, "turns": 20}
 TINY = {"rows": 400, "features": 8, "documents": 10, "k": 2, "repeats": 1, "turns": 1}
@@ -30,7 +29,7 @@ def run(rows: int, features: int, documents: int, k: int, repeats: int, turns: i
     def seconds(m: int, n: int, steps: int, threads: int = 1, **options: Any) -> float:
         data = make_data(m, n, documents)
         with limit_threads(threads):
-            return _best(lambda: _fit(data, steps, **options), repeats)
+            return best_seconds(lambda: _fit(data, steps, **options), repeats)
 
     seconds(2000, 12, 2)  # compiles
     base = seconds(rows, features, k)
@@ -60,7 +59,7 @@ def _variants(rows: int, features: int, documents: int, k: int, turns: int) -> T
     for name, options in variants.items():
         one, two = _in_turn(lambda options=options: _fit(data, k, **options), turns)  # type: ignore[misc]
         bandwidth = data.X.nbytes * k / one / 1e9
-        peak = _peak(lambda options=options: _fit(data, k, **options)) / data.X.nbytes  # type: ignore[misc]
+        peak = peak_memory(lambda options=options: _fit(data, k, **options)) / data.X.nbytes  # type: ignore[misc]
         table.add_row(name, f"{one:.3f}", f"{one / two:.2f}", f"{bandwidth:.1f}", f"{peak:.2f}")
     return table
 
@@ -79,26 +78,8 @@ def _in_turn(work: Callable[[], None], turns: int) -> tuple[float, float]:
     for _ in range(turns):
         for threads in times:
             with limit_threads(threads):
-                times[threads].append(_best(work, 1))
+                times[threads].append(best_seconds(work, 1))
     return min(times[1]), min(times[2])
-
-
-def _best(work: Callable[[], None], repeats: int) -> float:
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
-def _peak(work: Callable[[], None]) -> int:
-    tracemalloc.start()
-    try:
-        work()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 def _bandwidth(X: np.ndarray) -> float:
@@ -106,4 +87,4 @@ def _bandwidth(X: np.ndarray) -> float:
 
     vector = np.ones(len(X))
     with limit_blas_threads(1):
-        return X.nbytes / _best(lambda: np.dot(vector, X), 5) / 1e9
+        return X.nbytes / best_seconds(lambda: np.dot(vector, X), 5) / 1e9

@@ -18,6 +18,7 @@ import os
 import subprocess
 import sys
 import time
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -60,6 +61,28 @@ def mq2008_parts() -> list[Path]:
     if not parts[0].is_file():
         raise SystemExit(f"needs MQ2008 in {data} (set RANKSIEVE_DATA)")
     return parts
+
+
+def best_seconds(
+    work: Callable[[], Any], repeats: int, clock: Callable[[], float] = time.perf_counter
+) -> float:
+    """Shortest of several runs by a clock of :mod:`time`."""
+    times = []
+    for _ in range(repeats):
+        start = clock()
+        work()
+        times.append(clock() - start)
+    return min(times)
+
+
+def peak_memory(work: Callable[[], Any]) -> int:
+    """Most bytes that numpy and Python have allocated at any moment of the work."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def load(name: str) -> ModuleType:

@@ -160,7 +160,7 @@ def test_a_value_of_columns_can_be_stored():
     assert Columns.from_dict(columns.as_dict()) == columns
     assert not Columns()
     assert columns
-    with pytest.raises(ValueError, match="columns have no 'labels'; known are label, qid, doc_id"):
+    with pytest.raises(ValueError, match="columns have no 'labels'; choose from label, qid, doc"):
         Columns.from_dict({"labels": "grade"})
 
 

@@ -151,9 +151,9 @@ def test_published_grids():
 
 
 def test_unknown_names_list_the_known_ones():
-    with pytest.raises(ValueError, match="unknown method 'gas'; known are fs-ed, fs-scpr, gas-e"):
+    with pytest.raises(ValueError, match="unknown method 'gas'; choose from fs-ed, fs-scpr, gas-e"):
         make_selector("gas", 3)
-    with pytest.raises(ValueError, match="unknown ranker 'svm'; known are adarank-map, "):
+    with pytest.raises(ValueError, match="unknown ranker 'svm'; choose from adarank-map, "):
         make_ranker("svm")
 
 

@@ -47,9 +47,9 @@ class TestValues:
     @pytest.mark.parametrize(
         ("make", "message"),
         [
-            (lambda: Importance("mapp"), "unknown measure 'mapp'; known are"),
+            (lambda: Importance("mapp"), "unknown measure 'mapp'; choose from"),
             (lambda: Importance(None), "measure must be the name of a measure, got None"),
-            (lambda: Importance("map", "letor5"), "unknown convention 'letor5'; known are"),
+            (lambda: Importance("map", "letor5"), "unknown convention 'letor5'; choose from"),
             (lambda: Importance("map", ties="random"), "one of average, stable, got 'random'"),
             (lambda: Importance("map", both_directions=1), "must be True or False, got 1"),
             (lambda: Similarity("cosine"), "one of concordance, tau_a, tau_b, spearman, got 'cos"),

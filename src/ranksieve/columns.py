@@ -39,7 +39,7 @@ class Columns:
     drop : str or sequence of str
         Columns to leave out: names, or patterns such as ``"debug_*"``.
     features : str or sequence of str
-        Feature columns: names, or patterns. By default all columns that are nothing else.
+        Feature columns: names, or patterns. By default all remaining columns.
 
     Notes
     -----
@@ -52,7 +52,7 @@ class Columns:
     to be something else.
 
     Without ``features``, every other column must be a number. A number whose column is called
-    ``id`` or ends in ``_id`` is an id rather than a measurement, and would be learned by heart: it
+    ``id`` or ends in ``_id`` is an id rather than a measurement, which a model would memorize: it
     is refused unless ``features`` or ``drop`` names it. The index that pandas stores in Parquet
     files is left out. With ``features``, columns that no pattern names are left out, whatever
     they hold.
@@ -90,16 +90,16 @@ class Columns:
         known = [field.name for field in fields(cls)]
         for name in settings:
             if name not in known:
-                raise ValueError(f"columns have no {name!r}; known are {', '.join(known)}")
+                raise ValueError(f"columns have no {name!r}; choose from {', '.join(known)}")
         return cls(**settings)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what is not left to guessing, as values that TOML and JSON can store."""
+        """Return what is specified, as values that TOML and JSON can store."""
         given = {name: value for name, value in asdict(self).items() if value}
         return {n: list(v) if isinstance(v, tuple) else v for n, v in given.items()}
 
     def __bool__(self) -> bool:
-        """Whether anything is said."""
+        """Whether anything is specified."""
         return bool(self.as_dict())
 
     def resolve(
@@ -149,10 +149,10 @@ class ColumnRoles:
 
     def __str__(self) -> str:
         roles = ((_WORDS[role], getattr(self, role)) for role in _WORDS)
-        told = ", ".join(f"{word} = {on_one_line(name)}" for word, name in roles if name)
-        features = f"{quantity(len(self.features), 'feature')}: {_listed(self.features)}"
-        left_out = f"; left out: {_listed(self.left_out)}" if self.left_out else ""
-        return f"Columns: {told}; {features}{left_out}"
+        assigned = ", ".join(f"{word} = {on_one_line(name)}" for word, name in roles if name)
+        features = f"{quantity(len(self.features), 'feature')}: {_list_names(self.features)}"
+        left_out = f"; left out: {_list_names(self.left_out)}" if self.left_out else ""
+        return f"Columns: {assigned}; {features}{left_out}"
 
     @property
     def special(self) -> dict[str, str]:
@@ -244,7 +244,7 @@ class _Resolution:
         if role in _REQUIRED:
             self._advise(
                 f"no column is named like the {_WORDS[role]} ({', '.join(_GUESSES[role])}) among "
-                f"{_listed(list(self.table))}: say which it is with {_option(role, 'NAME')}"
+                f"{_list_names(list(self.table))}: say which it is with {_option(role, 'NAME')}"
             )
         return None
 
@@ -267,7 +267,9 @@ class _Resolution:
     def _check_features(self, features: tuple[str, ...]) -> None:
         """Raise a DataError that names all columns that cannot be features, if there are any."""
         if not features:
-            self._fail(f"no column is left to be a feature; columns are {_listed([*self.table])}")
+            self._fail(
+                f"no column is left to be a feature; columns are {_list_names([*self.table])}"
+            )
         is_open = not self.columns.features and self.known is None
         found: dict[str, str] = {}
         for name in features:
@@ -295,7 +297,7 @@ class _Resolution:
             if not any(self._matches(name, pattern) for name in self.table):
                 self._fail(
                     f"no column matches {pattern!r} of {what}; columns are "
-                    f"{_listed(list(self.table))}"
+                    f"{_list_names(list(self.table))}"
                 )
         return [name for name in self.table if any(self._matches(name, p) for p in patterns)]
 
@@ -305,7 +307,7 @@ class _Resolution:
 
     def _check_exists(self, name: str) -> None:
         if name not in self.table:
-            self._fail(f"there is no column {name!r}; columns are {_listed(list(self.table))}")
+            self._fail(f"there is no column {name!r}; columns are {_list_names(list(self.table))}")
 
     def _advise(self, message: str) -> NoReturn:
         self._fail(f"{message} (in Python, Columns has the same names)")
@@ -323,7 +325,7 @@ def _option(role: str, name: str) -> str:
     return f"--{role.replace('_', '-')} {shlex.quote(name)}"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     shown = ", ".join(map(on_one_line, names[:_SHOWN]))
     more = len(names) - _SHOWN
     return f"{shown} and {more:,} more" if more > 0 else shown

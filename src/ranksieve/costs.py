@@ -258,9 +258,9 @@ class FeatureCosts:
             raise DataError(f"{self._place('group', group)}: no feature is in group {group!r}")
 
     def _check_names(self, names: Sequence[str] | np.ndarray) -> None:
-        there = {str(name) for name in names}
+        known = {str(name) for name in names}
         for name in self.features:
-            if name not in there:
+            if name not in known:
                 place = self._place("feature", name)
                 raise DataError(f"{place}: the data has no feature that is named {name!r}")
         for name in names:
@@ -281,7 +281,7 @@ def _by_name(
             raise DataError(f"{entry.place}: the {what} has no name")
         if name in found:
             raise DataError(
-                f"{entry.place}: {what} {name!r} is there already, at {found[name].place}"
+                f"{entry.place}: {what} {name!r} appears twice, first at {found[name].place}"
             )
         found[name] = entry
         places[what, name] = entry.place
@@ -290,14 +290,14 @@ def _by_name(
 
 def _cost(given: Any, what: str, name: Any, place: str) -> float:
     """A cost as a number, from a number or text."""
-    told = f"{place}: the cost of {what} {str(name)!r}"
+    subject = f"{place}: the cost of {what} {str(name)!r}"
     if given is None or (isinstance(given, str) and not given.strip()):
-        raise DataError(f"{told} is missing")
+        raise DataError(f"{subject} is missing")
     cost = _number(given)
     if cost is None or math.isnan(cost):
-        raise DataError(f"{told} is no number: {str(given)!r:.60}")
+        raise DataError(f"{subject} is not a number: {str(given)!r:.60}")
     if not 0 <= cost < math.inf:
-        raise DataError(f"{told} is {given}, but must be finite and not negative")
+        raise DataError(f"{subject} is {given}, but must be finite and not negative")
     return cost
 
 

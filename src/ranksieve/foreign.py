@@ -1,4 +1,4 @@
-"""Estimators of other people: their parameters, copies and records, and how to fit them."""
+"""Estimators of other libraries and of users: their parameters, copies and records, and fitting."""
 
 from __future__ import annotations
 
@@ -66,17 +66,25 @@ def _construct(kind: type[Any], parameters: Mapping[str, Any]) -> Any:
         raise ValueError(f"{kind.__name__} cannot be made: {error}") from None
 
 
+def adapter_of(adapter: Any, estimator: Any) -> Any:
+    """Unfitted copy of an adapter around another estimator, with the same metadata requests."""
+    made = type(adapter)(**adapter.get_params(deep=False) | {"estimator": estimator})
+    if hasattr(adapter, "_metadata_request"):
+        made._metadata_request = deepcopy(adapter._metadata_request)
+    return made
+
+
 def changed_parameters(estimator: Any) -> dict[str, Any]:
     """Parameters of an estimator that differ from the defaults of its class."""
-    return _changed(_defaults(type(estimator)), parameters_of(estimator))
+    return _changes(_defaults(type(estimator)), parameters_of(estimator))
 
 
 def changed_from(first: Any, second: Any) -> dict[str, Any]:
     """Parameters of the second estimator that differ from those of the first."""
-    return _changed(parameters_of(first), parameters_of(second))
+    return _changes(parameters_of(first), parameters_of(second))
 
 
-def _changed(usual: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def _changes(usual: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: value
         for name, value in given.items()
@@ -217,11 +225,7 @@ def rows_for(estimator: Any, X: Any) -> Any:
     return sparse.csr_matrix((X.data, *indices), shape=X.shape)
 
 
-def fit_foreign(
-    estimator: Any,
-    data: RankingData,
-    validation: RankingData | None = None,
-) -> Any:
+def fit_foreign(estimator: Any, data: RankingData, validation: RankingData | None = None) -> Any:
     """Fit an estimator in place, with as much as its ``fit`` takes.
 
     Parameters
@@ -256,7 +260,7 @@ def fit_foreign(
 
 
 def fit_parameters(estimator: Any) -> Mapping[str, Any]:
-    """Parameters of an estimator's ``fit``; X and y if it does not tell."""
+    """Parameters of an estimator's ``fit``; X and y if its signature is not known."""
     try:
         takes = inspect.signature(estimator.fit).parameters
     except (TypeError, ValueError):

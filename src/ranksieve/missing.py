@@ -1,4 +1,4 @@
-"""Missing values (NaN): what is done with them, as a value that is declared at the data."""
+"""Missing values (NaN): how they are treated, which is declared with the data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CHUNK = 2**20  # numbers: little beside any data that is worth cutting
 
 @dataclass(frozen=True, repr=False)
 class Missing:
-    """What is done with missing values (NaN); a string stands for it wherever it is taken.
+    """How missing values (NaN) are treated; a string such as ``"query-min"`` may stand for it.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ class Missing:
 
     Notes
     -----
-    Only the rows of the same query are looked at, so that training, validation and test queries do
-    not see each other. The features with indicators are the only thing that is learned: data made
+    Values are filled in from rows of the same query only, so nothing leaks between training,
+    validation and test queries. Which features get indicators is all that is learned: data made
     by :meth:`ranksieve.RankingData.with_missing` has them in its ``missing``, which is to be
     applied to validation and test data.
 

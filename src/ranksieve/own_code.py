@@ -1,4 +1,4 @@
-"""Code that users bring: importing it by name, and telling one version of a class from another."""
+"""Code of users: importing it by name, and distinguishing versions of a class."""
 
 from __future__ import annotations
 
@@ -73,17 +73,17 @@ def version_of(kind: type[Any]) -> str:
     version of the first of its bases that comes from a package. The digest does not depend on
     comments, nor on where the class is defined; it does not see the functions that methods call.
     """
-    told = []
+    sources = []
     for base in kind.__mro__:
         home = base.__module__.partition(".")[0]
         if home in sys.stdlib_module_names:  # object, abstract base classes
             continue
         version = _package_version(home)
         if version is not None:
-            told.append(f"{home} {version}")
+            sources.append(f"{home} {version}")
             break
-        told.append(f"code {_digest(base)}")
-    return ", ".join(told)
+        sources.append(f"code {_digest(base)}")
+    return ", ".join(sources)
 
 
 def function_version(function: Any) -> str | None:

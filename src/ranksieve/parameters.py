@@ -1,4 +1,4 @@
-"""Types of parameters, which say what scikit-learn is to check before ``fit``.
+"""Types of parameters, from which scikit-learn's parameter checks are derived.
 
 An estimator is a dataclass whose fields are its parameters::
 
@@ -61,7 +61,7 @@ Seed = Annotated[int | np.random.RandomState | None, "random_state"]
 
 
 class Constraints:
-    """Attribute of a class: what scikit-learn is to check its parameters by."""
+    """Descriptor that derives scikit-learn's parameter constraints from the fields of a class."""
 
     def __get__(self, instance: Any, kind: type) -> dict[str, Any]:
         return _constraints_of(kind)

@@ -136,7 +136,7 @@ def query_parts(
 
 
 def complementary_halves(n_queries: int, n_pairs: int, random_state: Any = 0) -> list[np.ndarray]:
-    """Divide queries at random into two halves without a common one, time after time.
+    """Divide queries repeatedly at random into two disjoint halves.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def six_trials(n_queries: int, *, shuffle: bool = True, random_state: Any = 0) -
 def resample_queries(
     n_queries: int, n_resamples: int, *, share: float = 0.8, random_state: int = 0
 ) -> list[np.ndarray]:
-    """Draw a share of the queries again and again, each time without replacement.
+    """Draw a fraction of the queries repeatedly, each time without replacement.
 
     Unlike in a bootstrap, no query is drawn twice: methods that hold out queries of their own to
     choose by would otherwise train on copies of what they choose by.

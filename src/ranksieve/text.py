@@ -1,4 +1,4 @@
-"""Names and numbers in the middle of text, whatever names are made of.
+"""Names and numbers in text, whatever characters the names contain.
 
 Names come from files: features, queries, folds, and the files themselves. Shown as they are, they
 could move the cursor, turn the direction of writing or end a line. Each output escapes what else
@@ -11,7 +11,7 @@ import re
 
 
 def printable(text: str) -> str:
-    r"""The text with all that cannot be seen as in Python's notation; lines stay lines.
+    r"""The text with invisible characters escaped as in Python; line breaks stay.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def printable(text: str) -> str:
 
 
 def on_one_line(text: str) -> str:
-    r"""The text as :func:`printable`, with one space for all white space in a row.
+    r"""The text as :func:`printable`, with each run of white space replaced by one space.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def on_one_line(text: str) -> str:
 
 
 def file_stem(text: str) -> str:
-    """What can be part of a file's name on any system: small letters, digits, ``.`` and ``-``.
+    """Part of a file name that is valid on any system: lowercase letters, digits, ``.`` and ``-``.
 
     Other letters become their numbers; texts that differ only by case or by other signs have the
     same.

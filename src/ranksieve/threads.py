@@ -1,4 +1,4 @@
-"""How many threads the library uses, and the one way in which it uses them.
+"""The number of threads that the library uses, and how it runs work on them.
 
 Kernels release Python's lock and work on a range of queries, so plain threads run them side by
 side. Nothing process-wide is set but the number of threads of BLAS, which is restored when the
@@ -88,7 +88,7 @@ class _BlasLimits:
             _set_threads(last * len(self._before) or self._before)
 
     def start_afresh(self) -> None:
-        """In a forked child, which has none of the other threads."""
+        """Reset in a forked child, which has none of the parent's other threads."""
         self._lock = Lock()
         if self._open:
             self._open.clear()

@@ -77,12 +77,12 @@ class ParameterValue:
 
     def __repr__(self) -> str:
         first, *others = fields(self)
-        told = [repr(getattr(self, first.name))]
+        arguments = [repr(getattr(self, first.name))]
         for part in others:
             value = getattr(self, part.name)
             if value != part.default:
-                told.append(f"{part.name}={value!r}")
-        return f"{type(self).__name__}({', '.join(told)})"
+                arguments.append(f"{part.name}={value!r}")
+        return f"{type(self).__name__}({', '.join(arguments)})"
 
 
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:

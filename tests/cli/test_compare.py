@@ -43,6 +43,9 @@ def test_a_study_leaves_tables_figures_and_a_page(letor_file, tmp_path, capsys):
     for selector in ("gas-e", "fs-ed", "all", "random"):
         assert selector in told
     assert max(map(len, told.splitlines())) <= 80
+    assert "open" in told
+    assert "report.html" in told.splitlines()[-1] + told.splitlines()[-2]
+    assert '<section id="similar-features">' in (out / "report.html").read_text()
     page = (out / "report.md").read_text()
     for figure in (out / "figures").glob("*.svg"):
         assert ET.parse(figure).getroot().tag.endswith("svg")
@@ -123,10 +126,10 @@ def test_report_writes_the_tables_again(letor_file, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--selectors", "gas-x"], "error: unknown method 'gas-x'; known are fs-ed, fs-scpr"),
-        (["--rankers", "svm"], "error: unknown ranker 'svm'; known are adarank-map"),
+        (["--selectors", "gas-x"], "error: unknown method 'gas-x'; choose from fs-ed, fs-scpr"),
+        (["--rankers", "svm"], "error: unknown ranker 'svm'; choose from adarank-map"),
         (["--ks", "few"], "error: ks must be whole numbers from 1 on or 'all', got 'few'"),
-        (["--protocol", "loo"], "error: unknown protocol 'loo'; known are letor, split, kfold"),
+        (["--protocol", "loo"], "error: unknown protocol 'loo'; choose from letor, split, kfold"),
         (["--convention", "letor9"], "letor9"),
         (["--protocol", "letor"], "error: the protocol letor needs the directory of a collection"),
         (["--plan", "nowhere.toml"], "error: nowhere.toml: no such file"),
@@ -149,7 +152,7 @@ def test_bad_plan_files_are_named(tmp_path):
     plan = tmp_path / "plan.toml"
     for text, message in (
         ("selectors = [", "plan.toml: not TOML"),
-        ("selector = ['top']", "unknown setting 'selector'; known are data, vali"),
+        ("selector = ['top']", "unknown setting 'selector'; choose from data, vali"),
         ('seeds = "3"', "plan.toml: seeds must be a whole number"),
         ("seeds = 1.5", "plan.toml: seeds must be a whole number"),
         ("seeds = 1" + "0" * 5000, "plan.toml: not TOML"),

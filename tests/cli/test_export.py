@@ -118,7 +118,7 @@ class TestErrors:
         model, table, _ = saved
         assert "--out a directory" in refused(run, "export", model, "--to", "c")
         error = refused(run, "export", model, "--to", "d", "--out", tmp_path / "out")
-        assert "unknown target 'd'; known are lightgbm, " in error
+        assert "unknown target 'd'; choose from lightgbm, " in error
         error = refused(run, "export", table, "--to", "c", "--out", tmp_path / "out")
         assert "not JSON" in error
         command = ["export", model, "--to", "c", "--out", tmp_path / "out", "--missing", "mean"]

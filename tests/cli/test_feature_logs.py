@@ -95,7 +95,7 @@ def test_errors(run, files, tmp_path):
         assert (status, errors.startswith(needs)) == (1, True)
     status, _, errors = run("convert", log, out, "--unjudged", "zero")
     assert status == 2
-    assert "name the --judgments, too" in errors
+    assert "it needs --judgments" in errors
     status, _, errors = run("convert", log, out, "--judgments", judgments, "--label", "x")
     assert (status, f"{log}: leave out --label: only Parquet" in errors) == (1, True)
     log.write_text('{"a\x1b": 1}\n')

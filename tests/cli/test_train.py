@@ -164,7 +164,7 @@ class TestErrors:
 
     def test_names(self, run, stored):
         error = self.refused(run, "train", stored["txt"], "--ranker", "svm")
-        assert "unknown ranker 'svm'; known are adarank-map, " in error
+        assert "unknown ranker 'svm'; choose from adarank-map, " in error
         error = self.refused(run, "train", stored["txt"], "--param", "D=1")
         assert "ranker 'ranksvm' has no parameter 'D'; it has C, " in error
         error = self.refused(run, "train", stored["txt"], "--convention", "x")

@@ -158,9 +158,13 @@ def test_a_split_by_time_is_the_obvious_one(days, bound):
             "column 'date' has '(soon|later)', which is neither a date",
         ),
         (["2026-01-01", None], "2026-01-01", "column 'date' has None"),
-        ([1, 2], "2026-01-01", "the column of times has numbers, but '2026-01-01' is no number"),
+        ([1, 2], "2026-01-01", "the column of times has numbers, but '2026-01-01' is not a number"),
         ([1.0, np.nan], 1, "column 'date' has no value in some rows"),
-        (["2026-01-01", "2026-01-05"], "Monday", "'Monday' is no date or time; write it like 2026"),
+        (
+            ["2026-01-01", "2026-01-05"],
+            "Monday",
+            "'Monday' is not a date or time; write it like 2026",
+        ),
     ],
 )
 def test_times_that_are_none(times, after, message):
@@ -248,8 +252,8 @@ def test_several_files_of_a_part_are_one(tmp_path, data):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda d: (d,), "a tuple of 1 is no split"),
-        (lambda d: (d, d, d, d), "a tuple of 4 is no split: give"),
+        (lambda d: (d,), "a tuple of 1 is not a split"),
+        (lambda d: (d, d, d, d), "a tuple of 4 is not a split: give"),
         (lambda d: (None, d), "needs data to train on and to test on, but one of them is None"),
         (lambda d: (d, d, None), "one of them is None"),
         (

@@ -50,7 +50,7 @@ class TestMissing:
         assert found.verification.before == pytest.approx(ranker.score(zeros))
 
     def test_nobody_knows_of_xgboost(self, tmp_path):
-        with pytest.raises(DataError, match="XGBoost does not tell whether"):
+        with pytest.raises(DataError, match="XGBoost's file does not say whether"):
             export_model(ranker_of("xgboost"), "vespa", tmp_path)
         export_model(ranker_of("xgboost"), "xgboost", tmp_path)
 
@@ -235,7 +235,7 @@ class TestModels:
 
     def test_unknown_targets(self, tmp_path):
         with pytest.raises(
-            ValueError, match="unknown target 'lucene'; known are lightgbm, xgboost"
+            ValueError, match="unknown target 'lucene'; choose from lightgbm, xgboost"
         ):
             export_model(ranker_of("ranksvm"), "lucene", tmp_path)
 

@@ -366,7 +366,7 @@ def test_names(text, measure):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("ndgc@10", "unknown measure 'ndgc@10'; known are ndcg, map"),
+        ("ndgc@10", "unknown measure 'ndgc@10'; choose from ndcg, map"),
         ("ndcg@0", "positive integer"),
         ("p", "needs a cutoff"),
         ("mean-ndcg@5", "no cutoff"),
@@ -418,7 +418,7 @@ def test_bad_input_is_explained(arguments, message):
 
 def test_bad_choices_are_explained():
     with pytest.raises(
-        ValueError, match=r"unknown convention 'letor5'; known are standard, letor3"
+        ValueError, match=r"unknown convention 'letor5'; choose from standard, letor3"
     ):
         evaluate([1], [1], [1], "map", "letor5")
     with pytest.raises(ValueError, match="'sklearn' has no MAP"):

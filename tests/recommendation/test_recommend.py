@@ -13,10 +13,13 @@ from ranksieve.io.letor import write_letor
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankRLS
 from ranksieve.recommendation import check
-from ranksieve.recommendation.asking import drive, together
+from ranksieve.recommendation import division as division_of_data
+from ranksieve.recommendation.asking import Placed, drive, together
+from ranksieve.recommendation.cells import RankingCell
 from ranksieve.recommendation.division import Place, divide
 from ranksieve.recommendation.files import LEDGER, read_answer
-from ranksieve.recommendation.procedure import Candidate, Rule
+from ranksieve.recommendation.rules import Candidate, Rule
+from ranksieve.recommendation.timing import OutOfTimeError, TimeLimit
 from ranksieve.selectors.registry import make_selector
 from ranksieve.significance import non_inferiority
 
@@ -55,8 +58,12 @@ class TestDivision:
     def test_large_data_has_fewer_places(self):
         rows = np.repeat(np.arange(1000), 50)
         large = RankingData(np.zeros((50_000, 1), dtype=np.float32), rows % 2, rows)
-        places = {place for stage in divide(large, 5, 0).stages for place, _ in stage.inner}
-        assert len(places) == 10
+        division = divide(large, 5, 0)
+        places = {place for stage in division.stages for place, _ in stage.inner}
+        assert len(places) == 7
+        sample = division.training_queries(division.to_select(Place(("2",))))
+        assert len(sample) == 600  # 30,000 rows
+        assert set(sample) < set(division.training_queries(Place(("2",))))
 
     def test_the_test_queries_of_a_split_judge_alone(self, data):
         train, test = data.take_queries(range(25)), data.take_queries(range(25, 40))
@@ -95,9 +102,13 @@ def divide_parts(parts):
 
 
 class TestProcedure:
-    def test_equal_to_a_slow_version(self, data):
-        """Each step written out, for one selector with sizes from 1 to 5."""
-        found = recommend(data, margin=0.05, **QUICK | {"selectors": ["greedy-rankrls"]})
+    @pytest.mark.parametrize("is_large", [False, True])
+    def test_equal_to_a_slow_version(self, data, is_large, monkeypatch):
+        """Each step written out, for two selectors with sizes from 1 to 5."""
+        if is_large:
+            monkeypatch.setattr(division_of_data, "_MANY_ROWS", 100)
+            monkeypatch.setattr(division_of_data, "_ROWS_TO_SELECT", 60)
+        found = recommend(data, margin=0.05, **QUICK)
         division = divide(data, 5, 0)
         chosen, whole = [], []
         for stage in division.stages:
@@ -170,25 +181,37 @@ def slow_values(train, test, features):
 
 
 def slow_choice(data, division, stage, margin):
-    def values(features_of):
+    def values(features_at):
         found = []
         for place, part in stage.inner:
             train = data.take_queries(division.training_queries(place))
             test = data.take_queries(division.parts[part])
-            found.append(slow_values(train, test, features_of(train)))
+            found.append(slow_values(train, test, features_at(place)))
         return np.concatenate(found)
 
-    def first(train, k):
-        return make_selector("greedy-rankrls", 5).fit(train).selected_[:k]
+    def first(name, k, place):
+        positions = division.training_queries(division.to_select(place))
+        return make_selector(name, 5).fit(data.take_queries(positions)).selected_[:k]
 
-    limit = values(lambda train: range(6)).mean() * (1 - margin / 2)
-    if values(lambda train: ()).mean() >= limit:
+    def is_enough(name, k):
+        return values(lambda place: first(name, k, place)).mean() >= limit
+
+    limit = values(lambda place: range(6)).mean() * (1 - margin / 2)
+    if values(lambda place: ()).mean() >= limit:
         return []
-    for k in range(1, 6):
-        if values(lambda train, k=k: first(train, k)).mean() >= limit:
-            final = data.take_queries(division.training_queries(stage.final))
-            return first(final, k).tolist()
-    return list(range(6))
+    best, size = None, 6
+    for name in QUICK["selectors"]:
+        low, high = 0, size  # too small, and enough
+        if best is not None:
+            high = size - 1
+            if high == 0 or not is_enough(name, high):
+                continue
+        while high - low > 1:
+            k = min(high - 1, max(low + 1, round((max(low, 1) * high) ** 0.5)))
+            low, high = (low, k) if is_enough(name, k) else (k, high)
+        if high < size:
+            best, size = name, high
+    return [*range(6)] if best is None else first(best, size, stage.final).tolist()
 
 
 def stage_choices(data):
@@ -304,6 +327,19 @@ class TestCosts:
         with pytest.raises(DataError, match="more than the budget"):
             recommend(data, budget=0.5, keep=[0], **QUICK)
 
+    def test_a_budget_that_allows_nothing(self, data):
+        assert "Keep no feature" in recommend(data, budget=0.5, **QUICK).sentence
+        with pytest.raises(DataError, match=r"budget of 0\.5 allows no feature"):
+            recommend(data, budget=0.5, convention="letor4", **QUICK)
+
+    def test_features_that_do_not_fit_are_passed_over(self, data):
+        first = recommend(data, margin=0.05, **QUICK).features[0]
+        costs = np.ones(6)
+        costs[first] = 5
+        found = recommend(data, budget=3, costs=costs, **QUICK | {"selectors": ["top"]})
+        assert first not in found.features
+        assert 0 < found.cost <= 3
+
 
 class TestResuming:
     def test_a_cut_ledger_gives_the_same_answer(self, data, tmp_path):
@@ -335,15 +371,55 @@ class TestResuming:
         with pytest.raises(DataError, match="checksum"):
             read_answer(tmp_path)
 
-    def test_a_time_limit_is_told(self, data):
-        found = recommend(data, margin=0.05, time=1e-6, **QUICK)
-        assert any("time limit" in note for note in found.notes)
-        assert found.claim.n_queries == data.n_queries
-
     def test_workers_give_the_same_answer(self, data, client):
         how = QUICK | {"selectors": ["top"], "folds": 3, "margin": 0.05}
         here, there = recommend(data, **how), recommend(data, client=client, **how)
         assert there.to_record() == here.to_record()
+
+
+class TestTime:
+    def test_no_time_at_all(self, data, tmp_path):
+        found = recommend(data, margin=0.05, time=1e-6, out=tmp_path, **QUICK | {"details": True})
+        assert found.features == [*range(6)]
+        assert not found.claim.is_shown
+        assert "Nothing is claimed" in found.sentence
+        assert found.notes == [
+            "The time limit of 1e-06 s was reached: no smaller set of features was tried; 5 of 5 "
+            "parts of the queries have not judged."
+        ]
+        assert read_answer(tmp_path)["claim"]["n_queries"] == 0
+        with pytest.raises(DataError, match="no time to find features within the budget"):
+            recommend(data, budget=2, time=1e-6, **QUICK)
+
+    def test_as_many_queries_judge_as_there_is_time_for(self, data, answer, monkeypatch):
+        """By a clock that ticks whenever it is read."""
+        judged = []
+        for limit in (3, 60, 90, 120, 160, 10_000):
+            ticks = iter(range(10**6))
+            monkeypatch.setattr("ranksieve.recommendation.timing.monotonic", ticks.__next__)
+            found = recommend(data, margin=0.05, time=limit, **QUICK)
+            judged.append(found.claim.n_queries)
+            lacking = 5 - judged[-1] // 8
+            told = f"{lacking} of 5 parts of the queries have not judged"
+            assert any(told in note for note in found.notes) == (lacking > 0)
+        assert found.to_record() == answer.to_record()
+        assert (judged[0], judged[-1]) == (0, 40)
+        assert any(0 < n < 40 for n in judged)
+
+    def test_nothing_begins_that_took_longer_than_what_is_left(self, data):
+        limit = TimeLimit(100)
+        cells = [Placed(Place(), ranking(columns)) for columns in ((0,), (0, 1), (0, 1, 2))]
+        limit.learn(cells[1], {"seconds": 1000.0})
+        limit.check(cells[0])
+        with pytest.raises(OutOfTimeError):
+            limit.check(cells[2])
+        assert TimeLimit(None).left == np.inf
+
+
+def ranking(features):
+    from ranksieve.rankers.registry import RANKERS
+
+    return RankingCell(RANKERS["rankrls"], {}, None, features, "NDCG@10", "standard")
 
 
 def test_procedures_together_ask_at_once():

@@ -105,14 +105,59 @@ def test_a_sequence_ends_with_the_first_that_is_not_shown(gains, level):
 def test_chains_share_the_level():
     a, b = two_methods(40)
     weights = some_weights(40)
-    chains = {"x": [a, a - 0.01], "y": [b], "z": []}
+    chains = {"x": [a, a - 0.1], "y": [b], "z": []}
 
-    claims = claim_chains(chains, b, 0.05, 0.94, weights)
+    alone = claim_chains(chains, b, 0.05, 0.94, weights, pass_on=False)
+    passed = claim_chains(chains, b, 0.05, 0.94, weights)
 
-    assert [*claims] == ["x", "y", "z"]
+    assert [*alone] == [*passed] == ["x", "y", "z"]
     for name, candidates in chains.items():
-        assert claims[name] == claim_sequence(candidates, b, 0.05, 0.98, weights)
+        assert alone[name] == claim_sequence(candidates, b, 0.05, 0.98, weights)
+    assert passed["y"] == alone["y"]
+    assert passed["x"] == claim_sequence(chains["x"], b, 0.05, 0.97, weights)  # half of what y had
     assert claim_chains({}, b) == {}
+
+
+@given(st.lists(st.lists(st.floats(-0.08, 0.02), min_size=1, max_size=3), min_size=1, max_size=3))
+def test_chains_pass_on_like_the_graphical_procedure(gains):
+    a, b = two_methods(30)
+    chains = {str(n): [a + gain for gain in own] for n, own in enumerate(gains)}
+    p_values = [
+        [claim_non_inferiority(values, b, 0.05).p_value for values in chain]
+        for chain in chains.values()
+    ]
+
+    claims = claim_chains(chains, b, 0.05, LEVEL)
+
+    shown = [[claim.shown for claim in chain] for chain in claims.values()]
+    assert shown == graphical_procedure(p_values, 1 - LEVEL)
+
+
+def graphical_procedure(p_values, alpha):
+    """Algorithm 1 of Bretz et al. 2009, with the whole graph."""
+    nodes = [(n, place) for n, chain in enumerate(p_values) for place in range(len(chain))]
+    m = len(p_values)
+    share = {node: alpha / m if node[1] == 0 else 0.0 for node in nodes}
+    edge = {(one, other): 0.0 for one in nodes for other in nodes}
+    for n, place in nodes:
+        if (n, place + 1) in share:
+            edge[(n, place), (n, place + 1)] = 1.0
+        else:
+            for other in set(range(m)) - {n}:
+                edge[(n, place), (other, 0)] = 1 / (m - 1)
+    left = list(nodes)
+    while rejected := [n for n in left if share[n] > 0 and p_values[n[0]][n[1]] <= share[n]]:
+        gone = rejected[0]
+        left.remove(gone)
+        for one in left:
+            share[one] += share[gone] * edge[gone, one]
+        before = dict(edge)
+        for one in left:
+            for other in left:
+                loop = before[one, gone] * before[gone, one]
+                through = before[one, other] + before[one, gone] * before[gone, other]
+                edge[one, other] = through / (1 - loop) if one != other and loop < 1 else 0.0
+    return [[(n, place) not in left for place in range(len(own))] for n, own in enumerate(p_values)]
 
 
 def test_wrong_claims_of_many_candidates_are_rare():

@@ -205,7 +205,7 @@ def test_a_fold_that_is_told_of_later_is_checked_too(ledger, path):
     assert len(Ledger(path, HEAD)) == 3
     fold["result"]["test"].append(9)
     rewritten(path, [head, *cells, fold])
-    message = r"ledger.jsonl:4: .*ledger.jsonl:3 does not go with it: 2 values of MAP for 3 test"
+    message = r"ledger.jsonl:4: .*ledger.jsonl:3 does not match it: 2 values of MAP for 3 test"
     with pytest.raises(DataError, match=message):
         Ledger(path, HEAD)
 

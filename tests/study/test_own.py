@@ -559,7 +559,7 @@ def test_errors_of_own_code_say_where_and_lose_nothing(data, tmp_path):
 @pytest.mark.parametrize(
     ("record", "message"),
     [
-        ("x = 1", "unknown setting 'x'; known are class, version"),
+        ("x = 1", "unknown setting 'x'; choose from class, version"),
         ("version = '1'", "needs a class, such as class = 'my_package"),
         ("class = 3", "own: mine: class must be a string"),
         ("class = 'a:b'\nparameters = 3", "parameters must be a table"),

@@ -256,11 +256,11 @@ def test_pooled_files_are_recorded(parts, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[columns]\nlabels = 'x'", "columns have no 'labels'; known are label, qid"),
+        ("[columns]\nlabels = 'x'", "columns have no 'labels'; choose from label, qid"),
         ("[columns]\nlabel = 3", "label must name a column, got 3"),
         ("columns = 3", "columns must be a table of names"),
         ("[split]\nafter = 3", "split: column must be a string, got None"),
-        ("[split]\ncolumn = 'a'\nbefore = 3", "split has no 'before'; known are column and after"),
+        ("[split]\ncolumn = 'a'\nbefore = 3", "split has no 'before'; choose from column and"),
         ("pool = 1", "pool must be true or false"),
         ("resamples = -1", "resamples must be a whole number from 0 to 1,000"),
         ("test = [3]", "test: each must be a string"),

@@ -542,8 +542,8 @@ NESTED = json.loads("[" * 50 + "1" + "]" * 50)
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"selectors": ["gas-x"]}, "unknown method 'gas-x'; known are fs-ed, fs-scpr"),
-        ({"rankers": ["svm"]}, "unknown ranker 'svm'; known are adarank-map"),
+        ({"selectors": ["gas-x"]}, "unknown method 'gas-x'; choose from fs-ed, fs-scpr"),
+        ({"rankers": ["svm"]}, "unknown ranker 'svm'; choose from adarank-map"),
         ({"measures": ["map@x"]}, "map@x"),
         ({"measures": ["pairwise-error"]}, "where larger is better"),
         ({"convention": "letor5"}, "letor5"),
@@ -735,7 +735,7 @@ def test_a_directory_that_cannot_be_made_is_named(data):
 def test_protocols_by_name():
     assert Protocol.parse("kfold:7", seed=3) == Protocol("kfold", 7, 3)
     assert Protocol.parse("six-trials").name == "six-trials"
-    with pytest.raises(ValueError, match="unknown protocol 'loo'; known are letor, split, kfold"):
+    with pytest.raises(ValueError, match="unknown protocol 'loo'; choose from letor, split, kfold"):
         Protocol.parse("loo")
     with pytest.raises(ValueError, match="only kfold takes a number"):
         Protocol.parse("letor:5")

@@ -1,1 +1,1 @@
-"""Compiled kernels: plain arrays in, plain arrays out; the only room for numba."""
+"""Compiled kernels: plain arrays in, plain arrays out; the only package that uses numba."""

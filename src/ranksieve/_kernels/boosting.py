@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ranksieve._kernels.classes import count_below
 from ranksieve._kernels.compiling import kernel
 from ranksieve._kernels.measures import KINDS, PAIR_ERRORS, measure_list, single_blocks
 from ranksieve._kernels.ranking import longest_query, mark_ties, sort_descending
@@ -91,15 +92,9 @@ def add_nibbles(X, rows, weights, features, shift, prefixes, counts):
             key = ~bits[0] if bits[0] & sign else bits[0] | sign
             rest = key >> np.uint64(shift)
             prefix = rest >> np.uint64(4)
-            left, right = 0, n_targets
-            while left < right:
-                middle = (left + right) // 2
-                if prefixes[place, middle] < prefix:
-                    left = middle + 1
-                else:
-                    right = middle
-            if left < n_targets and prefixes[place, left] == prefix:
-                counts[place, left, rest & np.uint64(15)] += weights[number]
+            target = count_below(prefixes[place], n_targets, prefix)
+            if target < n_targets and prefixes[place, target] == prefix:
+                counts[place, target, rest & np.uint64(15)] += weights[number]
 
 
 @kernel
@@ -111,14 +106,7 @@ def encode(X, rows, thresholds, n_thresholds, codes):
     for place in range(rows.size):
         for feature in range(X.shape[1]):
             value = X[rows[place], feature]
-            left, right = 0, n_thresholds[feature]
-            while left < right:
-                middle = (left + right) // 2
-                if thresholds[feature, middle] < value:
-                    left = middle + 1
-                else:
-                    right = middle
-            codes[feature, place] = left
+            codes[feature, place] = count_below(thresholds[feature], n_thresholds[feature], value)
 
 
 @kernel

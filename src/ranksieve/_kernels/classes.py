@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ranksieve._kernels.compiling import kernel
+from ranksieve._kernels.compiling import kernel, part
 
 _TILE = 16  # features at a time, so that their counts stay in the caches near a core
 
@@ -97,6 +97,19 @@ def add_digits(X, classes, queries, shift, prefixes, counts):
                             break
 
 
+@part
+def count_below(ascending, n, value):
+    """Count the first ``n`` numbers of ``ascending`` that are below the value."""
+    left, right = 0, n
+    while left < right:
+        middle = (left + right) // 2
+        if ascending[middle] < value:
+            left = middle + 1
+        else:
+            right = middle
+    return left
+
+
 @kernel
 def add_table(X, classes, queries, edges, n_edges, table):
     """Count rows by bin and class; updates ``table`` (features, bins, classes).
@@ -111,12 +124,5 @@ def add_table(X, classes, queries, edges, n_edges, table):
             if label < 0:
                 continue
             for feature in range(X.shape[1]):
-                value = X[row, feature]
-                left, right = 0, n_edges[feature]
-                while left < right:
-                    middle = (left + right) // 2
-                    if edges[feature, middle] < value:
-                        left = middle + 1
-                    else:
-                        right = middle
-                table[feature, left, label] += weight
+                place = count_below(edges[feature], n_edges[feature], X[row, feature])
+                table[feature, place, label] += weight

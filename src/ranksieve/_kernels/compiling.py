@@ -1,4 +1,4 @@
-"""How kernels are compiled: without what takes time to compile and nobody uses.
+"""How kernels are compiled: without features of numba that take long to compile.
 
 The first run of a command waits for every function that its kernels call, and for all that these
 call. Things that numba compiles slowly, and that kernels therefore do without:
@@ -76,7 +76,7 @@ def _can_cache():
         numba.config.CACHE_DIR = str(_own_directory())
     except OSError as error:
         warnings.warn(
-            f"the cache of numba cannot be written ({error}), so that every process compiles anew, "
+            f"the cache of numba cannot be written ({error}), so every process compiles again, "
             "which takes a minute or two: set NUMBA_CACHE_DIR to a directory of yours",
             stacklevel=3,
         )

@@ -1,4 +1,4 @@
-"""What a selection has to start with, has to leave out, and has to treat as groups."""
+"""What a selection must include, must exclude, and must treat as groups."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Choices:
 
     @property
     def n_groups(self) -> int:
-        """Number of groups of these."""
+        """Number of groups of these features."""
         return self.n_features if self.groups is None else len(self.groups)
 
     @property
@@ -86,17 +86,17 @@ class Choices:
 
     def any_of(self, mask: np.ndarray) -> np.ndarray:
         """Whether a mask is true for any feature of each group."""
-        return self._reduced(np.logical_or, mask)
+        return self._reduce(np.logical_or, mask)
 
     def total(self, values: np.ndarray) -> np.ndarray:
         """Sum over the features of each group."""
-        return self._reduced(np.add, values)
+        return self._reduce(np.add, values)
 
     def most_similar(self, similarity: np.ndarray) -> np.ndarray:
         """Similarity of groups: that of their most similar features."""
-        return self._reduced(np.maximum, self._reduced(np.maximum, similarity).T).T
+        return self._reduce(np.maximum, self._reduce(np.maximum, similarity).T).T
 
-    def _reduced(self, function: np.ufunc, values: np.ndarray) -> np.ndarray:
+    def _reduce(self, function: np.ufunc, values: np.ndarray) -> np.ndarray:
         """Values of features, along the first axis, put together by groups."""
         if self.groups is None:
             return values
@@ -109,11 +109,11 @@ class Choices:
         return len(places if self.counts_groups else self.features_of(places))
 
     def fits(self, places: Collection[int]) -> bool:
-        """Whether some groups are not too many."""
+        """Whether some groups do not exceed the number to select."""
         return self.size_of(places) <= self.k
 
     def is_full(self, places: Collection[int]) -> bool:
-        """Whether some groups are enough."""
+        """Whether some groups reach the number to select."""
         return self.size_of(places) >= self.k
 
     def take(self, places: Sequence[int]) -> list[int]:
@@ -177,7 +177,7 @@ def make_choices(selector: Any, source: Source) -> Choices:
     """
     n, counts_groups = source.n_features, selector.count == "groups"
     if counts_groups and selector.groups is None:
-        raise DataError("count='groups' needs groups: features that come and go together")
+        raise DataError("count='groups' needs groups: features that are selected together")
     given = selector.include, selector.exclude, selector.groups
     listed = Listed([], [], None)
     if any(part is not None for part in given):  # names, of which there may be many, are needed
@@ -197,11 +197,11 @@ def _number(selector: Any, choices: Choices) -> int:
     k = int(selector._number_to_select(n))
     if k <= n:
         return k
-    told = f"n_features_to_select={selector.n_features_to_select}, but"
+    problem = f"n_features_to_select={selector.n_features_to_select}, but"
     what = "groups" if choices.counts_groups else "features"
     if choices.n_features == choices.n_features_in or choices.counts_groups:
-        raise DataError(f"{told} there are only {n} {what}")
-    raise DataError(f"{told} only {n} of {choices.n_features_in} {what} are not excluded")
+        raise DataError(f"{problem} there are only {n} {what}")
+    raise DataError(f"{problem} only {n} of {choices.n_features_in} {what} are not excluded")
 
 
 def _without(groups: list[Group] | None, columns: np.ndarray) -> list[Group] | None:

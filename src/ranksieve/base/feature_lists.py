@@ -70,7 +70,7 @@ def _index(what: str, item: Any, known: Mapping[str, int], n_features: int) -> i
 
 
 def feature_groups(groups: Any, names: Sequence[str] | np.ndarray) -> list[Group]:
-    """Groups of features that come and go together, in the order of their first ones.
+    """Groups of features that are selected together, in the order of their first ones.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ def as_source(
             if given is not None:
                 raise DataError(f"{name} is given without an eval_set")
         return None
-    source = _opened(eval_set, eval_qid, eval_group)
+    source = _open_eval_set(eval_set, eval_qid, eval_group)
     if source.missing is None and training.missing is not None:
         source = source.with_missing(training.missing)
     if not training.keeps_missing:
@@ -51,7 +51,7 @@ def as_source(
     return source
 
 
-def _opened(eval_set: Any, eval_qid: Any, eval_group: Any) -> Source:
+def _open_eval_set(eval_set: Any, eval_qid: Any, eval_group: Any) -> Source:
     """Held-out data, in whichever form they are given."""
     if isinstance(eval_set, list):
         if len(eval_set) != 1:

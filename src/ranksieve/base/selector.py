@@ -40,8 +40,8 @@ _CHOICES = """
     exclude : str, int, or list of these, optional
         Features that must not be selected. All others are chosen as if these were not in the data.
     groups : list of lists of features, mapping of names to these, or list of labels, optional
-        Features that come and go together. A feature in no list is a group of its own; there is a
-        label for each feature.
+        Features that are selected or dropped together: lists of features, or a label for each
+        feature. A feature in no list is a group of its own.
         {grouped}
     count : {"features", "groups"}
         What ``n_features_to_select`` counts. If features, then the first groups are selected that
@@ -87,7 +87,7 @@ class _ArraySelector(SelectorMixin):
 
 @dataclass(eq=False, repr=False)
 class ChoiceParameters:
-    """Parameters of every selector: what to start with, to leave out, and to treat as groups."""
+    """Parameters of every selector: features to include, to exclude, and to treat as groups."""
 
     _: KW_ONLY
     include: Features | None = None
@@ -148,8 +148,10 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
             ("given", cls.no_include, cls.given),
             ("grouped", cls.no_groups, cls.grouped),
         ):
-            told = fill(f"Not supported: {why}" if why else how, 92).replace("\n", "\n" + 8 * " ")
-            cls.__doc__ = cls.__doc__ and cls.__doc__.replace(f"{{{name}}}", told)
+            sentence = fill(f"Not supported: {why}" if why else how, 92).replace(
+                "\n", "\n" + 8 * " "
+            )
+            cls.__doc__ = cls.__doc__ and cls.__doc__.replace(f"{{{name}}}", sentence)
 
     @property
     def is_nested(self) -> bool:

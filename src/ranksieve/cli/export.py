@@ -16,21 +16,21 @@ from ranksieve.cli.sources import open_for
 def export(
     model: Annotated[
         Path | None,
-        typer.Argument(
-            help="Model that train --out wrote, LightGBM's text, or XGBoost's JSON.",
-        ),
+        typer.Argument(help="Model that train --out wrote, LightGBM's text, or XGBoost's JSON."),
     ] = None,
-    to: Annotated[str, option("TARGET", "Where the model will run; --targets lists them.")] = "",
+    to: Annotated[
+        str, option("TARGET", "Where the model will run; --targets lists the targets. Required.")
+    ] = "",
     out: Annotated[
         Path | None,
-        option("DIR", "Directory for the files; made if it is not there."),
+        option("DIR", "Directory for the files; created if it does not exist. Required."),
     ] = None,
     missing: Annotated[
         str | None,
         option(
             "RULE",
-            "What is served where a feature has no value: nan (no value) or zero. Needed for "
-            "search engines if the model was trained with missing values, or may have been. "
+            "What the target gets for a missing value: nan (no value) or zero. Required for "
+            "search engines if the model was, or may have been, trained on missing values. "
             "Default: nan for libraries and programs, zero for linear models and engines.",
         ),
     ] = None,
@@ -38,8 +38,8 @@ def export(
         Path | None,
         option(
             "FILE",
-            "The engine's definition of all features (JSON); what the model needs of it is written "
-            "beside the model. Default: none.",
+            "JSON file in which the engine defines all features; the definitions that the model "
+            "needs are written beside the model. Default: none.",
         ),
     ] = None,
     verify: Annotated[
@@ -47,12 +47,16 @@ def export(
         option(
             "DATA",
             "Read the written files again and score this data with them, in the arithmetic of the "
-            "target. A changed order is an error. May be repeated. Default: do not verify.",
+            "target. If the order of documents changes, nothing is written. May be repeated. "
+            "Default: do not verify.",
         ),
     ] = None,
     tolerate: Annotated[
         bool,
-        typer.Option("--tolerate", help="Write the files even if they change the order."),
+        typer.Option(
+            "--tolerate",
+            help="Write the files even if the order changes. Default: stop with an error.",
+        ),
     ] = False,
     name: Annotated[
         str | None,
@@ -62,13 +66,17 @@ def export(
         Path | None,
         option(
             "FILE",
-            "What features cost, for the list of those to switch off: CSV, TSV or Parquet with the "
-            "columns feature, cost and, if features share costs, group. Default: not known.",
+            "Costs of features, for the list of those to switch off: CSV, TSV or Parquet with the "
+            "columns feature and cost, and group for features that share a cost. Default: none.",
         ),
     ] = None,
     group_costs: Annotated[
         Path | None,
-        option("FILE", "What each group costs once: the columns group and cost. Default: none."),
+        option(
+            "FILE",
+            "Costs of the groups of --costs, paid once: a file with the columns group and cost. "
+            "Default: none.",
+        ),
     ] = None,
     reading: ReadingRows = ReadingRows(),
     form: Format = "terminal",
@@ -76,8 +84,8 @@ def export(
 ) -> None:
     """Write a trained model for a search engine, a library or a program.
 
-    Engines get only the features that the model uses. Nothing is written unless the model can run
-    there and, with --verify, ranks as it did.
+    Search engines get only the features that the model uses. Nothing is written unless the model
+    can run on the target and, with --verify, ranks documents in the same order.
     """
     from ranksieve.costs import FeatureCosts
     from ranksieve.export import TARGETS, export_model

@@ -17,8 +17,8 @@ from ranksieve.text import on_one_line
 
 def is_lack_of_memory(error: Exception) -> bool:
     """Whether memory ran out, also where Python, or a library in C++, does not say so."""
-    told = ("can't start new thread", "std::bad_alloc")
-    return isinstance(error, MemoryError) or any(text in str(error) for text in told)
+    messages = ("can't start new thread", "std::bad_alloc")
+    return isinstance(error, MemoryError) or any(text in str(error) for text in messages)
 
 
 class Terminated(KeyboardInterrupt):

@@ -23,12 +23,7 @@ from ranksieve.cli.options import (
     option,
 )
 from ranksieve.cli.settings import allow_own_code, explain_errors, ranker_parameters
-from ranksieve.cli.sources import (
-    missing_policy,
-    open_for,
-    open_training_data,
-    open_validation_data,
-)
+from ranksieve.cli.sources import missing_policy, open_for, open_training_data, open_validation_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +43,8 @@ def train(
         str,
         option(
             "NAME",
-            "Ranker; --rankers lists them. Or MODULE:OBJECT: a class or an object of your own.",
+            "Ranker (--rankers lists them), or MODULE:OBJECT for a class or an object of your own "
+            "code.",
             "--ranker",
         ),
     ] = "ranksvm",
@@ -56,7 +52,8 @@ def train(
         Path | None,
         option(
             "FILE",
-            "Train on the features that select --out wrote to this file. Default: all features.",
+            "Train only on the features that select --out wrote to this file. Default: all "
+            "features.",
             "--selection",
         ),
     ] = None,
@@ -64,8 +61,8 @@ def train(
         Path | None,
         option(
             "FILE",
-            "File of held-out data: rankers use it to stop early or to choose a model, and "
-            "are measured on it. Default: none.",
+            "File with held-out data: rankers use it to stop early or to choose a model, and "
+            "are evaluated on it. Default: none.",
             "--eval",
         ),
     ] = None,
@@ -74,7 +71,11 @@ def train(
     seed: Seed = None,
     out: Annotated[
         Path | None,
-        option("FILE", "Write the model here as JSON, for predict. Default: only measure it."),
+        option(
+            "FILE",
+            "Write the model to this file as JSON, for predict and export. Default: only evaluate "
+            "it.",
+        ),
     ] = None,
     convention: ConventionName = "standard",
     reading: Reading = Reading(),
@@ -84,10 +85,10 @@ def train(
     form: Format = "terminal",
     rankers: Annotated[bool, typer.Option("--rankers", help="List the rankers and exit.")] = False,
 ) -> None:
-    """Train a ranker on all or selected features, and measure it.
+    """Train a ranker on all or selected features, and evaluate it.
 
-    predict applies a model written with --out to other files, which need all features of the
-    training data.
+    predict applies a model that was written with --out to other files, which must have all features
+    of the training data.
     """
     from ranksieve.datasets.opening import title_of
     from ranksieve.io.files import check_replaceable
@@ -152,7 +153,7 @@ def predict(
     """Score documents with a trained ranker.
 
     Writes one score per line, in the order of the data's rows, as evaluate expects them. Without
-    --missing, missing values are treated as those of the training data were.
+    --missing, missing values are treated as they were in the training data.
     """
     from ranksieve.io.files import check_replaceable
     from ranksieve.io.scores import write_scores

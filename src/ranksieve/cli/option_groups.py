@@ -28,18 +28,27 @@ class ReadingRows:
 
     label: Annotated[
         str | None,
-        option("NAME", "Column of the label, in Parquet and CSV. Default: label, relevance, ..."),
+        option(
+            "NAME",
+            "Column with the label, in Parquet and CSV. Default: one called label, relevance, ...",
+        ),
     ] = None
     qid: Annotated[
-        str | None, option("NAME", "Column of the query. Default: qid, query_id, query, ...")
+        str | None,
+        option("NAME", "Column with the query id. Default: one called qid, query_id, query, ..."),
     ] = None
     doc_id: Annotated[
-        str | None, option("NAME", "Column of the document. Default: doc_id, docid, ... or none.")
+        str | None,
+        option(
+            "NAME", "Column with the document id. Default: one called doc_id, docid, ..., if any."
+        ),
     ] = None
     weight: Annotated[
         str | None,
         option(
-            "NAME", "Column of the query's weight. Default: weight, sample_weight, ... or none."
+            "NAME",
+            "Column with the weight of the query, the same in all of its rows. Default: one called "
+            "weight, sample_weight, ..., if any.",
         ),
     ] = None
     drop: Annotated[
@@ -55,12 +64,12 @@ class ReadingRows:
         option(
             "NAME,..",
             "Feature columns; patterns such as 'bm25_*' are allowed. May be repeated. Default: all "
-            "columns that are nothing else.",
+            "remaining columns.",
         ),
     ] = None
     n_features: Annotated[
         int | None,
-        option("N", "Number of features of text files. Default: the largest index in the files."),
+        option("N", "Number of features in text files. Default: the largest index in the files."),
     ] = None
     zero_based: Annotated[
         bool,
@@ -96,11 +105,11 @@ class Reading(ReadingRows):
         str | None,
         option(
             "POLICY",
-            "What is done with missing values, query by query: query-min, query-median or zero "
-            "fills them in; keep passes them on to methods that take them, where filters rank a "
-            "document without a value last. With +indicators, such as zero+indicators, a 0/1 "
-            "feature tells where values of a feature were missing. Default: methods that cannot "
-            "use them refuse them.",
+            "How to treat missing values: query-min, query-median or zero fills them in, query by "
+            "query; keep leaves them to methods that accept them (filters rank documents without "
+            "a value last). With +indicators, such as zero+indicators, 0/1 features that mark "
+            "missing values are added. Default: methods that do not accept missing values refuse "
+            "the data.",
         ),
     ] = None
 
@@ -113,49 +122,52 @@ class Splitting:
         list[Path] | None,
         option(
             "FILE",
-            "Data to tune on. May be repeated. Default: with --test, one in five training queries.",
+            "Validation data, to tune on. May be repeated. Default: with --test, one in five "
+            "training queries.",
         ),
     ] = None
     test: Annotated[
         list[Path] | None,
         option(
             "FILE",
-            "Data to test on; DATA then trains. May be repeated. Default: test on folds of DATA.",
+            "Test data; the data argument is then training data. May be repeated. Default: test on "
+            "folds of the data.",
         ),
     ] = None
     split_column: Annotated[
         str | None,
         option(
             "NAME",
-            "Column that divides the queries of Parquet or CSV: train, vali and test, or numbers "
-            "of folds. Default: none.",
+            "Column that splits the queries of Parquet or CSV files: train, vali and test, or fold "
+            "numbers. Default: none.",
         ),
     ] = None
     time_column: Annotated[
-        str | None, option("NAME", "Column of dates, times or numbers, for --test-queries-after.")
+        str | None, option("NAME", "Column with dates, times or numbers, for --test-queries-after.")
     ] = None
     test_queries_after: Annotated[
         str | None,
         option(
             "TIME",
-            "Test on queries whose rows are all after this date (of the next day on), time or "
-            "number; the others train. Needs --time-column.",
+            "Test on the queries whose rows are all after this date (from the next day on), time "
+            "or number, and train on the others. Needs --time-column.",
         ),
     ] = None
     pool: Annotated[
         bool,
         typer.Option(
             "--pool",
-            help="Divide the queries of several files together. Default: refuse several files, "
-            "which may be a split.",
+            help="Treat several files as one data set and split its queries. Default: refuse "
+            "several files, which could be a split.",
         ),
     ] = False
     resamples: Annotated[
         int | None,
         option(
             "N",
-            "If there is one split: select and train on N resamples of its training queries (four "
-            "in five, without replacement), for stability and uncertainty. Default: once, on all.",
+            "If there is only one split: select and train on N resamples of the training queries "
+            "(four in five, without replacement), to estimate stability and uncertainty. Default: "
+            "once, on all training queries.",
             min=2,
         ),
     ] = None

@@ -23,9 +23,9 @@ def option(metavar: str, text: str, *names: str, **limits: Any) -> Any:
 
 
 DATA = typer.Argument(
-    help="Ranking data: LETOR / SVMlight text (also .gz, .zst), Parquet, CSV or TSV, where several "
-    "files, or a pattern such as 'part-*.parquet', are one data set; or one directory: shards, or "
-    "a collection (LETOR, MSLR, Yahoo, Istella).",
+    help="Ranking data: files of LETOR / SVMlight text (also .gz, .zst), Parquet, CSV or TSV, or a "
+    "pattern such as 'part-*.parquet' (several files are one data set); or one directory: shards, "
+    "or a collection (LETOR, MSLR, Yahoo, Istella)."
 )
 Demo = Annotated[bool, typer.Option("--demo", help="Use the embedded demo data instead of files.")]
 Format = Annotated[
@@ -37,8 +37,8 @@ ConventionName = Annotated[
     option(
         "NAME",
         "Metric convention, because programs compute measures differently: standard, letor3, "
-        "letor4, mslr, lightgbm, xgboost, ranklib, trec or sklearn. NAME:2 counts only labels of "
-        "2 and more as relevant.",
+        "letor4, mslr, lightgbm, xgboost, ranklib, trec or sklearn. With NAME:2, only labels of "
+        "2 and more count as relevant.",
     ),
 ]
 DaskAddress = Annotated[
@@ -57,8 +57,8 @@ Verify = Annotated[
     bool | None,
     typer.Option(
         "--verify/--no-verify",
-        help="Check the checksums of all shards first, or of none. Default: check each shard when "
-        "it is first read.",
+        help="Verify the checksums of all shards first, or of none. Default: verify each shard "
+        "when it is first read.",
     ),
 ]
 Settings = Annotated[
@@ -75,52 +75,58 @@ Include = Annotated[
     list[str] | None,
     option(
         "NAMES",
-        "Features to start with, in this order, separated by commas: names, or numbers from 1 if "
-        "features have no names. They count toward -k. May be repeated. Default: none.",
+        "Features that must be selected, in this order, separated by commas: names, or numbers "
+        "from 1 if features have no names. They count toward the number to select. May be "
+        "repeated. Default: none.",
     ),
 ]
 Exclude = Annotated[
     list[str] | None,
     option(
         "NAMES",
-        "Features to leave out, as if they were not in the data. May be repeated. Default: none.",
+        "Features that must not be selected, as if they were not in the data. May be repeated. "
+        "Default: none.",
     ),
 ]
 Groups = Annotated[
     Path | None,
     option(
         "FILE",
-        "Groups of features that come and go together: CSV with the columns feature and group, or "
-        "JSON with lists of features. Default: none.",
+        "Groups of features that are selected or dropped together: CSV with the columns feature "
+        "and group, or JSON with lists of features. Default: none.",
     ),
 ]
 Costs = Annotated[
     Path | None,
     option(
         "FILE",
-        "What features cost: CSV, TSV or Parquet with the columns feature and cost, and group for "
-        "features that share a cost. Default: every feature costs 1.",
+        "Costs of features, in any unit: CSV, TSV or Parquet with the columns feature and cost, "
+        "and group for features that share a cost. Default: every feature costs 1.",
     ),
 ]
 GroupCosts = Annotated[
     Path | None,
     option(
         "FILE",
-        "What groups of --costs cost once if any of their features is used: CSV, TSV or Parquet "
-        "with the columns group and cost. Default: none.",
+        "Costs of the groups of --costs, paid once if any feature of a group is used: CSV, TSV or "
+        "Parquet with the columns group and cost. Default: none.",
     ),
 ]
 Budget = Annotated[
     float | None,
-    option("COST", "Largest cost of the selected features together. Default: none.", min=0),
+    option(
+        "COST",
+        "Largest total cost of the selected features, in the unit of --costs. Default: no limit.",
+        min=0,
+    ),
 ]
 RankerParameters = Annotated[
     Path | None,
     option(
         "FILE",
-        "Parameters of the ranker: JSON as LightGBM, XGBoost or CatBoost use it, or a trained "
-        "model (LightGBM's text, XGBoost's save_config, CatBoost's cbm, or one that train wrote) "
-        "whose parameters are taken. Options take precedence. Default: none.",
+        "Read the parameters of the ranker from this file: JSON in the form of LightGBM, XGBoost "
+        "or CatBoost, or a trained model (LightGBM's text, XGBoost's save_config, CatBoost's cbm, "
+        "or one that train wrote). Other options take precedence. Default: none.",
         "--ranker-params",
     ),
 ]

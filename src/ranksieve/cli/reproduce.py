@@ -25,9 +25,9 @@ _Data = Annotated[
     Path,
     option(
         "DIR",
-        "A collection with folds (S1.txt .. S5.txt, or Fold1 ..). MQ2007, MQ2008, OHSUMED, "
-        "HP2004, NP2004 and TD2004 of LETOR are recognized by their sizes; others can be run, but "
-        "have no published numbers.",
+        "Directory of a collection with folds (S1.txt to S5.txt, or Fold1, ...). LETOR's MQ2007, "
+        "MQ2008, OHSUMED, HP2004, NP2004 and TD2004 are recognized by their sizes; others can be "
+        "run, but have no published numbers.",
     ),
 ]
 _Ranker = Annotated[
@@ -59,7 +59,7 @@ _Seeds = Annotated[
     option(
         "N",
         "Number of runs of methods that draw random numbers (fs-scpr, fs-ed and gas only). "
-        "Default: 10 for fs-scpr, else 5.",
+        "Default: 10 for fs-scpr, otherwise 5.",
         min=1,
     ),
 ]
@@ -69,7 +69,7 @@ _Out = Annotated[
         "DIR",
         "Write every table (Markdown, LaTeX, CSV, JSON) and figure (SVG, PNG) to this directory, "
         "with a page, report.md, that shows the results of the paper beside ours. Finished work "
-        "is kept there, too, and the same command resumes it. Default: print tables only.",
+        "is also kept there, and the same command resumes. Default: only print the tables.",
     ),
 ]
 _Convention = Annotated[
@@ -99,7 +99,7 @@ def reproduce(
     papers = reproduction.PAPERS
     if what not in papers:
         raise ValueError(
-            f"there is nothing to reproduce for {what!r}; known are {', '.join(papers)}"
+            f"there is nothing to reproduce for {what!r}; choose from {', '.join(papers)}"
         )
     options: dict[str, Any] = {
         "--ranker": ranker or None,

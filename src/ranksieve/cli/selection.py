@@ -40,6 +40,7 @@ from ranksieve.cli.settings import (
 from ranksieve.cli.sources import open_training_data, open_validation_data
 
 if TYPE_CHECKING:
+    from ranksieve.base import RankSelector
     from ranksieve.rankers.base import Ranker
     from ranksieve.registry import Method
 
@@ -47,16 +48,16 @@ _Method = Annotated[
     str,
     option(
         "NAME",
-        "Selection method; --methods lists them. Or MODULE:OBJECT: a class or an object of your "
-        "own.",
+        "Selection method (--methods lists them), or MODULE:OBJECT for a class or an object of "
+        "your own code.",
     ),
 ]
 _Number = Annotated[
     str | None,
     option(
         "K",
-        "Number of features to select, or of groups of features: an integer, a fraction "
-        "below 1, or a rule such as eigengap for methods that can choose the number. "
+        "Number of features (or groups, see --count) to select: an integer, a fraction below 1, "
+        "or a rule such as best or eigengap for methods that can choose the number. "
         "Default: that of the method; with --budget, best.",
         "-k",
     ),
@@ -65,7 +66,7 @@ _HeldOut = Annotated[
     Path | None,
     option(
         "FILE",
-        "File of held-out data, for methods that use it. Default: these methods hold out some "
+        "File with held-out data, for methods that use it. Default: these methods hold out some "
         "training queries.",
         "--eval",
     ),
@@ -74,27 +75,27 @@ _Ranker = Annotated[
     str | None,
     option(
         "NAME",
-        "Ranker inside the method, for methods around a ranker; train --rankers lists "
-        "them. Or MODULE:OBJECT. Default: that of the method.",
+        "Ranker that a wrapper method trains (train --rankers lists them), or MODULE:OBJECT. "
+        "Default: that of the method.",
     ),
 ]
 _RankerSettings = Annotated[
     list[str] | None,
     option(
         "NAME=VALUE",
-        "Set a parameter of --ranker. May be repeated. Default: the ranker's defaults.",
+        "Set a parameter of the --ranker. May be repeated. Default: the ranker's defaults.",
         "--ranker-param",
     ),
 ]
 _Out = Annotated[
     Path | None,
     option(
-        "FILE", "Write the selection here as JSON, for convert and train. Default: only print it."
+        "FILE",
+        "Write the selection to this file as JSON, for convert and train. Default: only print it.",
     ),
 ]
 _Count = Annotated[
-    Literal["features", "groups"] | None,
-    typer.Option(help="What -k counts. Default: features."),
+    Literal["features", "groups"] | None, typer.Option(help="What -k counts. Default: features.")
 ]
 _ListMethods = Annotated[
     bool, typer.Option("--methods", help="List the selection methods and exit.")
@@ -139,7 +140,7 @@ def select(
     from ranksieve.report.sheets.registry import registry_sheet
     from ranksieve.report.sheets.selection import Counted, selection_sheet
     from ranksieve.selectors.record import record_selection
-    from ranksieve.selectors.registry import SELECTORS, make_method
+    from ranksieve.selectors.registry import SELECTORS
 
     if methods:
         show_sheets([registry_sheet(SELECTORS)], form)
@@ -147,57 +148,57 @@ def select(
     allow_own_code(method, ranker)
     found = SELECTORS.find(method)
     own = parameters_of(SELECTORS, found, settings or [], seed)
-    told = {"costs": read_costs(costs, group_costs), "budget": budget}
-    paid: dict[str, Any] = {name: value for name, value in told.items() if value is not None}
-    check_paying(SELECTORS, found, paid)
-    for name, value in (chosen_features(include, exclude, groups, count) | paid).items():
-        if name in own:
-            raise ValueError(f"{name} is given twice, by --{name} and by --param {name}")
-        SELECTORS.check_parameters(found, [name])
-        own[name] = value
-    if k is None and budget is not None:
-        k = "best"  # of all that the budget pays
-    selector = make_method(found, None if k is None else _number(k), **own)
+    paid = {"costs": read_costs(costs, group_costs), "budget": budget}
+    given = chosen_features(include, exclude, groups, count)
+    given |= {name: value for name, value in paid.items() if value is not None}
+    selector = _make_selector(found, k, own, given)
     if ranker is not None:
-        inside = _ranker(found, ranker, ranker_settings or [], parameters)
+        inside = _make_ranker(found, ranker, ranker_settings or [], parameters)
         selector.set_params(ranker=inside)
     elif ranker_settings or parameters:
         raise typer.BadParameter("--ranker-param and --ranker-params need --ranker")
-    if evaluate_on is not None and not found.uses_held_out_data:
-        able = [name for name, known in SELECTORS.items() if known.uses_held_out_data]
-        raise ValueError(
-            f"method {found.name!r} does not use held-out data: leave out --eval; methods that use "
-            f"it are {', '.join(able)}"
-        )
+    if evaluate_on is not None:
+        _check_held_out(found)
     if out is not None:
         check_replaceable(out)
     with progress_bar(), ExitStack() as stack:
         how = reading.how | {"missing": reading.missing}
         opened = open_training_data(data, demo, dask, workers, verify, **how)
         source = stack.enter_context(opened)
-        beside: dict[str, Any] = {}
+        held_out: dict[str, Any] = {}
         if evaluate_on is not None:
             validation = open_validation_data(evaluate_on, source, verify, **reading.how)
-            beside["eval_set"] = stack.enter_context(validation)
+            held_out["eval_set"] = stack.enter_context(validation)
         with explain_errors(found):
-            selector.fit(source, **beside)
+            selector.fit(source, **held_out)
         files = [str(path) for path in data] if data else [title_of(data)]
         selection = record_selection(selector, source, found.name, files)
     if out is not None:
         write_selection(selection, out)
-    # Numbers of features and groups are shown anyway.
-    changed = {
-        name: value
-        for name, value in found.changed(selector).items()
-        if name not in ("groups", "count")
-        and (name != "n_features_to_select" or isinstance(value, str))
-    }
+    changed = _changed_parameters(found, selector)
     counted = Counted(getattr(selector, "n_groups_", None), selector.count == "groups")
-    sheet = selection_sheet(title_of(data), selection, changed, counted, paid.get("costs"))
+    sheet = selection_sheet(title_of(data), selection, changed, counted, given.get("costs"))
     show_result([sheet], form, selection.to_json())
 
 
-def _ranker(method: Method, name: str, settings: list[str], file: Path | None) -> Ranker:
+def _make_selector(
+    method: Method, k: str | None, own: dict[str, Any], given: dict[str, Any]
+) -> RankSelector:
+    """Make a selector from its parameters: ``own`` of --param, ``given`` by other options."""
+    from ranksieve.selectors.registry import SELECTORS, make_method
+
+    check_paying(SELECTORS, method, given)
+    for name in given:
+        if name in own:
+            raise ValueError(f"{name} is given twice, by --{name} and by --param {name}")
+        SELECTORS.check_parameters(method, [name])
+    if k is None and "budget" in given:
+        k = "best"  # of all that the budget pays
+    return make_method(method, None if k is None else _parse_number(k), **own, **given)
+
+
+def _make_ranker(method: Method, name: str, settings: list[str], file: Path | None) -> Ranker:
+    """Make the ranker inside a method."""
     from ranksieve.rankers.registry import RANKERS
     from ranksieve.selectors.registry import SELECTORS
 
@@ -211,7 +212,29 @@ def _ranker(method: Method, name: str, settings: list[str], file: Path | None) -
     return inside.make(**ranker_parameters(inside, settings, None, file))
 
 
-def _number(text: str) -> float | str:
+def _check_held_out(method: Method) -> None:
+    """Raise a ValueError if the method does not use held-out data."""
+    from ranksieve.selectors.registry import SELECTORS
+
+    if not method.uses_held_out_data:
+        able = [name for name, known in SELECTORS.items() if known.uses_held_out_data]
+        raise ValueError(
+            f"method {method.name!r} does not use held-out data: leave out --eval; methods that "
+            f"use it are {', '.join(able)}"
+        )
+
+
+def _changed_parameters(method: Method, selector: RankSelector) -> dict[str, Any]:
+    """Parameters that differ from the defaults, without the numbers that a table shows anyway."""
+    return {
+        name: value
+        for name, value in method.changed(selector).items()
+        if name not in ("groups", "count")
+        and (name != "n_features_to_select" or isinstance(value, str))
+    }
+
+
+def _parse_number(text: str) -> float | str:
     """Parse a number of features, a fraction of them, or a rule."""
     for kind in (int, float):
         try:

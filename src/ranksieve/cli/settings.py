@@ -22,7 +22,7 @@ def parameters_of(
     registry: Registry, method: Method, settings: list[str], seed: int | None
 ) -> dict[str, Any]:
     """Parameters of a method, checked to exist; ``seed`` is its ``random_state``."""
-    parameters = _parsed(settings)
+    parameters = _parse_settings(settings)
     registry.check_parameters(method, parameters)
     if seed is not None:
         if not method.accepts("random_state"):
@@ -41,7 +41,7 @@ def chosen_features(
     groups: Path | None = None,
     count: str | None = None,
 ) -> dict[str, Any]:
-    """Parameters by which every selector is told what to choose from; only those that are given.
+    """Parameters that restrict what a selector chooses from; only those that are given.
 
     Features are separated by commas.
     """
@@ -110,7 +110,7 @@ def ranker_parameters(
     return parameters_from(file, {method.name: method})[method.name] | method.translate(own)
 
 
-def _parsed(settings: list[str]) -> dict[str, Any]:
+def _parse_settings(settings: list[str]) -> dict[str, Any]:
     """Parameter -> value, from texts NAME=VALUE."""
     parameters: dict[str, Any] = {}
     for setting in settings:
@@ -126,15 +126,15 @@ def _parsed(settings: list[str]) -> dict[str, Any]:
 def parsed_setting(name: str, text: str) -> Any:
     """Parse the value of a parameter."""
     value = parsed_value(text)
-    return _named(value) if name in ("include", "exclude", "groups") else value
+    return _by_name(value) if name in ("include", "exclude", "groups") else value
 
 
-def _named(features: Any) -> Any:
+def _by_name(features: Any) -> Any:
     """Features by name, not by index: those without names have numbers from 1, as in tables."""
     if isinstance(features, list):
-        return [_named(feature) for feature in features]
+        return [_by_name(feature) for feature in features]
     if isinstance(features, dict):
-        return {group: _named(members) for group, members in features.items()}
+        return {group: _by_name(members) for group, members in features.items()}
     return str(features) if type(features) is int else features
 
 

@@ -98,8 +98,8 @@ def take_source(
         "columns": reading.columns or None,
     }
     if reading.columns and "columns" in wanted:
-        told = wanted["columns"].as_dict() | reading.columns.as_dict()
-        given["columns"] = Columns.from_dict(told)
+        columns_given = wanted["columns"].as_dict() | reading.columns.as_dict()
+        given["columns"] = Columns.from_dict(columns_given)
     wanted |= {name: value for name, value in given.items() if value is not None}
     wanted["read_options"] = {"n_features": reading.n_features, "zero_based": reading.zero_based}
     return (data, vali, test) if test else data

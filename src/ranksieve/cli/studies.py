@@ -15,42 +15,45 @@ from ranksieve.cli.settings import allow_own_code, chosen_features
 _Data = Annotated[
     list[Path] | None,
     typer.Argument(
-        help="The directory of a collection, or of train, vali and test files, whose division is "
-        "used; or a file or shards, whose queries are divided into folds; with --test, the data to "
-        "train on. Default: the embedded demo."
+        help="The directory of a collection, or of train, vali and test files, whose split is "
+        "used; or a file or shards, whose queries are split into folds; with --test, the training "
+        "data. Default: the embedded demo."
     ),
 ]
 _Selectors = Annotated[
     str | None,
     option(
         "A,B,..",
-        "Selectors to compare; select --methods lists them. Default: "
-        "greedy-rankrls,gas-e,fs-scpr,fs-ed. [NAME=]MODULE:OBJECT is a class or an object of your "
-        "own code.",
+        "Selectors to compare (select --methods lists them), or [NAME=]MODULE:OBJECT for a class "
+        "or an object of your own code. Default: greedy-rankrls,gas-e,fs-scpr,fs-ed.",
     ),
 ]
 _Rankers = Annotated[
     str | None,
     option(
         "A,B,..",
-        "Rankers to train on the selected features; train --rankers lists them. Default: "
-        "ranksvm,lambdamart. [NAME=]MODULE:OBJECT is a class or an object of your own code: a "
-        "ranker of ranksieve, LightGBM, XGBoost or CatBoost, a regressor of scikit-learn, or "
-        "anything with fit(X, y, qid) and predict(X).",
+        "Rankers to train on the selected features (train --rankers lists them), or "
+        "[NAME=]MODULE:OBJECT for a class or an object of your own code: a ranker of ranksieve, "
+        "LightGBM, XGBoost or CatBoost, a regressor of scikit-learn, or anything with "
+        "fit(X, y, qid) and predict(X). Default: ranksvm,lambdamart.",
     ),
 ]
 _Ks = Annotated[
     str | None,
-    option("K,K,..", "Subset sizes to compare; all keeps every feature. Default: 1,2,3,5,10,20."),
+    option(
+        "K,K,..", "Numbers of features to compare; all keeps every feature. Default: 1,2,3,5,10,20."
+    ),
 ]
 _Measures = Annotated[
-    str | None, option("M,M,..", "Measures of the test queries. Default: map,ndcg@10.")
+    str | None,
+    option("M,M,..", "Measures on the test queries (see evaluate --help). Default: map,ndcg@10."),
 ]
 _Tune = Annotated[
     str | None,
     option(
         "M",
-        "Measure of the validation queries by which parameters and sizes are chosen. Default: map.",
+        "Measure on the validation queries by which parameters and numbers of features are chosen. "
+        "Default: map.",
     ),
 ]
 _Convention = Annotated[
@@ -60,9 +63,9 @@ _Protocol = Annotated[
     str | None,
     option(
         "P",
-        "How queries are divided: letor (the folds of a collection), split (that of --test or a "
-        "column), kfold:N or six-trials. Default: letor or split where there is such a division, "
-        "else kfold:5.",
+        "How to split the queries: letor (the folds of a collection), split (that of --test or a "
+        "column), kfold:N or six-trials. Default: letor or split if the data comes with a split, "
+        "otherwise kfold:5.",
     ),
 ]
 _Scale = Annotated[
@@ -77,8 +80,8 @@ _Choose = Annotated[
     str | None,
     option(
         "RULE",
-        "How the subset size is chosen on validation queries: best, or one_se for the "
-        "smallest within one standard error of the best. Default: best.",
+        "How to choose the number of features on validation queries: best, or one_se for the "
+        "fewest within one standard error of the best. Default: best.",
     ),
 ]
 _Seeds = Annotated[
@@ -91,7 +94,9 @@ _Seeds = Annotated[
 ]
 _Seed = Annotated[
     int | None,
-    option("N", "Random seed of the first run; the others follow it. Default: 0.", min=0),
+    option(
+        "N", "Random seed of the first run; the other runs use the next ones. Default: 0.", min=0
+    ),
 ]
 _NoBaselines = Annotated[
     bool,
@@ -113,7 +118,8 @@ _Grids = Annotated[
     list[str] | None,
     option(
         "METHOD.NAME=V,V,..",
-        "Values of a parameter to tune over. May be repeated. Default: the method's grid.",
+        "Values of a parameter to choose from by tuning. May be repeated. Default: the method's "
+        "grid.",
         "--grid",
     ),
 ]
@@ -121,10 +127,10 @@ _RankerParameters = Annotated[
     list[Path] | None,
     option(
         "FILE",
-        "Parameters of rankers: JSON as LightGBM, XGBoost or CatBoost use it, for several rankers "
-        "by name; or a trained model (LightGBM's text, XGBoost's save_config, CatBoost's cbm, or "
-        "one that train wrote) whose parameters are taken. May be repeated; --param takes "
-        "precedence. Default: none.",
+        "Read the parameters of rankers from this file: JSON in the form of LightGBM, XGBoost or "
+        "CatBoost, with one object per ranker if there are several; or a trained model (LightGBM's "
+        "text, XGBoost's save_config, CatBoost's cbm, or one that train wrote). May be repeated; "
+        "--param takes precedence. Default: none.",
         "--ranker-params",
     ),
 ]
@@ -132,7 +138,7 @@ _Plan = Annotated[
     Path | None,
     option("FILE", "TOML file with these settings; options take precedence. Default: none."),
 ]
-_Out = Annotated[Path, option("DIR", "Directory of the ledger, tables and figures.")]
+_Out = Annotated[Path, option("DIR", "Directory for the ledger, the tables and the figures.")]
 _NoFigures = Annotated[
     bool, typer.Option("--no-figures", help="Write only tables. Default: also draw figures.")
 ]
@@ -166,11 +172,11 @@ def compare(
     dask: DaskAddress = None,
     workers: DaskWorkers = None,
 ) -> None:
-    """Compare selectors, and test whether their differences are real.
+    """Compare selectors, and test whether their differences are significant.
 
-    Each selector runs with each ranker over folds of the queries. Everything is chosen on
-    validation queries and tested once. Finished work is kept in --out: the same command resumes it,
-    and you can add selectors, rankers or sizes.
+    Each selector runs with each ranker over folds of the queries. Every choice is made on
+    validation queries, and test queries are used once. Finished work is kept in --out: the same
+    command resumes, and you can add selectors, rankers or numbers of features.
     """
     given: dict[str, Any] = {
         "selectors": selectors and _split(selectors),
@@ -206,16 +212,33 @@ def compare(
 
 def report(
     directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Directory of a study, as compare --out wrote it.")
+        Path,
+        typer.Argument(
+            metavar="DIR", help="Directory that compare --out or recommend --out wrote."
+        ),
     ],
 ) -> None:
-    """Write the tables and figures of a study from its ledger."""
+    """Write the tables, figures and page of a study or a recommendation again, without its data."""
+    from ranksieve.recommendation.files import ANSWER
+
+    if (directory / ANSWER).is_file():
+        _report_recommendation(directory)
+        return
     from ranksieve.report.study import show_report, write_report
     from ranksieve.study import load_study
 
     result = load_study(directory)
     write_report(result, directory)
     show_report(result, directory)
+
+
+def _report_recommendation(directory: Path) -> None:
+    from ranksieve.recommendation import load_recommendation
+    from ranksieve.report.recommendation import show_recommendation, write_recommendation
+
+    answer = load_recommendation(directory)
+    write_recommendation(answer, directory)
+    show_recommendation(answer, directory)
 
 
 def _compare(
@@ -226,12 +249,18 @@ def _compare(
     dask: str | None,
     workers: int | None,
 ) -> None:
-    from ranksieve.report.study import show_report, write_data_figures, write_report
+    from ranksieve.report.study import (
+        show_report,
+        write_data_facts,
+        write_data_figures,
+        write_report,
+    )
     from ranksieve.study import Study
 
     with resumable(out, dask, workers) as client:
         study = Study(source, out=out, **wanted)
         result = study.run(client)
+        write_data_facts(study, result, out)
         if not no_figures:
             write_data_figures(study, out)
         write_report(result, out, figures=not no_figures)

@@ -1,4 +1,4 @@
-"""Known collections on a local disk, planted rankings whose answer is known, and the demo."""
+"""Known collections on a local disk, synthetic rankings with known answers, and the demo."""
 
 from ranksieve.datasets.collections import Collection, open_collection
 from ranksieve.datasets.demo import demo_costs, load_demo

@@ -116,7 +116,7 @@ class Collection:
 
 
 def open_collection(path: str | os.PathLike[str], *, subset: str | None = None) -> Collection:
-    r"""Find out how a downloaded collection is arranged; nothing is read yet.
+    r"""Open a downloaded collection: find out its layout, without reading it yet.
 
     ====== ==================================================== ===========================
     layout files                                                known from
@@ -252,12 +252,7 @@ def _find_single(entries: dict[str, Path]) -> list[FoldFiles]:
     return [] if fold is None else [fold]
 
 
-_LAYOUTS = {
-    "folds": _find_folds,
-    "parts": _find_parts,
-    "sets": _find_sets,
-    "single": _find_single,
-}
+_LAYOUTS = {"folds": _find_folds, "parts": _find_parts, "sets": _find_sets, "single": _find_single}
 
 
 _LOOKED_FOR = (
@@ -285,7 +280,7 @@ def _file(entries: dict[str, Path], stems: Sequence[str]) -> Path | None:
     names = [stem + suffix for stem in stems for suffix in _SUFFIXES]
     found = [entries[name] for name in names if name in entries]
     for other in found[1:]:
-        if _unpacked(other) != _unpacked(found[0]):
+        if _name_without_compression(other) != _name_without_compression(found[0]):
             raise DataError(
                 f"{other}: there is {found[0].name}, too; name the files to use, such as "
                 f"compare {found[0]} --test ..."
@@ -293,5 +288,5 @@ def _file(entries: dict[str, Path], stems: Sequence[str]) -> Path | None:
     return found[0] if found else None
 
 
-def _unpacked(path: Path) -> str:
+def _name_without_compression(path: Path) -> str:
     return path.name.lower().removesuffix(".gz").removesuffix(".zst")

@@ -22,7 +22,7 @@ _SET = "travel"
 def write_demo_log(
     directory: str | os.PathLike[str], engine: EngineName = "elasticsearch"
 ) -> tuple[Path, Path]:
-    """Write the embedded demo as a feature log and judgments, to try the way from log to model.
+    """Write the embedded demo as a feature log with judgments.
 
     Parameters
     ----------

@@ -64,9 +64,9 @@ def open_for_study(
     split : SplitByColumn or SplitByTime, optional
         How to divide a table by one of its columns.
     pool : bool
-        Whether several files are one data set, whose queries are divided anew.
+        Whether several files are one data set, whose queries are split.
     columns, **read_options
-        As of :func:`~ranksieve.datasets.opening.open_data`.
+        As in :func:`~ranksieve.datasets.opening.open_data`.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def _open_parts(
 ) -> DividedData:
     if len(parts) not in (2, 3):
         raise DataError(
-            f"a tuple of {len(parts)} is no split: give (train, test) or (train, vali, test); "
+            f"a tuple of {len(parts)} is not a split: give (train, test) or (train, vali, test); "
             "several files that are one data set are a list"
         )
     train, vali, test = parts if len(parts) == 3 else (parts[0], None, parts[1])

@@ -30,7 +30,7 @@ def open_data(
     verify: Verify = "first-read",
     **read_options: Any,
 ) -> RankingData | Shards | Collection:
-    """Open data where it lies; only frames and files that are no shards or collection are read.
+    """Open data without reading it, except frames and files, which are read.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def open_data(
     columns : Columns, optional
         What the columns of Parquet and CSV files and of frames are.
     client : distributed.Client, optional
-        Of the cluster that has the shards.
+        Client of the Dask cluster that has the shards.
     verify : {"first-read", True, False}
         When checksums of shards are compared; see :func:`ranksieve.open_shards`.
     **read_options
@@ -125,7 +125,7 @@ def title_of(source: Any) -> str:
         return quantity(source.n_queries, "query", "queries")
     if is_frame(source):
         return f"a frame of {quantity(len(source), 'row')}"
-    first, *others = _named(source)
+    first, *others = _paths_and_patterns(source)
     return str(first) + (f" and {quantity(len(others), 'more file')}" if others else "")
 
 
@@ -135,10 +135,10 @@ def paths_of(source: Any) -> list[Path]:
     A name that is no file but a pattern, which a shell would have replaced, stands for all files
     that match it, in alphabetical order.
     """
-    return [path for name in _named(source) for path in _matching(name)]
+    return [path for name in _paths_and_patterns(source) for path in _matching(name)]
 
 
-def _named(source: Any) -> list[Path]:
+def _paths_and_patterns(source: Any) -> list[Path]:
     """Paths and patterns as they were given; empty if these are none."""
     named = source if isinstance(source, (list, tuple)) else [source]
     is_named = all(isinstance(path, (str, os.PathLike)) for path in named)

@@ -191,7 +191,7 @@ def _check_counts(counts: dict[str, int]) -> None:
 
 
 def check_shares(**shares: float) -> None:
-    """Raise an error that names the first share that is none."""
+    """Raise a ValueError that names the first value that is not between 0 and 1."""
     for name, share in shares.items():
         if not 0.0 <= share <= 1.0:
             raise ValueError(f"{name} must be between 0 and 1, got {share}")

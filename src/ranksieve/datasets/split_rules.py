@@ -61,8 +61,8 @@ class SplitByColumn:
             for role in ("train", "test"):
                 if not len(parts[role]):
                     raise DataError(f"column {self.column!r}: no query is marked {role!r}")
-            told = "train, vali and test" if len(parts["vali"]) else "train and test"
-            rule = f"one split, by column {self.column!r}, which says {told}"
+            named = "train, vali and test" if len(parts["vali"]) else "train and test"
+            rule = f"one split, by column {self.column!r}, which says {named}"
             return Division(on_one_line(rule), ["Split"], [Split(**parts)])
         if not all(isinstance(mark, int) for mark in marks):
             found = ", ".join(sorted({repr(mark) for mark in marks})[:5])
@@ -202,7 +202,7 @@ def _number(after: Any) -> float:
     try:
         return plain if isinstance(plain, int) else float(plain)
     except (TypeError, ValueError):
-        raise DataError(f"the column of times has numbers, but {after!r} is no number") from None
+        raise DataError(f"the column of times has numbers, but {after!r} is not a number") from None
 
 
 def _moment(value: Any) -> tuple[datetime, bool]:
@@ -225,6 +225,6 @@ def _bound(after: Any) -> tuple[np.datetime64, bool]:
         moment, is_day = _moment(after if not isinstance(after, int) else str(after))
     except (AttributeError, ValueError):
         raise DataError(
-            f"{after!r} is no date or time; write it like 2026-01-31 or 2026-01-31T12:00"
+            f"{after!r} is not a date or time; write it like 2026-01-31 or 2026-01-31T12:00"
         ) from None
     return np.datetime64(moment + timedelta(days=is_day), "us"), is_day

@@ -35,7 +35,7 @@ register("numba:compiler_lock", _Watch())
 
 
 def work_seconds() -> float:
-    """Seconds of which differences count, within a thread, as of :func:`time.perf_counter`.
+    """Seconds of this thread for measuring differences, like :func:`time.perf_counter`.
 
     The time in which the thread has waited for numba to compile a kernel, or to load it from its
     cache, does not count: it comes once, to whoever is the first.

@@ -54,7 +54,7 @@ _checks: dict[tuple[str, str, bool], Checks] = {}  # of a worker: it opens shard
 
 
 class Stored(NamedTuple):
-    """Shards, as they are told to a worker."""
+    """What a worker needs to know to open shards."""
 
     path: str
     data_id: str

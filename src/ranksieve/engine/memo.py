@@ -1,4 +1,4 @@
-"""One memory for the statistics that several selectors need of the same data.
+"""A cache of statistics that several selectors need of the same data.
 
 Selectors ask for importances, similarities and tables as if nobody had asked before. Whoever runs
 many of them on the same data makes that true only once::
@@ -34,7 +34,7 @@ _IDENTITY: Any = object.__eq__
 
 @dataclass
 class Borrowed:
-    """What sharing has saved.
+    """How much time sharing has saved.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ def sharing(memo: Memo) -> Iterator[Borrowed]:
 def shared(function: Callable[P, T]) -> Callable[P, T]:
     """Decorator: inside :func:`sharing`, compute a statistic once for each source and arguments.
 
-    The source is the first argument, and is told by its identity; the others are told by their
+    The source is the first argument, and is compared by identity; the others are compared by their
     values. With an argument that has no value to compare, such as a function, nothing is shared.
     Arrays of a shared result are read-only.
     """

@@ -57,12 +57,12 @@ class FeatureSet:
             )
         kept, waiting = set(needed), list(needed)
         while waiting:
-            found = set(self._referred(self.entries[waiting.pop()])) - kept
+            found = set(self._references(self.entries[waiting.pop()])) - kept
             kept |= found
             waiting += found
         return {name: entry for name, entry in self.entries.items() if name in kept}
 
-    def _referred(self, entry: dict[str, Any]) -> Iterator[str]:
+    def _references(self, entry: dict[str, Any]) -> Iterator[str]:
         """Other features that the definition of a feature names."""
         own = _name_of(entry, self.kind)
         texts = list(_referring_texts(entry, self.kind))

@@ -55,13 +55,9 @@ def open_tables(
 
 
 def read_data(
-    paths: Sequence[Path],
-    columns: Columns | None = None,
-    *,
-    judgments: Any = None,
-    **how: Any,
+    paths: Sequence[Path], columns: Columns | None = None, *, judgments: Any = None, **how: Any
 ) -> RankingData:
-    """Read files of one format, told by their names: Parquet, CSV or TSV, else LETOR text.
+    """Read files of one format, which their names tell: Parquet, CSV, TSV, or else LETOR text.
 
     With ``judgments`` they are feature logs. ``columns`` is for Parquet and CSV; ``how`` goes to
     :func:`read_letor`, and ``sparse`` and ``dtype`` of it to other files, which know the number of

@@ -91,7 +91,7 @@ class DelimitedTable:
         self.path = path
         self.size = total_size([path])
         self.schema: dict[str, Any] = {}
-        with self._opened() as (_, reader):
+        with self._open_reader() as (_, reader):
             names, types = reader.schema.names, reader.schema.types
             start = next(iter(reader), None)
         check_named(names, path)
@@ -127,7 +127,7 @@ class DelimitedTable:
         *_, last = self.schema
         kept = {**types, last: types.get(last, pa.string())}
         before, batch = 0, None
-        with self._opened(kept) as (file, reader):
+        with self._open_reader(kept) as (file, reader):
             for batch in reader:
                 if batch.num_rows:
                     position = file.tell()
@@ -143,7 +143,7 @@ class DelimitedTable:
             raise DataError(f"{self.path}: a quotation mark near its end is not closed")
 
     @contextmanager
-    def _opened(self, types: dict[str, Any] | None = None) -> Iterator[tuple[IO[bytes], Any]]:
+    def _open_reader(self, types: dict[str, Any] | None = None) -> Iterator[tuple[IO[bytes], Any]]:
         """The file, and a reader of its rows: of columns with these types, or of all columns."""
         import pyarrow as pa
         import pyarrow.csv as pc

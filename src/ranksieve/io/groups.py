@@ -1,4 +1,4 @@
-"""Groups of features that come and go together, as people write them: JSON, CSV or Parquet."""
+"""Groups of features that are selected together, as people write them: JSON, CSV or Parquet."""
 
 from __future__ import annotations
 

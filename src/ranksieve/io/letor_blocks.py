@@ -65,16 +65,16 @@ class Grammar:
         if self.n_features is not None:
             return
         index = width - 1 + self.first_index
-        said = f"; if that is meant, say it with n_features={width}"
+        advice = f"; if this is intended, pass n_features={width}"
         if self.sparse and width > max(_SPARSE_FEATURES, _SPARSE_PER_BYTE * text_bytes):
             raise DataError(
-                f"index {index} is out of proportion to the {text_bytes:,} bytes of text{said}"
+                f"index {index} is out of proportion to the {text_bytes:,} bytes of text{advice}"
             )
         size = n_rows * width * self.dtype.itemsize
         if not self.sparse and size > max(_DENSE_BYTES, _DENSE_PER_BYTE * text_bytes):
             raise DataError(
                 f"index {index} makes an array of {size / 1e6:,.0f} MB from {text_bytes:,} bytes "
-                f"of text; read with sparse=True{said}"
+                f"of text; read with sparse=True{advice}"
             )
 
 

@@ -53,7 +53,7 @@ class RecordLog(ABC):
             self.refresh()  # a file of something else is never written to
         if head is not None and not self.head:
             first = {"format": self.FORMAT, "version": self.VERSION, **head}
-            with self._opened() as file:
+            with self._open_locked() as file:
                 if file.seek(0, os.SEEK_END) == 0:
                     self._append(file, _line_of(first))
             self.refresh()
@@ -72,7 +72,7 @@ class RecordLog(ABC):
 
     def add(self, cell: Any, result: Any) -> None:
         """Write a result down, unless another process has been quicker."""
-        with self._one_thread, self._opened() as file:
+        with self._one_thread, self._open_locked() as file:
             self._take(file)
             if cell not in self:
                 try:
@@ -103,7 +103,7 @@ class RecordLog(ABC):
         """What to keep in memory of a result; a ValueError if it cannot be one of the cell."""
 
     @contextmanager
-    def _opened(self) -> Iterator[IO[bytes]]:
+    def _open_locked(self) -> Iterator[IO[bytes]]:
         """The file, to read and to append to, locked against other processes; its end is whole."""
         with ExitStack() as stack:
             try:
@@ -139,12 +139,12 @@ class RecordLog(ABC):
             self.head = head
         else:
             try:
-                key, told, kept = self._read_line(line, where)
+                key, expected, kept = self._read_line(line, where)
             except (ValueError, RecursionError) as error:
                 raise DataError(
                     f"{where}: damaged ({error}); remove this line, and its cell is computed again"
                 ) from None
-            if self._results.setdefault(key, (told, kept))[0] != told:
+            if self._results.setdefault(key, (expected, kept))[0] != expected:
                 raise DataError(
                     f"{where}: an earlier line has another result of this cell; remove the wrong "
                     "one, or both, and it is computed again"
@@ -152,7 +152,7 @@ class RecordLog(ABC):
         self._read_lines += 1
 
     def _read_head(self, line: bytes, where: str) -> dict[str, Any]:
-        head = _parsed(line)
+        head = _parse_line(line)
         if not isinstance(head, dict) or head.get("format") != self.FORMAT:
             raise DataError(f"{where}: not {self.WHAT}; {self.INSTEAD}")
         version = head.get("version")
@@ -171,12 +171,12 @@ class RecordLog(ABC):
 
     def _read_line(self, line: bytes, where: str) -> tuple[str, str, Any]:
         """Key of a cell, checksum of the line, and what to keep of the result."""
-        record = _parsed(line)
-        told = _pop_checksum(line, record)
+        record = _parse_line(line)
+        expected = _pop_checksum(line, record)
         if record.keys() != {"cell", "result"}:
             raise ValueError("not a cell and its result")
         kept = self._checked(record["cell"], record["result"], where)
-        return key_of(record["cell"]), told, kept
+        return key_of(record["cell"]), expected, kept
 
     def _append(self, file: IO[bytes], line: bytes) -> None:
         """Add a line and wait until it is on the disk; if it does not fit there, leave nothing."""
@@ -201,7 +201,7 @@ def key_of(cell: Any) -> str:
 
 
 def checksum(body: bytes) -> str:
-    """Sixteen hexadecimal digits that tell damage."""
+    """Sixteen hexadecimal digits that reveal damage."""
     return hashlib.blake2b(body, digest_size=8).hexdigest()
 
 
@@ -211,7 +211,7 @@ def _line_of(record: Mapping[str, Any]) -> bytes:
     return body + f', "checksum": "{checksum(body)}"}}'.encode()
 
 
-def _parsed(line: bytes) -> Any:
+def _parse_line(line: bytes) -> Any:
     """What a line says; None if it is not JSON."""
     try:
         return json.loads(line)
@@ -223,11 +223,11 @@ def _pop_checksum(line: bytes, record: Any) -> str:
     """Take the checksum out of a record; a ValueError unless it is that of the line."""
     if not isinstance(record, dict) or "checksum" not in record:
         raise ValueError("not a record with a checksum")
-    told = record.pop("checksum")
+    expected = record.pop("checksum")
     body, _, rest = line.rpartition(b', "checksum": ')
-    if told != checksum(body) or rest != f'"{told}"}}'.encode():
-        raise ValueError("its checksum is another")
-    return told
+    if expected != checksum(body) or rest != f'"{expected}"}}'.encode():
+        raise ValueError("its checksum does not match")
+    return expected
 
 
 def _drop_torn_line(file: IO[bytes]) -> None:

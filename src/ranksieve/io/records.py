@@ -181,8 +181,8 @@ def get_missing(record: dict[str, Any]) -> Missing | None:
     """What was done with missing values, as ``Missing.to_record`` tells it; None if nothing."""
     if record.get("missing") is None:
         return None
-    told = get(record, "missing", dict)
-    policy, indicators = get(told, "policy", str), get(told, "indicators", list)
+    stored = get(record, "missing", dict)
+    policy, indicators = get(stored, "policy", str), get(stored, "indicators", list)
     if not all(type(feature) is int for feature in indicators):
         raise DataError("'indicators' of 'missing' should be whole numbers")
     try:

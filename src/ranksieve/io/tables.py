@@ -12,13 +12,7 @@ from scipy.sparse import csr_matrix
 
 from ranksieve.columns import ColumnRoles, Columns
 from ranksieve.data import DataError, RankingData
-from ranksieve.frames import (
-    explaining_weights,
-    feature_matrix,
-    float_type,
-    ids_of,
-    special_arrays,
-)
+from ranksieve.frames import explaining_weights, feature_matrix, float_type, ids_of, special_arrays
 from ranksieve.inputs import join_ids
 from ranksieve.io.collecting import DenseRows, group_by_query, rows_for
 from ranksieve.io.letor_blocks import are_integers
@@ -253,7 +247,7 @@ def _check_agreement(
     if roles.special != expected.special:
         raise DataError(
             f"{file.path}: its columns are not those of {first.path}: "
-            f"{_named(roles)}, but there {_named(expected)}"
+            f"{_describe_roles(roles)}, but there {_describe_roles(expected)}"
         )
     for one, other, word in ((expected, roles, "lacks"), (roles, expected, "has, in addition,")):
         for name in one.features:
@@ -263,5 +257,5 @@ def _check_agreement(
                 )
 
 
-def _named(roles: ColumnRoles) -> str:
+def _describe_roles(roles: ColumnRoles) -> str:
     return ", ".join(f"{role} is {name!r}" for role, name in roles.special.items())

@@ -136,7 +136,7 @@ def get_convention(
         return convention
     name, colon, label = str(convention).partition(":")
     if name not in CONVENTIONS:
-        raise ValueError(f"unknown convention {convention!r}; known are {known_names()}")
+        raise ValueError(f"unknown convention {convention!r}; choose from {known_names()}")
     if not colon:
         return CONVENTIONS[name]
     try:
@@ -145,6 +145,6 @@ def get_convention(
         relevance = math.nan
     if not math.isfinite(relevance):
         raise ValueError(
-            f"convention {convention!r} has no number after the colon; known are {known_names()}"
+            f"convention {convention!r} has no number after the colon; choose from {known_names()}"
         )
     return replace(CONVENTIONS[name], name=convention, relevance=relevance)

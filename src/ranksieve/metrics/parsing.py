@@ -42,7 +42,7 @@ def parse_measure(measure: str | Measure | type[Measure]) -> Measure:
         return measure()
     match = _MEASURE_NAME.fullmatch(measure.strip().lower())
     if match is None or match[1] not in MEASURES:
-        raise ValueError(f"unknown measure {measure!r}; known are {', '.join(MEASURES)} with @k")
+        raise ValueError(f"unknown measure {measure!r}; choose from {', '.join(MEASURES)} with @k")
     kind = MEASURES[match[1]]
     options: dict[str, Any] = {}
     allowed = {field.name for field in fields(kind)} - {"cutoff"}

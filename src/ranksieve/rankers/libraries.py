@@ -60,12 +60,7 @@ class _LightGBM(DatasetLibrary):
                 gains = gains.split(",")
             check_whole_labels("LGBMRanker", data, *([] if gains is None else [len(gains) - 1]))
 
-    def fit(
-        self,
-        estimator: Any,
-        data: RankingData,
-        validation: RankingData | None = None,
-    ) -> None:
+    def fit(self, estimator: Any, data: RankingData, validation: RankingData | None = None) -> None:
         held_out: dict[str, Any] = {}
         if validation is not None:
             X, y = as_known(validation.X), validation.y
@@ -153,15 +148,10 @@ class _XGBoost(Library):
         elif given.get("objective") == "rank:ndcg" and given.get("ndcg_exp_gain", True):
             check_whole_labels("XGBRanker", data, 31)
 
-    def fit(
-        self,
-        estimator: Any,
-        data: RankingData,
-        validation: RankingData | None = None,
-    ) -> None:
+    def fit(self, estimator: Any, data: RankingData, validation: RankingData | None = None) -> None:
         held_out: dict[str, Any] = {}
         if validation is not None:
-            validation = _telling(validation)
+            validation = _informative_queries(validation)
             held_out["eval_set"] = [(as_known(validation.X), validation.y)]
             held_out["eval_qid"] = [validation.query_codes]
             if validation.query_weights is not None:
@@ -199,7 +189,7 @@ class _XGBoost(Library):
         estimator.load_model(bytearray(text, "utf-8"))
 
 
-def _telling(data: RankingData) -> RankingData:
+def _informative_queries(data: RankingData) -> RankingData:
     """Held-out queries that are worth more in one order than in another, if queries have weights.
 
     XGBoost gives a query without relevant documents the value 1, and forgets its weight: the sum
@@ -249,12 +239,7 @@ class _CatBoost(Library):
     def check_labels(self, given: dict[str, Any], data: RankingData) -> None:
         pass  # most losses take any numbers, and the others say what they want
 
-    def fit(
-        self,
-        estimator: Any,
-        data: RankingData,
-        validation: RankingData | None = None,
-    ) -> None:
+    def fit(self, estimator: Any, data: RankingData, validation: RankingData | None = None) -> None:
         held_out = None if validation is None else self._pool(validation)
         estimator.fit(self._pool(data), eval_set=held_out)
 
@@ -312,7 +297,7 @@ _LIBRARIES = {library.name: library for library in (_LightGBM(), _XGBoost(), _Ca
 def class_named(name: Any) -> Any:
     """Return a class of one of the libraries, and of no other module."""
     if name not in _LIBRARIES:
-        raise ValueError(f"unknown class {name!r:.40}; known are {', '.join(_LIBRARIES)}")
+        raise ValueError(f"unknown class {name!r:.40}; choose from {', '.join(_LIBRARIES)}")
     home, kind = str(name).split(".")
     try:
         return getattr(import_module(home), kind)
@@ -335,12 +320,12 @@ def library_of(estimator: Any) -> Library:
 
 
 def is_of_library(estimator: Any) -> bool:
-    """Whether it is a ranker of LightGBM, XGBoost or CatBoost."""
+    """Whether an estimator is a ranker of LightGBM, XGBoost or CatBoost."""
     return any(kind in _LIBRARIES for kind in _kinds(estimator))
 
 
 def is_error_of_library(error: Exception) -> bool:
-    """Whether LightGBM, XGBoost or CatBoost raised an error of its own kind."""
+    """Whether an error is of a class of LightGBM, XGBoost or CatBoost."""
     home = type(error).__module__.strip("_").partition(".")[0]
     return any(name.startswith(f"{home}.") for name in _LIBRARIES)
 

@@ -1,4 +1,4 @@
-"""Train LightGBM time after time, with features that are binned only once."""
+"""Train LightGBM repeatedly, with features that are binned only once."""
 
 from __future__ import annotations
 

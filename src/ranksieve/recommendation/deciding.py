@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-import time as clock
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -25,15 +24,15 @@ from ranksieve.recommendation.cells import RecommendationLog
 from ranksieve.recommendation.details import Found, describe_features
 from ranksieve.recommendation.division import Division, divide
 from ranksieve.recommendation.files import LEDGER, write_answer
+from ranksieve.recommendation.gathering import Effort, gather_evidence
 from ranksieve.recommendation.portfolio import default_selectors
-from ranksieve.recommendation.procedure import Rule, RuleName
+from ranksieve.recommendation.rules import Rule, RuleName
+from ranksieve.recommendation.timing import OutOfTimeError, TimeLimit, notes_about_time
 from ranksieve.recommendation.work import Work
 from ranksieve.study.members import find_method
 from ranksieve.study.plan import Plan
 from ranksieve.study.running import run_on_cluster, run_on_threads
 from ranksieve.study.study import title_of_data
-
-_FOR_CHOICE = 0.7  # of the time; the rest is for what is told about each feature
 
 
 def recommend(
@@ -66,6 +65,7 @@ def recommend(
     title: str | None = None,
     read_options: Mapping[str, Any] | None = None,
     client: Any = None,
+    command: Sequence[str] = (),
 ) -> Recommendation:
     r"""Find the cheapest features with which a ranker loses less than a margin, and test that.
 
@@ -111,8 +111,10 @@ def recommend(
     convention, scale, missing, seed
         As of :class:`ranksieve.study.Plan`.
     time : float, optional
-        Seconds after which nothing more is begun than what the answer needs; the answer says what
-        was left out.
+        Seconds for everything: what cannot be expected to end in time is not begun. First come the
+        features to recommend, then one part of the queries after the other that judges, then what
+        is told about each feature. The answer says what was left out. A result may then depend on
+        the speed of the machine.
     details : bool
         Whether to find out for each feature what is lost without it, and how stable it is.
     pairs : int
@@ -123,6 +125,8 @@ def recommend(
         As of :class:`ranksieve.study.Study`.
     client : distributed.Client, optional
         Train on the workers of a Dask cluster.
+    command : sequence of str
+        Command line to name in the report.
 
     Returns
     -------
@@ -150,7 +154,7 @@ def recommend(
     >>> answer.claim.is_shown
     True
     """
-    started = clock.monotonic()
+    limit, effort = TimeLimit(time), Effort(command)
     plan = Plan(
         rankers=[ranker],
         measures=[measure],
@@ -175,24 +179,27 @@ def recommend(
         ledger = RecommendationLog(make_directory(directory) / LEDGER, work.head())
         run_on = run_on_threads if client is None else partial(run_on_cluster, client)
         run = stack.enter_context(run_on(division))  # type: ignore[arg-type]
-        compute = partial(_compute, ledger, run)
-        end = None if time is None else started + time * _FOR_CHOICE
-        choices = drive(work.choose(_is_over(end)), compute)
-        end = None if time is None else started + time
-        found, is_late = Found(), _is_over(end)()
-        if details and not is_late:
-            found = drive(describe_features(work.task, choices[-1], pairs), compute)
+        search = partial(drive, compute=partial(_compute, ledger, effort, limit, run))
+        choices = work.choose(search, limit)
+        chosen, found = choices[-1] or work.choose_all(), Found()
+        if out is not None:
+            limit.reserve(work.seconds_of_models(limit))
+        try:
+            if details and choices[-1] is not None:
+                found = search(describe_features(work.task, chosen, pairs))
+        except OutOfTimeError:
+            work.notes.append("There was no time to look at single features.")
     claimed = work.claim(choices)
-    confirmed = None if confirm is None else work.confirm(choices[-1], confirm, how)
-    if time is not None and _is_over(end)():
-        work.notes.append(f"The time limit of {time:.0f} s was reached: fewer sizes were tried.")
-    if details and is_late:
-        work.notes.append("There was no time to look at single features.")
+    confirmed = None if confirm is None else work.confirm(chosen, confirm, how)
+    work.notes += notes_about_time(time, choices, limit)
     name = title_of_data(data) if title is None else title
-    answer = work.answer(name, choices, found, claimed, confirmed)
+    answer = work.answer(name, chosen, found, claimed, confirmed)
+    evidence = gather_evidence(work.task, choices, found.similarity, answer, effort)
+    answer = replace(answer, evidence=evidence)
     if out is not None:
-        work.write_models(answer, directory)
-        write_answer(answer.to_record(), directory)
+        if choices[-1] is not None:
+            work.write_models(answer, directory)
+        write_answer(answer.to_record(), evidence.to_record(), directory)
     return answer
 
 
@@ -207,10 +214,6 @@ def _portfolio(
     return {"selectors": selectors, "parameters": {n: own for n, own in given.items() if own}}
 
 
-def _is_over(end: float | None) -> Callable[[], bool]:
-    return lambda: end is not None and clock.monotonic() > end
-
-
 def _prepared(division: Division, plan: Plan, missing: str | None) -> Division:
     """The same division of data whose missing values are treated and whose features are scaled."""
     whole = division.whole
@@ -219,12 +222,26 @@ def _prepared(division: Division, plan: Plan, missing: str | None) -> Division:
     return replace(division, whole=scaled_within_queries(whole, plan.scale))
 
 
-def _compute(ledger: RecommendationLog, run: Any, cells: Sequence[Placed]) -> Lookup:
+def _compute(
+    ledger: RecommendationLog,
+    effort: Effort,
+    limit: TimeLimit,
+    run: Any,
+    cells: Sequence[Placed],
+) -> Lookup:
     """Run the cells that are not in the ledger; returns what looks them up."""
     distinct = {str(cell.key()): cell for cell in cells if cell.key() not in ledger}
     waiting = sorted(distinct.values(), key=lambda cell: cell.place.name)
     advance = track("Selections and trainings", len(waiting))
-    for cell, result in run(waiting):
+    for cell, result in run(_in_time(waiting, limit)):
         ledger.add(cell.key(), result)
+        limit.learn(cell, result)
         advance(1)
+    effort.note(cells, set(distinct), lambda cell: ledger.get(cell.key()))
     return lambda cell: ledger.get(cell.key())
+
+
+def _in_time(cells: Sequence[Placed], limit: TimeLimit) -> Iterator[Placed]:
+    for cell in cells:
+        limit.check(cell)
+        yield cell

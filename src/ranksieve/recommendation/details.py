@@ -17,13 +17,16 @@ from ranksieve.recommendation.answer import (
 )
 from ranksieve.recommendation.asking import Procedure, together
 from ranksieve.recommendation.division import Place
-from ranksieve.recommendation.procedure import ALL, NONE, Choice, Task, judged, selected
+from ranksieve.recommendation.procedure import Choice
+from ranksieve.recommendation.rules import ALL, NONE
+from ranksieve.recommendation.task import Task
 from ranksieve.significance.samples import Sample
 from ranksieve.sums.grades import varying_features
 from ranksieve.sums.similarity import Similarity
 
 _ALIKE = 0.9  # similarity from which on a feature is a near-copy of another
 _CONFIDENCE = 0.95
+_FEW_PLACES, _FEW_PAIRS = 2, 3  # of which there are more unless data is large
 
 
 @dataclass
@@ -36,18 +39,21 @@ class Found:
         Feature -> loss without it, with the ends of its interval, relative to all features.
     selections : list of sets of int
         Features selected on halves of the queries.
+    similarity : array of shape (features, features)
+        How similarly features order documents.
     """
 
     losses: dict[int, tuple[float, float, float]] = field(default_factory=dict)
     selections: list[set[int]] = field(default_factory=list)
+    similarity: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 
     def features(
         self, task: Task, chosen: Choice, names: Sequence[str]
     ) -> tuple[list[KeptFeature], list[DroppedFeature]]:
         """What to say about each feature that is kept, and why each other one is not."""
         whole = task.division.whole
-        similarity = Similarity("tau_b", absolute=True)(whole)
-        alike = [_similar_to(feature, similarity, task) for feature in range(len(names))]
+        self.similarity = Similarity("tau_b", absolute=True)(whole)
+        alike = [_similar_to(feature, self.similarity, task) for feature in range(len(names))]
         kept = [self._kept(feature, alike[feature], task) for feature in chosen.features]
         copies = {
             feature: one
@@ -79,6 +85,8 @@ class Found:
 
 def describe_features(task: Task, chosen: Choice, n_pairs: int) -> Procedure[Found]:
     """Leave out each chosen feature in turn, and select again on halves of the queries."""
+    if task.division.is_large:
+        n_pairs = min(n_pairs, _FEW_PAIRS)
     both: list[Procedure[Any]] = [_losses(task, chosen), _selections(task, chosen, n_pairs)]
     losses, selections = yield from together(both)
     return Found(losses, selections)
@@ -86,13 +94,17 @@ def describe_features(task: Task, chosen: Choice, n_pairs: int) -> Procedure[Fou
 
 def _losses(task: Task, chosen: Choice) -> Procedure[dict[int, tuple[float, float, float]]]:
     features, places = chosen.features, task.division.judged
+    if task.division.is_large:
+        places = places[:_FEW_PLACES]
     if chosen.candidate.selector == ALL:  # nothing is dropped, and there may be very many
         return {}
     rests = [tuple(f for f in features if f != gone) for gone in features]
     if not task.allows_none:
         rests = [rest for rest in rests if rest]
     sets = [task.allowed, features, *rests]
-    base, full, *others = yield from together([judged(task, places, own) for own in sets])
+    base, full, *others = yield from together(
+        [task.judged(places, [own] * len(places)) for own in sets]
+    )
     weights = task.division.weights([part for _, part in places])
     mean = Sample.of(base, weights).mean
     if mean <= 0 or len(others) < len(features):
@@ -114,9 +126,9 @@ def _selections(task: Task, chosen: Choice, n_pairs: int) -> Procedure[list[set[
         return []
     member = next(one for one in task.members if one.name == chosen.candidate.selector)
     halves = [Place(left_out, (number, side)) for number in range(n_pairs) for side in (0, 1)]
-    size, most = chosen.candidate.size, len(task.allowed) - 1
-    found = yield from together([selected(member, half, size, most) for half in halves])
-    return [set(features) for features in found]
+    size = chosen.candidate.size
+    found = yield from together([task.path(member, half, size) for half in halves])
+    return [set(path[:size]) for path in found]
 
 
 def _similar_to(feature: int, similarity: np.ndarray, task: Task) -> list[Substitute]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -20,12 +20,13 @@ from ranksieve.study.protocols import check_distinct
 from ranksieve.text import quantity
 
 _MANY_ROWS = 50_000  # from here on, two parts of the queries are enough to choose by
+_ROWS_TO_SELECT = 30_000  # are enough for selectors, if there are many
 _TEST, _VALI = "test", "vali"
 
 
 @dataclass(frozen=True)
 class Place:
-    """Queries to train on: all but those of some parts, or one half of these.
+    """Queries to train on: all but those of some parts, one half of these, or a sample.
 
     Attributes
     ----------
@@ -33,16 +34,21 @@ class Place:
         Parts whose queries do not train; they are ranked.
     half : tuple of int, optional
         Number of a division into halves, and which of the two trains.
+    is_sample : bool
+        Whether only a random sample of the queries trains, and nothing is ranked.
     """
 
     left_out: tuple[str, ...] = ()
     half: tuple[int, int] | None = None
+    is_sample: bool = False
 
     @property
     def name(self) -> str:
         """Text that stands for it in a ledger."""
         name = "without " + ", ".join(self.left_out) if self.left_out else "all"
-        return name if self.half is None else f"{name}; half {self.half[0]}{'ab'[self.half[1]]}"
+        if self.half is not None:
+            name += f"; half {self.half[0]}{'ab'[self.half[1]]}"
+        return f"{name}; {_ROWS_TO_SELECT} rows" if self.is_sample else name
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +123,15 @@ class Division:
         return _TEST in self.parts
 
     @property
+    def is_large(self) -> bool:
+        """Whether there are so many rows that part of them does for much of the work."""
+        return self.whole.n_rows >= _MANY_ROWS
+
+    def to_select(self, place: Place) -> Place:
+        """Where selectors run for a place: on a sample of its queries, if there are many."""
+        return replace(place, is_sample=self.is_large)
+
+    @property
     def judged(self) -> list[tuple[Place, str]]:
         """Places whose held-out parts judge: once each, all queries that judge."""
         if self.is_split:
@@ -142,11 +157,17 @@ class Division:
         for part in place.left_out:
             trains[self.parts[part]] = False
         positions = np.flatnonzero(trains)
-        if place.half is None:
-            return positions
-        number, side = place.half
-        drawn = np.random.default_rng([self.seed, number]).permutation(positions)
-        return np.sort(np.array_split(drawn, 2)[side])
+        if place.half is not None:
+            number, side = place.half
+            drawn = np.random.default_rng([self.seed, number]).permutation(positions)
+            positions = np.sort(np.array_split(drawn, 2)[side])
+        return self._sampled(positions) if place.is_sample else positions
+
+    def _sampled(self, positions: np.ndarray) -> np.ndarray:
+        """Queries in random order, at least one, as long as there is room for their rows."""
+        drawn = np.random.default_rng([self.seed, len(positions)]).permutation(positions)
+        rows = np.cumsum(self.whole.group_counts[drawn])
+        return np.sort(drawn[: max(1, np.searchsorted(rows, _ROWS_TO_SELECT, side="right"))])
 
 
 @lru_cache(maxsize=4)
@@ -154,7 +175,8 @@ def _trial(division: Division, place: Place) -> Trial:
     whole = division.whole
     held_out = {part: whole.take_queries(division.parts[part]) for part in place.left_out}
     train = whole.take_queries(division.training_queries(place))
-    return Trial(place.name, train, held_out if place.half is None else {})
+    is_ranked = place.half is None and not place.is_sample
+    return Trial(place.name, train, held_out if is_ranked else {})
 
 
 def divide(
@@ -190,7 +212,7 @@ def _in_rotation(
     names = [str(number) for number in range(1, len(positions) + 1)]
     if len(names) < 3:
         raise DataError(f"a recommendation needs at least 3 parts of queries, got {len(names)}")
-    few = whole.n_rows >= _MANY_ROWS and len(names) > 3
+    few = whole.n_rows >= _MANY_ROWS and len(names) > 3  # parts choose
     stages = []
     for number, own in enumerate(names):
         others = names[:number] + names[number + 1 :]
@@ -198,9 +220,12 @@ def _in_rotation(
             others = [names[number - 1], names[(number + 1) % len(names)]]
         inner = [(_without(names, own, other), other) for other in others]
         stages.append(Stage(inner, Place((own,)), own))
-    stages.append(Stage([(Place((own,)), own) for own in names], Place(), None))
+    last = names[:2] if few else names
+    stages.append(Stage([(Place((own,)), own) for own in last], Place(), None))
     how = "two of the others" if few else "each of the others"
     words += f"; each part judges what was chosen without it, and {how} chooses once"
+    if few:
+        words += f"; selectors look at samples of {_ROWS_TO_SELECT:,} rows"
     return Division(whole, dict(zip(names, positions, strict=True)), stages, words, seed)
 
 
@@ -240,8 +265,10 @@ def _of_split(fold: Fold, n_folds: int, seed: int) -> Division:
     else:
         drawn = query_parts(train.n_queries, n_folds, random_state=seed)
         parts = {str(number): part for number, part in enumerate(drawn, start=1)}
-        how = f"each of {n_folds} parts of the training queries chooses once (seed {seed})"
+        who = "each" if whole.n_rows < _MANY_ROWS else "two"
+        how = f"{who} of {n_folds} parts of the training queries chooses once (seed {seed})"
     inner = [(Place((name, _TEST)), name) for name in parts]
+    inner = inner if whole.n_rows < _MANY_ROWS else inner[:2]
     stage = Stage(inner, Place((_TEST,)), _TEST)
     words = f"the split that comes with the data; {how}, its test queries judge"
     return Division(whole, parts | {_TEST: judge}, [stage], words, seed)

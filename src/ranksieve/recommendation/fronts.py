@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 import numpy as np
 
 from ranksieve.recommendation.answer import FrontPoint, front_of
-from ranksieve.recommendation.procedure import ALL, NONE, Candidate, Choice, Task
+from ranksieve.recommendation.procedure import Choice
+from ranksieve.recommendation.rules import ALL, Candidate
+from ranksieve.recommendation.task import Task
 from ranksieve.significance import claim_chains, claim_non_inferiority
 from ranksieve.significance.samples import Sample
 
@@ -19,6 +22,8 @@ def points_of(task: Task, chosen: Choice, level: float) -> list[FrontPoint]:
     was fixed in advance can be tested: from the largest size down until one fails, at a level that
     is divided between the selectors.
     """
+    if not chosen.candidates:
+        return []
     stage = task.division.stages[-1]
     weights = task.division.weights([part for _, part in stage.inner])
     base = next(one.values for one in chosen.candidates if one.selector == ALL)
@@ -43,15 +48,25 @@ def _shown(
     level: float,
 ) -> dict[tuple[str, int], bool]:
     """Which candidates are shown to lose less than the margin."""
-    fixed = set(task.sizes())
-    chains: dict[str, list[Candidate]] = {}
-    for one in sorted(candidates, key=lambda each: -each.size):
-        if one.selector not in (ALL, NONE) and one.size in fixed:
-            chains.setdefault(one.selector, []).append(one)
+    chains = {member.name: _chain(task, candidates, member.name) for member in task.members}
     values = {name: [one.values for one in chain] for name, chain in chains.items()}
-    claims = claim_chains(values, base, task.rule.margin, level, weights)
+    are_whole = all(chain and chain[-1].size == task.least for chain in chains.values())
+    claims = claim_chains(values, base, task.rule.margin, level, weights, pass_on=are_whole)
     shown = {(ALL, len(task.allowed)): True}
     for name, chain in chains.items():
         for one, claim in zip(chain, claims[name], strict=True):
             shown[name, one.size] = claim.shown
     return shown
+
+
+def _chain(task: Task, candidates: Sequence[Candidate], selector: str) -> list[Candidate]:
+    """Sizes of a selector that were fixed in advance, from the largest down to one that is missing.
+
+    Those that a budget does not allow are no part of it.
+    """
+    by_size = {one.size: one for one in candidates if one.selector == selector}
+    sizes = task.sizes()[::-1]
+    if task.rule.budget is not None:
+        sizes = [size for size in sizes if size <= max(by_size, default=0)]
+    known = takewhile(lambda size: size in by_size, sizes)
+    return [by_size[size] for size in known]

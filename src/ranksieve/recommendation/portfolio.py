@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ranksieve.costs import FeatureCosts
-from ranksieve.recommendation.procedure import Member
+from ranksieve.recommendation.task import Member
 from ranksieve.registry import Method
 from ranksieve.study.cells import SelectionCell
 from ranksieve.study.plan import Plan, make_study_selector
@@ -19,14 +19,15 @@ _BY_COST = ", by cost"
 def default_selectors(ranker: Method) -> dict[str, dict[str, Any]]:
     """Names of selectors for a ranker, with the parameters that they get.
 
+    The best come first: those after them are only asked whether they can do with less.
     For trees: see docs/which-selector.md, where these are measured against what people use.
     For other rankers: linear methods, which judge a feature given the others.
     """
     if ranker.name in TREES or hasattr(ranker.kind, "feature_importances_"):
         return {
-            "greedy-rankrls": {},
             "cegb": {},
             "elimination": {"ranker": "lambdamart", "step": 0.4, "importance": "gain"},
+            "greedy-rankrls": {},
         }
     return {"greedy-rankrls": {}, "gas-e": {}, "bt-influence": {}}
 

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from ranksieve._version import __version__
 from ranksieve.base.feature_lists import listed_features
 from ranksieve.costs import FeatureCosts
@@ -18,7 +20,7 @@ from ranksieve.metrics import get_convention
 from ranksieve.missing import has_missing
 from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.recommendation.answer import Recommendation
-from ranksieve.recommendation.asking import Procedure, together
+from ranksieve.recommendation.asking import Placed, Procedure, together
 from ranksieve.recommendation.cells import RankingCell
 from ranksieve.recommendation.checking import reference_of
 from ranksieve.recommendation.details import Found
@@ -26,7 +28,10 @@ from ranksieve.recommendation.division import Division, Place
 from ranksieve.recommendation.files import MODEL, MODEL_OF_ALL, SELECTION
 from ranksieve.recommendation.fronts import points_of
 from ranksieve.recommendation.portfolio import members_of
-from ranksieve.recommendation.procedure import Choice, Rule, Task, run_stage
+from ranksieve.recommendation.procedure import Choice, run_stage
+from ranksieve.recommendation.rules import ALL, Candidate, Rule
+from ranksieve.recommendation.task import Task
+from ranksieve.recommendation.timing import OutOfTimeError, TimeLimit
 from ranksieve.recommendation.verdict import Verdict
 from ranksieve.selectors._search.checkpoint import fingerprint
 from ranksieve.study.plan import Plan
@@ -94,23 +99,49 @@ class Work:
             "missing": self.plan.missing,
         }
 
-    def choose(self, is_over: Callable[[], bool]) -> Procedure[list[Choice]]:
-        """Run all stages."""
-        task = replace(self.task, is_over=is_over)
-        last = len(self.division.stages) - 1
-        stages = [
-            run_stage(task, stage, all_sizes=place == last)
-            for place, stage in enumerate(self.division.stages)
-        ]
-        return (yield from together(stages))
+    def choose(self, run: Callable[[Procedure[Any]], Any], limit: TimeLimit) -> list[Choice | None]:
+        """Run all stages side by side, or one after the other as far as the time goes.
 
-    def claim(self, choices: Sequence[Choice]) -> Verdict:
-        """What the queries that chose nothing say."""
-        parts = [stage.judge for stage in self.division.stages if stage.judge is not None]
-        judged = choices[: len(parts)]
-        values, base = [one.values for one in judged], [one.base for one in judged]
+        The last one, whose features are recommended, comes first then.
+        """
+        stages = self.division.stages
+        last = len(stages) - 1
+        if not limit.is_set:
+            found: list[Choice | None] = run(
+                together([run_stage(self.task, own, own is stages[last]) for own in stages])
+            )
+            return found
+        found = [None] * len(stages)
+        for n_before, place in enumerate([last, *range(last)]):
+            task = replace(self.task, is_over=limit.share(len(stages) - n_before))
+            try:
+                found[place] = run(run_stage(task, stages[place], shows_front=place == last))
+            except OutOfTimeError:
+                break
+        return found
+
+    def choose_all(self) -> Choice:
+        """All features, if nothing else could be tried."""
+        every, cost = self.task.allowed, self.task.costs.total(self.task.allowed)
+        if not self.rule.is_affordable(cost):
+            raise DataError("there was no time to find features within the budget: allow more time")
+        return Choice(Candidate(ALL, len(every), cost, np.empty(0)), every, [], None, None)
+
+    def claim(self, choices: Sequence[Choice | None]) -> Verdict:
+        """What the queries that chose nothing say, as far as they were asked."""
+        stages = zip(self.division.stages, choices, strict=True)
+        judged = {
+            own.judge: one for own, one in stages if own.judge and one and one.values is not None
+        }
+        parts = list(judged)
+        values, base = (
+            [one.values for one in judged.values()],
+            [one.base for one in judged.values()],
+        )
         about: Literal["procedure", "set"] = "set" if self.division.is_split else "procedure"
         how = self.plan.tune, self.rule.margin, self.level
+        if not parts:
+            return Verdict.of_nothing(about, *how)
         return Verdict.of(values, base, self.division.weights(parts), about, *how)
 
     def confirm(self, chosen: Choice, given: Any, how: Mapping[str, Any]) -> Verdict:
@@ -132,13 +163,13 @@ class Work:
     def answer(
         self,
         title: str,
-        choices: Sequence[Choice],
+        chosen: Choice,
         found: Found,
         claim: Verdict,
         confirmed: Verdict | None,
     ) -> Recommendation:
         """Everything in one value."""
-        chosen, task = choices[-1], self.task
+        task = self.task
         points = points_of(task, chosen, self.level)
         kept, dropped = found.features(task, chosen, self.names)
         return Recommendation(
@@ -194,6 +225,10 @@ class Work:
             self._ranking(self.task.allowed).train(whole).save_model(directory / MODEL_OF_ALL)
         except ValueError as error:
             answer.notes.append(f"No models were written: {error}")
+
+    def seconds_of_models(self, limit: TimeLimit) -> float:
+        """About how long it takes to train the two models that are written."""
+        return 2 * limit.expected(Placed(Place(), self._ranking(self.task.allowed)))
 
     def _selection(self, answer: Recommendation) -> Selection:
         return Selection(

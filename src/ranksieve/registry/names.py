@@ -131,7 +131,7 @@ class Registry(Mapping[str, Method]):
 
     def __getitem__(self, name: str) -> Method:
         if name not in self._methods:
-            raise ValueError(f"unknown {self.what} {name!r}; known are {', '.join(self)}")
+            raise ValueError(f"unknown {self.what} {name!r}; choose from {', '.join(self)}")
         return self._methods[name]
 
     def __contains__(self, name: object) -> bool:
@@ -208,7 +208,7 @@ class Registry(Mapping[str, Method]):
     def _adopt(
         self, given: Any, grid: Mapping[str, Sequence[Any]] | None = None, draws: bool = True
     ) -> OwnMethod:
-        estimator = _made(given) if isinstance(given, type) else given
+        estimator = _make_default(given) if isinstance(given, type) else given
         if isinstance(estimator, self.adapter):
             estimator = estimator.estimator
         kind = type(estimator)
@@ -232,7 +232,7 @@ class Registry(Mapping[str, Method]):
 _WORDS = {"method": "selector", "ranker": "ranker"}
 
 
-def _made(kind: type[Any]) -> Any:
+def _make_default(kind: type[Any]) -> Any:
     try:
         return kind()
     except TypeError as error:

@@ -168,6 +168,7 @@ def claim_chains(
     margin: float = 0.01,
     level: float = 0.95,
     weights: Any = None,
+    pass_on: bool = True,
 ) -> dict[str, list[Claim]]:
     """Test several sequences of claims, such as one of each selector, at one level together.
 
@@ -176,13 +177,29 @@ def claim_chains(
     chains : mapping of names to iterables of arrays
         Candidates of each sequence; see :func:`claim_sequence`.
     b, margin, level, weights
-        See :func:`claim_non_inferiority`. Each of m chains is tested at ``1 - (1 - level) / m``, so
-        that any wrong claim in any of them is shown with a probability of at most ``1 - level``:
-        the best of the shown ones may be picked.
+        See :func:`claim_non_inferiority`. Any wrong claim in any chain is shown with a probability
+        of at most ``1 - level``: the best of the shown ones may be picked.
+    pass_on : bool
+        Whether a chain whose claims are all shown passes its share on. It must not if where the
+        chain ends depends on the values.
 
     Returns
     -------
     dict of str to list of Claim
+        Each with the level of its chain at the end.
+
+    Notes
+    -----
+    Of the probability ``1 - level``, each of m chains has an equal share. Once all claims of a
+    chain are shown, its share is divided between the other chains; a chain without candidates keeps
+    it. This is the graphical procedure with an edge of weight 1 from each claim to the next one of
+    its chain, and of weight 1 / (m - 1) from the last one to the first of every other chain. It
+    shows whatever m chains at ``1 - (1 - level) / m`` show, and more.
+
+    References
+    ----------
+    F. Bretz, W. Maurer, W. Brannath, M. Posch. A graphical approach to sequentially rejective
+    multiple test procedures. Statistics in Medicine 28, 2009.
 
     Examples
     --------
@@ -192,9 +209,21 @@ def claim_chains(
     >>> noise = np.tile([0.01, -0.01], 25)
     >>> claims = claim_chains({"gas-e": [b + noise], "top": [b + noise, b - 0.1]}, b)
     >>> round(claims["top"][0].level, 4), [claim.shown for claim in claims["top"]]
-    (0.975, [True, False])
+    (0.95, [True, False])
     """
     check_margin(margin, level)
-    each = 1 - (1 - level) / max(1, len(chains))
-    how = b, margin, each, weights
-    return {name: claim_sequence(candidates, *how) for name, candidates in chains.items()}
+    values = {name: list(candidates) for name, candidates in chains.items()}
+    shares = dict.fromkeys(values, (1 - level) / max(1, len(values)))
+    claims: dict[str, list[Claim]] = {}
+    unfinished = list(values)
+    while unfinished:
+        for name in unfinished:
+            how = b, margin, 1 - shares[name], weights
+            claims[name] = claim_sequence(values[name], *how)
+        done = [name for name in unfinished if claims[name] and claims[name][-1].shown]
+        unfinished = [name for name in unfinished if name not in done]
+        if not (done and pass_on):
+            break
+        for name in unfinished:
+            shares[name] += sum(shares[own] for own in done) / len(unfinished)
+    return {name: claims[name] for name in values}

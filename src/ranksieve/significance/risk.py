@@ -1,4 +1,4 @@
-"""How much a method risks: losses on single queries weigh more than gains."""
+"""Risk-sensitive measures: losses on single queries weigh more than gains."""
 
 from __future__ import annotations
 
@@ -8,16 +8,12 @@ import numpy as np
 from scipy import special
 
 from ranksieve.data import DataError
-from ranksieve.significance.inputs import (
-    finite_table,
-    paired_differences,
-    ratio_of,
-)
+from ranksieve.significance.inputs import finite_table, paired_differences, ratio_of
 from ranksieve.significance.samples import Sample
 
 
 def u_risk(a: Any, b: Any, alpha: float = 1.0) -> float:
-    r"""Mean difference over queries, with losses weighed by ``1 + alpha`` (URisk).
+    r"""Mean difference over queries, with losses weighted by ``1 + alpha`` (URisk).
 
     .. math:: U = \frac{1}{n} \sum_q \delta_q, \qquad
               \delta_q = \begin{cases} d_q & d_q \ge 0 \\ (1 + \alpha)\, d_q & d_q < 0 \end{cases}
@@ -48,11 +44,11 @@ def u_risk(a: Any, b: Any, alpha: float = 1.0) -> float:
     >>> u_risk(method, baseline, alpha=0), u_risk(method, baseline, alpha=3)
     (0.125, -0.0625)
     """
-    return _weighed(a, b, alpha).mean
+    return _weighted_differences(a, b, alpha).mean
 
 
 def t_risk(a: Any, b: Any, alpha: float = 1.0) -> float:
-    r"""URisk by its standard error (TRisk), which has about Student's distribution.
+    r"""URisk divided by its standard error (TRisk), which approximately follows Student's t.
 
     .. math:: T = \frac{U}{s / \sqrt{n}}
 
@@ -82,7 +78,7 @@ def t_risk(a: Any, b: Any, alpha: float = 1.0) -> float:
     >>> round(t_risk([0.5, 0.75, 0.25, 0.5], [0.25, 0.25, 0.5, 0.5], alpha=1), 4)
     0.2928
     """
-    weighed = _weighed(a, b, alpha)
+    weighed = _weighted_differences(a, b, alpha)
     return ratio_of(weighed.mean, weighed.error)
 
 
@@ -134,7 +130,7 @@ def geo_risk(values: Any, alpha: float = 1.0) -> np.ndarray:
     return np.sqrt(table.mean(axis=1) * special.ndtr(z_risk))
 
 
-def _weighed(a: Any, b: Any, alpha: float) -> Sample:
+def _weighted_differences(a: Any, b: Any, alpha: float) -> Sample:
     """Differences a - b, losses times ``1 + alpha``."""
     _check_alpha(alpha)
     values = paired_differences(a, b).values

@@ -1,4 +1,4 @@
-"""Values of queries that may have weights: their mean, and how sure it is."""
+"""Values of queries that may have weights: their mean and its standard error."""
 
 from __future__ import annotations
 

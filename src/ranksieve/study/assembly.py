@@ -1,4 +1,4 @@
-"""Assemble results from the ledger: choose by validation queries, then take the test values."""
+"""Assemble results from the ledger: choose on validation queries, then take the test values."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _run(
 
 
 def _best(layout: Layout, folds: Sequence[FoldSummary], results: Results) -> Best:
-    """Best parameters by validation value for each number of features; the first of equals."""
+    """Best parameters by validation value for each number of features; the first if tied."""
     best: Best = {}
     for fold in folds:
         for attempt in layout.attempts():
@@ -77,7 +77,7 @@ def _outcome(layout: Layout, fold: str, attempt: Attempt, results: Results) -> O
 
 
 def chosen_size(by_size: Mapping[int, Outcome], rule: Rule) -> Outcome:
-    """Choose the number of features by validation queries; the fewest of equals.
+    """Choose the number of features on validation queries; the fewest if several are equal.
 
     Parameters
     ----------

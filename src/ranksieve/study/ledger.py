@@ -70,4 +70,4 @@ class Ledger(RecordLog):
             try:
                 check_against_fold(cell, result, fold)
             except ValueError as error:
-                raise ValueError(f"{where} does not go with it: {error}") from None
+                raise ValueError(f"{where} does not match it: {error}") from None

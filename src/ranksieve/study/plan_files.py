@@ -69,8 +69,8 @@ def read_plan(directory: Path) -> tuple[Plan, str]:
     """Read the plan and title of a study that :func:`write_plan` wrote."""
     path = directory / PLAN
     whole = _text_of(path)
-    text, _, told = whole.rpartition(_MARK)
-    if told != checksum(text.encode()) + "\n":
+    text, _, expected = whole.rpartition(_MARK)
+    if expected != checksum(text.encode()) + "\n":
         raise DataError(
             f"{path}: the file was changed after the study ran; to run the changed plan: "
             f"ranksieve compare --plan {path} --out {directory}"
@@ -100,7 +100,7 @@ def _settings(text: str, path: Path) -> dict[str, Any]:
     for name in settings:
         if name not in (*PLAN_SETTINGS, *_OTHER_KEYS):
             known = ", ".join((*_OTHER_KEYS, *PLAN_SETTINGS))
-            raise DataError(f"{path}: unknown setting {name!r}; known are {known}")
+            raise DataError(f"{path}: unknown setting {name!r}; choose from {known}")
     try:
         return check_settings(settings)
     except ValueError as error:

@@ -48,9 +48,9 @@ class StudyFold:
         """Return the fold with missing values treated, and features scaled within each query."""
         parts = list(self.parts)
         if missing is not None:
-            parts[0] = _treated(self.train, missing)
+            parts[0] = _treat_missing(self.train, missing)
             # Indicators are those of the training data, also if that came with them.
-            parts[1:] = [_treated(part, parts[0].missing or missing) for part in parts[1:]]
+            parts[1:] = [_treat_missing(part, parts[0].missing or missing) for part in parts[1:]]
         train, vali, test = (scaled_within_queries(part, scale) for part in parts)
         return StudyFold(self.name, train, vali, test)
 
@@ -75,7 +75,7 @@ class StudyFold:
 
 
 def check_distinct(name: str, parts: dict[str, RankingData]) -> None:
-    """Raise a DataError that names a query of two parts: what is learned of it leaks."""
+    """Raise a DataError that names a query in two parts of a split, which would leak."""
     role_of: dict[str, str] = {}
     for role, part in parts.items():
         for query in part.query_ids.tolist():
@@ -88,7 +88,7 @@ def check_distinct(name: str, parts: dict[str, RankingData]) -> None:
                 )
 
 
-def _treated(data: RankingData, missing: Missing) -> RankingData:
+def _treat_missing(data: RankingData, missing: Missing) -> RankingData:
     """Data with its missing values treated, unless that was done in the same way before."""
     is_done = data.missing is not None and data.missing.name == missing.name
     return data if is_done else data.with_missing(missing)
@@ -145,7 +145,7 @@ class Protocol:
     def __post_init__(self) -> None:
         if self.name not in _PROTOCOLS:
             known = ", ".join(_PROTOCOLS)
-            raise ValueError(f"unknown protocol {self.name!r}; known are {known}")
+            raise ValueError(f"unknown protocol {self.name!r}; choose from {known}")
         if self.n_splits < 3:
             raise ValueError(f"train, validation and test need 3 parts, got {self.n_splits}")
         if self.resamples and self.name not in _GIVEN:
@@ -218,7 +218,7 @@ class Protocol:
             for name, read in zip(names, readers, strict=True)
         ]
         if self.resamples:
-            return self._resampled(loads)
+            return self._resamples(loads)
         return [FoldSource(name, load) for name, load in zip(names, loads, strict=True)]
 
     def _readers(
@@ -237,7 +237,7 @@ class Protocol:
                 f"the data is divided already ({data.rule}): leave out the protocol {self.text}"
             )
         whole = data.read_all(**read_options) if isinstance(data, Collection) else data
-        whole = _counted(whole)
+        whole = _with_weight(whole)
         if self.name == "six-trials":
             word, splits = "Trial", six_trials(whole.n_queries, random_state=self.seed)
         else:
@@ -265,7 +265,7 @@ class Protocol:
         rule = "one split, as the files of the directory say" if one else str(self)
         return rule, all(fold.vali for fold in data.folds)
 
-    def _resampled(self, loads: Sequence[Callable[[], StudyFold]]) -> list[FoldSource]:
+    def _resamples(self, loads: Sequence[Callable[[], StudyFold]]) -> list[FoldSource]:
         """Folds that train on resamples of the one split, which is read once."""
         if len(loads) > 1:
             raise DataError(
@@ -284,7 +284,7 @@ _PROTOCOLS = ("letor", "split", "kfold", "six-trials")
 _GIVEN = ("letor", "split")  # the division comes with the data
 
 
-def _counted(data: RankingData) -> RankingData:
+def _with_weight(data: RankingData) -> RankingData:
     """The queries that count: not those of weight 0."""
     weights = data.query_weights
     return data if weights is None or weights.all() else data.take_queries(weights > 0)
@@ -293,8 +293,8 @@ def _counted(data: RankingData) -> RankingData:
 def _load_fold(name: str, read: Callable[[], Fold], seed: int) -> StudyFold:
     """Read a fold; without queries to tune by, some of those to train on become such."""
     train, vali, test = read()
-    train, test = _counted(train), _counted(test)
-    vali = None if vali is None else _counted(vali)
+    train, test = _with_weight(train), _with_weight(test)
+    vali = None if vali is None else _with_weight(vali)
     if vali is None:
         parts = query_parts(train.n_queries, _VALIDATION_PARTS, random_state=seed)
         kept = np.sort(np.concatenate(parts[1:]))

@@ -70,7 +70,7 @@ def _split(name: str, value: Any) -> SplitRule:
     rule = _table(name, value)
     for key in rule:
         if key not in ("column", "after"):
-            raise ValueError(f"{name} has no {key!r}; known are column and after")
+            raise ValueError(f"{name} has no {key!r}; choose from column and after")
     column = _text(f"{name}: column", rule.get("column"))
     return SplitByTime(column, rule["after"]) if "after" in rule else SplitByColumn(column)
 
@@ -82,7 +82,7 @@ def _entries(name: str, value: Any) -> list[Any]:
         if not isinstance(entry[0] if is_pair else entry, str) and (is_pair or _is_plain(entry)):
             raise ValueError(
                 f"{name}: each must be a string, got {entry!r:.60}; estimators, and pairs "
-                "(name, estimator), are taken, too"
+                "(name, estimator), are also accepted"
             )
     return entries
 
@@ -174,7 +174,7 @@ def _record(name: str, record: dict[str, Any]) -> dict[str, Any]:
     for key in record:
         if key not in _RECORD_KINDS:
             known = ", ".join(_RECORD_KINDS)
-            raise ValueError(f"{name}: unknown setting {key!r}; known are {known}")
+            raise ValueError(f"{name}: unknown setting {key!r}; choose from {known}")
     if "class" not in record:
         raise ValueError(f"{name} needs a class, such as class = 'my_package.ranking:MyRanker'")
     return {key: _RECORD_KINDS[key](f"{name}: {key}", value) for key, value in record.items()}

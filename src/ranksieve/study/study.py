@@ -267,13 +267,17 @@ def _result(plan: Plan, ledger: Ledger, title: str) -> StudyResult:
         runs=runs,
         included=layout.include,
         excluded=layout.exclude,
+        settings={
+            "ranksieve": ledger.head["ranksieve"],
+            **{name: getattr(plan, name) for name in ("seed", "seeds", "scale", "choose")},
+        },
     )
 
 
 def _remember(fold: StudyFold, ledger: Ledger, plan: Plan) -> None:
     """Record a fold; raise a DataError if the ledger has other data for it."""
     cell = {"fold": fold.name}
-    told = {
+    description = {
         "fingerprint": fingerprint(fold.train, fold.vali, fold.test),
         "train": fold.train.n_queries,
         "vali": fold.vali.n_queries,
@@ -282,9 +286,9 @@ def _remember(fold: StudyFold, ledger: Ledger, plan: Plan) -> None:
         "file_order": _file_order(fold.test, plan),
     }
     if fold.test.query_weights is not None:
-        told["weights"] = fold.test.query_weights.tolist()
-    ledger.add(cell, told)
-    if ledger[cell] != told:
+        description["weights"] = fold.test.query_weights.tolist()
+    ledger.add(cell, description)
+    if ledger[cell] != description:
         raise DataError(
             f"{ledger.path}: {fold.name} of this study has other data; use another directory"
         )

@@ -174,14 +174,10 @@ class KernelSums:
         )
         for j, (feature, grid) in enumerate(zip(features, chosen, strict=True)):
             nodes = slice(starts[j], starts[j + 1])
-            yield partial(_smoothed, trained[:, nodes], held[:, nodes], grid, widths[:, feature])
+            yield partial(_smooth, trained[:, nodes], held[:, nodes], grid, widths[:, feature])
 
     def exactly(
-        self,
-        features: np.ndarray,
-        grids: list[Grid | None],
-        widths: np.ndarray,
-        integral: bool,
+        self, features: np.ndarray, grids: list[Grid | None], widths: np.ndarray, integral: bool
     ) -> Iterator[Callable[[], Densities]]:
         """For each feature, what makes its densities at the held-out values, and on its grid."""
         places = [_Points(*held) for held in self._held_out_values(features)]
@@ -239,9 +235,7 @@ class _Points:
         )
 
 
-def _smoothed(
-    trained: np.ndarray, held_out: np.ndarray, grid: Grid, widths: np.ndarray
-) -> Densities:
+def _smooth(trained: np.ndarray, held_out: np.ndarray, grid: Grid, widths: np.ndarray) -> Densities:
     """Densities at the nodes of a grid, given the rows near them.
 
     The sum of Gaussians is a convolution, done on Fourier transforms, for which the grid is a ring:

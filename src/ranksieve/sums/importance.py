@@ -71,14 +71,14 @@ class Importance(ParameterValue):
             raise ValueError(
                 f"importance: measure must be the name of a measure, got {self.measure!r}"
             )
-        self._parsed()
+        self._parse_measure()
         get_convention(self.convention)
         check_choice("importance: ties", self.ties, ("average", "stable"))
         check_boolean("importance: both_directions", self.both_directions)
 
     def __call__(self, source: Source, queries: np.ndarray | None = None) -> Quality:
         """Quality of each feature over all queries, or those where ``queries`` is true."""
-        measure = self._parsed()
+        measure = self._parse_measure()
         sums = importance_sums(source, measure, self.convention, ties=self.ties, queries=queries)
         means = sums.mean if measure.greater_is_better else -sums.mean
         features = np.arange(len(sums.varying))
@@ -98,9 +98,9 @@ class Importance(ParameterValue):
     @property
     def label(self) -> str:
         """Name for axes and tables."""
-        return _LOSSES.get(str(self.measure)) or str(self._parsed())
+        return _LOSSES.get(str(self.measure)) or str(self._parse_measure())
 
-    def _parsed(self) -> Measure:
+    def _parse_measure(self) -> Measure:
         is_loss = isinstance(self.measure, str) and self.measure in _LOSSES
         return PairwiseError() if is_loss else parse_measure(self.measure)
 

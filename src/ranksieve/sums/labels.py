@@ -55,8 +55,8 @@ def check_labels_differ(source: Source) -> None:
         )
     if differ == 0:
         raise DataError(
-            "all documents of each query have equal labels, so that every ranking is as good as "
-            "any other and no feature can be told from the rest"
+            "all documents of each query have equal labels, so every ranking is as good as any "
+            "other and features cannot be compared"
         )
     if counted == 0:
         raise DataError("all queries whose documents have different labels have weight 0")

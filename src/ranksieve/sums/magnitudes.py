@@ -1,4 +1,4 @@
-"""Features so large, or so small, that their products are no numbers."""
+"""Features so large, or so small, that their products are not finite numbers."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def sound_numbers(source: Source, estimator: Any) -> Iterator[None]:
 
 def _is_about_numbers(error: Exception) -> bool:
     """Whether a computation is to blame, not a parameter."""
-    told = str(error).lower()
-    return type(error) is not ValueError or any(word in told for word in ("inf", "nan"))
+    message = str(error).lower()
+    return type(error) is not ValueError or any(word in message for word in ("inf", "nan"))
 
 
 def _all_finite(values: Iterable[Any]) -> bool:

@@ -1,4 +1,4 @@
-"""First facts about data: labels, lengths, and features that say nothing or nothing new."""
+"""An overview of data: labels, lengths, and features that are constant or duplicated."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class Elasticsearch(Target):
         }
         readme = _README.format(
             path=path_name(job.name),
-            name=_quoted(job.name),
+            name=_quote(job.name),
             missing=self._rule(job),
             extracted=listed(extracted),
             fields=listed([name for name in job.names if name not in extracted]),
@@ -183,5 +183,5 @@ def _finite(threshold: float) -> float:
     return float(np.clip(threshold, -largest, largest))
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return to_json(name).strip()

@@ -34,5 +34,5 @@ TARGETS: dict[str, Target] = {
 def find_target(name: str) -> Target:
     """A target by name; a ValueError lists the known ones."""
     if name not in TARGETS:
-        raise ValueError(f"unknown target {name!r:.40}; known are {', '.join(TARGETS)}")
+        raise ValueError(f"unknown target {name!r:.40}; choose from {', '.join(TARGETS)}")
     return TARGETS[name]

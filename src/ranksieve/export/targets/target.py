@@ -112,7 +112,7 @@ def nested(trees: TreeEnsemble, leaf: Callable[[int], Any], split: Callable[...,
     """Trees as values in each other: ``leaf(node)``, and ``split(node, left, right)`` of values."""
     if trees.depth > _DEEPEST:
         raise DataError(
-            f"a tree has {trees.depth} splits in each other, and engines read at most {_DEEPEST}: "
+            f"a tree has {trees.depth} levels of splits, and engines read at most {_DEEPEST}: "
             "train with a smaller max_depth"
         )
     made: list[Any] = [None] * len(trees.feature)

@@ -65,12 +65,12 @@ class Vespa(Target):
             expression = " + ".join(
                 f"{weight!r} * if (isNan({term}), 0.0, {term})" for weight, term in terms
             )
-            said = ""
+            instruction = ""
         else:
             dump, notes = self._dump(job, names)
             files[f"models/{profile}.json"] = to_json(dump)
             expression = f'lightgbm("{profile}.json")'
-            said = f"Put `models/{profile}.json` into `models/` of the application package. "
+            instruction = f"Put `models/{profile}.json` into `models/` of the application package. "
         own = [name for name in names if _IDENTIFIER.fullmatch(name)]
         functions = "".join(
             f"    function {name}() {{\n        expression: attribute({name})\n    }}\n"
@@ -90,7 +90,7 @@ class Vespa(Target):
             f"    {json.dumps(name)}: {json.dumps(old)}"
             for name, old in zip(names, job.names, strict=True)
         )
-        files["README.md"] = _README.format(files=said, missing=rule, features=pairs)
+        files["README.md"] = _README.format(files=instruction, missing=rule, features=pairs)
         return Artifact(files, notes)
 
     def _dump(self, job: Job, names: list[str]) -> tuple[dict[str, Any], list[str]]:

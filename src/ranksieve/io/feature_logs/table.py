@@ -108,8 +108,8 @@ class LogTable:
             if old != new and not (math.isnan(old) and math.isnan(new)):
                 raise DataError(
                     f"{logged.place}: document {logged.document!r:.80} is logged twice for query "
-                    f"{logged.query!r:.80}, and feature {name!r:.80} is {_shown(new)} here but "
-                    f"{_shown(old)} before; searches at different times need query ids of their own"
+                    f"{logged.query!r:.80}, and feature {name!r:.80} is {_show(new)} here but "
+                    f"{_show(old)} before; searches at different times need query ids of their own"
                 )
 
     @property
@@ -179,5 +179,5 @@ def _shown_pair(pair: tuple[str, str]) -> str:
     return f"query {pair[0]!r:.80} with document {pair[1]!r:.80}"
 
 
-def _shown(value: float) -> str:
+def _show(value: float) -> str:
     return "missing" if math.isnan(value) else repr(value)

@@ -1,4 +1,4 @@
-"""Whether the files of shards are there, whole and as they were written."""
+"""Check that the files of shards exist, with the right size and checksum."""
 
 from __future__ import annotations
 

@@ -74,13 +74,13 @@ class SimilarityFilter(ImportanceFilter):
     def reasons(self) -> list[str]:
         """For each selected feature, the most similar one that was selected before it."""
         check_is_fitted(self)
-        told = [""] * min(1, len(self.selected_))
+        texts = [""] * min(1, len(self.selected_))
         for place in range(1, len(self.selected_)):
             before = self.selected_[:place]
             alike = self.similarity_[self.selected_[place], before]
             nearest = int(np.argmax(alike))
-            told.append(f"{alike[nearest]:.2f} like {self._name_of(before[nearest])}")
-        return told
+            texts.append(f"{alike[nearest]:.2f} like {self._name_of(before[nearest])}")
+        return texts
 
     @abstractmethod
     def _weigh(self, quality: Quality, similarity: np.ndarray, choices: Choices) -> list[Step]:

@@ -102,7 +102,9 @@ class FoldValues:
         advance = track("Subsets", len(missing))
         tasks = [(key, place) for key in missing for place in range(len(self.folds))]
         parts: list[np.ndarray] = []
-        for (key, place), part in zip(tasks, in_parallel(self._trained, tasks), strict=True):
+        for (key, place), part in zip(
+            tasks, in_parallel(self._train_and_judge, tasks), strict=True
+        ):
             parts.append(part)
             if place == len(self.folds) - 1:
                 self.known.add(key, [np.concatenate(parts)])
@@ -111,7 +113,7 @@ class FoldValues:
                 advance(1)
         return [self.known[key][0] for key in keys]
 
-    def _trained(self, task: tuple[Subset, int]) -> np.ndarray:
+    def _train_and_judge(self, task: tuple[Subset, int]) -> np.ndarray:
         """Train on a subset of a fold, and judge."""
         subset, place = task
         fold = self.folds[place]

@@ -2,16 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import Choices, Predictor, RankSelector
+from ranksieve.parameters import Count, FeatureCount, Positive, Share
 from ranksieve.solvers import proximal
 from ranksieve.solvers.linear import linear_scores
 
 _DIGITS = 9  # to which weights are compared: equal features get equal ones but for rounding
+
+# Entries of docstrings, which stand for them as {sparse_number} and so on.
+_SPARSE_NUMBER = """
+    n_features_to_select : int, float or None
+        Number of features, or a fraction of them if below 1: those with the largest absolute
+        weights. None selects all features with a nonzero weight.
+"""
+_STANDARDIZE = """
+    standardize : bool
+        Whether weights are those of features divided by their standard deviation within queries,
+        so that their units do not matter. Otherwise scale the features first.
+"""
+_COEF = """
+    coef_ : array of shape (features,)
+        Weights; 0 for features that are not selected.
+"""
+_PENALTY = r"""
+    lam : float
+        :math:`\lambda`, as a fraction of the smallest one for which all weights are 0.
+"""
+_STOPPING = """
+    tol : float
+        Stop when no optimality condition is violated by more than this fraction of the smallest
+        :math:`\\lambda` for which all weights are 0.
+    max_iter : int
+        Largest number of steps.
+"""
+_FOUND = """
+    objective_, violation_ : float
+        Value of the objective before features are left out, and how far from optimal it is.
+    n_iter_ : int
+        Number of steps.
+"""
 
 
 class EmbeddedSelector(Predictor, RankSelector):
@@ -27,8 +62,15 @@ class EmbeddedSelector(Predictor, RankSelector):
         Absolute weights by which features were chosen.
     """
 
+    _shared_docs: ClassVar[dict[str, str]] = {
+        "sparse_number": _SPARSE_NUMBER,
+        "standardize": _STANDARDIZE,
+        "coef": _COEF,
+    }
+
     given = "The others follow by their weights in a model of all features."
     grouped = "A group comes where its first feature comes."
+    _is_nested = True
 
     coef_: np.ndarray
     scores_: np.ndarray
@@ -66,20 +108,30 @@ class EmbeddedSelector(Predictor, RankSelector):
         return choices.in_order(np.lexsort(keys).tolist(), worthy)
 
 
+@dataclass(eq=False, repr=False)
 class ProximalSelector(EmbeddedSelector):
-    """A linear ranker with a smooth loss, in which all absolute weights cost the same.
+    """A linear ranker with a smooth loss and an L1 penalty on the weights.
 
-    Those of features to start with cost nothing.
+    The weights of included features are not penalized.
     """
 
-    given = "Their weights cost nothing. The others follow by their weights beside these."
+    _shared_docs: ClassVar[dict[str, str]] = {
+        "penalty": _PENALTY,
+        "stopping": _STOPPING,
+        "found": _FOUND,
+    }
 
-    lam: float
-    tol: float
-    max_iter: int
+    given = "Their weights are not penalized. The others follow by their weights beside these."
+
+    n_features_to_select: FeatureCount | None = None
+    _: KW_ONLY
+    lam: Share = 0.01
+    tol: Positive = 1e-5
+    max_iter: Count = 10_000
+    verbose: bool = False
 
     def _minimize(
-        self, slope_at: proximal.Slope, choices: Choices
+        self, loss_and_gradient: proximal.LossAndGradient, choices: Choices
     ) -> tuple[proximal.Found, np.ndarray]:
         """Weights of all features, and how near those without weights are to one.
 
@@ -88,31 +140,35 @@ class ProximalSelector(EmbeddedSelector):
         """
         n, include = choices.n_features, choices.include
         start = np.zeros(n)
-        slopes = np.abs(slope_at(start)[1])
+        slopes = np.abs(loss_and_gradient(start)[1])
         first = float(slopes.max())
         tol = self.tol * first
         if include:
-            start = self._start(slope_at, choices, tol)
-            slopes = np.abs(slope_at(start)[1])
+            start = self._start(loss_and_gradient, choices, tol)
+            slopes = np.abs(loss_and_gradient(start)[1])
             slopes[include] = 0.0
         costs = np.full(n, self.lam * float(slopes.max()))
         costs[include] = 0.0
-        found = proximal.minimize(slope_at, start, proximal.RowPenalty(costs), tol, self.max_iter)
+        found = proximal.minimize(
+            loss_and_gradient, start, proximal.RowPenalty(costs), tol, self.max_iter
+        )
         self.objective_, self.violation_ = found.objective, found.violation / (first or 1.0)
         self.n_iter_ = found.n_iter
         return found, np.abs(found.gradient) / (slopes.max() or 1.0)
 
-    def _start(self, slope_at: proximal.Slope, choices: Choices, tol: float) -> np.ndarray:
+    def _start(
+        self, loss_and_gradient: proximal.LossAndGradient, choices: Choices, tol: float
+    ) -> np.ndarray:
         """Weights of the features to start with, if all others have none."""
         weights, include = np.zeros(choices.n_features), choices.include
 
-        def slope_inside(own: np.ndarray) -> tuple[float, np.ndarray]:
+        def loss_of_included(own: np.ndarray) -> tuple[float, np.ndarray]:
             weights[include] = own
-            value, slopes = slope_at(weights)
+            value, slopes = loss_and_gradient(weights)
             return value, slopes[include]
 
         nothing = np.zeros(len(include))
         free = proximal.RowPenalty(nothing)
-        found = proximal.minimize(slope_inside, nothing, free, tol, self.max_iter)
+        found = proximal.minimize(loss_of_included, nothing, free, tol, self.max_iter)
         weights[include] = found.weights
         return weights

@@ -42,10 +42,7 @@ class WrapperSelector(Predictor, HeldOutSelector):
     _: KW_ONLY
     measure: str | Measure = "ndcg@10"
     cv: Annotated[
-        Any,
-        Interval(Integral, 2, None, closed="left"),
-        StrOptions({"leave-query-out"}),
-        list,
+        Any, Interval(Integral, 2, None, closed="left"), StrOptions({"leave-query-out"}), list
     ] = 5
     tol: NotNegative = 0.001
     convention: ConventionChoice = "standard"
@@ -126,11 +123,11 @@ class WrapperSelector(Predictor, HeldOutSelector):
         search = {}
         if self.checkpoint is not None:
             parts = [data for fold in folds for data in fold]
-            told = {name: repr(value) for name, value in sorted(ranker.get_params().items())}
+            parameters = {name: repr(value) for name, value in sorted(ranker.get_params().items())}
             search = {
                 "method": type(self).__name__,
                 "data": fingerprint(data, *parts),
-                "ranker": f"{type(ranker).__name__} {told}",
+                "ranker": f"{type(ranker).__name__} {parameters}",
                 "measure": f"{measure.name}, {self.convention}, {self.ties}",
             } | self._told()
         n_queries = [fold.test.n_queries for fold in folds[:n_judged]]

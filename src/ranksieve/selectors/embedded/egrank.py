@@ -1,4 +1,4 @@
-"""EGRank: weights in an L1 ball, by multiplying their shares."""
+"""EGRank: RankSVM with an L1 constraint, by exponentiated gradient steps."""
 
 from __future__ import annotations
 
@@ -22,26 +22,22 @@ _GONE = 1e-6  # shares never become 0; weights below this share of the radius co
 
 @dataclass(eq=False, repr=False)
 class EGRank(EmbeddedSelector):
-    r"""Linear ranker with a large margin between pairs and weights in an L1 ball, by shares.
+    r"""RankSVM with an L1 constraint on the weights, by exponentiated gradient steps (EGRank).
 
     .. math:: \min_w \frac1P \sum_{y_i > y_j} \max(0, 1 - w^T (x_i - x_j))^2
               \quad\text{subject to}\quad \|w\|_1 \le r
 
     over the P pairs of documents of the same query with different labels. With :math:`w = r (u -
     v)`, the shares u and v of all features are positive and add up to 1; a step multiplies each by
-    :math:`e^{-\eta r g_f}`, or :math:`e^{\eta r g_f}`, g being the slopes of the loss, and divides
+    :math:`e^{-\eta r g_f}` or :math:`e^{\eta r g_f}`, where g is the gradient, and divides
     by their sum.
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        Number of features, or a fraction of them if below 1: those with the largest absolute
-        weights. None selects all features with a nonzero weight.
+    {sparse_number}
     radius : float
         The radius r: the smaller it is, the fewer features have weights.
-    standardize : bool
-        Whether weights are those of features divided by their standard deviation within queries,
-        so that their units do not matter. Otherwise scale them first.
+    {standardize}
     tol : float
         Stop when the duality gap is at most this; the objective is 1 if all weights are 0.
     max_iter : int
@@ -52,17 +48,16 @@ class EGRank(EmbeddedSelector):
     Attributes
     ----------
     selected_ : int array
-        Features by decreasing absolute weight. If there are too few with weights, the others
-        follow, by their slope.
-    coef_ : array of shape (features,)
-        Weights; 0 for features that are not selected.
+        Features by decreasing absolute weight. If too few have weights, the others follow by the
+        absolute gradient of the loss.
+    {coef}
     scores_ : array of shape (features,)
         Absolute weights of the solution; those below a millionth of the radius are 0.
     objective_, gap_ : float
         Value of the objective before features are left out, which is at most the gap above the
         least one.
     n_iter_ : int
-        Steps.
+        Number of steps.
 
     Notes
     -----
@@ -95,13 +90,11 @@ class EGRank(EmbeddedSelector):
     methods = (
         Method(
             "egrank",
-            "RankSVM with weights in an L1 ball, by multiplying shares",
+            "RankSVM with an L1 constraint, by exponentiated gradient",
             grid={"radius": (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)},
             trial={"max_iter": 100, "tol": 0.1},
         ),
     )
-
-    _is_nested = True
 
     n_features_to_select: FeatureCount | None = None
     _: KW_ONLY
@@ -114,10 +107,10 @@ class EGRank(EmbeddedSelector):
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         with mean_loss(source) as loss:
             scales = loss.deviations if self.standardize else np.ones(loss.n_features)
-            slope_at = loss.slope_by_all(scales)
+            loss_and_gradient = loss.make_loss_and_gradient(scales)
             shares = np.full((2, loss.n_features), 0.5 / loss.n_features)  # u and v
             coef = np.zeros(loss.n_features)
-            objective, slopes = slope_at(coef)
+            objective, slopes = loss_and_gradient(coef)
             rate = 1.0
             for n_iter in range(self.max_iter + 1):
                 gap = float(slopes @ coef + self.radius * np.abs(slopes).max())
@@ -125,13 +118,13 @@ class EGRank(EmbeddedSelector):
                     break
                 while True:
                     new = _multiply(shares, self.radius * slopes, rate)
-                    there = self.radius * (new[0] - new[1])
-                    value, new_slopes = slope_at(there)
-                    bound = objective + slopes @ (there - coef) + _entropy(new, shares) / rate
+                    new_coef = self.radius * (new[0] - new[1])
+                    value, new_slopes = loss_and_gradient(new_coef)
+                    bound = objective + slopes @ (new_coef - coef) + _entropy(new, shares) / rate
                     if value <= bound + 1e-12 * objective:
                         break
                     rate /= 2
-                shares, coef, objective, slopes = new, there, value, new_slopes
+                shares, coef, objective, slopes = new, new_coef, value, new_slopes
                 rate *= _GROW
             if gap > self.tol:
                 warnings.warn(

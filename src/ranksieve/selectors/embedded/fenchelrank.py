@@ -1,4 +1,4 @@
-"""FenchelRank: weights in an L1 ball, with at most one more feature in each step."""
+"""FenchelRank: RankSVM with an L1 constraint, by steps that add at most one feature each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEVEL = 1e-9  # of the derivative at its start is left at the end of a step
 
 @dataclass(eq=False, repr=False)
 class FenchelRank(EmbeddedSelector):
-    r"""Linear ranker with a large margin between pairs and weights in an L1 ball.
+    r"""RankSVM with an L1 constraint on the weights (FenchelRank).
 
     .. math:: \min_w \frac1P \sum_{y_i > y_j} \max(0, 1 - w^T (x_i - x_j))^2
               \quad\text{subject to}\quad \|w\|_1 \le r
@@ -32,9 +32,7 @@ class FenchelRank(EmbeddedSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        Number of features, or a fraction of them if below 1: those with the largest absolute
-        weights. None selects all features with a nonzero weight.
+    {sparse_number}
     radius : float
         The radius r: the smaller it is, the fewer features have weights.
     away_steps : bool
@@ -50,10 +48,9 @@ class FenchelRank(EmbeddedSelector):
     Attributes
     ----------
     selected_ : int array
-        Features by decreasing absolute weight. If too few have weights, others follow by their
-        slope.
-    coef_ : array of shape (features,)
-        Weights; 0 for features that are not selected.
+        Features by decreasing absolute weight. If too few have weights, the others follow by
+        the absolute gradient of the loss.
+    {coef}
     scores_ : array of shape (features,)
         Absolute weights of the solution.
     objective_, gap_ : float
@@ -101,13 +98,11 @@ class FenchelRank(EmbeddedSelector):
     methods = (
         Method(
             "fenchelrank",
-            "RankSVM with weights in an L1 ball",
+            "RankSVM with an L1 constraint on the weights",
             grid={"radius": (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)},
             trial={"max_iter": 20},
         ),
     )
-
-    _is_nested = True
 
     n_features_to_select: FeatureCount | None = None
     _: KW_ONLY
@@ -190,17 +185,17 @@ class Mixture:
         self.shares[place] = 0.0 if gone else self.shares[place] - t
 
 
-def _length(loss: MeanLoss, slope: float, bend: float, most: float) -> float:
+def _length(loss: MeanLoss, slope: float, curvature: float, most: float) -> float:
     """Length of a step by Newton's method: where the derivative is 0, or the whole step.
 
     Starts with both derivatives at the start of the step.
     """
     low, high, own, t = 0.0, most, slope, 0.0
     for _ in range(_LINE):
-        t = t - own / bend if bend > 0 else high
+        t = t - own / curvature if curvature > 0 else high
         if not low < t < high:
             t = high if high == most else 0.5 * (low + high)
-        own, bend = loss.line_derivatives(t)
+        own, curvature = loss.line_derivatives(t)
         if abs(own) <= _LEVEL * abs(slope) or (t == most and own < 0):
             break
         low, high = (t, high) if own < 0 else (low, t)

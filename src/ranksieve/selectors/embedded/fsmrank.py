@@ -22,10 +22,7 @@ from ranksieve.sums.importance import Importance
 from ranksieve.sums.labels import check_labels_differ
 from ranksieve.sums.similarity import Similarity
 
-GRID = {
-    "lambda1": (1.0, 0.1, 0.01, 0.001, 0.0001),
-    "lambda2": (0.1, 0.01, 0.001, 0.0001, 0.00001),
-}
+GRID = {"lambda1": (1.0, 0.1, 0.01, 0.001, 0.0001), "lambda2": (0.1, 0.01, 0.001, 0.0001, 0.00001)}
 
 
 _LEAST = 1e-12  # importance: a feature without any is not to divide by 0
@@ -47,9 +44,7 @@ class FSMRank(EmbeddedSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        Number of features, or a fraction of them if below 1: those with the largest absolute
-        weights. None selects all features with a nonzero weight.
+    {sparse_number}
     lambda1 : float
         Weight of similarity.
     lambda2 : float
@@ -73,8 +68,7 @@ class FSMRank(EmbeddedSelector):
     selected_ : int array
         Features by decreasing absolute weight. If too few have weights, others follow by how close
         the slope of the loss is to the limit that the penalties set.
-    coef_ : array of shape (features,)
-        Weights; 0 for features that are not selected.
+    {coef}
     scores_ : array of shape (features,)
         Absolute weights of the solution.
     importance_ : array of shape (features,)
@@ -125,15 +119,13 @@ class FSMRank(EmbeddedSelector):
     """
 
     given = (
-        "Their weights cost nothing, except by similarity. The others follow by their "
+        "Their weights are penalized only for similarity. The others follow by their "
         "weights beside these."
     )
 
     methods = (
         Method("fsmrank", "hinge loss, similarity and importance in one problem", grid=GRID),
     )
-
-    _is_nested = True
 
     n_features_to_select: FeatureCount | None = None
     _: KW_ONLY
@@ -199,10 +191,7 @@ class FSMRankFit(NamedTuple):
 
 
 def fsmrank_path(
-    source: Source,
-    lambda1s: Sequence[float],
-    lambda2s: Sequence[float],
-    **parameters: Any,
+    source: Source, lambda1s: Sequence[float], lambda2s: Sequence[float], **parameters: Any
 ) -> Iterator[FSMRankFit]:
     """Train an :class:`FSMRank` for each pair of penalties, each starting from one nearby.
 

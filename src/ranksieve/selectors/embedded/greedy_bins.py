@@ -170,7 +170,7 @@ class GreedyBins(Predictor, RankSelector):
         ),
         Method(
             "teacher-bins",
-            "the same, on scores of trees for other queries, not labels",
+            "the same, on scores of boosted trees instead of labels",
             {"teacher": "trees"},
             grid={"lam": (3.0, 30.0, 300.0)},
             trial={"n_folds": 3, "n_repeats": 1},
@@ -242,7 +242,7 @@ class GreedyBins(Predictor, RankSelector):
             check_two_queries(n_queries)
             products = GroupProducts(workers, groups)
             model = GroupModel(products, self.lam)
-            self.scores_ = _lowered(model, choices)
+            self.scores_ = _error_reduction(model, choices)
             path = forward(model, Bounds(weight, products.varies, choices))
         place = len(path) - 1
         if isinstance(self.n_features_to_select, str):
@@ -276,7 +276,7 @@ class GreedyBins(Predictor, RankSelector):
         return np.sum(parts, axis=0)
 
 
-def _lowered(model: GroupModel, choices: Choices) -> np.ndarray:
+def _error_reduction(model: GroupModel, choices: Choices) -> np.ndarray:
     """Share of the empty model's error that each feature, or its group, takes away alone."""
     errors = model.addition_errors(np.arange(choices.n_groups))
     scores = np.empty(choices.n_features)

@@ -277,11 +277,11 @@ class GreedyRankRLS(Predictor, RankSelector):
             check_two_queries(n_queries)
             if self.kappa is not None:
                 bounds = Bounds(weight, workers.sum("spread") > 0, choices)
-                return [self._sampled(SampledModel(workers, lam), bounds) for lam in lams]
+                return [self._search_samples(SampledModel(workers, lam), bounds) for lam in lams]
             products = Products(*workers.sum("gram"))
             bounds = Bounds(weight, np.diag(products.xx) > 0, choices)
             kind = ReplayedModel if self._is_low else Model
-            return [self._searched(partial(kind, workers, products, lam), bounds) for lam in lams]
+            return [self._run_search(partial(kind, workers, products, lam), bounds) for lam in lams]
 
     def _paths_of_groups(
         self, source: Source, choices: Choices, lams: Sequence[float]
@@ -292,17 +292,17 @@ class GreedyRankRLS(Predictor, RankSelector):
             check_two_queries(n_queries)
             products = GroupProducts(workers, groups)
             bounds = Bounds(weight, products.varies, choices)
-            paths = [self._searched(partial(GroupModel, products, lam), bounds) for lam in lams]
+            paths = [self._run_search(partial(GroupModel, products, lam), bounds) for lam in lams]
         return [features_of_groups(path, choices) for path in paths]
 
-    def _sampled(self, model: SampledModel | GroupModel, bounds: Bounds) -> list[Fit]:
+    def _search_samples(self, model: SampledModel | GroupModel, bounds: Bounds) -> list[Fit]:
         assert self.kappa is not None
         random = check_random_state(self.random_state)
         return searches.forward_sampled(model, bounds, self.kappa, random)
 
-    def _searched(self, make: Callable[[], Any], bounds: Bounds) -> list[Fit]:
+    def _run_search(self, make: Callable[[], Any], bounds: Bounds) -> list[Fit]:
         if self.kappa is not None:
-            return self._sampled(make(), bounds)
+            return self._search_samples(make(), bounds)
         if self.search == "floating":
             return searches.floating(make(), bounds)
         if self.search == "foba":

@@ -1,23 +1,20 @@
-"""ListMLE with costs of documents and of absolute weights."""
+"""ListMLE with documents weighted by NDCG, and an L1 penalty."""
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 
 from ranksieve.base import Choices
 from ranksieve.engine import Source
-from ranksieve.parameters import Count, FeatureCount, Positive, Share
 from ranksieve.registry import Method
 from ranksieve.selectors._search.gradient import standardized_loss
 from ranksieve.selectors._search.linear import ProximalSelector
 
 
-@dataclass(eq=False, repr=False)
 class SparseListMLE(ProximalSelector):
-    r"""Linear ListMLE whose documents count by what they give to NDCG and whose weights cost.
+    r"""Linear ListMLE with documents weighted by their share of the ideal DCG, and an L1 penalty.
 
     .. math:: \min_w \; - \frac{1}{\#Q} \sum_Q \sum_{i \in Q: y_i > \min y} c_i
               \log \frac{e^{w^T x_i}}{\sum_{j \in Q: y_j \le y_i} e^{w^T x_j}} + \lambda \|w\|_1
@@ -31,28 +28,21 @@ class SparseListMLE(ProximalSelector):
     n_features_to_select : int, float or None
         Number of features, or a fraction of them if below 1: those with the largest absolute
         weights of standardized features. None selects all features with a nonzero weight.
-    lam : float
-        :math:`\lambda`, as a fraction of the smallest one for which all weights are 0.
-    tol : float
-        Largest violation of a condition of optimality, as a fraction of the same.
-    max_iter : int
-        Largest number of steps.
+    {penalty}
+    {stopping}
     {choices}
     {verbose}
 
     Attributes
     ----------
     selected_ : int array
-        Features by decreasing absolute weight of standardized features. If there are too few with
-        weights, the others follow, by their slope.
+        Features by decreasing absolute weight of standardized features. If too few have weights,
+        the others follow by the absolute gradient of the loss.
     coef_ : array of shape (features,)
         Weights of the features as they are; 0 for those that are not selected.
     scores_ : array of shape (features,)
         Absolute weights of standardized features in the solution.
-    objective_, violation_ : float
-        Value of the objective before features are left out, and how far from optimal it is.
-    n_iter_ : int
-        Steps.
+    {found}
 
     Notes
     -----
@@ -84,28 +74,19 @@ class SparseListMLE(ProximalSelector):
     methods = (
         Method(
             "listmle-l1",
-            "ListMLE weighted by NDCG, whose absolute weights cost",
+            "ListMLE weighted by NDCG, with an L1 penalty",
             grid={"lam": (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)},
         ),
     )
 
-    _is_nested = True
-
-    n_features_to_select: FeatureCount | None = None
-    _: KW_ONLY
-    lam: Share = 0.01
-    tol: Positive = 1e-5
-    max_iter: Count = 10_000
-    verbose: bool = False
-
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         with standardized_loss(source, "listmle-cost") as loss:
 
-            def slope_at(weights: np.ndarray) -> tuple[float, np.ndarray]:
-                value, (gradient,) = loss.slope([weights])
+            def loss_and_gradient(weights: np.ndarray) -> tuple[float, np.ndarray]:
+                value, (gradient,) = loss.loss_and_gradient([weights])
                 return value, gradient
 
-            found, nearness = self._minimize(slope_at, choices)
+            found, nearness = self._minimize(loss_and_gradient, choices)
             chosen = self._settle(found.weights, nearness, loss.varies, choices)
             self.coef_ /= loss.standard.scale
             return chosen

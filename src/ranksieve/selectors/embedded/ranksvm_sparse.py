@@ -100,8 +100,7 @@ class SparseRankSVM(EmbeddedSelector):
     selected_ : int array
         Features by decreasing absolute weight. If the path ends with too few, features without a
         weight follow by how close their slope is to the penalty.
-    coef_ : array of shape (features,)
-        Weights; 0 for features that are not selected.
+    {coef}
     scores_ : array of shape (features,)
         Absolute weights of the solution.
     solutions_ : list of SparseFit
@@ -150,6 +149,7 @@ class SparseRankSVM(EmbeddedSelector):
     """
 
     given = ProximalSelector.given
+    _is_nested = False  # each number of features has a penalty of its own
 
     methods = (
         Method("ranksvm-l1", "RankSVM with an L1 penalty", {"penalty": "l1"}, _GRID),
@@ -207,8 +207,8 @@ class SparseRankSVM(EmbeddedSelector):
             penalty = self._penalty(lam, costs, curvature)
             found = solver.solve(penalty, self.tol, self.max_iter)
             features = np.flatnonzero(found.coef)
-            told = found.coef[features], found.objective, found.violation, found.n_iter
-            self.solutions_.append(SparseFit(lam, features, *told))
+            solution = found.coef[features], found.objective, found.violation, found.n_iter
+            self.solutions_.append(SparseFit(lam, features, *solution))
             yield found
 
     def _start(self, solver: SparseNewton, include: list[int]) -> np.ndarray:

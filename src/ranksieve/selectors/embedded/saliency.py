@@ -32,7 +32,7 @@ _RANKERS = {"ranknet": RankNet, "listnet": ListNet, "listmle": ListMLE}
 
 @dataclass(eq=False, repr=False)
 class SaliencySelector(RankSelector):
-    r"""Train a network, see which features its scores depend on, and keep one of each group.
+    r"""Train a network, measure how much its scores depend on each feature, and keep one per group.
 
     The saliency of feature f for a document is :math:`\sigma_f |\partial s(x) / \partial x_f|`,
     with the standard deviation :math:`\sigma_f` of the feature. The ``group_size`` most salient

@@ -1,4 +1,4 @@
-"""SparseRank: a pairwise loss plus the absolute weights, minimized by proximal gradient steps."""
+"""SparseRank: RankSVM with an L1 penalty, by proximal gradient steps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 
 from ranksieve.base import Choices
 from ranksieve.engine import Source
-from ranksieve.parameters import Count, FeatureCount, Positive, Share
 from ranksieve.registry import Method
 from ranksieve.selectors._search.linear import ProximalSelector
 from ranksieve.solvers.ranksvm.mean_loss import mean_loss
@@ -17,7 +16,7 @@ from ranksieve.solvers.ranksvm.mean_loss import mean_loss
 
 @dataclass(eq=False, repr=False)
 class SparseRank(ProximalSelector):
-    r"""Linear ranker with a large margin between pairs, whose absolute weights cost.
+    r"""RankSVM with an L1 penalty on the weights, by proximal gradient steps (SparseRank).
 
     .. math:: \min_w \frac1P \sum_{y_i > y_j} \max(0, 1 - w^T (x_i - x_j))^2 + \lambda \|w\|_1
 
@@ -26,34 +25,22 @@ class SparseRank(ProximalSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None
-        Number of features, or a fraction of them if below 1: those with the largest absolute
-        weights. None selects all features with a nonzero weight.
-    lam : float
-        :math:`\lambda`, as a fraction of the smallest one for which all weights are 0.
-    standardize : bool
-        Whether weights are those of features divided by their standard deviation within queries,
-        so that their units do not matter. Otherwise scale them first.
-    tol : float
-        Largest violation of a condition of optimality, as a fraction of the same.
-    max_iter : int
-        Largest number of steps.
+    {sparse_number}
+    {penalty}
+    {standardize}
+    {stopping}
     {choices}
     {verbose}
 
     Attributes
     ----------
     selected_ : int array
-        Features by decreasing absolute weight. If there are too few with weights, the others
-        follow, by their slope.
-    coef_ : array of shape (features,)
-        Weights; 0 for features that are not selected.
+        Features by decreasing absolute weight. If too few have weights, the others follow by the
+        absolute gradient of the loss.
+    {coef}
     scores_ : array of shape (features,)
-        Absolute weights of the solution, for features divided by their deviations if so asked.
-    objective_, violation_ : float
-        Value of the objective before features are left out, and how far from optimal it is.
-    n_iter_ : int
-        Steps.
+        Absolute weights of the solution; with ``standardize``, those of standardized features.
+    {found}
 
     Notes
     -----
@@ -85,26 +72,19 @@ class SparseRank(ProximalSelector):
     methods = (
         Method(
             "sparserank",
-            "RankSVM whose absolute weights cost, by gradient steps",
+            "RankSVM with an L1 penalty, by proximal gradient steps",
             grid={"lam": (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)},
         ),
     )
 
-    _is_nested = True
-
-    n_features_to_select: FeatureCount | None = None
     _: KW_ONLY
-    lam: Share = 0.01
     standardize: bool = True
-    tol: Positive = 1e-5
-    max_iter: Count = 10_000
-    verbose: bool = False
 
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         with mean_loss(source) as loss:
             scales = loss.deviations if self.standardize else np.ones(loss.n_features)
-            slope_at = loss.slope_by_all(scales)
-            found, nearness = self._minimize(slope_at, choices)
+            loss_and_gradient = loss.make_loss_and_gradient(scales)
+            found, nearness = self._minimize(loss_and_gradient, choices)
             chosen = self._settle(found.weights, nearness, loss.varies, choices)
             self.coef_ /= scales
             return chosen

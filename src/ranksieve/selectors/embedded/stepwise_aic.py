@@ -83,8 +83,6 @@ class StepwiseAIC(EmbeddedSelector):
 
     methods = (Method("stepwise-aic", "least squares, a feature at a time, until AIC rises"),)
 
-    _is_nested = True
-
     n_features_to_select: FeatureCount | None = None
     _: KW_ONLY
     verbose: bool = False

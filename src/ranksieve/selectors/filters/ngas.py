@@ -20,7 +20,7 @@ from ranksieve.sums.similarity import Similarity
 
 @dataclass(eq=False, repr=False)
 class NGAS(SimilarityFilter):
-    r"""Naive greedy search: walk from feature to feature by contrast.
+    r"""Naive greedy search (NGAS): walk from each feature to a dissimilar one.
 
     Start with the most important feature. Then repeat: let a be the remaining feature least similar
     to the last one taken, and b the remaining feature most similar to a; take the more important of

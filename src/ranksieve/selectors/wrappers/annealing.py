@@ -213,7 +213,7 @@ class SimulatedAnnealing(SubsetSelector):
         return np.array([*choices.include, *chosen[order], *free.constant], dtype=np.intp)
 
     def _anneal(self, energies: Energies, free: Free, rng: np.random.RandomState) -> Subset:
-        """Walk over subsets of what is free; return the best one, the first of equals.
+        """Walk over subsets of what is free; return the best one found first.
 
         Energies are those of these features and of the ones to start with, which are returned, too.
         """
@@ -233,9 +233,7 @@ class SimulatedAnnealing(SubsetSelector):
         step, at_once = 0, 1
         while step < n_steps:
             ahead = range(step, min(step + at_once, n_steps))
-            proposals = [
-                _swapped(current, others, chance.leaving[t], chance.coming[t]) for t in ahead
-            ]
+            proposals = [_swap(current, others, chance.leaving[t], chance.coming[t]) for t in ahead]
             at_once = min(2 * at_once, _MOST_AT_ONCE)
             for proposal, proposed in zip(proposals, energies_of(proposals), strict=True):
                 step += 1
@@ -265,7 +263,7 @@ class SimulatedAnnealing(SubsetSelector):
         return [f"weight {weight:+.3g}" for weight in self.coef_[self.selected_].tolist()]
 
 
-def _swapped(subset: Subset, others: Sequence[int], leaving: float, coming: float) -> Subset:
+def _swap(subset: Subset, others: Sequence[int], leaving: float, coming: float) -> Subset:
     """Subset with one feature replaced by one of the others, in ascending order."""
     place = int(leaving * len(subset))
     kept = subset[:place] + subset[place + 1 :]

@@ -260,12 +260,12 @@ class FSBFS(RankSelector):
     def reasons(self) -> list[str]:
         """For each selected feature, its subset, from 1, and its weight there."""
         check_is_fitted(self)
-        told = {
+        texts = {
             feature: f"subset {number}, weight {weight:.3g}"
             for number, subset in enumerate(self.subsets_, start=1)
             for feature, weight in zip(subset.features, subset.weights, strict=True)
         }
-        return [told.get(feature, "") for feature in self.selected_.tolist()]
+        return [texts.get(feature, "") for feature in self.selected_.tolist()]
 
     def construct(self, X: Any) -> np.ndarray:
         """New features (rows, subsets) of an array, frame, sparse matrix or RankingData."""

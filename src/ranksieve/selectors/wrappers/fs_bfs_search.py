@@ -112,7 +112,7 @@ class BestFirstSearch:
         The first subset contains the features of ``start``, all of which vary.
         """
         remaining = np.array(sorted(f for single in self.trained for f in single), dtype=int)
-        front = self._started(start) if start else self._singles(remaining)
+        front = self._start_node(start) if start else self._singles(remaining)
         while len(remaining):
             best = self._best(front, remaining)
             yield best
@@ -123,7 +123,7 @@ class BestFirstSearch:
         singles = [frozenset([f]) for f in self._promise.different(remaining).tolist()]
         return {single: node for single in singles if (node := self.measured[single])}
 
-    def _started(self, start: Sequence[int]) -> dict[frozenset[int], Node]:
+    def _start_node(self, start: Sequence[int]) -> dict[frozenset[int], Node]:
         """The subset of some features, each with its best weight given those before it."""
         node = self.measured[frozenset(start[:1])]
         assert node is not None  # as it is for all features that vary

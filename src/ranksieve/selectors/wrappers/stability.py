@@ -1,4 +1,4 @@
-"""Stability selection: what a selector selects again and again on halves of the queries."""
+"""Stability selection: what a selector selects most often on random halves of the queries."""
 
 from __future__ import annotations
 
@@ -24,11 +24,7 @@ from ranksieve.selectors._search.held_out import in_parallel
 from ranksieve.selectors._search.parts import counted_queries
 from ranksieve.selectors._search.wrapper import varying_groups
 from ranksieve.selectors.registry import SELECTORS, make_method
-from ranksieve.significance import (
-    false_selections_bound,
-    near_copies,
-    selection_probabilities,
-)
+from ranksieve.significance import false_selections_bound, near_copies, selection_probabilities
 from ranksieve.splits import complementary_halves
 from ranksieve.sums.similarity import Similarity
 
@@ -37,7 +33,7 @@ Threshold = Annotated[float, Interval(Real, 0.5, 1, closed="right")]
 
 @dataclass(eq=False, repr=False)
 class StabilitySelector(RankSelector):
-    r"""Features that another selector selects again and again, on halves of the queries.
+    r"""Features that another selector selects most often, on random halves of the queries.
 
     Divides the queries B times into two halves, runs the selector on each, and keeps features with
 
@@ -204,7 +200,7 @@ class StabilitySelector(RankSelector):
         counted, advance = counted_queries(data), track("Runs", 2 * self.n_pairs)
         random = np.random.default_rng(_seed_of(self.random_state))
         halves = complementary_halves(len(counted), self.n_pairs, random)
-        made = [_seeded(inner, random) for _ in halves]
+        made = [_with_seed(inner, random) for _ in halves]
         tells = labels_differ(data)
 
         def select(run: tuple[RankSelector, np.ndarray]) -> list[int]:
@@ -220,11 +216,7 @@ class StabilitySelector(RankSelector):
         return list(in_parallel(select, zip(made, (counted[h] for h in halves), strict=True)))
 
     def _note_probabilities(
-        self,
-        data: RankingData,
-        runs: list[list[int]],
-        groups: list[list[int]],
-        choices: Choices,
+        self, data: RankingData, runs: list[list[int]], groups: list[list[int]], choices: Choices
     ) -> None:
         n = choices.n_features
         together = selection_probabilities(groups, choices.n_groups)
@@ -266,7 +258,7 @@ def labels_differ(data: RankingData) -> np.ndarray:
     return np.maximum.reduceat(data.y, starts) > np.minimum.reduceat(data.y, starts)
 
 
-def _seeded(selector: RankSelector, random: np.random.Generator) -> RankSelector:
+def _with_seed(selector: RankSelector, random: np.random.Generator) -> RankSelector:
     """Copy of a selector with a seed of its own: what it draws must not be the same in all runs."""
     made, seed = deepcopy(selector), int(random.integers(2**31))
     is_seeded = isinstance(made.get_params(deep=False).get("random_state"), Integral)

@@ -37,7 +37,7 @@ def score_rows(X: Any, weights: Weights, activation: str) -> np.ndarray:
 
 
 def first_weights(n_features: int, hidden: int, random: np.random.RandomState) -> Weights:
-    """Weights to start a network from; of a linear model, zeros."""
+    """Initial weights of a network; zeros for a linear model."""
     if hidden == 0:
         return [np.zeros(n_features)]
     # Uniform, with the variance that keeps sums over units at the scale of one (Glorot).
@@ -133,7 +133,9 @@ class TrainingLoss:
     def _counted(self) -> np.ndarray:
         return (self.loss.terms > 0) & (self.weights > 0)
 
-    def slope(self, weights: Weights, queries: np.ndarray | None = None) -> tuple[Any, ...]:
+    def loss_and_gradient(
+        self, weights: Weights, queries: np.ndarray | None = None
+    ) -> tuple[Any, ...]:
         """Loss, and its gradient by each of the weights.
 
         ``queries``, in ascending order among all queries, are those that count; by default all.
@@ -183,7 +185,7 @@ class MeasuredNetwork(Measured):
 
 
 class PlainSteps:
-    """Steps against the gradient, of a fixed rate."""
+    """Gradient descent with a fixed learning rate."""
 
     def __init__(self, weights: Weights, rate: float) -> None:
         self.weights, self.rate = weights, rate
@@ -195,7 +197,7 @@ class PlainSteps:
 
 
 class AdamSteps:
-    """Steps of like size for all weights, whatever the size of their gradients.
+    """Adam: steps of similar size for all weights, whatever the size of their gradients.
 
     References
     ----------

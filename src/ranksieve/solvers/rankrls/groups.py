@@ -238,7 +238,7 @@ class GroupModel:
     def removal_errors(self, candidates: Sequence[int]) -> np.ndarray:
         """Error after taking out each of some groups of the model."""
         others = ([g for g in self.features if g != group] for group in candidates)
-        return np.array([self._error(self._regressed(left))[0] for left in others])
+        return np.array([self._error(self._regression_on(left))[0] for left in others])
 
     @property
     def coefficients(self) -> np.ndarray:
@@ -249,10 +249,10 @@ class GroupModel:
         return np.concatenate([np.empty(0), *(weights[group] for group in groups)])
 
     def _regress(self) -> None:
-        self._model = self._regressed(self.features)
+        self._model = self._regression_on(self.features)
         self.error, self.square = self._error(self._model)
 
-    def _regressed(self, groups: Sequence[int]) -> Fitted:
+    def _regression_on(self, groups: Sequence[int]) -> Fitted:
         """Regress all columns and the labels on those of some groups."""
         known = self.products
         columns = np.concatenate([np.empty(0, np.intp), *(known.columns[g] for g in groups)])

@@ -1,4 +1,4 @@
-"""Minimizers of RankSVM's objectives, with a bound on how far they are from the least."""
+"""Minimizers of RankSVM's objectives, with a bound on the distance from the optimum."""
 
 from __future__ import annotations
 

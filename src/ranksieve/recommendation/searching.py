@@ -1,0 +1,162 @@
+"""Search for the cheapest candidate that is enough, or the best within a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import sqrt
+
+import numpy as np
+
+from ranksieve.choosing import ROUNDING
+from ranksieve.data import DataError
+from ranksieve.recommendation.asking import Procedure, together
+from ranksieve.recommendation.division import Place
+from ranksieve.recommendation.rules import ALL, NONE, Candidate
+from ranksieve.recommendation.task import Member, Task
+
+_CLOSE = 1.12  # sizes within this factor need none between them
+_FEW_SIZES = 3  # the largest ones within a budget, if data is large
+
+
+class Search:
+    """Candidates of a stage, judged by the queries that choose.
+
+    Parameters
+    ----------
+    task : Task
+    places : sequence of (place, part)
+        Where to select and train, and which queries choose.
+    weights : array of shape (queries,) or None
+        Of the queries that choose.
+
+    Attributes
+    ----------
+    base : array of shape (queries,)
+        Values with all features.
+    found : list of Candidate
+    """
+
+    def __init__(
+        self, task: Task, places: Sequence[tuple[Place, str]], weights: np.ndarray | None
+    ) -> None:
+        self.task, self.places, self.weights = task, places, weights
+        self._found: dict[tuple[str, int], Candidate] = {}
+
+    @property
+    def found(self) -> list[Candidate]:
+        """All that were judged."""
+        return list(self._found.values())
+
+    def is_enough(self, values: np.ndarray) -> bool:
+        """Whether values are nearly as good as those with all features."""
+        return self.task.rule.is_enough(values, self.base, self.weights)
+
+    @property
+    def _is_exhaustive(self) -> bool:
+        """Whether the best candidate is wanted, not the cheapest that is enough."""
+        return self.task.rule.name == "best" or self.task.rule.budget is not None
+
+    def run(self) -> Procedure[None]:
+        """Judge all features, none, and what selectors propose, as far as it may be chosen."""
+        task = self.task
+        fixed = {(ALL, len(task.allowed)): task.allowed}
+        if task.allows_none and not task.include:
+            fixed[NONE, 0] = ()
+        asked = [task.judged(self.places, [own] * len(self.places)) for own in fixed.values()]
+        values = yield from together(asked)
+        for (name, size), own in zip(fixed, values, strict=True):
+            self._found[name, size] = Candidate(
+                name, size, task.costs.total(fixed[name, size]), own
+            )
+        self.base = values[0]
+        if self._is_exhaustive:
+            yield from together([self._largest_first(member) for member in task.members])
+            if not any(task.rule.is_affordable(one.cost) for one in self.found):
+                raise DataError(f"the budget of {task.rule.budget:.4g} allows no feature: raise it")
+        else:
+            for member in task.members:
+                yield from self._cheapest(member)
+
+    def extend(self, chosen: Candidate) -> Procedure[None]:
+        """Judge sizes that are fixed in advance: all, or fewer of them if data is large."""
+        if self._is_exhaustive or self.task.is_over():
+            return
+        least, members = 0, list(self.task.members)
+        if self.task.division.is_large:
+            least, members = chosen.size, [one for one in members if one.name == chosen.selector]
+        sizes = [size for size in self.task.sizes() if size >= least]
+        yield from together([self._judge_all(member, sizes[::-1]) for member in members])
+
+    def _cheapest(self, member: Member) -> Procedure[None]:
+        """Find the smallest size that is enough, if it costs less than what is known to be.
+
+        The distance between a size that is too small and one that is enough is halved on a
+        logarithmic scale.
+        """
+        best, low = self._cheapest_enough(), self.task.least - 1
+        if best.cost <= 0 or self.task.is_over():
+            return
+        high = len(self.task.allowed)
+        if best.selector != ALL:
+            high = 1 + (yield from self._largest_below(member, best.cost))
+        if best.selector != ALL and high - 1 > low:
+            candidate = yield from self._judge(member, high - 1)
+            if not self.is_enough(candidate.values):
+                return  # no size of it saves anything
+            high -= 1
+        while high - low > 1 and high > _CLOSE * low and not self.task.is_over():
+            middle = min(high - 1, max(low + 1, round(sqrt(max(low, 1) * high))))
+            candidate = yield from self._judge(member, middle)
+            low, high = (low, middle) if self.is_enough(candidate.values) else (middle, high)
+
+    def _cheapest_enough(self) -> Candidate:
+        """All features, or the cheapest candidate that is enough."""
+        enough = [one for one in self.found if one.selector == ALL or self.is_enough(one.values)]
+        return min(enough, key=lambda one: one.cost)
+
+    def _largest_below(self, member: Member, cost: float) -> Procedure[int]:
+        """The largest size of a selector that costs less, one less than the least if none does."""
+        size = self.task.least - 1
+        while size + 1 < len(self.task.allowed):
+            paths = yield from self._paths(member, size + 1)
+            most = min(map(len, paths))
+            if most <= size:
+                return size
+            for more in range(size + 1, most + 1):
+                if self._cost(paths, more) >= cost - ROUNDING * cost:
+                    return size
+                size = more
+        return size
+
+    def _largest_first(self, member: Member) -> Procedure[None]:
+        """Judge sizes from the largest down; if there is a budget, the largest that it allows."""
+        sizes = self.task.sizes()
+        if self.task.rule.budget is not None:
+            paths = yield from self._paths(member, len(self.task.allowed) - 1)
+            most = min(map(len, paths))
+            sizes = sorted({most, *(size for size in sizes if size < most)} - {0})
+            sizes = sizes[-_FEW_SIZES:] if self.task.division.is_large else sizes
+        yield from self._judge_all(member, sizes[::-1])
+
+    def _judge_all(self, member: Member, sizes: Iterable[int]) -> Procedure[None]:
+        """Judge sizes in order, at least the first, until the time is over."""
+        for size in sizes:
+            yield from self._judge(member, size)
+            if self.task.is_over():
+                return
+
+    def _judge(self, member: Member, size: int) -> Procedure[Candidate]:
+        """Judge the first features of a selector, at each place its own."""
+        if (member.name, size) not in self._found:
+            paths = yield from self._paths(member, size)
+            values = yield from self.task.judged(self.places, [path[:size] for path in paths])
+            candidate = Candidate(member.name, size, self._cost(paths, size), values)
+            self._found[member.name, size] = candidate
+        return self._found[member.name, size]
+
+    def _paths(self, member: Member, size: int) -> Procedure[list[list[int]]]:
+        """Features in the order of a selector at each place, at least ``size`` of them."""
+        return together([self.task.path(member, place, size) for place, _ in self.places])
+
+    def _cost(self, paths: Sequence[Sequence[int]], size: int) -> float:
+        return float(np.mean([self.task.costs.total(path[:size]) for path in paths]))

@@ -1,0 +1,111 @@
+"""What all runs of the procedure share: data, selectors, ranker, costs and the rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ranksieve.costs import AlignedCosts
+from ranksieve.recommendation.asking import Placed, Procedure
+from ranksieve.recommendation.cells import RankingCell
+from ranksieve.recommendation.division import Division, Place
+from ranksieve.recommendation.rules import Rule
+from ranksieve.study.cells import SelectionCell
+
+_FIRST = 60  # features that a selector is asked for at first
+_STEP = 1.5  # between sizes
+
+
+@dataclass(frozen=True)
+class Member:
+    """A selector of the portfolio: ``make(k)`` is the cell that selects ``k`` features."""
+
+    name: str
+    make: Callable[[int], SelectionCell]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What all stages share.
+
+    Attributes
+    ----------
+    division : Division
+    members : sequence of Member
+    rank : callable
+        From features, ascending, to the cell that trains a ranker on them.
+    costs : AlignedCosts
+    rule : Rule
+    include, allowed : tuple of int
+        Features that are always chosen, and all that may be.
+    allows_none : bool
+        Whether to consider no features at all.
+    is_over : callable
+        Whether the time is up: then nothing more is tried than what a choice needs.
+    """
+
+    division: Division
+    members: Sequence[Member]
+    rank: Callable[[tuple[int, ...]], RankingCell]
+    costs: AlignedCosts
+    rule: Rule
+    include: tuple[int, ...]
+    allowed: tuple[int, ...]
+    allows_none: bool
+    is_over: Callable[[], bool] = field(default=lambda: False)
+
+    @property
+    def least(self) -> int:
+        """Smallest number of features to ask a selector for."""
+        return max(1, len(self.include))
+
+    def sizes(self) -> list[int]:
+        """Numbers of features that are fixed in advance, ascending; fewer than all."""
+        sizes, size = [], self.least
+        while size < len(self.allowed):
+            sizes.append(size)
+            size = max(size + 1, round(size * _STEP))
+        return sizes
+
+    def ranked(self, place: Place, features: Sequence[int]) -> Placed:
+        """The training of the ranker on features at a place."""
+        return Placed(place, self.rank(tuple(sorted(features))))
+
+    def path(self, member: Member, place: Place, size: int) -> Procedure[list[int]]:
+        """Features in the order of a selector on the queries of a place: at least ``size`` of them.
+
+        Those that do not fit into the budget with the ones before them are passed over.
+        """
+        most = len(self.allowed) - 1
+        for k in dict.fromkeys((min(most, _FIRST), most)):
+            cell = Placed(self.division.to_select(place), member.make(k))
+            lookup = yield [cell]
+            path = self._within_budget(lookup(cell)["features"])
+            if len(path) >= size:
+                break
+        return path
+
+    def _within_budget(self, path: Sequence[int]) -> list[int]:
+        if self.rule.budget is None:
+            return list(path)
+        within: list[int] = []
+        for feature in path:
+            if self.rule.is_affordable(self.costs.total([*within, feature])):
+                within.append(feature)
+        return within
+
+    def judged(
+        self, places: Sequence[tuple[Place, str]], features: Sequence[Sequence[int]]
+    ) -> Procedure[np.ndarray]:
+        """Values of the queries of parts, each ranked by what was trained at its place.
+
+        ``features`` has those of each place.
+        """
+        asked = [self.ranked(place, own) for (place, _), own in zip(places, features, strict=True)]
+        lookup = yield asked
+        found = [
+            lookup(cell)["values"][part] for cell, (_, part) in zip(asked, places, strict=True)
+        ]
+        return np.concatenate([np.asarray(values) for values in found])
