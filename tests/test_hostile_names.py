@@ -115,7 +115,7 @@ def told(place):
         "select as json": run("select", data, "-k", len(NAMES), "--format", "json"),
         **{
             f"select as {form}": run("select", data, *quick, "--format", form)
-            for form in ("markdown", "latex", "csv")
+            for form in ("markdown", "latex", "html", "csv")
         },
         "convert": run("convert", data, shards),
         "train": run("train", shards, "--ranker", "rankrls", "--out", place / "model.json"),
@@ -140,7 +140,7 @@ def study(told, place):
 
 COMMANDS = [
     *("inspect", "inspect as json", "select", "select as json", "convert"),
-    *("select as markdown", "select as latex", "select as csv"),
+    *("select as markdown", "select as latex", "select as html", "select as csv"),
     *("train", "predict", "export", "evaluate", "compare", "report"),
 ]
 
@@ -190,6 +190,16 @@ def test_csv_has_no_formulas(study):
         assert len({len(row) for row in rows}) == 1
         for cell in (cell for row in rows for cell in row):
             assert not cell.startswith(tuple("=+-@\t\r")) or np.isfinite(float(cell))
+
+
+def test_html_has_no_markup_of_names(told, study):
+    table = told["select as html"][1]
+    page = (study / "report.html").read_text(encoding="utf-8")
+    for text in (table, page):
+        assert_tame(text)
+        assert "<script>alert(1)" not in text
+        assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+        assert "<b>_" not in text
 
 
 def test_latex_is_balanced_and_escaped(study):
