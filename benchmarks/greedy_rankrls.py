@@ -77,7 +77,4 @@ def sequential(rows: int, features: int, documents: int, k: int) -> Task:
     return Task(run, lambda: run(400, 1), lambda chosen: {"first five": "has no order"})
 
 
-CONTENDERS = {
-    "ranksieve": ranksieve,
-    "scikit-learn SequentialFeatureSelector": sequential,
-}
+CONTENDERS = {"ranksieve": ranksieve, "scikit-learn SequentialFeatureSelector": sequential}

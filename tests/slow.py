@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 LIST = Path(__file__).with_name("slow.txt")
-_SLOW_FIXTURES = {"mq2008_dir", "start_program"}  # real data; processes, which nobody measures
+# Real data; processes, which nobody measures.
+_SLOW_FIXTURES = {"browser", "mq2008_dir", "start_program"}
 _LIMIT = 0.1  # seconds of the slowest case of a test
 
 

@@ -37,7 +37,7 @@ def pareto_front(costs: Any, values: Any) -> list[int]:
     Parameters
     ----------
     costs : array of shape (candidates,)
-        Of those that cost the same, the best counts; of equals, the first.
+        Among those of equal cost, the best counts; among equally good ones, the first.
     values : array of shape (candidates,)
         Larger is better; NaN where there is none. One that exceeds those of all cheaper candidates
         by rounding alone is no better.
@@ -72,7 +72,7 @@ class EarlyStopping:
     values : list of float
         Value of each round; larger is better.
     best : int
-        The best round, from 1; the first of equals; 0 before the first round.
+        The best round, from 1 (the first if several are equal); 0 before the first round.
     """
 
     def __init__(self, rounds: int | None, rounding: float = ROUNDING) -> None:

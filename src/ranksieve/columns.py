@@ -39,7 +39,7 @@ class Columns:
     drop : str or sequence of str
         Columns to leave out: names, or patterns such as ``"debug_*"``.
     features : str or sequence of str
-        Feature columns: names, or patterns. By default all columns that are nothing else.
+        Feature columns: names, or patterns. By default all remaining columns.
 
     Notes
     -----
@@ -52,7 +52,7 @@ class Columns:
     to be something else.
 
     Without ``features``, every other column must be a number. A number whose column is called
-    ``id`` or ends in ``_id`` is an id rather than a measurement, and would be learned by heart: it
+    ``id`` or ends in ``_id`` is an id rather than a measurement, which a model would memorize: it
     is refused unless ``features`` or ``drop`` names it. The index that pandas stores in Parquet
     files is left out. With ``features``, columns that no pattern names are left out, whatever
     they hold.
@@ -94,12 +94,12 @@ class Columns:
         return cls(**settings)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what is not left to guessing, as values that TOML and JSON can store."""
+        """Return what is specified, as values that TOML and JSON can store."""
         given = {name: value for name, value in asdict(self).items() if value}
         return {n: list(v) if isinstance(v, tuple) else v for n, v in given.items()}
 
     def __bool__(self) -> bool:
-        """Whether anything is said."""
+        """Whether anything is specified."""
         return bool(self.as_dict())
 
     def resolve(

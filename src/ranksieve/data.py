@@ -53,8 +53,8 @@ class RankingData:
         How often a query counts: a weight for each row, the same for all rows of a query, or for
         each query in order of first appearance.
     missing : str or Missing, optional
-        What is done with missing values (NaN); see :class:`ranksieve.Missing`.
-        Without it they may be stored, but only rankers that take NaN of their own accept them.
+        How to treat missing values (NaN); see :class:`ranksieve.Missing`. Without it they may be
+        stored, but only rankers that accept NaN can use them.
 
     Attributes
     ----------

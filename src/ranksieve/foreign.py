@@ -66,6 +66,14 @@ def _construct(kind: type[Any], parameters: Mapping[str, Any]) -> Any:
         raise ValueError(f"{kind.__name__} cannot be made: {error}") from None
 
 
+def adapter_of(adapter: Any, estimator: Any) -> Any:
+    """Unfitted copy of an adapter around another estimator, with the same metadata requests."""
+    made = type(adapter)(**adapter.get_params(deep=False) | {"estimator": estimator})
+    if hasattr(adapter, "_metadata_request"):
+        made._metadata_request = deepcopy(adapter._metadata_request)
+    return made
+
+
 def changed_parameters(estimator: Any) -> dict[str, Any]:
     """Parameters of an estimator that differ from the defaults of its class."""
     return _changes(_defaults(type(estimator)), parameters_of(estimator))
@@ -217,11 +225,7 @@ def rows_for(estimator: Any, X: Any) -> Any:
     return sparse.csr_matrix((X.data, *indices), shape=X.shape)
 
 
-def fit_foreign(
-    estimator: Any,
-    data: RankingData,
-    validation: RankingData | None = None,
-) -> Any:
+def fit_foreign(estimator: Any, data: RankingData, validation: RankingData | None = None) -> Any:
     """Fit an estimator in place, with as much as its ``fit`` takes.
 
     Parameters

@@ -72,7 +72,7 @@ def check_same_features(data: RankingData, first: RankingData, word: str, number
 def with_features_of(data: S, first: Any, place: Any) -> S:
     """Data with its features in the order of other data, which must have the same features.
 
-    Features are told by their names; if only one side has any, by their order.
+    Features are matched by name; if only one side has names, by their order.
     Data may be a RankingData or shards; ``place`` is what to call it in messages.
     """
     if data.n_features != first.n_features:

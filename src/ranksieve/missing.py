@@ -41,8 +41,8 @@ class Missing:
 
     Notes
     -----
-    Only the rows of the same query are looked at, so that training, validation and test queries do
-    not see each other. The features with indicators are the only thing that is learned: data made
+    Values are filled in from rows of the same query only, so nothing leaks between training,
+    validation and test queries. Which features get indicators is all that is learned: data made
     by :meth:`ranksieve.RankingData.with_missing` has them in its ``missing``, which is to be
     applied to validation and test data.
 

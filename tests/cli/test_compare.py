@@ -43,6 +43,9 @@ def test_a_study_leaves_tables_figures_and_a_page(letor_file, tmp_path, capsys):
     for selector in ("gas-e", "fs-ed", "all", "random"):
         assert selector in told
     assert max(map(len, told.splitlines())) <= 80
+    assert "open" in told
+    assert "report.html" in told.splitlines()[-1] + told.splitlines()[-2]
+    assert '<section id="similar-features">' in (out / "report.html").read_text()
     page = (out / "report.md").read_text()
     for figure in (out / "figures").glob("*.svg"):
         assert ET.parse(figure).getroot().tag.endswith("svg")
@@ -222,11 +225,13 @@ def test_a_report_shows_what_its_own_selectors_saw(letor_file, tmp_path, capsys)
     (out / "figures").mkdir()
     for name in ("importance", "similarity", "densities", "validation"):  # of earlier plans
         (out / "figures" / f"{name}.svg").write_text("old")
+        (out / "figures" / f"{name}.txt").write_text(f"what {name} shows")
     write_report(load_study(out), out, figures=False)
     shown = (out / "report.md").read_text().partition("## What the selectors saw")[2]
     assert [line for line in shown.splitlines() if "svg" in line] == [
         "![importance](figures/importance.svg)"
     ]
+    assert shown.strip().endswith("\n\nwhat importance shows")
 
 
 def test_lack_of_memory_is_told_and_what_is_finished_is_kept(letor_file, tmp_path, capsys):

@@ -50,7 +50,7 @@ class TestMissing:
         assert found.verification.before == pytest.approx(ranker.score(zeros))
 
     def test_nobody_knows_of_xgboost(self, tmp_path):
-        with pytest.raises(DataError, match="XGBoost does not tell whether"):
+        with pytest.raises(DataError, match="XGBoost's file does not say whether"):
             export_model(ranker_of("xgboost"), "vespa", tmp_path)
         export_model(ranker_of("xgboost"), "xgboost", tmp_path)
 

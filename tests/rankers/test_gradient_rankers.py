@@ -157,7 +157,7 @@ def test_backpropagation(kind, data, activation, is_sparse):
                 for q, r in zip(chosen, rows, strict=True)
             )
 
-        loss, *gradient = statistic.slope(standard.applied(weights), some)
+        loss, *gradient = statistic.loss_and_gradient(standard.applied(weights), some)
         gradient = standard.returned(gradient)
         assert loss == pytest.approx(total(weights), rel=1e-9)
         for place, weight in enumerate(weights):

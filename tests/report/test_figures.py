@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from scipy.stats import ttest_1samp
 
 import ranksieve.report.figures
 from ranksieve import DataError, RankingData, make_ranking
@@ -102,6 +103,7 @@ def figures(study, data, divergence):
     gas = GAS(3).fit(data)
     wide = make_study(range(1, 47), [f"{name}-validated" for name in SELECTORS])
     many = np.linspace(0.1, 0.9, 60)
+    alike = np.where(np.arange(60) // 3 == np.arange(60)[:, None] // 3, 0.95, many * many[:, None])
     return {
         "curves": lambda: plot_curves(study, RANKER),
         "many curves": lambda: plot_curves(wide, RANKER, "ndcg@10"),
@@ -112,6 +114,7 @@ def figures(study, data, divergence):
         "many importances": lambda: plot_importance(many),
         "similarity": lambda: plot_similarity(gas.similarity_),
         "many similarities": lambda: plot_similarity(np.minimum(many, many[:, None])),
+        "named families": lambda: plot_similarity(alike, names=[f"body_feature_{i}" for i in many]),
         "densities": lambda: plot_class_densities(divergence, data)[0, 0],
     }
 
@@ -126,6 +129,7 @@ KINDS = (
     "many importances",
     "similarity",
     "many similarities",
+    "named families",
     "densities",
 )
 
@@ -160,7 +164,7 @@ def texts_of(figure):
 
 
 def lines_of(ax):
-    return {line.get_label(): line for line in ax.lines}
+    return {line.get_label(): line for line in ax.lines if line.get_label() != "enough"}
 
 
 def plain_mean(tested, measure):
@@ -179,6 +183,46 @@ def ends_at(collection, x):
     (path,) = collection.get_paths()
     heights = path.vertices[np.isclose(path.vertices[:, 0], x), 1]
     return heights.min(), heights.max()
+
+
+def with_losses(losses):
+    """A study whose selectors lose this much of each query, give or take a little, by k."""
+    study = make_study(names=["ig"])
+    rng = np.random.default_rng(1)
+    base = study.runs["all", RANKER].chosen
+
+    def tested(k, loss):
+        outcomes = [
+            replace(
+                outcome,
+                k=k,
+                features=tuple(range(k)),
+                per_query={
+                    m: v * (1 - loss + rng.normal(0, 1e-3, len(v)))
+                    for m, v in outcome.per_query.items()
+                },
+            )
+            for outcome in base.outcomes[0]
+        ]
+        return results.Outcomes([outcomes], study.folds)
+
+    runs = {("all", RANKER): study.runs["all", RANKER]}
+    for name, by_k in losses.items():
+        found = {k: tested(k, loss) for k, loss in by_k.items()}
+        runs[name, RANKER] = results.Run(name, RANKER, found[max(found)], found)
+    return replace(study, runs=runs)
+
+
+def plain_enough(study, selector, margin=0.01):
+    """Fewest features that a t-test shows to keep 99 % of the mean, and all larger numbers, too."""
+    base = joined(study.runs["all", RANKER].chosen, "MAP")
+    found = None
+    for k, tested in sorted(study.runs[selector, RANKER].by_k.items(), reverse=True):
+        kept = joined(tested, "MAP") - (1 - margin) * base
+        if ttest_1samp(kept, 0, alternative="greater").pvalue >= 0.05:
+            break
+        found = k
+    return found
 
 
 class TestAllFigures:
@@ -344,6 +388,33 @@ class TestCurves:
         alone = plot_curves(study, RANKER, selectors=["random"])
         assert alone.get_ylim()[0] < min(means["random"])
 
+    @pytest.mark.parametrize("measure", ["MAP", "NDCG@10"])
+    def test_the_margin_is_a_strip_below_all_features(self, study, measure):
+        ax = plot_curves(study, RANKER, measure)
+        (strip,) = ax.patches
+        level = plain_mean(study.runs["all", RANKER].chosen, measure)
+        ends = strip.get_y(), strip.get_y() + strip.get_height()
+        np.testing.assert_allclose(ends, (0.99 * level, level))
+        assert strip.get_label() == "1% margin"
+
+    def test_a_ring_is_around_what_is_enough(self):
+        steady = with_losses({"ig": {1: 0.3, 2: 0.0, 5: 0.1, 10: 0.001, 20: 0.0}, "chi": {20: 0.3}})
+        ax = plot_curves(steady, RANKER)
+        (ring,) = [line for line in ax.lines if line.get_label() == "enough"]
+        k = plain_enough(steady, "ig")
+        assert (k, plain_enough(steady, "chi")) == (10, None)
+        mean = plain_mean(steady.runs["ig", RANKER].by_k[k], "MAP")
+        np.testing.assert_allclose(ring.get_data(), [[k], [mean]])
+        assert "enough" in [text.get_text() for text in ax.get_legend().get_texts()]
+        nothing = plot_curves(with_losses({"chi": {20: 0.3}}), RANKER)
+        assert "enough" not in [line.get_label() for line in nothing.lines]
+
+    def test_bands_of_one_number_of_features(self):
+        ax = plot_curves(make_study([7], ["ig"]), RANKER)
+        ends = [area.get_segments()[0][:, 1] for area in ax.collections]
+        assert len(ends) == 2  # of ig and of random
+        assert all(low < high for low, high in ends)
+
     def test_bands_that_are_asked_for(self, study):
         names = ["ig", "chi", "fs-ed"]
         assert len(plot_curves(study, RANKER, selectors=names, bands=names).collections) == 3
@@ -476,7 +547,7 @@ class TestSelectionFrequency:
         assert ax.images[0].colorbar.ax.get_xlabel() == "share of folds"
         named = replace(study, feature_names=[f"name {i}" for i in range(N_FEATURES)])
         ax = plot_selection_frequency(named, RANKER, 20, n_shown=3)
-        assert ax.get_xlabel() == "the 3 features selected most often, of 46"
+        assert ax.get_xlabel() == "the 3 most often selected, of 46"
         assert ax.images[0].colorbar.ax.get_xlabel() == "share of folds and seeds"  # of fs-scpr
         assert all(tick.get_text().startswith("name ") for tick in ax.get_xticklabels())
 
@@ -498,13 +569,16 @@ class TestImportance:
         few = plot_importance([0.2, 0.9, -0.1, 0.9], n_shown=2)
         assert [tick.get_text() for tick in few.get_yticklabels()] == ["2", "4"]
 
-    def test_many_are_a_curve(self):
-        values = np.random.default_rng(0).random(31)
+    def test_of_many_the_best_are_named(self):
+        values = np.random.default_rng(0).random(700)
+        order = np.argsort(-values, kind="stable")
         ax = plot_importance(values, label="MAP")
-        (line,) = ax.lines
-        np.testing.assert_array_equal(line.get_xdata(), np.arange(1, 32))
-        np.testing.assert_array_equal(line.get_ydata(), np.sort(values)[::-1])
-        assert ax.get_ylabel() == "MAP"
+        *bars, others = ax.patches
+        assert [bar.get_width() for bar in bars] == values[order[:20]].tolist()
+        np.testing.assert_array_equal(others.get_data().values, values[order[20:]])
+        named = [str(feature + 1) for feature in order[:20]]
+        assert [tick.get_text() for tick in ax.get_yticklabels()] == [*named, "680 others"]
+        assert ax.get_xlabel() == "MAP"
         assert len(plot_importance(values, n_shown=30).patches) == 30
 
     def test_bad_input(self):
@@ -546,6 +620,35 @@ class TestSimilarity:
         changes = np.count_nonzero(np.diff(families[order]))
         assert changes == len(np.unique(families)) - 1
         assert not ax.patches
+
+    def test_the_tree_joins_columns_at_their_distance(self):
+        values = np.array([[1.0, 0.2, 0.9], [0.2, 1.0, 0.4], [0.9, 0.4, 1.0]])
+        ax = plot_similarity(values)
+        names = [tick.get_text() for tick in ax.get_yticklabels()]
+        tree = next(inset for inset in ax.child_axes if inset.collections)
+        first, last = (np.array(path.vertices) for path in tree.collections[0].get_paths())
+        joined = {names.index("1"), names.index("3")}
+        assert set(first[[0, -1], 0]) == joined
+        np.testing.assert_allclose(first[1:3, 1], 0.1)
+        np.testing.assert_allclose(last[1:3, 1], 1 - (0.2 + 0.4) / 2)
+        assert set(last[[0, -1], 0]) == {names.index("2"), sum(joined) / 2}
+        assert tree.get_xlim() == ax.get_xlim()
+        with_clusters = plot_similarity(values, [0, 0, 1])
+        assert len(with_clusters.child_axes) == 1  # the scale of colors
+
+    def test_of_many_families_are_named_first(self):
+        families = np.arange(100) // 10
+        values = np.where(families == families[:, None], 0.95, 0.1)
+        values[:, 25] = values[25] = np.where(families == 2, 0.97, 0.1)  # the most typical
+        np.fill_diagonal(values, 1.0)
+        ax = plot_similarity(values, names=[f"n{i}" for i in range(100)])
+        named = [tick.get_text() for tick in ax.get_yticklabels()]
+        expected = {f"n{25 if first == 20 else first} +9" for first in range(0, 100, 10)}
+        assert set(named) == expected
+        drawn = ax.images[0].get_array()
+        for row, name in zip(ax.get_yticks(), named, strict=True):
+            members = np.flatnonzero(drawn[int(row)] > 0.9)
+            assert row == members.mean(), name
 
     def test_range_of_colors(self):
         assert plot_similarity([[0.4, 0.2], [0.2, 0.4]]).images[0].get_clim() == (0, 1)
@@ -622,15 +725,29 @@ class TestClassDensities:
             plot_class_densities(AllFeatures().fit(data), data)
         with pytest.raises(DataError, match=f"knows {data.n_features} features, but .* has 2"):
             plot_class_densities(divergence, data.take_features([0, 1]))
-        with pytest.raises(DataError, match="two rows of 50 features are asked for, but there are"):
-            plot_class_densities(divergence, data, 50)
+        alone = data.take_features([0])
+        with pytest.raises(
+            DataError, match="two rows need two features that vary, but there are 1"
+        ):
+            plot_class_densities(FSED(1).fit(alone), alone)
+
+    def test_few_features_are_shown_once(self, data):
+        few = data.take_features([0, 1, 2])
+        axes = plot_class_densities(FSED(1).fit(few), few, 50)
+        assert axes.shape == (2, 1)
+        assert axes[0, 0].get_title() != axes[1, 0].get_title()
+        assert all(len(ax.get_yticks()) >= 2 for ax in axes.flat)
+        assert [ax.get_ylabel() for ax in axes[:, 0]] == [
+            "density\n(largest scores)",
+            "density\n(smallest scores)",
+        ]
 
 
 def test_figures_of_real_data(mq2008_dir, tmp_path):
     train, validation, _ = open_collection(mq2008_dir).read_fold(0)
     gas = GAS(10).fit(train)
     curve = plot_importance(gas.importance_, train.feature_names, label="MAP")
-    assert len(curve.lines[0].get_xdata()) == 46
+    assert len(curve.patches[-1].get_data().values) == 26
     tree = plot_similarity(gas.similarity_)
     assert tree.images[0].get_array().shape == (46, 46)
     selector = FSED(10).fit(train, eval_set=validation)

@@ -284,16 +284,29 @@ def selector():
 class TestFigure:
     def test_a_line_for_each_lambda(self, selector):
         ax = plot_path_scores(selector, FIGURE_LAMS)
-        assert len(ax.lines) == 4
-        for line, power in zip(ax.lines, (-7, 2, 6, 8), strict=True):
-            assert line.get_label() == rf"$\lambda = 2^{{{power}}}$"
+        *lines, ring = ax.lines
+        powers = [-7, 2, 6, 8]
+        best = round(np.log2(selector.lam_))
+        powers += [] if best in powers else [best]
+        for line, power in zip(lines, powers, strict=True):
+            chosen = ", chosen" if power == best else ""
+            assert line.get_label() == rf"$\lambda = 2^{{{power}}}${chosen}"
+            assert (line.get_linewidth() > 2) == (power == best)
             x, y = line.get_data()
             np.testing.assert_array_equal(x, np.arange(1, 9))
             np.testing.assert_array_equal(y, selector.values_[power + 10])
-        assert len({(line.get_color(), line.get_linestyle()) for line in ax.lines}) == 4
-        (chosen,) = ax.collections
-        point = len(selector.selected_), selector.path_[-1].score
-        np.testing.assert_allclose(chosen.get_offsets(), [point])
+        assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == len(powers)
+        k = len(selector.selected_)
+        np.testing.assert_allclose(ring.get_data(), [[k], [selector.path_[-1].score]])
+        assert ring.get_label() == f"{k} features"
+
+    def test_names_are_above_as_they_are_taken(self, selector):
+        names = [f"name {number}" for number in range(selector.n_features_in_)]
+        ax = plot_path_scores(selector, names=names)
+        (above,) = ax.child_axes
+        expected = [f"name {feature}" for feature in selector.selected_]
+        assert [tick.get_text() for tick in above.get_xticklabels()] == expected
+        np.testing.assert_array_equal(above.get_xticks(), np.arange(1, len(expected) + 1))
 
     def test_labels(self, selector):
         ax = plot_path_scores(selector)
@@ -301,16 +314,13 @@ class TestFigure:
             "number of features",
             "MAP on validation queries",
         )
-        assert [line.get_label()[11:-1] for line in ax.lines] == [
-            "2^{-10}",
-            "2^{-3}",
-            "2^{3}",
-            "2^{10}",
-        ]
+        labels = [line.get_label() for line in ax.lines if "chosen" not in line.get_label()]
+        assert labels[:4] == [rf"$\lambda = 2^{{{power}}}$" for power in (-10, -3, 3, 10)]
         data, _ = make_ranking(30)
         alone = GreedyRankRLSCV(3, lams=[0.3]).fit(data)
         ax = plot_path_scores(alone)
-        assert [line.get_label() for line in ax.lines] == [r"$\lambda = 0.3$"]
+        labels = [line.get_label() for line in ax.lines]
+        assert labels == [r"$\lambda = 0.3$, chosen", "3 features"]
         assert ax.get_ylabel() == "leave-query-out error"
         ax = plot_path_scores(alone.set_params(criterion="map").fit(data))
         assert ax.get_ylabel() == "leave-query-out MAP"

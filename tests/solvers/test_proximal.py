@@ -14,27 +14,29 @@ def quadratic(random, n):
     matrix = basis @ np.diag(np.geomspace(0.01, 10, n)) @ basis.T
     center = random.normal(size=n)
 
-    def slope_at(x):
+    def loss_and_gradient(x):
         away = matrix @ (x - center)
         return 0.5 * float((x - center) @ away), away
 
-    return slope_at
+    return loss_and_gradient
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_absolute_weights_as_by_bounds(seed):
     random = np.random.default_rng(seed)
-    slope_at, costs = quadratic(random, 8), random.uniform(0.1, 1, 8)
+    loss_and_gradient, costs = quadratic(random, 8), random.uniform(0.1, 1, 8)
 
     def of_both(split):
-        loss, slopes = slope_at(split[:8] - split[8:])
+        loss, slopes = loss_and_gradient(split[:8] - split[8:])
         value = loss + costs @ (split[:8] + split[8:])
         return value, np.concatenate([slopes + costs, costs - slopes])
 
     expected = minimize(
         of_both, np.zeros(16), jac=True, bounds=[(0, None)] * 16, options={"ftol": 1e-15}
     )
-    found = proximal.minimize(slope_at, np.zeros(8), proximal.RowPenalty(costs), 1e-8, 10_000)
+    found = proximal.minimize(
+        loss_and_gradient, np.zeros(8), proximal.RowPenalty(costs), 1e-8, 10_000
+    )
     assert found.objective == pytest.approx(expected.fun, abs=1e-8)
     np.testing.assert_allclose(found.weights, expected.x[:8] - expected.x[8:], atol=1e-3)
     assert found.violation <= 1e-8
@@ -42,14 +44,14 @@ def test_absolute_weights_as_by_bounds(seed):
 
 def test_rows_become_0_together_and_the_rest_is_free():
     random = np.random.default_rng(0)
-    slope_at = quadratic(random, 11)
+    loss_and_gradient = quadratic(random, 11)
     penalty = proximal.RowPenalty(np.full(4, 1.0), 2)
-    found = proximal.minimize(slope_at, random.normal(size=11), penalty, 1e-9, 10_000)
+    found = proximal.minimize(loss_and_gradient, random.normal(size=11), penalty, 1e-9, 10_000)
     rows = found.weights[:8].reshape(4, 2)
     is_zero = ~rows.any(axis=1)
     assert is_zero.any()
     assert (rows[~is_zero] != 0).all()
-    slopes = slope_at(found.weights)[1]
+    slopes = loss_and_gradient(found.weights)[1]
     assert np.abs(slopes[8:]).max() < 1e-8
     for row, own in zip(rows, slopes[:8].reshape(4, 2), strict=True):
         length = np.linalg.norm(row)
@@ -63,15 +65,17 @@ def test_rows_become_0_together_and_the_rest_is_free():
 def test_small_steps_are_not_misled_by_rounding(seed):
     """Near the minimum losses do not tell a step that is too long from a good one."""
     random = np.random.default_rng(seed)
-    slope_at = quadratic(random, 11)
+    loss_and_gradient = quadratic(random, 11)
     penalty = proximal.RowPenalty(np.full(4, 1.0), 2)
-    found = proximal.minimize(slope_at, random.normal(size=11), penalty, 1e-9, 10_000)
+    found = proximal.minimize(loss_and_gradient, random.normal(size=11), penalty, 1e-9, 10_000)
     assert found.violation <= 1e-9
     assert found.n_iter < 2_000
 
 
 def test_too_few_steps_are_told():
-    slope_at = quadratic(np.random.default_rng(0), 5)
+    loss_and_gradient = quadratic(np.random.default_rng(0), 5)
     with pytest.warns(ConvergenceWarning, match=r"after 3 steps \(max_iter=3\)"):
-        found = proximal.minimize(slope_at, np.zeros(5), proximal.RowPenalty(np.zeros(5)), 1e-12, 3)
+        found = proximal.minimize(
+            loss_and_gradient, np.zeros(5), proximal.RowPenalty(np.zeros(5)), 1e-12, 3
+        )
     assert found.n_iter == 3

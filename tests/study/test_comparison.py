@@ -1,7 +1,11 @@
 """What a study says about its results, against plain computations."""
 
+from dataclasses import replace
+from itertools import pairwise
+
 import numpy as np
 import pytest
+from scipy.stats import ttest_rel
 
 from ranksieve import significance as stats
 from ranksieve.data import DataError
@@ -206,3 +210,56 @@ def test_share_of_random_orders_below(result):
     assert comparison.share_of_random_below(result, good, "MAP") == 1.0
     random = result.run("random", "ranksvm")
     assert comparison.share_of_random_below(result, random, "MAP") is None
+
+
+def slow_pairs(result, measure):
+    """Every pair with scipy's t-test and interval, and Holm's step-down, written out."""
+    found = {}
+    for ranker in result.rankers:
+        names = result.selectors
+        for i, first in enumerate(names):
+            for second in names[i + 1 :]:
+                a = result.run(first, ranker).chosen.per_query(measure)
+                b = result.run(second, ranker).chosen.per_query(measure)
+                found[first, second, ranker] = ttest_rel(a, b), float(np.mean(a - b))
+    order = sorted(found, key=lambda key: found[key][0].pvalue)
+    adjusted, largest = {}, 0.0
+    for place, key in enumerate(order):
+        largest = max(largest, min(1.0, (len(order) - place) * found[key][0].pvalue))
+        adjusted[key] = largest
+    return {
+        key: (mean, *test.confidence_interval(0.95), test.pvalue, adjusted[key])
+        for key, (test, mean) in found.items()
+    }
+
+
+def test_all_pairs_are_those_of_a_slow_version(result):
+    two = {
+        (name, ranker): results.Run(name, ranker, run.chosen, run.by_k)
+        for (name, _), run in result.runs.items()
+        for ranker in ("ranksvm", "other")
+    }
+    result = replace(result, runs=two)
+    for measure in result.measures:
+        slow = slow_pairs(result, measure)
+        pairs = comparison.compare_pairs(result, measure)
+        assert [(p.first, p.second, p.ranker) for p in pairs] == list(slow)
+        for pair, expected in zip(pairs, slow.values(), strict=True):
+            told = pair.difference, *pair.interval[1:], pair.p_value, pair.adjusted
+            assert told == pytest.approx(expected, rel=1e-9)
+            a, b = (result.run(s, pair.ranker).chosen for s in (pair.first, pair.second))
+            won = int((a.per_query(measure) > b.per_query(measure)).sum())
+            assert (pair.counts[0], sum(pair.counts)) == (won, 60)
+
+
+def test_a_study_of_one_selector_has_no_pairs(result):
+    alone = {key: run for key, run in result.runs.items() if key[0] == "all"}
+    assert comparison.compare_pairs(replace(result, runs=alone)) == []
+
+
+def test_a_stricter_level_shows_no_more(result):
+    ks = [
+        comparison.enough_features(result, "good", "ranksvm", "MAP", level)
+        for level in (0.6, 0.95, 1 - 1e-12)
+    ]
+    assert all(b is None or (a is not None and a <= b) for a, b in pairwise(ks))

@@ -76,7 +76,7 @@ def _can_cache():
         numba.config.CACHE_DIR = str(_own_directory())
     except OSError as error:
         warnings.warn(
-            f"the cache of numba cannot be written ({error}), so that every process compiles anew, "
+            f"the cache of numba cannot be written ({error}), so every process compiles again, "
             "which takes a minute or two: set NUMBA_CACHE_DIR to a directory of yours",
             stacklevel=3,
         )

@@ -7,11 +7,4 @@ from ranksieve.base.per_feature import PerFeature
 from ranksieve.base.predictor import Predictor
 from ranksieve.base.selector import RankSelector
 
-__all__ = [
-    "Choices",
-    "PerFeature",
-    "Predictor",
-    "RankEstimator",
-    "RankSelector",
-    "as_source",
-]
+__all__ = ["Choices", "PerFeature", "Predictor", "RankEstimator", "RankSelector", "as_source"]

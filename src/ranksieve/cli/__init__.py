@@ -44,7 +44,8 @@ def main(arguments: list[str] | None = None) -> None:
     import_quickly()
     try:
         with notes_on_stderr():
-            app(arguments, prog_name="ranksieve")
+            given = sys.argv[1:] if arguments is None else arguments
+            app(given, prog_name="ranksieve", obj=["ranksieve", *given])
     except ValueError as error:  # bad data, or an unknown measure, convention or method
         _fail(str(error))
     except MemoryError as error:

@@ -29,22 +29,25 @@ if TYPE_CHECKING:
 
 
 def inspect(
+    context: typer.Context,
     data: Annotated[list[Path] | None, DATA] = None,
     demo: Demo = False,
     top: Annotated[int, option("N", "Number of best features to list.", min=1)] = 10,
     measure: Annotated[
-        str,
-        option("M", "Measure of how well each feature ranks on its own (see evaluate --help)."),
+        str, option("M", "Measure of how well each feature ranks on its own (see evaluate --help).")
     ] = "ndcg@10",
     convention: ConventionName = "standard",
     reading: Reading = Reading(),
     dask: DaskAddress = None,
     workers: DaskWorkers = None,
     verify: Verify = None,
+    html: Annotated[
+        Path | None,
+        option("FILE", "Also write a page with charts to this file. Default: none."),
+    ] = None,
     form: Format = "terminal",
 ) -> None:
     """Describe data: size, labels, useless features and best single features."""
-    import dataclasses
     import json
 
     from ranksieve.datasets.opening import title_of
@@ -53,13 +56,16 @@ def inspect(
     from ranksieve.sums.inspection import inspect as inspect_source
 
     how = reading.how | {"missing": reading.missing}
-    with (
-        progress_bar(),
-        open_training_data(data, demo, dask, workers, verify, **how) as source,
-    ):
+    with progress_bar(), open_training_data(data, demo, dask, workers, verify, **how) as source:
         found = inspect_source(source, measure, convention)
+    if html is not None:
+        from ranksieve.report.page.inspection import write_inspection_page
+
+        write_inspection_page(title_of(data), found, html, context.obj)
     sheets = inspection_sheets(title_of(data), found, top)
-    show_result(sheets, form, json.dumps(dataclasses.asdict(found), indent=2))
+    show_result(sheets, form, json.dumps(found.to_record(), indent=2))
+    if html is not None and form == "terminal":
+        typer.echo(f"\nThe page is in {on_one_line(str(html))}")
 
 
 def convert(
@@ -129,53 +135,59 @@ def convert(
     Shards are for data larger than memory and for Dask clusters. Data of any size can be converted
     to shards, because it is streamed. Feature logs must fit into memory.
     """
-    from dataclasses import replace
-
-    from ranksieve.datasets.opening import are_shards, files_of, paths_of, read_whole
-    from ranksieve.io import check_no_columns
+    from ranksieve.datasets.opening import paths_of, read_whole
     from ranksieve.io.selection import read_selection
     from ranksieve.progress import progress_bar
 
     sources = paths_of(sources)
     kept = None if selected is None else read_selection(selected)
     policy = missing_policy(reading.missing, kept)
-    text: dict[str, Any] = reading.how
     stored: dict[str, Any] = {"sparse": sparse} | ({} if dtype is None else {"dtype": dtype})
-    written: Source
     log = None
     with progress_bar():
         if judgments is not None:
-            others = replace(reading.columns, qid=None, doc_id=None)
-            check_no_columns(others, sources[0], "feature logs")
-            where = {"unjudged": unjudged, "qid": reading.qid, "doc_id": reading.doc_id}
-            log = _read_log(sources, judgments, **where, **stored)
+            log = _read_log(sources, judgments, reading, unjudged, **stored)
             log = log if policy is None else log.with_missing(policy)
         elif unjudged != "drop":
             raise typer.BadParameter("--unjudged is for feature logs: it needs --judgments")
-        if destination.suffix not in ("", ".shards"):
+        if destination.suffix in ("", ".shards"):
+            if scale != "none":
+                raise typer.BadParameter(
+                    "--scale writes only text or Parquet: scale first, then convert that to shards"
+                )
+            stored |= {"features": kept, "overwrite": overwrite}
+            written = _write_shards(log, sources, destination, reading, policy, **stored)
+        else:
             data = log
             if data is None:
-                data = read_whole(sources, **text, **stored)
+                data = read_whole(sources, **reading.how, **stored)
                 data = data if policy is None else data.with_missing(policy)
             written = _write_file(data, sources, destination, kept, scale)
-        elif scale != "none":
-            raise typer.BadParameter(
-                "--scale writes only text or Parquet: scale first, then convert that to shards"
-            )
-        else:
-            from ranksieve.io import shards
-
-            stored |= {"features": kept, "overwrite": overwrite}
-            if log is not None:
-                shards.write_shards(_keep(log, kept, sources), destination, overwrite=overwrite)
-            elif are_shards(sources):
-                check_no_columns(reading.columns, sources[0], "shards")
-                _rewrite_shards(sources[0], destination, policy, **stored)
-            else:
-                how = text | stored | {"missing": policy}
-                shards.convert_to_shards(files_of(sources), destination, **how)
-            written = shards.open_shards(destination)
     _print_size(written, destination)
+
+
+def _write_shards(
+    log: RankingData | None,
+    sources: list[Path],
+    destination: Path,
+    reading: Reading,
+    missing: Any,
+    **stored: Any,
+) -> Source:
+    """Write shards from a feature log, from shards or from files, and open them."""
+    from ranksieve.datasets.opening import are_shards, files_of
+    from ranksieve.io import check_no_columns, shards
+
+    if log is not None:
+        kept = _keep(log, stored["features"], sources)
+        shards.write_shards(kept, destination, overwrite=stored["overwrite"])
+    elif are_shards(sources):
+        check_no_columns(reading.columns, sources[0], "shards")
+        _rewrite_shards(sources[0], destination, missing, **stored)
+    else:
+        how = reading.how | stored | {"missing": missing}
+        shards.convert_to_shards(files_of(sources), destination, **how)
+    return shards.open_shards(destination)
 
 
 def _rewrite_shards(source: Path, destination: Path, missing: Any, **stored: Any) -> None:
@@ -195,11 +207,19 @@ def _print_size(written: Source, destination: Path) -> None:
     )
 
 
-def _read_log(sources: list[Path], judgments: Path, **how: Any) -> RankingData:
+def _read_log(
+    sources: list[Path], judgments: Path, reading: Reading, unjudged: str, **stored: Any
+) -> RankingData:
     """Read a feature log, and print what was guessed and left out."""
+    from dataclasses import replace
+
+    from ranksieve.io import check_no_columns
     from ranksieve.io.feature_logs import read_feature_log
 
-    data, summary = read_feature_log(sources, judgments, **how)
+    others = replace(reading.columns, qid=None, doc_id=None)
+    check_no_columns(others, sources[0], "feature logs")
+    where: dict[str, Any] = {"unjudged": unjudged, "qid": reading.qid, "doc_id": reading.doc_id}
+    data, summary = read_feature_log(sources, judgments, **where, **stored)
     typer.echo(printable(str(summary)))
     return data
 

@@ -23,12 +23,7 @@ from ranksieve.cli.options import (
     option,
 )
 from ranksieve.cli.settings import allow_own_code, explain_errors, ranker_parameters
-from ranksieve.cli.sources import (
-    missing_policy,
-    open_for,
-    open_training_data,
-    open_validation_data,
-)
+from ranksieve.cli.sources import missing_policy, open_for, open_training_data, open_validation_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -143,8 +143,7 @@ class Splitting:
         ),
     ] = None
     time_column: Annotated[
-        str | None,
-        option("NAME", "Column with dates, times or numbers, for --test-queries-after."),
+        str | None, option("NAME", "Column with dates, times or numbers, for --test-queries-after.")
     ] = None
     test_queries_after: Annotated[
         str | None,

@@ -25,7 +25,7 @@ def option(metavar: str, text: str, *names: str, **limits: Any) -> Any:
 DATA = typer.Argument(
     help="Ranking data: files of LETOR / SVMlight text (also .gz, .zst), Parquet, CSV or TSV, or a "
     "pattern such as 'part-*.parquet' (several files are one data set); or one directory: shards, "
-    "or a collection (LETOR, MSLR, Yahoo, Istella).",
+    "or a collection (LETOR, MSLR, Yahoo, Istella)."
 )
 Demo = Annotated[bool, typer.Option("--demo", help="Use the embedded demo data instead of files.")]
 Format = Annotated[

@@ -95,8 +95,7 @@ _Out = Annotated[
     ),
 ]
 _Count = Annotated[
-    Literal["features", "groups"] | None,
-    typer.Option(help="What -k counts. Default: features."),
+    Literal["features", "groups"] | None, typer.Option(help="What -k counts. Default: features.")
 ]
 _ListMethods = Annotated[
     bool, typer.Option("--methods", help="List the selection methods and exit.")

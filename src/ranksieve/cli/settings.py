@@ -41,7 +41,7 @@ def chosen_features(
     groups: Path | None = None,
     count: str | None = None,
 ) -> dict[str, Any]:
-    """Parameters by which every selector is told what to choose from; only those that are given.
+    """Parameters that restrict what a selector chooses from; only those that are given.
 
     Features are separated by commas.
     """

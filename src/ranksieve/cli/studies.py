@@ -24,25 +24,25 @@ _Selectors = Annotated[
     str | None,
     option(
         "A,B,..",
-        "Selectors to compare (select --methods lists them), or [NAME=]MODULE:OBJECT for a class "
-        "or an object of your own code. Default: greedy-rankrls,gas-e,fs-scpr,fs-ed.",
+        "Selectors to compare; select --methods lists them. Default: "
+        "greedy-rankrls,gas-e,fs-scpr,fs-ed. [NAME=]MODULE:OBJECT names a class or an object of "
+        "your own code.",
     ),
 ]
 _Rankers = Annotated[
     str | None,
     option(
         "A,B,..",
-        "Rankers to train on the selected features (train --rankers lists them), or "
-        "[NAME=]MODULE:OBJECT for a class or an object of your own code: a ranker of ranksieve, "
-        "LightGBM, XGBoost or CatBoost, a regressor of scikit-learn, or anything with "
-        "fit(X, y, qid) and predict(X). Default: ranksvm,lambdamart.",
+        "Rankers to train on the selected features; train --rankers lists them. Default: "
+        "ranksvm,lambdamart. [NAME=]MODULE:OBJECT names a class or an object of your own code: a "
+        "ranker of ranksieve, LightGBM, XGBoost or CatBoost, a regressor of scikit-learn, or "
+        "anything with fit(X, y, qid) and predict(X).",
     ),
 ]
 _Ks = Annotated[
     str | None,
     option(
-        "K,K,..",
-        "Numbers of features to compare; all keeps every feature. Default: 1,2,3,5,10,20.",
+        "K,K,..", "Numbers of features to compare; all keeps every feature. Default: 1,2,3,5,10,20."
     ),
 ]
 _Measures = Annotated[
@@ -213,16 +213,33 @@ def compare(
 
 def report(
     directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Directory of a study, as compare --out wrote it.")
+        Path,
+        typer.Argument(
+            metavar="DIR", help="Directory that compare --out or recommend --out wrote."
+        ),
     ],
 ) -> None:
-    """Write the tables and figures of a study from its ledger."""
+    """Write the tables, figures and page of a study or a recommendation again, without its data."""
+    from ranksieve.recommendation.files import ANSWER
+
+    if (directory / ANSWER).is_file():
+        _report_recommendation(directory)
+        return
     from ranksieve.report.study import show_report, write_report
     from ranksieve.study import load_study
 
     result = load_study(directory)
     write_report(result, directory)
     show_report(result, directory)
+
+
+def _report_recommendation(directory: Path) -> None:
+    from ranksieve.recommendation import load_recommendation
+    from ranksieve.report.recommendation import show_recommendation, write_recommendation
+
+    answer = load_recommendation(directory)
+    write_recommendation(answer, directory)
+    show_recommendation(answer, directory)
 
 
 def _compare(
@@ -233,12 +250,18 @@ def _compare(
     dask: str | None,
     workers: int | None,
 ) -> None:
-    from ranksieve.report.study import show_report, write_data_figures, write_report
+    from ranksieve.report.study import (
+        show_report,
+        write_data_facts,
+        write_data_figures,
+        write_report,
+    )
     from ranksieve.study import Study
 
     with resumable(out, dask, workers) as client:
         study = Study(source, out=out, **wanted)
         result = study.run(client)
+        write_data_facts(study, result, out)
         if not no_figures:
             write_data_figures(study, out)
         write_report(result, out, figures=not no_figures)

@@ -252,12 +252,7 @@ def _find_single(entries: dict[str, Path]) -> list[FoldFiles]:
     return [] if fold is None else [fold]
 
 
-_LAYOUTS = {
-    "folds": _find_folds,
-    "parts": _find_parts,
-    "sets": _find_sets,
-    "single": _find_single,
-}
+_LAYOUTS = {"folds": _find_folds, "parts": _find_parts, "sets": _find_sets, "single": _find_single}
 
 
 _LOOKED_FOR = (

@@ -64,9 +64,9 @@ def open_for_study(
     split : SplitByColumn or SplitByTime, optional
         How to divide a table by one of its columns.
     pool : bool
-        Whether several files are one data set, whose queries are divided anew.
+        Whether several files are one data set, whose queries are split.
     columns, **read_options
-        As of :func:`~ranksieve.datasets.opening.open_data`.
+        As in :func:`~ranksieve.datasets.opening.open_data`.
 
     Raises
     ------

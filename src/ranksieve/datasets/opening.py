@@ -40,7 +40,7 @@ def open_data(
     columns : Columns, optional
         What the columns of Parquet and CSV files and of frames are.
     client : distributed.Client, optional
-        Of the cluster that has the shards.
+        Client of the Dask cluster that has the shards.
     verify : {"first-read", True, False}
         When checksums of shards are compared; see :func:`ranksieve.open_shards`.
     **read_options

@@ -145,7 +145,7 @@ def sharing(memo: Memo) -> Iterator[Borrowed]:
 def shared(function: Callable[P, T]) -> Callable[P, T]:
     """Decorator: inside :func:`sharing`, compute a statistic once for each source and arguments.
 
-    The source is the first argument, and is told by its identity; the others are told by their
+    The source is the first argument, and is compared by identity; the others are compared by their
     values. With an argument that has no value to compare, such as a function, nothing is shared.
     Arrays of a shared result are read-only.
     """

@@ -232,7 +232,7 @@ def _unsaid(target: Target, trained: Trained, rows: Rows | None) -> str:
     elif trained.saw_missing:
         why = "the model was trained with missing values"
     else:
-        why = "XGBoost does not tell whether the model was trained with missing values"
+        why = "XGBoost's file does not say whether the model was trained with missing values"
     loss = ""
     if rows is not None:
         kept = measure(rows.data, scores_of(trained, rows.tested))

@@ -28,7 +28,7 @@ class Verification:
     ----------
     n_rows, n_queries : int
     largest_difference : float
-        Of the scores.
+        Largest absolute difference of the scores.
     n_changed : int
         Queries in which two documents change places, or become equal, whose scores differ by more
         than what the arithmetic of the target can round.

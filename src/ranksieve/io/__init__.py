@@ -55,11 +55,7 @@ def open_tables(
 
 
 def read_data(
-    paths: Sequence[Path],
-    columns: Columns | None = None,
-    *,
-    judgments: Any = None,
-    **how: Any,
+    paths: Sequence[Path], columns: Columns | None = None, *, judgments: Any = None, **how: Any
 ) -> RankingData:
     """Read files of one format, which their names tell: Parquet, CSV, TSV, or else LETOR text.
 

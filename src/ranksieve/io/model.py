@@ -35,7 +35,7 @@ class SavedModel:
     ranker : str
         Its class in ``ranksieve.rankers``.
     parameters : dict
-        Of the class.
+        Parameters of the class.
     n_features_in : int
         Features that it was trained on.
     feature_names : list of str or None

@@ -167,10 +167,7 @@ class ParquetTable:
             explaining_parquet(self.path),
             # Buffering ahead would hold the whole file.
             pq.ParquetFile(
-                self.path,
-                pre_buffer=False,
-                buffer_size=_BUFFER,
-                page_checksum_verification=True,
+                self.path, pre_buffer=False, buffer_size=_BUFFER, page_checksum_verification=True
             ) as file,
         ):
             for batch in file.iter_batches(rows, columns=[*numbers, *others]):

@@ -12,13 +12,7 @@ from scipy.sparse import csr_matrix
 
 from ranksieve.columns import ColumnRoles, Columns
 from ranksieve.data import DataError, RankingData
-from ranksieve.frames import (
-    explaining_weights,
-    feature_matrix,
-    float_type,
-    ids_of,
-    special_arrays,
-)
+from ranksieve.frames import explaining_weights, feature_matrix, float_type, ids_of, special_arrays
 from ranksieve.inputs import join_ids
 from ranksieve.io.collecting import DenseRows, group_by_query, rows_for
 from ranksieve.io.letor_blocks import are_integers

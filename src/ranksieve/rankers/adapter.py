@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -12,7 +11,7 @@ from scipy import sparse
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source, in_memory
-from ranksieve.foreign import changed_parameters, parameters_of
+from ranksieve.foreign import adapter_of, changed_parameters, parameters_of
 from ranksieve.io.records import get
 from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.libraries import class_named, is_error_of_library, library_of
@@ -95,7 +94,7 @@ class RankerAdapter(Ranker):
     estimator_ : estimator
         The fitted copy.
     coef_ : array of shape (features,)
-        Only of linear regressors.
+        Weights; linear regressors only.
     feature_importances_ : array of shape (features,)
         Total gain of the splits on each feature (LightGBM, XGBoost), or how much the scores change
         with it, in percent of all features (CatBoost's PredictionValuesChange). Of others, what
@@ -320,8 +319,4 @@ class RankerAdapter(Ranker):
             raise DataError(f"the trees have {n_features} features, not {self.n_features_in_}")
 
     def __sklearn_clone__(self) -> Any:
-        estimator = library_of(self.estimator).unfitted(self.estimator)
-        made = type(self)(**self.get_params(deep=False) | {"estimator": estimator})
-        if hasattr(self, "_metadata_request"):
-            made._metadata_request = deepcopy(self._metadata_request)
-        return made
+        return adapter_of(self, library_of(self.estimator).unfitted(self.estimator))

@@ -150,7 +150,7 @@ class AdaRank(LinearRanker):
         ``feature``, ``alpha`` and the training ``measure`` after each round.
     best_round_ : int
         Number of rounds in the model: the number that ranks the ``eval_set``, or else the training
-        data, best; the fewest of equals.
+        data, best; the fewest if several are equal.
     validation_ : array
         Measure of the ``eval_set`` after each round; empty without one.
     query_weights_ : array of shape (queries,)

@@ -61,7 +61,7 @@ class Ranker(Predictor):
         return deepcopy(self)
 
     def _refits(self, data: RankingData) -> Refits:
-        """Make what trains it on some features of the data, time after time."""
+        """Make an object that trains it repeatedly on subsets of the features."""
         return Refits(self, data)
 
     def _settings(self) -> dict[str, Any]:

@@ -73,7 +73,7 @@ class Rounds:
 
     @property
     def best(self) -> int:
-        """The best round, from 1; the first of equals; 0 without rounds or validation data."""
+        """The best round, from 1 (the first if several are equal); 0 without validation data."""
         return self._stopping.best
 
     @property

@@ -39,51 +39,53 @@ _NO_GAIN = np.finfo(np.float64).eps  # of the objective in one iteration
 _PARAMETERS = """Parameters
     ----------
     hidden : int
-        Units of the one hidden layer; 0 for a linear model.
+        Number of units in the hidden layer; 0 for a linear model.
     activation : {"tanh", "sigmoid", "relu"}
-        Of the hidden units.
+        Activation function of the hidden units.
     solver : {"auto", "lbfgs", "adam", "sgd"}
-        L-BFGS, for linear models of a loss with a gradient; or steps of Adam or of a fixed rate,
-        a batch of queries at a time. By default the first where it works, else Adam.
+        L-BFGS, for linear models with a differentiable loss; or stochastic gradient steps on
+        batches of queries, by Adam or with a fixed learning rate. ``"auto"`` is L-BFGS where it
+        works, and Adam elsewhere.
     alpha : float
-        Penalty: ``alpha / 2`` times the sum of squared weights is added to the mean loss.
+        L2 penalty: ``alpha / 2`` times the sum of squared weights is added to the mean loss.
     tol, max_iter : float, int
-        Of L-BFGS: the largest entry of the gradient at which it stops, and its iterations.
+        For L-BFGS: stop when no entry of the gradient is larger than ``tol``, or after
+        ``max_iter`` iterations.
     batch_queries, epochs, learning_rate : int or None, int, float
-        Of steps: queries in each (None: all), passes over the data, and size.
+        For stochastic steps: queries per batch (None: all), passes over the data, and step size.
     measure, convention : str or Measure, str or Convention
-        What to look at on ``eval_set``; see :mod:`ranksieve.metrics`.
+        Measure on ``eval_set`` for early stopping; see :mod:`ranksieve.metrics`.
     early_stopping_rounds : int
-        Training ends after so many iterations or epochs without a better value on ``eval_set``,
-        and the best weights are kept.
+        Stop after this many iterations or epochs without a better value on ``eval_set``, and keep
+        the best weights.
     standardize : bool
-        Whether features are standardized inside, so that the penalty and the steps mean the same
-        for all of them. Weights are always given for the features as they are.
+        Whether to standardize features internally, so that the penalty and the steps mean the same
+        for all of them. Weights are always those of the original features.
     random_state : int, RandomState or None
-        Seed of first weights and of batches; linear models by L-BFGS need none.
+        Seed for the initial weights and the batches; not used by L-BFGS.
     {verbose}
 
     Attributes
     ----------
     coef_ : array of shape (features,)
-        Only of a linear model.
+        Weights; linear models only.
     weights_ : list of arrays
-        Only of a network: of shapes (features, hidden), (hidden,) and (hidden,). The score is
+        Networks only: arrays of shapes (features, hidden), (hidden,) and (hidden,). The score is
         ``activation(X @ weights_[0] + weights_[1]) @ weights_[2]``.
     mean_, scale_ : arrays of shape (features,)
         Mean and standard deviation over the training rows of queries whose labels differ; 0 and 1
         without ``standardize``, and 1 for a constant feature.
     loss_curve_ : list of float
-        Objective after each iteration; with batches, mean over those of each epoch.
+        Objective after each iteration; with batches, its mean over each epoch.
     validation_curve_ : list of float
         Measure on ``eval_set`` after each of them; empty without one.
     n_iter_ : int
-        Iterations or epochs.
+        Number of iterations or epochs.
     best_epoch_ : int
-        The one, from 1, whose weights were kept: the last one without ``eval_set``."""
+        Iteration or epoch, from 1, whose weights were kept; the last one without ``eval_set``."""
 
 _NOTES = """All solvers run on the engine, and draw the same batches wherever the data lives; but
-    with shards or Dask each batch is a call to all blocks, so that ``batch_queries`` should be
+    with shards or Dask each batch is a call to all blocks, so ``batch_queries`` should be
     large there. Batches of data in memory run on one thread. The loss of a query counts times its
     weight; the sum is over that of pairs (RankNet) or queries, and the penalty leaves biases out.
     Queries of one document or of equal labels contribute nothing."""
@@ -218,7 +220,7 @@ class GradientRanker(Ranker):
         from scipy.optimize import OptimizeResult, minimize
 
         def objective(coef: np.ndarray) -> tuple[float, np.ndarray]:
-            loss, gradient = workers.sum("slope", standard.applied([coef]))
+            loss, gradient = workers.sum("loss_and_gradient", standard.applied([coef]))
             (slope,) = standard.returned([gradient])
             value = loss / terms + self.alpha / 2 * float(coef @ coef)
             return value, slope / terms + self.alpha * coef
@@ -258,7 +260,7 @@ class GradientRanker(Ranker):
             for first in range(0, len(queries), size):
                 batch = np.sort(shuffled[first : first + size])
                 some = batch if size < len(queries) else None
-                part, *gradient = workers.sum("slope", standard.applied(weights), some)
+                part, *gradient = workers.sum("loss_and_gradient", standard.applied(weights), some)
                 loss += part
                 # Not over the terms of the batch, which would favor the few of a small one.
                 share = terms * len(batch) / len(queries)

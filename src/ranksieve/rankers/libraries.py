@@ -60,12 +60,7 @@ class _LightGBM(DatasetLibrary):
                 gains = gains.split(",")
             check_whole_labels("LGBMRanker", data, *([] if gains is None else [len(gains) - 1]))
 
-    def fit(
-        self,
-        estimator: Any,
-        data: RankingData,
-        validation: RankingData | None = None,
-    ) -> None:
+    def fit(self, estimator: Any, data: RankingData, validation: RankingData | None = None) -> None:
         held_out: dict[str, Any] = {}
         if validation is not None:
             X, y = as_known(validation.X), validation.y
@@ -153,12 +148,7 @@ class _XGBoost(Library):
         elif given.get("objective") == "rank:ndcg" and given.get("ndcg_exp_gain", True):
             check_whole_labels("XGBRanker", data, 31)
 
-    def fit(
-        self,
-        estimator: Any,
-        data: RankingData,
-        validation: RankingData | None = None,
-    ) -> None:
+    def fit(self, estimator: Any, data: RankingData, validation: RankingData | None = None) -> None:
         held_out: dict[str, Any] = {}
         if validation is not None:
             validation = _informative_queries(validation)
@@ -249,12 +239,7 @@ class _CatBoost(Library):
     def check_labels(self, given: dict[str, Any], data: RankingData) -> None:
         pass  # most losses take any numbers, and the others say what they want
 
-    def fit(
-        self,
-        estimator: Any,
-        data: RankingData,
-        validation: RankingData | None = None,
-    ) -> None:
+    def fit(self, estimator: Any, data: RankingData, validation: RankingData | None = None) -> None:
         held_out = None if validation is None else self._pool(validation)
         estimator.fit(self._pool(data), eval_set=held_out)
 

@@ -20,7 +20,7 @@ class Library(ABC):
     threads: str = "n_jobs"  # parameter with their number
     log: ClassVar[dict[str, Any]] = {}  # parameters that silence it
     log_names: ClassVar[frozenset[str]] = frozenset()  # others that are about its log
-    per_feature: ClassVar[Mapping[str, Cut]] = {}  # those that speak of single features
+    per_feature: ClassVar[Mapping[str, Cut]] = {}  # parameters with a value per feature
     synonyms: ClassVar[Mapping[str, str]] = {}  # native names -> parameters of the class
     has_model_files: ClassVar[bool] = True
 
@@ -68,12 +68,7 @@ class Library(ABC):
         """Raise a DataError for labels that is clearer than that of the library."""
 
     @abstractmethod
-    def fit(
-        self,
-        estimator: Any,
-        data: RankingData,
-        validation: RankingData | None = None,
-    ) -> None:
+    def fit(self, estimator: Any, data: RankingData, validation: RankingData | None = None) -> None:
         """Fit an estimator in place; queries of both count as often as their weights say."""
 
     @abstractmethod

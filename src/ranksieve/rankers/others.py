@@ -72,12 +72,7 @@ class OtherEstimator(Library):
     def check_labels(self, given: dict[str, Any], data: RankingData) -> None:
         """Take any labels."""
 
-    def fit(
-        self,
-        estimator: Any,
-        data: RankingData,
-        validation: RankingData | None = None,
-    ) -> None:
+    def fit(self, estimator: Any, data: RankingData, validation: RankingData | None = None) -> None:
         """Fit with as much as ``fit`` takes."""
         fit_foreign(estimator, data, validation)
 

@@ -179,7 +179,7 @@ def _of_lightgbm(path: Path) -> dict[str, Any]:
     usual = {"eval_at": [1, 2, 3, 4, 5]} | _lightgbm_section(_lightgbm_defaults())
     found = _lightgbm_section(text)
     if not found:
-        raise DataError(f"{path}: this model of LightGBM does not tell its parameters")
+        raise DataError(f"{path}: this LightGBM model does not contain its parameters")
     changed = {
         name: value
         for name, value in found.items()
@@ -243,7 +243,7 @@ def _of_catboost(path: Path) -> dict[str, Any]:
 def _flat_parameters(params: Any, path: Path) -> dict[str, Any]:
     flat = params.get("flat_params") if isinstance(params, dict) else None
     if not isinstance(flat, dict):
-        raise DataError(f"{path}: this model of CatBoost does not tell its parameters")
+        raise DataError(f"{path}: this CatBoost model does not contain its parameters")
     return _without_logs(flat)
 
 

@@ -123,12 +123,7 @@ _FILES = dict.fromkeys(
     ),
     cannot,
 )
-LIGHTGBM: Mapping[str, Cut] = {
-    **_ONE_EACH,
-    **_INDICES,
-    **_FILES,
-    "interaction_constraints": groups,
-}
+LIGHTGBM: Mapping[str, Cut] = {**_ONE_EACH, **_INDICES, **_FILES, "interaction_constraints": groups}
 XGBOOST: Mapping[str, Cut] = {
     "monotone_constraints": one_each,
     "feature_weights": one_each,

@@ -149,11 +149,7 @@ class RankRLSCV(LinearRanker):
         measure = None if self.measure == "squared" else parse_measure(self.measure)
         if validation is None:
             found = leave_query_out(
-                source,
-                lams,
-                measure or "squared",
-                self.convention,
-                ties=self.ties,
+                source, lams, measure or "squared", self.convention, ties=self.ties
             )
             coefs, self.values_, self.deviations_ = found[1:]
         else:

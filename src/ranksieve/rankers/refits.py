@@ -1,4 +1,4 @@
-"""Train a ranker time after time, on some features of the same data."""
+"""Train a ranker repeatedly, on subsets of the features of the same data."""
 
 from __future__ import annotations
 

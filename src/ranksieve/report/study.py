@@ -34,7 +34,10 @@ from ranksieve.report.figures.studies import enough_of
 from ranksieve.report.folder import embed, write_drawing, write_table
 from ranksieve.report.formats.markdown import escape
 from ranksieve.report.formats.terminal import show, to_terminal
+from ranksieve.report.page.study import write_study_page
 from ranksieve.report.sheets.sheet import Sheet
+from ranksieve.report.sheets.study_features import features_sheet
+from ranksieve.report.sheets.study_pairs import pairs_sheet
 from ranksieve.report.sheets.study_quality import comparison_sheet, curves_sheet, folds_sheet
 from ranksieve.report.sheets.study_selections import cost_sheet, selected_sheet, stability_sheet
 from ranksieve.report.sheets.study_statistics import statistics_sheet
@@ -43,6 +46,7 @@ from ranksieve.selectors._search.filter import ImportanceFilter, SimilarityFilte
 from ranksieve.selectors.registry import SELECTORS
 from ranksieve.study import Study, StudyResult
 from ranksieve.study.comparison import MARGIN
+from ranksieve.study.first_fold import look_at_first_fold, read_first_fold, write_first_fold
 from ranksieve.study.results import BASE, RANDOM
 
 DATA_FIGURES: dict[str, tuple[type, ...]] = {
@@ -57,16 +61,19 @@ Drawn = tuple[Axes, str]
 
 
 def write_report(result: StudyResult, directory: Path, *, figures: bool = True) -> None:
-    """Write all tables (Markdown, LaTeX, CSV, JSON) and figures (SVG, PNG), and a page with them.
+    """Write all tables (Markdown, LaTeX, CSV, JSON) and figures (SVG, PNG), and pages with them.
 
     Parameters
     ----------
     result : StudyResult
     directory : Path
-        ``tables/``, ``figures/`` and ``report.md`` are made in it, or replaced.
+        ``tables/``, ``figures/``, ``report.html`` and ``report.md`` are made in it, or replaced.
+        What :func:`write_data_facts` has put there is shown, too.
     figures : bool
         Whether to draw.
     """
+    seen = read_first_fold(directory, len(result.feature_names))
+    write_study_page(result, directory / "report.html", seen)
     page = [f"# {escape(result.title)}"]
     for ranker in result.rankers:
         page.append(f"## {escape(ranker)}")
@@ -75,12 +82,22 @@ def write_report(result: StudyResult, directory: Path, *, figures: bool = True) 
         page += [write_table(sheet, directory) for sheet in _sheets_of(result, ranker)]
     page.append("## All comparisons")
     page += [write_table(sheet, directory) for sheet in _statistics(result)]
-    seen = _seen_by(result.selectors)
-    of_data = [name for name in seen if (directory / "figures" / f"{name}.txt").exists()]
+    write_table(features_sheet(result, seen), directory)
+    drawn = _seen_by(result.selectors)
+    of_data = [name for name in drawn if (directory / "figures" / f"{name}.txt").exists()]
     if of_data:
         page.append("## What the selectors saw on the first fold")
         page += [embed(name, directory) for name in of_data]
     write_text("\n\n".join(page) + "\n", directory / "report.md")
+
+
+def write_data_facts(study: Study, result: StudyResult, directory: Path) -> None:
+    """Keep what the page shows of the data: reports are made without it.
+
+    What cannot be computed, such as the similarity of missing values, is left out.
+    """
+    with suppress(DataError):
+        write_first_fold(look_at_first_fold(study, result), directory)
 
 
 def write_data_figures(study: Study, directory: Path) -> list[str]:
@@ -183,7 +200,7 @@ def show_report(result: StudyResult, directory: Path, *, figures: bool = True) -
         show(note)
     show("")
     written = "Tables, figures and the ledger" if figures else "Tables and the ledger"
-    show(f"{written} are in {directory}; read {directory / 'report.md'} first")
+    show(f"{written} are in {directory}; open {directory / 'report.html'} first")
 
 
 def _describe_enough(result: StudyResult, ranker: str) -> str:
@@ -212,6 +229,8 @@ def _statistics(result: StudyResult) -> Iterator[Sheet]:
     for base in (BASE, RANDOM):
         if base in result.selectors and len(result.selectors) > 1:
             yield statistics_sheet(result, base)
+    if len(result.selectors) > 1:
+        yield pairs_sheet(result)
 
 
 def _figures_of(result: StudyResult, ranker: str) -> Iterator[tuple[Axes, str, str]]:

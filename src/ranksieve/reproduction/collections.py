@@ -48,7 +48,7 @@ class CollectionFacts:
     known_as : str or None
         Its name in papers; None if it is in none of them.
     convention : str
-        Of its measures.
+        Convention of its measures.
     n_queries, n_features : int
     unnormalized : str or None
         The collection of papers that it has the size of, but not the values: papers take files
@@ -119,8 +119,8 @@ def open_at_hand(directory: str | os.PathLike[str], convention: str | None = Non
     directory : path
         See :func:`ranksieve.datasets.collections.open_collection` for the layouts.
     convention : str, optional
-        Of the measures; by default that of the papers about the collection, and ``"letor4"`` for
-        one that is not known.
+        Convention of the measures; by default that of the papers about the collection, and
+        ``"letor4"`` for an unknown one.
     """
     if convention is not None:
         get_convention(convention)

@@ -140,7 +140,7 @@ class Paper:
         Where a paper can be read in several ways, name -> arguments of the study that differ; the
         first has none.
     convention : str or None
-        Of the measures; None for that of the collection.
+        Convention of the measures; None for that of the collection.
     conventions : mapping of str to str
         Collection -> another convention.
     on_folds, means : mapping

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any
 
@@ -13,6 +12,7 @@ from ranksieve.base.selector import ChoiceParameters
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source, in_memory
 from ranksieve.foreign import (
+    adapter_of,
     copy_of,
     fit_foreign,
     parameters_of,
@@ -179,12 +179,8 @@ class SelectorAdapter(RankSelector):
 
         Parameters
         ----------
-        X : array, frame, sparse matrix, RankingData or opened shards
-            A RankingData or shards include labels and query ids; leave out ``y`` and ``qid``.
-        y : array of shape (rows,)
-            Labels; larger is more relevant.
-        qid : array of shape (rows,)
-            Query of each row.
+        X, y, qid
+            As in :meth:`ranksieve.base.RankSelector.fit`.
         eval_set : tuple (X, y, qid), RankingData or opened shards, optional
             Held-out queries, for estimators that use them.
         sample_weight : array of shape (queries,) or (rows,), optional
@@ -243,10 +239,7 @@ class SelectorAdapter(RankSelector):
         return chosen[np.argsort(-np.nan_to_num(self.scores_[chosen]), kind="stable")]
 
     def __sklearn_clone__(self) -> Any:
-        made = type(self)(**self.get_params(deep=False) | {"estimator": copy_of(self.estimator)})
-        if hasattr(self, "_metadata_request"):
-            made._metadata_request = deepcopy(self._metadata_request)
-        return made
+        return adapter_of(self, copy_of(self.estimator))
 
 
 def _support(made: Any, n_features: int) -> np.ndarray:

@@ -10,13 +10,13 @@ Differences of at most 1e-11 of the largest value are rounding errors and count 
 from __future__ import annotations
 
 from ranksieve.significance.bootstrap import bootstrap_interval
-from ranksieve.significance.claims import (
-    Claim,
-    claim_chains,
-    claim_non_inferiority,
-    claim_sequence,
+from ranksieve.significance.claims import Claim, claim_chains, claim_non_inferiority, claim_sequence
+from ranksieve.significance.intervals import (
+    Interval,
+    NonInferiority,
+    non_inferiority,
+    student_interval,
 )
-from ranksieve.significance.intervals import Interval, NonInferiority, non_inferiority
 from ranksieve.significance.power import queries_needed, showable_margin
 from ranksieve.significance.probabilities import (
     false_selections_bound,
@@ -49,6 +49,7 @@ __all__ = [
     "Interval",
     "NonInferiority",
     "bootstrap_interval",
+    "student_interval",
     "non_inferiority",
     "Claim",
     "claim_non_inferiority",

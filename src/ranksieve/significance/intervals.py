@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 
 from ranksieve.data import DataError
-from ranksieve.significance.inputs import paired_differences, weighted_pairs
+from ranksieve.significance.inputs import check_level, paired_differences, weighted_pairs
 from ranksieve.significance.samples import jackknife
 from ranksieve.significance.tests import paired_t_test
 
@@ -40,6 +40,37 @@ class NonInferiority(NamedTuple):
     lower: float
     p_value: float
     non_inferior: bool
+
+
+def student_interval(a: Any, b: Any, level: float = 0.95, weights: Any = None) -> Interval:
+    """Compute Student's confidence interval of the mean difference: it goes with the t-test.
+
+    Parameters
+    ----------
+    a, b : arrays of shape (queries,)
+        Values of the two methods.
+    level : float
+        Confidence that the interval contains the true mean difference.
+    weights : array of shape (queries,), optional
+        How much each query counts in all means, as in :func:`paired_t_test`.
+
+    Returns
+    -------
+    Interval
+        Zero lies outside if and only if the p-value of :func:`paired_t_test` is below
+        ``1 - level``. Takes O(n) time for n queries, unlike :func:`bootstrap_interval`.
+
+    Examples
+    --------
+    >>> from ranksieve.significance import student_interval
+    >>> interval = student_interval([0.5, 0.7, 0.4, 0.9], [0.4, 0.5, 0.4, 0.6])
+    >>> round(interval.lower, 4), round(interval.upper, 4)
+    (-0.0554, 0.3554)
+    """
+    check_level(level)
+    sample = paired_differences(a, b, weights)
+    half = float(special.stdtrit(sample.degrees, (1 + level) / 2)) * sample.error
+    return Interval(sample.mean, sample.mean - half, sample.mean + half)
 
 
 def non_inferiority(

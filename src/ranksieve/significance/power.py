@@ -33,7 +33,7 @@ def queries_needed(
     Parameters
     ----------
     a, b : arrays of shape (queries,)
-        Values of queries like those to come, which tell how much differences spread.
+        Values of queries like those to come, from which the variance is estimated.
     margin : float
         Smallest loss :math:`\delta` that would matter, as a fraction of the mean of ``b``.
     level : float

@@ -8,11 +8,7 @@ import numpy as np
 from scipy import special
 
 from ranksieve.data import DataError
-from ranksieve.significance.inputs import (
-    finite_table,
-    paired_differences,
-    ratio_of,
-)
+from ranksieve.significance.inputs import finite_table, paired_differences, ratio_of
 from ranksieve.significance.samples import Sample
 
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 _GROW, _FADE = 2.0, 0.9  # of the curvature that steps assume: too long a step, and after each step
 _ROUNDING = 1e-10  # of the loss: differences below this are not to be trusted
 
-Slope = Callable[[np.ndarray], tuple[float, np.ndarray]]
+LossAndGradient = Callable[[np.ndarray], tuple[float, np.ndarray]]
 """Loss and gradient at some weights, as one vector."""
 
 
@@ -70,7 +70,11 @@ class Found(NamedTuple):
 
 
 def minimize(
-    slope_at: Slope, start: np.ndarray, penalty: RowPenalty, tol: float, max_iter: int
+    loss_and_gradient: LossAndGradient,
+    start: np.ndarray,
+    penalty: RowPenalty,
+    tol: float,
+    max_iter: int,
 ) -> Found:
     r"""Minimize a smooth loss plus a penalty by accelerated proximal gradient steps.
 
@@ -83,7 +87,7 @@ def minimize(
     Two gradients a step, mostly; the violation of optimality falls like :math:`1 / T^2` in T steps
     if the loss is convex (FISTA, Beck and Teboulle 2009).
     """
-    at, (loss, gradient) = start, slope_at(start)
+    at, (loss, gradient) = start, loss_and_gradient(start)
     objective = loss + penalty.value(at)
     y, loss_y, gradient_y = at, loss, gradient
     curvature, momentum = 1.0, 1.0
@@ -94,12 +98,12 @@ def minimize(
         while True:
             new = penalty.shrink(y - gradient_y / curvature, 1.0 / curvature)
             step = new - y
-            loss_new, gradient_new = slope_at(new)
-            bent = 0.5 * curvature * (step @ step)
-            if bent > _ROUNDING * abs(loss_y):
-                is_below = loss_new <= loss_y + gradient_y @ step + bent
+            loss_new, gradient_new = loss_and_gradient(new)
+            quadratic = 0.5 * curvature * (step @ step)
+            if quadratic > _ROUNDING * abs(loss_y):
+                is_below = loss_new <= loss_y + gradient_y @ step + quadratic
             else:  # losses differ by rounding alone, but gradients still tell the curvature
-                is_below = (gradient_new - gradient_y) @ step <= 2 * bent
+                is_below = (gradient_new - gradient_y) @ step <= 2 * quadratic
             if is_below or not np.isfinite(curvature):
                 break
             curvature *= _GROW
@@ -112,7 +116,7 @@ def minimize(
         momentum, before = 0.5 + np.sqrt(0.25 + momentum**2), momentum
         y = new + (before - 1) / momentum * (new - at)
         at, loss, gradient, objective = new, loss_new, gradient_new, objective_new
-        loss_y, gradient_y = slope_at(y) if before > 1 else (loss, gradient)
+        loss_y, gradient_y = loss_and_gradient(y) if before > 1 else (loss, gradient)
         curvature *= _FADE
         violation = penalty.violation(at, gradient)
     if violation > tol:

@@ -49,7 +49,7 @@ def _run(
 
 
 def _best(layout: Layout, folds: Sequence[FoldSummary], results: Results) -> Best:
-    """Best parameters by validation value for each number of features; the first of equals."""
+    """Best parameters by validation value for each number of features; the first if tied."""
     best: Best = {}
     for fold in folds:
         for attempt in layout.attempts():

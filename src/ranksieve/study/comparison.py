@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import combinations
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from ranksieve.significance import (
     paired_t_test,
     randomization_test,
     relative_improvement,
+    student_interval,
     unified_rank,
     wilcoxon_test,
     win_tie_loss,
@@ -134,7 +136,77 @@ def _versus(run: Run, base: Run, measure: str) -> Versus:
     )
 
 
-def enough_features(result: StudyResult, selector: str, ranker: str, measure: str) -> int | None:
+@dataclass(frozen=True)
+class Pair:
+    """Two selectors compared with each other, with the same ranker, on the same test queries.
+
+    Attributes
+    ----------
+    first, second, ranker, measure : str
+    difference : float
+        Mean over queries of the first minus the second.
+    interval : Interval
+        Student's confidence interval of it, for this pair alone.
+    p_value : float
+        p-value of the paired two-sided t-test.
+    adjusted : float
+        ``p_value`` after Holm's correction for all pairs, with all rankers.
+    counts : WinTieLoss
+        Queries won, tied and lost by the first, each counted once.
+    """
+
+    first: str
+    second: str
+    ranker: str
+    measure: str
+    difference: float
+    interval: Interval
+    p_value: float
+    adjusted: float
+    counts: WinTieLoss
+
+
+def compare_pairs(result: StudyResult, measure: str | None = None) -> list[Pair]:
+    """Compare every selector with every other, ranker by ranker; baselines are among them.
+
+    The p-values are adjusted for all of these comparisons together.
+
+    Parameters
+    ----------
+    result : StudyResult
+    measure : str, optional
+        By default the main measure of the study.
+    """
+    name = result.main_measure if measure is None else measure
+    pairs = [
+        _pair(first, second, name)
+        for ranker in result.rankers
+        for first, second in combinations(result.of_ranker(ranker), 2)
+    ]
+    adjusted = holm([pair.p_value for pair in pairs]).tolist() if pairs else []
+    return [replace(pair, adjusted=p) for pair, p in zip(pairs, adjusted, strict=True)]
+
+
+def _pair(first: Run, second: Run, measure: str) -> Pair:
+    a, b = first.chosen.per_query(measure), second.chosen.per_query(measure)
+    weights = first.chosen.query_weights
+    test = paired_t_test(a, b, weights=weights)
+    return Pair(
+        first.selector,
+        second.selector,
+        first.ranker,
+        measure,
+        test.difference,
+        student_interval(a, b, LEVEL, weights),
+        test.p_value,
+        test.p_value,
+        win_tie_loss(a, b),
+    )
+
+
+def enough_features(
+    result: StudyResult, selector: str, ranker: str, measure: str, level: float = LEVEL
+) -> int | None:
     """Find the fewest features that are shown to lose less than ``MARGIN`` against all features.
 
     Numbers of features are tested from the largest down, each at the full level, until one is
@@ -145,7 +217,7 @@ def enough_features(result: StudyResult, selector: str, ranker: str, measure: st
     b, weights = base.per_query(measure), base.query_weights
     tested = sorted(result.run(selector, ranker).by_k.items(), reverse=True)
     values = [tested_k.per_query(measure) for _, tested_k in tested]
-    claims = claim_sequence(values, b, MARGIN, LEVEL, weights)
+    claims = claim_sequence(values, b, MARGIN, level, weights)
     shown = [k for (k, _), claim in zip(tested, claims, strict=True) if claim.shown]
     return min(shown, default=None)
 

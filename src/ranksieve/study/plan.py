@@ -63,7 +63,7 @@ class Plan:
         :class:`~ranksieve.preprocessing.QueryStandardScaler`. Scaling matters to linear rankers,
         but hardly to trees.
     missing : str
-        What is done with missing values (NaN), before features are scaled: ``"keep"``,
+        How to treat missing values (NaN), before features are scaled: ``"keep"``,
         ``"query-min"``, ``"query-median"`` or ``"zero"``, each also with ``"+indicators"``; see
         :class:`ranksieve.Missing`. Indicators are the same in all folds: of the features with
         missing values in any of them. ``"none"``: nothing is declared, and methods refuse NaN.
@@ -72,8 +72,8 @@ class Plan:
     seed : int
         Random seed of the first run, and of protocols that divide queries at random.
     choose : {"best", "one_se"}
-        Take the number of features with the best validation value (the fewest of equals), or the
-        fewest within one standard error of it.
+        Take the number of features with the best validation value (the fewest if several are
+        equal), or the fewest within one standard error of it.
     baselines : bool
         Whether to add all features and random orders to the selectors.
     parameters : mapping of str to mapping
@@ -211,7 +211,7 @@ class Plan:
         return self.make_selector(candidate.selector, k, candidate.parameters).is_nested
 
     def takes_number(self, selector: str) -> bool:
-        """Whether a selector selects as many features as it is told to."""
+        """Whether a selector selects as many features as are asked for."""
         return selector in self.own or "n_features_to_select" in self.method(selector).defaults
 
     def sizes(self, n_features: int, least: int = 1) -> list[int]:
@@ -270,7 +270,7 @@ PLAN_SETTINGS = tuple(setting.name for setting in fields(Plan) if setting.init)
 
 
 def import_again(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a plan file, to run it again: what it has of estimators is found anew."""
+    """Settings of a plan file, to run it again: its estimators are looked up again."""
     own = {
         name: {key: record[key] for key in ("class", "parameters", "grid") if key in record}
         for name, record in _records(settings.get("own", {})).items()

@@ -67,6 +67,8 @@ class FoldSummary:
         the convention does not break ties by that order.
     query_weights : sequence of float, or None
         Weights of the test queries; None if each counts once.
+    fingerprint : str
+        Of the data of the fold; the same data has the same.
     """
 
     name: str
@@ -75,13 +77,20 @@ class FoldSummary:
     query_ids: Sequence[Any]
     file_order: Mapping[str, Any] = field(default_factory=dict)
     query_weights: Sequence[float] | None = None
+    fingerprint: str = ""
 
     @classmethod
     def of(cls, name: str, record: Mapping[str, Any]) -> FoldSummary:
         """A fold as the ledger has it."""
-        numbers = record["train"], record["vali"]
-        weights = record.get("weights")
-        return cls(name, *numbers, record["test"], record["file_order"], weights)
+        return cls(
+            name,
+            record["train"],
+            record["vali"],
+            record["test"],
+            record["file_order"],
+            record.get("weights"),
+            record["fingerprint"],
+        )
 
 
 def are_resamples(folds: Sequence[FoldSummary]) -> bool:
@@ -241,6 +250,9 @@ class StudyResult:
         What was done with missing values; ``"none"`` if nothing was declared.
     included, excluded : sequences of int
         Features that all selectors had to start with, and to leave out.
+    settings : mapping of str to value
+        What else a study needs to be run again: the version of ranksieve, seeds, scaling and the
+        rule that chose the numbers of features.
     """
 
     title: str
@@ -254,6 +266,7 @@ class StudyResult:
     missing: str = "none"
     included: Sequence[int] = ()
     excluded: Sequence[int] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def selectors(self) -> list[str]:
@@ -270,10 +283,15 @@ class StudyResult:
         """The measure to tune by if it was tested, or else the first."""
         return self.tune if self.tune in self.measures else self.measures[0]
 
+    @cached_property
+    def query_ids(self) -> list[Any]:
+        """Test queries, each once, in the order of :meth:`Outcomes.per_query`."""
+        return list(dict.fromkeys(query for fold in self.folds for query in fold.query_ids))
+
     @property
     def n_queries(self) -> int:
         """Number of test queries, each counted once."""
-        return len({query for fold in self.folds for query in fold.query_ids})
+        return len(self.query_ids)
 
     @cached_property
     def query_weights(self) -> np.ndarray | None:

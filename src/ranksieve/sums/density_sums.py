@@ -177,11 +177,7 @@ class KernelSums:
             yield partial(_smooth, trained[:, nodes], held[:, nodes], grid, widths[:, feature])
 
     def exactly(
-        self,
-        features: np.ndarray,
-        grids: list[Grid | None],
-        widths: np.ndarray,
-        integral: bool,
+        self, features: np.ndarray, grids: list[Grid | None], widths: np.ndarray, integral: bool
     ) -> Iterator[Callable[[], Densities]]:
         """For each feature, what makes its densities at the held-out values, and on its grid."""
         places = [_Points(*held) for held in self._held_out_values(features)]

@@ -30,7 +30,7 @@ class FileOrder:
         Mean over queries, weighted if they have weights, of the measure in this order, and of its
         expectation over all orders.
     p_value : float
-        Of a paired one-sided t-test over queries; 1 if there are fewer than ten.
+        p-value of a paired one-sided t-test over queries; 1 if there are fewer than ten.
     better_than_chance : bool
         Whether it is below 0.01.
     """

@@ -20,13 +20,7 @@ from ranksieve._kernels.classes import (
 from ranksieve.choosing import ROUNDING
 from ranksieve.data import Block, DataError
 from ranksieve.engine import Source, Workers, engine_of
-from ranksieve.sums.chunks import (
-    Chunk,
-    chunks,
-    comparable_chunks,
-    row_weights_of,
-    weights_of,
-)
+from ranksieve.sums.chunks import Chunk, chunks, comparable_chunks, row_weights_of, weights_of
 
 MOST_GRADES = 256
 

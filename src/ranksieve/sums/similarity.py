@@ -25,12 +25,7 @@ from ranksieve.engine.memo import shared
 from ranksieve.sums.chunks import CHUNK, Chunk, chunks, weights_of
 from ranksieve.values import ParameterValue, check_boolean, check_choice
 
-SIMILARITIES = {
-    "concordance": CONCORDANCE,
-    "tau_a": TAU_A,
-    "tau_b": TAU_B,
-    "spearman": SPEARMAN,
-}
+SIMILARITIES = {"concordance": CONCORDANCE, "tau_a": TAU_A, "tau_b": TAU_B, "spearman": SPEARMAN}
 
 # Documents per feature of the longest list that is counted by bits. Comparing all document pairs
 # by each feature is the larger part of that, so that it pays for longer lists if there are more

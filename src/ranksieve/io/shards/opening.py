@@ -38,7 +38,7 @@ def open_shards(
         if there is a cluster; of all files now, too (see :meth:`Shards.verify`); or never.
         Whatever it is, no damage makes a method read beyond its arrays.
     missing : str or Missing, optional
-        What is done with missing values (NaN); see :meth:`Shards.with_missing`.
+        How to treat missing values (NaN); see :meth:`Shards.with_missing`.
 
     Returns
     -------

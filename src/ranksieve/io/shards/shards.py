@@ -38,7 +38,7 @@ class Shards:
     columns : int array or None
         Features that :meth:`take_features` has kept, as 0-based indices; None for all.
     missing : Missing or None
-        What is done with missing values; see :meth:`with_missing`.
+        How to treat missing values; see :meth:`with_missing`.
     keeps_missing : bool
         Whether NaN is a missing value that was declared to be kept.
     checks : Checks

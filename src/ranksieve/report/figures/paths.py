@@ -80,7 +80,7 @@ def plot_path_scores(
     >>> data, _ = make_ranking(50)
     >>> ax = plot_path_scores(GreedyRankRLSCV(lams=[0.5, 64]).fit(data, eval_set=data))
     >>> [line.get_label() for line in ax.lines]
-    ['$\\lambda = 2^{-1}$, chosen', '$\\lambda = 2^{6}$', '9 features']
+    ['$\\lambda = 2^{-1}$', '$\\lambda = 2^{6}$, chosen', '19 features']
     """
     tried = list(selector.lams_)
     shown = _spread(tried) if lams is None else list(lams)

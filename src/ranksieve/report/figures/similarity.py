@@ -124,6 +124,12 @@ def describe_similarity(similarity: Any, names: Sequence[str], label: str = "sim
         "features are neighbors, so that families of them are dark blocks; the lower the tree "
         "above joins them, the more alike they are. "
     )
+    if len(values) > _MOST_NAMED:
+        told += "A number after a name says how many more are like this feature. "
+    constant = np.flatnonzero(values.diagonal() == 0)
+    if len(constant):
+        equal = quantity(len(constant), "feature")
+        told += f"Equal in every query, and so similar to none: {equal}. "
     families = _families(values, _tree_of(values))
     if families:
         listed = "; ".join(_describe_family(family, names) for family in families[:_TOLD])

@@ -1,5 +1,5 @@
-"""Sheets as text: for a terminal, Markdown, LaTeX, CSV and JSON."""
+"""Sheets as text: for a terminal, Markdown, LaTeX, HTML, CSV and JSON."""
 
 from typing import Literal
 
-FormatName = Literal["terminal", "markdown", "latex", "csv", "json"]
+FormatName = Literal["terminal", "markdown", "latex", "html", "csv", "json"]

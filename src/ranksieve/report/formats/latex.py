@@ -252,7 +252,7 @@ def _body(sheet: Sheet, block: Sequence[int]) -> Iterator[str]:
 def _format_row(
     sheet: Sheet, row: Row, block: Sequence[int], ranks: Sequence[int]
 ) -> Iterator[str]:
-    word = int(_WIDTH * _share(sheet.columns) / 2)
+    word = int(0.9 * _WIDTH * _share(sheet.columns))
     for place, widest in zip(block, ranks, strict=True):
         cell = row[place]
         if sheet.columns[place].wraps:

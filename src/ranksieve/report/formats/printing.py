@@ -9,6 +9,7 @@ from rich.text import Text
 
 from ranksieve.report.formats import FormatName
 from ranksieve.report.formats.csv_text import to_csv
+from ranksieve.report.formats.html import to_html
 from ranksieve.report.formats.json_text import to_json
 from ranksieve.report.formats.latex import to_latex
 from ranksieve.report.formats.markdown import to_markdown
@@ -18,6 +19,7 @@ from ranksieve.report.sheets.sheet import Sheet
 TEXT_FORMATS: dict[str, Callable[[Sheet], str]] = {
     "markdown": to_markdown,
     "latex": to_latex,
+    "html": to_html,
     "csv": to_csv,
     "json": to_json,
 }
@@ -30,7 +32,7 @@ def show_sheets(sheets: Sequence[Sheet], form: FormatName = "terminal") -> None:
     Parameters
     ----------
     sheets : sequence of Sheet
-    form : {"terminal", "markdown", "latex", "csv", "json"}
+    form : {"terminal", "markdown", "latex", "html", "csv", "json"}
         Several sheets are separated by empty lines; in JSON they are an array.
     """
     if form == "terminal":

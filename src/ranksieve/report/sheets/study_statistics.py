@@ -90,10 +90,10 @@ def _row(versus: Versus) -> Row:
         Entry(versus.interval.lower, "+z.4f"),
         Entry(versus.interval.upper, "+z.4f"),
         Entry(versus.improvement, "+z.2f"),
-        _p_value(versus.p_value),
-        _p_value(versus.adjusted),
-        _p_value(versus.randomization_p),
-        _p_value(versus.wilcoxon_p),
+        format_p_value(versus.p_value),
+        format_p_value(versus.adjusted),
+        format_p_value(versus.randomization_p),
+        format_p_value(versus.wilcoxon_p),
         Entry(versus.effect, "+z.2f"),
         *map(Entry, versus.counts),
         Entry(None if shown is None else 100 * shown.lower, "+z.2f"),
@@ -101,7 +101,8 @@ def _row(versus: Versus) -> Row:
     ]
 
 
-def _p_value(value: float) -> Entry:
+def format_p_value(value: float) -> Entry:
+    """A p-value with four decimals, or as a power of ten."""
     if value == 0:  # too small for a float
         return Entry(value, ".0f")
     return Entry(value, ".4f" if value >= 0.00005 else ".0e")

@@ -116,10 +116,7 @@ PAPER = Paper(
         "seeds": 10,
         "baselines": False,
     },
-    readings={
-        "literal": {},
-        "closest": {"ks": _few_sizes, "parameters": {"fs-scpr": _CLOSEST}},
-    },
+    readings={"literal": {}, "closest": {"ks": _few_sizes, "parameters": {"fs-scpr": _CLOSEST}}},
     asked_elsewhere=Asked(0.015, measures=MEASURES),
     means=MEANS,
     settings=rankers.SETTINGS,

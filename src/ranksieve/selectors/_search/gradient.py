@@ -32,9 +32,13 @@ class StandardizedLoss:
     terms: float
     varies: np.ndarray
 
-    def slope(self, weights: Weights, queries: np.ndarray | None = None) -> tuple[float, Weights]:
+    def loss_and_gradient(
+        self, weights: Weights, queries: np.ndarray | None = None
+    ) -> tuple[float, Weights]:
         """Loss and gradient, of some queries if these are given; over all terms in any case."""
-        loss, *gradient = self.workers.sum("slope", self.standard.applied(weights), queries)
+        loss, *gradient = self.workers.sum(
+            "loss_and_gradient", self.standard.applied(weights), queries
+        )
         parts = [part / self.terms for part in self.standard.returned(gradient)]
         parts[0][~self.varies] = 0.0  # rounding is all there could be
         return loss / self.terms, parts

@@ -86,10 +86,7 @@ def _row_weights(data: RankingData) -> np.ndarray | None:
 
 
 def _permutation(
-    ranker: Ranker,
-    data: RankingData,
-    judge: Callable[[np.ndarray], np.ndarray],
-    random_state: Any,
+    ranker: Ranker, data: RankingData, judge: Callable[[np.ndarray], np.ndarray], random_state: Any
 ) -> np.ndarray:
     random = check_random_state(random_state)
     X = data.X.toarray() if data.is_sparse else np.array(data.X)

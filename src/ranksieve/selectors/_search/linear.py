@@ -131,7 +131,7 @@ class ProximalSelector(EmbeddedSelector):
     verbose: bool = False
 
     def _minimize(
-        self, slope_at: proximal.Slope, choices: Choices
+        self, loss_and_gradient: proximal.LossAndGradient, choices: Choices
     ) -> tuple[proximal.Found, np.ndarray]:
         """Weights of all features, and how near those without weights are to one.
 
@@ -140,31 +140,35 @@ class ProximalSelector(EmbeddedSelector):
         """
         n, include = choices.n_features, choices.include
         start = np.zeros(n)
-        slopes = np.abs(slope_at(start)[1])
+        slopes = np.abs(loss_and_gradient(start)[1])
         first = float(slopes.max())
         tol = self.tol * first
         if include:
-            start = self._start(slope_at, choices, tol)
-            slopes = np.abs(slope_at(start)[1])
+            start = self._start(loss_and_gradient, choices, tol)
+            slopes = np.abs(loss_and_gradient(start)[1])
             slopes[include] = 0.0
         costs = np.full(n, self.lam * float(slopes.max()))
         costs[include] = 0.0
-        found = proximal.minimize(slope_at, start, proximal.RowPenalty(costs), tol, self.max_iter)
+        found = proximal.minimize(
+            loss_and_gradient, start, proximal.RowPenalty(costs), tol, self.max_iter
+        )
         self.objective_, self.violation_ = found.objective, found.violation / (first or 1.0)
         self.n_iter_ = found.n_iter
         return found, np.abs(found.gradient) / (slopes.max() or 1.0)
 
-    def _start(self, slope_at: proximal.Slope, choices: Choices, tol: float) -> np.ndarray:
+    def _start(
+        self, loss_and_gradient: proximal.LossAndGradient, choices: Choices, tol: float
+    ) -> np.ndarray:
         """Weights of the features to start with, if all others have none."""
         weights, include = np.zeros(choices.n_features), choices.include
 
-        def slope_inside(own: np.ndarray) -> tuple[float, np.ndarray]:
+        def loss_of_included(own: np.ndarray) -> tuple[float, np.ndarray]:
             weights[include] = own
-            value, slopes = slope_at(weights)
+            value, slopes = loss_and_gradient(weights)
             return value, slopes[include]
 
         nothing = np.zeros(len(include))
         free = proximal.RowPenalty(nothing)
-        found = proximal.minimize(slope_inside, nothing, free, tol, self.max_iter)
+        found = proximal.minimize(loss_of_included, nothing, free, tol, self.max_iter)
         weights[include] = found.weights
         return weights

@@ -42,10 +42,7 @@ class WrapperSelector(Predictor, HeldOutSelector):
     _: KW_ONLY
     measure: str | Measure = "ndcg@10"
     cv: Annotated[
-        Any,
-        Interval(Integral, 2, None, closed="left"),
-        StrOptions({"leave-query-out"}),
-        list,
+        Any, Interval(Integral, 2, None, closed="left"), StrOptions({"leave-query-out"}), list
     ] = 5
     tol: NotNegative = 0.001
     convention: ConventionChoice = "standard"

@@ -107,10 +107,10 @@ class EGRank(EmbeddedSelector):
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         with mean_loss(source) as loss:
             scales = loss.deviations if self.standardize else np.ones(loss.n_features)
-            slope_at = loss.slope_by_all(scales)
+            loss_and_gradient = loss.make_loss_and_gradient(scales)
             shares = np.full((2, loss.n_features), 0.5 / loss.n_features)  # u and v
             coef = np.zeros(loss.n_features)
-            objective, slopes = slope_at(coef)
+            objective, slopes = loss_and_gradient(coef)
             rate = 1.0
             for n_iter in range(self.max_iter + 1):
                 gap = float(slopes @ coef + self.radius * np.abs(slopes).max())
@@ -118,13 +118,13 @@ class EGRank(EmbeddedSelector):
                     break
                 while True:
                     new = _multiply(shares, self.radius * slopes, rate)
-                    there = self.radius * (new[0] - new[1])
-                    value, new_slopes = slope_at(there)
-                    bound = objective + slopes @ (there - coef) + _entropy(new, shares) / rate
+                    new_coef = self.radius * (new[0] - new[1])
+                    value, new_slopes = loss_and_gradient(new_coef)
+                    bound = objective + slopes @ (new_coef - coef) + _entropy(new, shares) / rate
                     if value <= bound + 1e-12 * objective:
                         break
                     rate /= 2
-                shares, coef, objective, slopes = new, there, value, new_slopes
+                shares, coef, objective, slopes = new, new_coef, value, new_slopes
                 rate *= _GROW
             if gap > self.tol:
                 warnings.warn(

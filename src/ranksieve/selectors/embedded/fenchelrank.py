@@ -48,8 +48,8 @@ class FenchelRank(EmbeddedSelector):
     Attributes
     ----------
     selected_ : int array
-        Features by decreasing absolute weight. If too few have weights, others follow by their
-        slope.
+        Features by decreasing absolute weight. If too few have weights, the others follow by
+        the absolute gradient of the loss.
     {coef}
     scores_ : array of shape (features,)
         Absolute weights of the solution.
@@ -185,17 +185,17 @@ class Mixture:
         self.shares[place] = 0.0 if gone else self.shares[place] - t
 
 
-def _length(loss: MeanLoss, slope: float, bend: float, most: float) -> float:
+def _length(loss: MeanLoss, slope: float, curvature: float, most: float) -> float:
     """Length of a step by Newton's method: where the derivative is 0, or the whole step.
 
     Starts with both derivatives at the start of the step.
     """
     low, high, own, t = 0.0, most, slope, 0.0
     for _ in range(_LINE):
-        t = t - own / bend if bend > 0 else high
+        t = t - own / curvature if curvature > 0 else high
         if not low < t < high:
             t = high if high == most else 0.5 * (low + high)
-        own, bend = loss.line_derivatives(t)
+        own, curvature = loss.line_derivatives(t)
         if abs(own) <= _LEVEL * abs(slope) or (t == most and own < 0):
             break
         low, high = (t, high) if own < 0 else (low, t)

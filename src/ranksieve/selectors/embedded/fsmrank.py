@@ -22,10 +22,7 @@ from ranksieve.sums.importance import Importance
 from ranksieve.sums.labels import check_labels_differ
 from ranksieve.sums.similarity import Similarity
 
-GRID = {
-    "lambda1": (1.0, 0.1, 0.01, 0.001, 0.0001),
-    "lambda2": (0.1, 0.01, 0.001, 0.0001, 0.00001),
-}
+GRID = {"lambda1": (1.0, 0.1, 0.01, 0.001, 0.0001), "lambda2": (0.1, 0.01, 0.001, 0.0001, 0.00001)}
 
 
 _LEAST = 1e-12  # importance: a feature without any is not to divide by 0
@@ -194,10 +191,7 @@ class FSMRankFit(NamedTuple):
 
 
 def fsmrank_path(
-    source: Source,
-    lambda1s: Sequence[float],
-    lambda2s: Sequence[float],
-    **parameters: Any,
+    source: Source, lambda1s: Sequence[float], lambda2s: Sequence[float], **parameters: Any
 ) -> Iterator[FSMRankFit]:
     """Train an :class:`FSMRank` for each pair of penalties, each starting from one nearby.
 

@@ -107,7 +107,7 @@ class LifeRank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RankEstimator)
         start, _ = np.linalg.qr(random.normal(size=(source.n_features, self.n_components)))
         with standardized_loss(source, "ranknet") as loss:
             found = self._descend(loss, start)
-            values = np.array([loss.slope([column])[0] for column in found.T])
+            values = np.array([loss.loss_and_gradient([column])[0] for column in found.T])
             best_first = np.argsort(values, kind="stable")
             self.losses_ = values[best_first]
             self.components_ = found[:, best_first] / loss.standard.scale[:, None]
@@ -147,7 +147,7 @@ class LifeRank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RankEstimator)
 
 
 def _slope(loss: StandardizedLoss, T: np.ndarray) -> tuple[float, np.ndarray]:
-    parts = [loss.slope([column]) for column in T.T]
+    parts = [loss.loss_and_gradient([column]) for column in T.T]
     return sum(value for value, _ in parts), np.column_stack([own for _, (own,) in parts])
 
 

@@ -82,11 +82,11 @@ class SparseListMLE(ProximalSelector):
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         with standardized_loss(source, "listmle-cost") as loss:
 
-            def slope_at(weights: np.ndarray) -> tuple[float, np.ndarray]:
-                value, (gradient,) = loss.slope([weights])
+            def loss_and_gradient(weights: np.ndarray) -> tuple[float, np.ndarray]:
+                value, (gradient,) = loss.loss_and_gradient([weights])
                 return value, gradient
 
-            found, nearness = self._minimize(slope_at, choices)
+            found, nearness = self._minimize(loss_and_gradient, choices)
             chosen = self._settle(found.weights, nearness, loss.varies, choices)
             self.coef_ /= loss.standard.scale
             return chosen

@@ -55,8 +55,8 @@ class GroupLassoNetwork(EmbeddedSelector):
     Attributes
     ----------
     selected_ : int array
-        Features by decreasing length of their weights. If there are too few with weights, the
-        others follow, by their slope.
+        Features by decreasing norm of their weights. If too few have weights, the others follow by
+        the norm of the gradient.
     weights_ : list of arrays
         W, b and v for the features as they are; rows of W are 0 for features not selected.
     scores_ : array of shape (features,)
@@ -129,22 +129,22 @@ class GroupLassoNetwork(EmbeddedSelector):
         inner, bias, outer = first_weights(n, h, check_random_state(self.random_state))
         with standardized_loss(source, self.loss, "tanh") as loss:
 
-            def slope_at(flat: np.ndarray) -> tuple[float, np.ndarray]:
+            def loss_and_gradient(flat: np.ndarray) -> tuple[float, np.ndarray]:
                 weights = _unpack(flat, n, h)
-                value, (by_inner, by_bias, by_outer) = loss.slope(weights)
+                value, (by_inner, by_bias, by_outer) = loss.loss_and_gradient(weights)
                 pull = self.alpha * weights[2]
                 flat_slopes = _pack([by_inner, by_bias, by_outer + pull])
                 return value + 0.5 * float(pull @ weights[2]), flat_slopes
 
             nothing = proximal.RowPenalty(np.zeros(n), h)
-            at_zero = slope_at(_pack([np.zeros((n, h)), bias, outer]))[1]
+            at_zero = loss_and_gradient(_pack([np.zeros((n, h)), bias, outer]))[1]
             largest = float(nothing.lengths(at_zero).max()) / np.sqrt(h)
             costs = np.full(n, self.lam * largest * np.sqrt(h))
             costs[choices.include] = 0.0
             penalty = proximal.RowPenalty(costs, h)
             inner[~loss.varies] = 0.0
             start, tol = _pack([inner, bias, outer]), self.tol * largest
-            found = proximal.minimize(slope_at, start, penalty, tol, self.max_iter)
+            found = proximal.minimize(loss_and_gradient, start, penalty, tol, self.max_iter)
             self.objective_, self.violation_ = found.objective, found.violation / (largest or 1.0)
             self.n_iter_ = found.n_iter
             self.scores_ = penalty.lengths(found.weights)

@@ -54,8 +54,8 @@ class RSRank(EmbeddedSelector):
     Attributes
     ----------
     selected_ : int array
-        Features by decreasing absolute weight of standardized features. If there are too few with
-        weights, the others follow, by their slope.
+        Features by decreasing absolute weight of standardized features. If too few have weights,
+        the others follow by the absolute gradient of the loss.
     coef_ : array of shape (features,)
         Weights of the features as they are; 0 for those that are not selected.
     scores_ : array of shape (features,)
@@ -115,14 +115,14 @@ class RSRank(EmbeddedSelector):
         with standardized_loss(source, "lambdarank") as loss:
             start = np.zeros(source.n_features)
             # Where all scores are equal there is no ranking yet: look after the least of steps.
-            _, (first,) = loss.slope([start])
-            _, (slopes,) = loss.slope([-_LEAST * first / (np.abs(first).max() or 1.0)])
+            _, (first,) = loss.loss_and_gradient([start])
+            _, (slopes,) = loss.loss_and_gradient([-_LEAST * first / (np.abs(first).max() or 1.0)])
             slopes[choices.include] = 0.0
             largest = float(np.abs(slopes).max())
             costs = np.full(len(start), self.lam * largest)
             costs[choices.include] = 0.0
             weights = self._descend(loss, start, RowPenalty(costs))
-            slopes = np.abs(loss.slope([weights])[1][0])
+            slopes = np.abs(loss.loss_and_gradient([weights])[1][0])
             nearness = slopes / (largest or 1.0)
             chosen = self._settle(weights, nearness, loss.varies, choices)
             self.coef_ /= loss.standard.scale
@@ -138,7 +138,7 @@ class RSRank(EmbeddedSelector):
             shuffled = random.permutation(queries)
             for first in range(0, len(queries), self.batch_queries):
                 batch = np.sort(shuffled[first : first + self.batch_queries])
-                _, (gradient,) = loss.slope([weights], batch)
+                _, (gradient,) = loss.loss_and_gradient([weights], batch)
                 weights = weights - self.learning_rate * len(queries) / len(batch) * gradient
                 n_steps += 1
                 if n_steps % self.period == 0:

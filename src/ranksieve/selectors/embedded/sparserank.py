@@ -83,8 +83,8 @@ class SparseRank(ProximalSelector):
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         with mean_loss(source) as loss:
             scales = loss.deviations if self.standardize else np.ones(loss.n_features)
-            slope_at = loss.slope_by_all(scales)
-            found, nearness = self._minimize(slope_at, choices)
+            loss_and_gradient = loss.make_loss_and_gradient(scales)
+            found, nearness = self._minimize(loss_and_gradient, choices)
             chosen = self._settle(found.weights, nearness, loss.varies, choices)
             self.coef_ /= scales
             return chosen

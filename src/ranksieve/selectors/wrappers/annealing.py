@@ -213,7 +213,7 @@ class SimulatedAnnealing(SubsetSelector):
         return np.array([*choices.include, *chosen[order], *free.constant], dtype=np.intp)
 
     def _anneal(self, energies: Energies, free: Free, rng: np.random.RandomState) -> Subset:
-        """Walk over subsets of what is free; return the best one, the first of equals.
+        """Walk over subsets of what is free; return the best one found first.
 
         Energies are those of these features and of the ones to start with, which are returned, too.
         """

@@ -163,11 +163,7 @@ class MOFSRank(ParetoSelector):
         return [drawn[place] for place in best_first[: self.n_samples]]
 
     def _search(
-        self,
-        sample: Products,
-        workers: Workers,
-        rng: np.random.RandomState,
-        choices: Choices,
+        self, sample: Products, workers: Workers, rng: np.random.RandomState, choices: Choices
     ) -> Members:
         spread = np.sqrt(np.diag(sample.xx))
         spread[spread == 0] = 1.0

@@ -137,11 +137,7 @@ class RiskPareto(ParetoSelector):
         return choices.in_order([*order[chosen].tolist(), *order[~chosen].tolist()])
 
     def _search(
-        self,
-        products: Products,
-        workers: Workers,
-        rng: np.random.RandomState,
-        choices: Choices,
+        self, products: Products, workers: Workers, rng: np.random.RandomState, choices: Choices
     ) -> Members:
         every = np.ones((1, len(products.xy)), dtype=bool)
         all_features = self._weights(products, every)

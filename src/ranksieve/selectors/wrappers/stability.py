@@ -24,11 +24,7 @@ from ranksieve.selectors._search.held_out import in_parallel
 from ranksieve.selectors._search.parts import counted_queries
 from ranksieve.selectors._search.wrapper import varying_groups
 from ranksieve.selectors.registry import SELECTORS, make_method
-from ranksieve.significance import (
-    false_selections_bound,
-    near_copies,
-    selection_probabilities,
-)
+from ranksieve.significance import false_selections_bound, near_copies, selection_probabilities
 from ranksieve.splits import complementary_halves
 from ranksieve.sums.similarity import Similarity
 
@@ -220,11 +216,7 @@ class StabilitySelector(RankSelector):
         return list(in_parallel(select, zip(made, (counted[h] for h in halves), strict=True)))
 
     def _note_probabilities(
-        self,
-        data: RankingData,
-        runs: list[list[int]],
-        groups: list[list[int]],
-        choices: Choices,
+        self, data: RankingData, runs: list[list[int]], groups: list[list[int]], choices: Choices
     ) -> None:
         n = choices.n_features
         together = selection_probabilities(groups, choices.n_groups)

@@ -133,7 +133,9 @@ class TrainingLoss:
     def _counted(self) -> np.ndarray:
         return (self.loss.terms > 0) & (self.weights > 0)
 
-    def slope(self, weights: Weights, queries: np.ndarray | None = None) -> tuple[Any, ...]:
+    def loss_and_gradient(
+        self, weights: Weights, queries: np.ndarray | None = None
+    ) -> tuple[Any, ...]:
         """Loss, and its gradient by each of the weights.
 
         ``queries``, in ascending order among all queries, are those that count; by default all.

@@ -8,13 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ranksieve._kernels.pairs import (
-    ActivePairs,
-    add_spread,
-    count_active,
-    order_active,
-    sum_active,
-)
+from ranksieve._kernels.pairs import ActivePairs, add_spread, count_active, order_active, sum_active
 from ranksieve.data import Block
 from ranksieve.metrics.levels import number_levels
 from ranksieve.sums.chunks import row_weights_of, weights_of

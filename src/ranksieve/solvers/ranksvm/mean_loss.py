@@ -87,7 +87,9 @@ class MeanLoss:
         """Loss and slopes by the active weights."""
         return self._scale(self.workers.sum("loss_and_gradient"))
 
-    def slope_by_all(self, scales: np.ndarray) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
+    def make_loss_and_gradient(
+        self, scales: np.ndarray
+    ) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
         """Give weights to all features that vary; the function of loss and slopes at weights.
 
         Weights are those of features divided by their ``scales``. It takes and gives one number
@@ -96,14 +98,14 @@ class MeanLoss:
         columns = np.flatnonzero(self.varies)
         self.set_active(columns, np.zeros(len(columns)))
 
-        def slope_at(weights: np.ndarray) -> tuple[float, np.ndarray]:
+        def loss_and_gradient(weights: np.ndarray) -> tuple[float, np.ndarray]:
             at = (weights / scales)[columns]
             loss, own = self._scale(self.workers.sum("loss_and_gradient_at", at))
             slopes = np.zeros(self.n_features)
             slopes[columns] = own / scales[columns]
             return loss, slopes
 
-        return slope_at
+        return loss_and_gradient
 
     def _scale(self, sums: tuple[float, np.ndarray]) -> tuple[float, np.ndarray]:
         return self.scale * sums[0], self.scale * sums[1]

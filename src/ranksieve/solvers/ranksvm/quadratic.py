@@ -12,11 +12,7 @@ _EQUAL = 1e-9  # relative difference up to which features are equally far out of
 
 
 def least_quadratic(
-    H: np.ndarray,
-    linear: np.ndarray,
-    penalty: Weighted,
-    start: np.ndarray,
-    limits: np.ndarray,
+    H: np.ndarray, linear: np.ndarray, penalty: Weighted, start: np.ndarray, limits: np.ndarray
 ) -> np.ndarray:
     r"""Minimize a quadratic function with penalties on absolute values, by an active set.
 
@@ -57,11 +53,7 @@ def least_quadratic(
 
 
 def _least_on_face(
-    H: np.ndarray,
-    linear: np.ndarray,
-    penalty: Weighted,
-    v: np.ndarray,
-    signs: np.ndarray,
+    H: np.ndarray, linear: np.ndarray, penalty: Weighted, v: np.ndarray, signs: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Minimize over the variables with signs, of which those that reach 0 leave."""
     v, signs = v.copy(), signs.copy()

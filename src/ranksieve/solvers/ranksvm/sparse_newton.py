@@ -154,19 +154,19 @@ class SparseNewton:
             if n_iter == max_iter or not wrong.any():
                 break
             H = self.loss.hessian()
-            there = None
+            new = None
             if not wrong[v == 0].any():
-                there = self._bent_step(v, slopes, H, penalty, objective)
-            if there is None:
-                there = self._straight_step(v, slopes, H, penalty, objective, limits)
-            if there is None:
+                new = self._newton_step(v, slopes, H, penalty, objective)
+            if new is None:
+                new = self._tangent_step(v, slopes, H, penalty, objective, limits)
+            if new is None:
                 break
-            v = there
+            v = new
             loss, slopes = self.loss.loss_and_gradient()
             n_iter += 1
         return v, objective, n_iter
 
-    def _straight_step(
+    def _tangent_step(
         self,
         v: np.ndarray,
         slopes: np.ndarray,
@@ -179,52 +179,47 @@ class SparseNewton:
 
         None if it never does, which is for rounding errors.
         """
-        straight = Weighted(penalty.slopes(v), penalty.similarity)
-        best = least_quadratic(H, slopes - H @ v, straight, v, 0.1 * limits)
+        tangents = Weighted(penalty.slopes(v), penalty.similarity)
+        best = least_quadratic(H, slopes - H @ v, tangents, v, 0.1 * limits)
         step = best - v
-        expected = slopes @ step + straight.value(best) - straight.value(v)
+        expected = slopes @ step + tangents.value(best) - tangents.value(v)
         t, loss = 1.0, self.loss.loss_after(step)
-        while not _falls(loss + penalty.value(v + t * step), objective, t * expected):
+        while not _decreases_enough(loss + penalty.value(v + t * step), objective, t * expected):
             t *= 0.5
             loss = self.loss.line_loss(t)
             if t < _SHORTEST:
                 return None
         return best if t == 1 else v + t * step
 
-    def _bent_step(
-        self,
-        v: np.ndarray,
-        slopes: np.ndarray,
-        H: np.ndarray,
-        penalty: Penalty,
-        objective: float,
+    def _newton_step(
+        self, v: np.ndarray, slopes: np.ndarray, H: np.ndarray, penalty: Penalty, objective: float
     ) -> np.ndarray | None:
         """Newton step of the weights that are not 0, if concave functions bend, and if it pays.
 
         Steps with tangents need many rounds to come close to where such functions are least.
         """
-        face, bends = np.flatnonzero(v), penalty.curvatures(v)
-        if len(face) == 0 or not bends[face].any():
+        support, curvatures = np.flatnonzero(v), penalty.curvatures(v)
+        if len(support) == 0 or not curvatures[support].any():
             return None
-        gradient = (slopes + np.sign(v) * penalty.bounds(v))[face]
+        gradient = (slopes + np.sign(v) * penalty.bounds(v))[support]
         try:
-            root = np.linalg.cholesky(H[np.ix_(face, face)] + np.diag(bends[face]))
+            root = np.linalg.cholesky(H[np.ix_(support, support)] + np.diag(curvatures[support]))
         except np.linalg.LinAlgError:  # the least is not near
             return None
         step = np.zeros(len(v))
-        step[face] = -np.linalg.solve(root.T, np.linalg.solve(root, gradient))
-        there = v + step
-        if np.any(np.sign(there) != np.sign(v)):
+        step[support] = -np.linalg.solve(root.T, np.linalg.solve(root, gradient))
+        new = v + step
+        if np.any(np.sign(new) != np.sign(v)):
             return None
-        pays = _falls(
-            self.loss.loss_after(step) + penalty.value(there), objective, gradient @ step[face]
+        decreases = _decreases_enough(
+            self.loss.loss_after(step) + penalty.value(new), objective, gradient @ step[support]
         )
-        if not pays:
+        if not decreases:
             self.loss.line_loss(0.0)
-        return there if pays else None
+        return new if decreases else None
 
 
-def _falls(now: float, before: float, expected: float) -> bool:
+def _decreases_enough(now: float, before: float, expected: float) -> bool:
     """Whether an objective has fallen by a share of what was expected, but for rounding errors."""
     return now <= (1 + _ROUNDING) * before + _FALL * expected
 

@@ -1,0 +1,150 @@
+"""Tables in HTML."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping
+
+from markupsafe import Markup, escape
+
+from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
+from ranksieve.text import printable
+
+_BAR_WIDTH, _BAR_HEIGHT = 64, 8  # pixels
+
+
+def element(name: str, /, *children: object, **attributes: object) -> Markup:
+    r"""Markup of an element; all that is not markup already is escaped.
+
+    Parameters
+    ----------
+    name : str
+    *children : str or Markup
+        Without any the element closes itself, as those of SVG may.
+    **attributes : str, float, bool or None
+        In names, ``_`` stands for ``-``, and one at the end is dropped. Numbers have one decimal;
+        True is an attribute without a value; None and False are none.
+
+    Examples
+    --------
+    >>> print(element("text", "a < b", x=3.14159, text_anchor="end", class_="tick", hidden=True))
+    <text x="3.1" text-anchor="end" class="tick" hidden>a &lt; b</text>
+    >>> print(element("td", "\x1b[31m"), element("rect", width=2.0))
+    <td>\x1b[31m</td> <rect width="2"/>
+    """
+    start = "<" + name + "".join(_attributes(attributes))
+    if not children:
+        return Markup(start + "/>")
+    return Markup(f"{start}>{''.join(map(_safe, children))}</{name}>")
+
+
+def _attributes(attributes: Mapping[str, object]) -> Iterator[str]:
+    for name, value in attributes.items():
+        key = name.rstrip("_").replace("_", "-")
+        if value is True:
+            yield f" {key}"
+        elif value is not None and value is not False:
+            yield f' {key}="{_safe(value)}"'
+
+
+def _safe(value: object) -> str:
+    if isinstance(value, Markup):
+        return value
+    return (
+        format_length(value) if isinstance(value, (int, float)) else escape(printable(str(value)))
+    )
+
+
+def format_length(value: float) -> str:
+    """A number with at most one decimal: a tenth of a pixel.
+
+    Examples
+    --------
+    >>> format_length(2), format_length(0.46), format_length(-0.01)
+    ('2', '0.5', '0')
+    """
+    return f"{value:z.1f}".removesuffix(".0")
+
+
+def to_html(sheet: Sheet) -> str:
+    """Write a sheet as an HTML table, with its caption above and its notes below.
+
+    Parameters
+    ----------
+    sheet : Sheet
+
+    Returns
+    -------
+    str
+        A ``section`` with a ``table`` and a list of notes, for any page.
+
+    Examples
+    --------
+    >>> columns = [Column("selector", align="left", is_name=True), Column("MAP")]
+    >>> rows = [[Entry("gas_e"), Entry(0.4767, ".4f", is_best=True, rank=1)]]
+    >>> print(to_html(Sheet("example", "Quality", "Of an example.", columns, [rows])))
+    <section><table><caption>Quality. Of an example.</caption>
+    <thead><tr><th scope="col">selector</th><th scope="col" class="n">MAP</th></tr></thead>
+    <tbody>
+    <tr><th scope="row">gas_e</th><td class="n"><b>0.4767</b> (1)</td></tr>
+    </tbody></table></section>
+    <BLANKLINE>
+    """
+    return element("section", table_of(sheet, sheet.caption), notes_of(sheet)) + "\n"
+
+
+def table_of(sheet: Sheet, caption: str, bars: Collection[str] = ()) -> Markup:
+    """The table alone; cells of the columns named by ``bars`` have a bar beside the number."""
+    kept = [place for place, column in enumerate(sheet.columns) if not column.only_csv]
+    columns = [sheet.columns[place] for place in kept]
+    longest = {place: _largest(sheet, place) for place in kept if sheet.columns[place].name in bars}
+    head = [element("th", column.above, scope="col", class_=_class(column)) for column in columns]
+
+    def line(row: Row) -> Markup:
+        cells = (_cell(sheet.columns[p], row[p], longest.get(p)) for p in kept)
+        return element("tr", *cells) + Markup("\n")
+
+    return element(
+        "table",
+        element("caption", caption) + Markup("\n"),
+        element("thead", element("tr", *head)) + Markup("\n"),
+        *(element("tbody", Markup("\n"), *map(line, group)) for group in sheet.groups),
+    )
+
+
+def notes_of(sheet: Sheet) -> Markup:
+    """The notes as a list; nothing if there are none."""
+    items = [element("li", note) for note in sheet.notes]
+    return element("ul", *items, class_="notes") if items else Markup()
+
+
+def _cell(column: Column, entry: Entry, longest: float | None) -> Markup:
+    text = element("b", entry.text) if entry.is_best else escape(entry.text)
+    mark = element("sup", entry.mark) if entry.mark else ""
+    content: list[object] = [text, entry.rank_text, mark]
+    if column.is_name:
+        return element("th", *content, scope="row", class_=_class(column))
+    if longest is not None:  # numbers of one width, so that bars begin below each other
+        content = [_bar(entry.value, longest), element("span", *content)]
+    return element("td", *content, class_=_class(column))
+
+
+def _class(column: Column) -> str | None:
+    """Of numbers, and of texts that may be broken over lines."""
+    return "n" if column.align == "right" else "w" if column.wraps else None
+
+
+def _largest(sheet: Sheet, place: int) -> float:
+    return max((_length(row[place].value) for row in sheet.rows), default=0.0)
+
+
+def _length(value: object) -> float:
+    return value if isinstance(value, (int, float)) and 0 < value < math.inf else 0.0
+
+
+def _bar(value: object, longest: float) -> Markup:
+    """A bar of the value, which is beside it: nothing to a screen reader."""
+    share = _length(value) / longest if longest > 0 else 0.0
+    bar = element("rect", width=_BAR_WIDTH * share, height=_BAR_HEIGHT) if share else ""
+    size = {"width": _BAR_WIDTH, "height": _BAR_HEIGHT}
+    return element("svg", bar, **size, class_="bar", aria_hidden="true")

@@ -1,0 +1,66 @@
+"""Horizontal bars with names and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from ranksieve.report.formats.html import element
+from ranksieve.report.page.svg import Scale, drawing, line, shorten, text, width_of
+
+_LEFT, _WIDTH = 220.0, 760.0
+_ROW, _BAR = 20.0, 12.0
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar.
+
+    Attributes
+    ----------
+    name : str
+    value : float
+        At least 0.
+    label : str
+        The number beside it.
+    look : str
+        Class of its color.
+    tip : str
+        What is said of it; nothing by default.
+    """
+
+    name: str
+    value: float
+    label: str
+    look: str = "s0"
+    tip: str = ""
+
+
+def draw_bars(bars: Sequence[Bar], title: str, start: float = 0.0) -> Markup:
+    """Draw bars from a value on, which is at the left; a line marks it."""
+    left = min(_LEFT, 16 + max(map(width_of, (bar.name for bar in bars))))
+    right = _WIDTH - 12 - max(map(width_of, (bar.label for bar in bars)))
+    largest = max(max(bar.value for bar in bars), start)
+    across = Scale(start, largest if largest > start else start + 1, left, right)
+    parts = [line(left, 0, left, _ROW * len(bars), "grid")]
+    for row, bar in enumerate(bars):
+        y = row * _ROW
+        short = shorten(bar.name, left - 12)
+        full = bar.name if short != bar.name else None
+        parts.append(text(left - 8, y + _ROW / 2 + 4, short, "end", data_tip=full))
+        end = max(across(bar.value), left)
+        parts.append(
+            element(
+                "rect",
+                x=left,
+                y=y + (_ROW - _BAR) / 2,
+                width=end - left,
+                height=_BAR,
+                class_=f"fill {bar.look}",
+                data_tip=bar.tip or None,
+            )
+        )
+        parts.append(text(end + 6, y + _ROW / 2 + 4, bar.label, class_="soft"))
+    return drawing(_WIDTH, _ROW * len(bars) + 2, *parts, title=title)

@@ -1,0 +1,227 @@
+"""Lines of quality against the number of features, or what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from ranksieve.report.formats.html import element
+from ranksieve.report.page.svg import (
+    SMALL,
+    Scale,
+    decimals_of,
+    drawing,
+    line,
+    padded,
+    path,
+    shorten,
+    spread_labels,
+    text,
+    width_of,
+)
+
+_WIDTH, _HEIGHT = 900.0, 380.0
+_LEFT, _TOP, _BOTTOM = 56.0, 12.0, 48.0
+_LABELS = 200.0  # most pixels of the names at the right
+_LINE = 16.0  # between names
+_WIDE = 10.0  # ratio of the numbers from which their scale is logarithmic
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line of a chart.
+
+    Attributes
+    ----------
+    name : str
+    x, y : sequence of float
+    tips : sequence of str
+        What is said of each point.
+    look : str
+        Classes of its color and dashes.
+    marked : int or None
+        Place of the point with a ring, if any.
+    hollow : collection of int
+        Places of points that are not filled.
+    may_leave : bool
+        Whether it does not count where the scale is chosen, as random orders.
+    """
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    tips: Sequence[str]
+    look: str
+    marked: int | None = None
+    hollow: Collection[int] = ()
+    may_leave: bool = False
+
+
+@dataclass(frozen=True)
+class Level:
+    """A horizontal line with what is allowed below it.
+
+    Attributes
+    ----------
+    name : str
+    value : float
+    allowed : float
+        How far below it the band reaches.
+    """
+
+    name: str
+    value: float
+    allowed: float = 0.0
+
+
+def draw_curves(
+    curves: Sequence[Curve],
+    title: str,
+    x_label: str,
+    y_label: str,
+    level: Level | None = None,
+    ticks: Sequence[float] | None = None,
+    floor: float | None = None,
+    is_log: bool | None = None,
+) -> Markup:
+    """Draw lines with their names beside them, and hover values at their points.
+
+    Parameters
+    ----------
+    curves : sequence of Curve
+    title, x_label, y_label : str
+    level : Level, optional
+        Of all features, with the margin as a band.
+    ticks : sequence of float, optional
+        Values below the axis, such as the numbers of features that were tried; by default round
+        ones.
+    floor : float, optional
+        Lines are cut off below it.
+    is_log : bool, optional
+        Whether equal ratios are equally far apart; by default if numbers differ much.
+    """
+    names = [curve.name for curve in curves] + ([level.name] if level else [])
+    labels = min(_LABELS, 46 + max(map(width_of, names)))
+    height = max(_HEIGHT, _TOP + _BOTTOM + _LINE * (len(names) + 1))
+    xs = [x for curve in curves for x in curve.x]
+    if is_log is None:
+        is_log = min(xs) > 0 and max(xs) >= _WIDE * min(xs)
+    ends = (min(xs), max(xs)) if is_log or max(xs) > min(xs) else padded(xs)
+    across = Scale(*ends, _LEFT + 12, _WIDTH - labels - 12, is_log)
+    low, high = _range(curves, level)
+    low = low if floor is None else max(low, floor)
+    down = Scale(low, high, height - _BOTTOM, _TOP)
+    return drawing(
+        _WIDTH,
+        height,
+        *_axes(across, down, x_label, y_label, ticks),
+        *_level(level, across, down),
+        _clipped(curves, across, down),
+        *_names(curves, level, across, down),
+        title=title,
+    )
+
+
+def _range(curves: Sequence[Curve], level: Level | None) -> tuple[float, float]:
+    """Of most points: one bad selection would make all other lines look alike."""
+    kept = [y for curve in curves if not curve.may_leave for y in curve.y]
+    others = [y for curve in curves if curve.may_leave for y in curve.y]
+    if level:
+        kept += [level.value, level.value - level.allowed]
+    ordered = sorted(kept or others)
+    quarter = ordered[len(ordered) // 4]
+    floor = quarter - 2 * (ordered[-1] - quarter)
+    seen = [y for y in kept + others if y >= floor]
+    cut = [floor] if len(seen) < len(kept + others) else []
+    return padded(seen + cut)
+
+
+def _axes(
+    across: Scale, down: Scale, x_label: str, y_label: str, ticks: Sequence[float] | None
+) -> list[Markup]:
+    left, right, bottom = across.start - 12, across.stop + 12, down.start
+    marks = down.ticks()
+    digits = decimals_of(marks)
+    parts = [line(left, down(value), right, down(value), "grid") for value in marks]
+    parts += [
+        text(left - 8, down(value) + 4, f"{value:.{digits}f}", "end", class_="soft")
+        for value in marks
+    ]
+    shown = _with_room(across, across.ticks(10) if ticks is None else ticks)
+    parts += [text(across(x), bottom + 18, f"{x:g}", "middle", class_="soft") for x in shown]
+    parts.append(text((left + right) / 2, bottom + 40, x_label, "middle", class_="soft"))
+    turned = f"translate(12 {(down.start + down.stop) / 2:.0f}) rotate(-90)"
+    parts.append(text(0, 0, y_label, "middle", class_="soft", transform=turned))
+    return parts
+
+
+def _with_room(across: Scale, ticks: Sequence[float]) -> list[float]:
+    """The ticks whose numbers do not overlap, the last one among them."""
+    shown: list[float] = []
+    for value in sorted(ticks, reverse=True):
+        room = 8 + width_of(f"{value:g}")
+        if not shown or across(shown[-1]) - across(value) >= room:
+            shown.append(value)
+    return shown
+
+
+def _level(level: Level | None, across: Scale, down: Scale) -> list[Markup]:
+    if level is None:
+        return []
+    left, right, y = across.start - 12, across.stop + 12, down(level.value)
+    band = []
+    if level.allowed:
+        height = down(level.value - level.allowed) - y
+        band = [element("rect", x=left, y=y, width=right - left, height=height, class_="band")]
+    return [*band, line(left, y, right, y, "base")]
+
+
+def _clipped(curves: Sequence[Curve], across: Scale, down: Scale) -> Markup:
+    """The lines and points, within the axes."""
+    left, right = across.start - 12, across.stop + 12
+    parts = [
+        path([(across(x) - left, down(y)) for x, y in zip(curve.x, curve.y, strict=True)], look)
+        for curve in reversed(curves)
+        for look in [f"line {curve.look}"]
+        if len(curve.x) > 1
+    ]
+    for curve in reversed(curves):
+        for place, (x, y, tip) in enumerate(zip(curve.x, curve.y, curve.tips, strict=True)):
+            is_marked = place == curve.marked
+            parts.append(
+                element(
+                    "circle",
+                    cx=across(x) - left,
+                    cy=down(y),
+                    r=7.0 if is_marked else 4.5,
+                    class_=f"{_kind(curve, place)} {curve.look}",
+                    data_tip=tip,
+                )
+            )
+    return element("svg", *parts, x=left, width=right - left, height=down.start)
+
+
+def _kind(curve: Curve, place: int) -> str:
+    if place == curve.marked:
+        return "ring"
+    return "hollow" if place in curve.hollow else "dot"
+
+
+def _names(
+    curves: Sequence[Curve], level: Level | None, across: Scale, down: Scale
+) -> list[Markup]:
+    """Names at the right ends of the lines, moved apart, each with a piece of its line."""
+    ends = [(curve.name, curve.y[-1], f"line {curve.look}") for curve in curves]
+    ends += [(level.name, level.value, "base")] if level else []
+    wanted = [min(down(y), down.start) for _, y, _ in ends]
+    places = spread_labels(wanted, _LINE, down.stop + 6, down.start)
+    x = across.stop + 18
+    parts = []
+    for (name, _, look), y in zip(ends, places, strict=True):
+        short = shorten(name, _LABELS - 46)
+        full = name if short != name else None
+        parts.append(path([(x, y), (x + 16, y)], look))
+        parts.append(text(x + 22, y + SMALL / 3, short, data_tip=full))
+    return parts

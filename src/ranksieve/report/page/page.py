@@ -1,0 +1,210 @@
+"""A page as a value, and how it is written: one HTML file that needs no other."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+from jinja2 import Environment, PackageLoader
+from markupsafe import Markup
+
+from ranksieve.io.records import PathLike, write_text
+from ranksieve.report.formats.html import notes_of, table_of
+from ranksieve.report.sheets.sheet import Sheet
+from ranksieve.text import file_stem, printable
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a page.
+
+    Attributes
+    ----------
+    sheet : Sheet
+        Its notes are shown below; its setting is not, as the page tells that once.
+    bars : collection of str
+        Names of columns whose values are shown as bars, too, from zero to the largest.
+    is_open : bool
+        Whether it is shown at once; otherwise readers unfold it.
+    """
+
+    sheet: Sheet
+    bars: Collection[str] = ()
+    is_open: bool = True
+
+    @property
+    def markup(self) -> Markup:
+        """The table itself."""
+        return table_of(self.sheet, self.sheet.title, self.bars)
+
+    @property
+    def notes(self) -> Markup:
+        """The notes, as a list."""
+        return notes_of(self.sheet)
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A figure of a page, with its numbers.
+
+    Attributes
+    ----------
+    svg : Markup
+        One or several ``svg`` elements, as :func:`ranksieve.report.page.svg.drawing` makes them.
+    caption : str
+        What is seen and what it means, in sentences.
+    table : Table
+        The numbers, which readers unfold.
+    title : str
+        Above the figure, if its section has several.
+    is_open : bool
+        Whether its numbers are shown at once; otherwise readers unfold them.
+    """
+
+    svg: Markup
+    caption: str
+    table: Table
+    title: str = ""
+    is_open: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page.
+
+    Attributes
+    ----------
+    heading : str
+    lead : str
+        What the part answers, in a sentence or two.
+    blocks : sequence of Table or Chart
+    """
+
+    heading: str
+    lead: str
+    blocks: Sequence[Table | Chart]
+
+    @property
+    def anchor(self) -> str:
+        """Where the table of contents leads."""
+        return file_stem(self.heading.lower().replace(" ", "-")) or "part"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a page says first.
+
+    Attributes
+    ----------
+    sentence : str
+    is_shown : bool
+        Whether something is shown, or the question is open.
+    facts : sequence of (str, str) or (str, str, str)
+        The most important numbers, each with what it is, and what to compare it with.
+    notes : sequence of str
+        Further sentences: on what the verdict rests.
+    word : str
+        Whether it is shown, in a word or two before all else.
+    svg : Markup
+        A figure that says the same.
+    """
+
+    sentence: str
+    is_shown: bool = True
+    facts: Sequence[tuple[str, ...]] = ()
+    notes: Sequence[str] = ()
+    word: str = ""
+    svg: Markup = field(default_factory=Markup)
+
+
+@dataclass(frozen=True)
+class Page:
+    """All that a page shows.
+
+    Attributes
+    ----------
+    title : str
+    verdict : Verdict
+    sections : sequence of Section
+    provenance : sequence of (str, str)
+        How to do it again: protocol, versions, seeds, the command, each with its name.
+    data : mapping of str to JSON
+        What the script needs; charts name the keys.
+    kind : str
+        What kind of page it is, above the title.
+    """
+
+    title: str
+    verdict: Verdict
+    sections: Sequence[Section]
+    provenance: Sequence[tuple[str, str]] = ()
+    data: Mapping[str, Any] = field(default_factory=dict)
+    kind: Literal["Study", "Recommendation", "Inspection"] = "Study"
+
+
+def write_page(page: Page, path: PathLike) -> None:
+    """Write a page to a file, which takes the place of an older one."""
+    write_text(render(page), path)
+
+
+def render(page: Page) -> str:
+    """The HTML of a page: style, script and data are in it, and nothing else is loaded."""
+    style, script = (_template(name) for name in ("style.css", "script.js"))
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            page=page,
+            style=Markup(style),
+            script=Markup(script),
+            data=Markup(_island(page.data)),
+            policy=_policy(style, script),
+        )
+    )
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("ranksieve.report.page"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_tame,
+    )
+
+
+def _tame(value: Any) -> Any:
+    """What is shown, without signs that cannot be seen; autoescape does the rest."""
+    return value if isinstance(value, Markup) or not isinstance(value, str) else printable(value)
+
+
+@cache
+def _template(name: str) -> str:
+    return (files("ranksieve.report.page") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _policy(style: str, script: str) -> str:
+    """Content security policy: nothing is loaded, and only our style and script count."""
+    return (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _island(data: Mapping[str, Any]) -> str:
+    """JSON that no name in it can end."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text

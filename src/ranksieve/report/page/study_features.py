@@ -1,0 +1,197 @@
+"""Parts of a study's page about features: which are taken, how good and how alike they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ranksieve.report.page.charts.bars import Bar, draw_bars
+from ranksieve.report.page.charts.heat_map import draw_heat_map, order_of, tree_of
+from ranksieve.report.page.charts.selections import Taken, draw_selections
+from ranksieve.report.page.page import Chart, Section, Table
+from ranksieve.report.page.study_looks import looks_of
+from ranksieve.report.sheets.sheet import Sheet
+from ranksieve.report.sheets.study_features import features_sheet, rank_features, similar_sheet
+from ranksieve.report.sheets.study_selections import selected_sheet
+from ranksieve.study.first_fold import FirstFold, count_taken
+from ranksieve.study.results import BASE, RANDOM, Outcomes, StudyResult
+from ranksieve.text import quantity
+
+MOST_FEATURES = 60
+"""Features in a table or chart; more do not fit, and the CSV files have them all."""
+_MOST_ROWS = 20  # at once
+_MOST_BARS = 40
+_MOST_PAIRS = 60
+_MOST_LISTED = 150
+
+
+def features_section(result: StudyResult, seen: FirstFold | None, kept: Outcomes | None) -> Section:
+    """The features with bars: how often they are taken, how well they rank, what is like them."""
+    sheet = first_rows(features_sheet(result, seen, kept), _MOST_LISTED, "tables/features.csv")
+    lead = (
+        "Which features the selectors take, the most often taken first. A feature that all take is "
+        "hard to replace; of similar ones, one is often enough."
+    )
+    bars = ("kept", "selected", "importance")
+    rows = list(sheet.rows)
+    if len(rows) <= _MOST_ROWS:
+        return Section("Features", lead, [Table(sheet, bars)])
+    title = f"The first {_MOST_ROWS} of {quantity(len(result.feature_names), 'feature')}"
+    first = replace(sheet, title=title, groups=[rows[:_MOST_ROWS]])
+    rest = replace(sheet, title="Further features", groups=[rows[_MOST_ROWS:]])
+    return Section("Features", lead, [Table(first, bars), Table(rest, bars, is_open=False)])
+
+
+def first_rows(sheet: Sheet, most: int, where: str) -> Sheet:
+    """The first rows of a sheet of one group; a note says how many are left out."""
+    rows = list(sheet.rows)
+    if len(rows) <= most:
+        return sheet
+    note = f"{quantity(len(rows) - most, 'row')} left out; all are in {where}."
+    return replace(sheet, groups=[rows[:most]], notes=[note, *sheet.notes])
+
+
+def selections_section(
+    result: StudyResult, seen: FirstFold | None, data: dict[str, Any]
+) -> Section | None:
+    """Which features each selector takes on each fold, like features side by side."""
+    selecting = [name for name in result.selectors if name not in (BASE, RANDOM)]
+    if not selecting:
+        return None
+    shown = _in_order(result, seen)
+    blocks = [_selections(result, ranker, shown, seen, data) for ranker in result.rankers]
+    lead = (
+        "A selector that takes the same features on every fold fills whole rows: it does not "
+        "depend on which queries it saw."
+    )
+    return Section("Selected features by fold", lead, blocks)
+
+
+def _in_order(result: StudyResult, seen: FirstFold | None) -> list[int]:
+    """The features that are taken most often, in the order of a tree if similarity is known."""
+    counts = count_taken(result)
+    shown = [feature for feature in rank_features(result, seen) if counts[feature]][:MOST_FEATURES]
+    if seen is None or not set(shown) <= set(seen.compared.tolist()):
+        return shown
+    place = {int(feature): row for row, feature in enumerate(seen.compared)}
+    rows = [place[feature] for feature in shown]
+    order = order_of(tree_of(seen.similarity[np.ix_(rows, rows)]), len(rows))
+    return [shown[row] for row in order]
+
+
+def _selections(
+    result: StudyResult,
+    ranker: str,
+    shown: list[int],
+    seen: FirstFold | None,
+    data: dict[str, Any],
+) -> Chart:
+    looks = looks_of(result)
+    taken = {
+        run.selector: Taken(_shares(run.chosen, shown), looks[run.selector].split()[0])
+        for run in result.of_ranker(ranker)
+        if run.selector not in (BASE, RANDOM)
+    }
+    names = [str(result.feature_names[feature]) for feature in shown]
+    key = f"selected-{result.rankers.index(ranker)}"
+    folds = [fold.name for fold in result.folds]
+    svg, grid = draw_selections(taken, names, folds, f"Features selected with {ranker}", key)
+    data[key] = grid.data()
+    how = "like features side by side" if seen is not None else "the most often selected first"
+    n_taken = len(count_taken(result))
+    caption = (
+        f"A row is a feature, {how}; a cell is one fold, filled if the selector takes the feature "
+        f"there, and pale if only some seeds do."
+    )
+    if n_taken > len(shown):
+        n_left = n_taken - len(shown)
+        caption += f" {n_left:,} of {n_taken:,} features that were ever selected are left out."
+    return Chart(svg, caption, Table(selected_sheet(result, ranker)), f"With {ranker}")
+
+
+def _shares(tested: Outcomes, shown: list[int]) -> np.ndarray:
+    """Share of the seeds that take each feature on each fold."""
+    found = np.array(
+        [
+            [[feature in outcome.features for outcome in seed] for feature in shown]
+            for seed in tested.outcomes
+        ]
+    )
+    return found.mean(axis=0)
+
+
+def similarity_section(
+    result: StudyResult, seen: FirstFold | None, data: dict[str, Any]
+) -> Section | None:
+    """Similarity of features as a heat map, and the tree of it."""
+    if seen is None:
+        return None
+    varies = np.diag(seen.similarity) > 0  # not the same for all documents of a query
+    place = {int(seen.compared[row]): int(row) for row in np.flatnonzero(varies)}
+    shown = [feature for feature in rank_features(result, seen) if feature in place][:MOST_FEATURES]
+    if len(shown) < 2:
+        return None
+    rows = [place[feature] for feature in shown]
+    names = [str(result.feature_names[feature]) for feature in shown]
+    svg, grid = draw_heat_map(
+        seen.similarity[np.ix_(rows, rows)], names, "Similarity of all pairs of features"
+    )
+    data["similarity"] = grid.data()
+    caption = (
+        "The stronger the color, the more alike two features order documents: the absolute "
+        "value of the mean over queries of Spearman's coefficient. Squares are groups of which one "
+        "or two features are often enough. The tree at the right joins like features; the farther "
+        "to the right two branches meet, the less alike they are."
+    )
+    left_out = len(result.feature_names) - len(shown)
+    if left_out:
+        caption += (
+            f" Left out: {quantity(left_out, 'feature')}, selected less often or the same for all "
+            "documents of a query."
+        )
+    lead = f"Which features order documents alike, on the training queries of {seen.fold}."
+    chart = Chart(svg, caption, Table(similar_sheet(result, seen, _MOST_PAIRS)))
+    return Section("Similar features", lead, [chart])
+
+
+def importance_section(result: StudyResult, seen: FirstFold | None) -> Section | None:
+    """How well each feature ranks alone."""
+    if seen is None:
+        return None
+    order = np.argsort(-seen.importance, kind="stable")[:_MOST_BARS]
+    bars = [
+        Bar(str(result.feature_names[f]), float(seen.importance[f]), f"{seen.importance[f]:.4f}")
+        for f in order
+    ]
+    svg = draw_bars(bars, f"{seen.measure} of single features")
+    left_out = len(seen.importance) - len(order)
+    caption = (
+        f"Mean {seen.measure} of the training queries if documents are ranked by one feature, in "
+        "its better direction. A feature that ranks badly alone may still help beside others."
+    )
+    if left_out:
+        caption += f" {quantity(left_out, 'feature')} that rank worse are left out."
+    lead = f"How well each feature ranks on its own, on the training queries of {seen.fold}."
+    sheet = first_rows(
+        _by_importance(features_sheet(result, seen)), MOST_FEATURES, "tables/features.csv"
+    )
+    return Section("Importance of single features", lead, [Chart(svg, caption, Table(sheet))])
+
+
+def _by_importance(sheet: Sheet) -> Sheet:
+    """Only names and importance, the most important first."""
+    kept = [place for place, column in enumerate(sheet.columns) if column.name in _OF_IMPORTANCE]
+    rows = sorted(sheet.rows, key=lambda row: -float(row[kept[-1]].value or 0.0))
+    return replace(
+        sheet,
+        name="importance",
+        title="Importance of single features",
+        columns=[sheet.columns[place] for place in kept],
+        groups=[[[row[place] for place in kept] for row in rows]],
+        notes=[],
+    )
+
+
+_OF_IMPORTANCE = ("feature", "importance")

@@ -1,0 +1,162 @@
+"""What a study shows, in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ranksieve.report.page.page import Verdict
+from ranksieve.significance import Claim, claim_non_inferiority
+from ranksieve.study.comparison import LEVEL, MARGIN, enough_features
+from ranksieve.study.results import BASE, RANDOM, Outcomes, StudyResult
+from ranksieve.text import quantity
+
+
+@dataclass(frozen=True)
+class Enough:
+    """A selection that is shown to be enough, or comes closest to it.
+
+    Attributes
+    ----------
+    selector, ranker : str
+    k : int
+        Number of features.
+    tested : Outcomes
+    claim : Claim
+        That it loses less than the margin, at a level that allows for all selectors and rankers.
+    """
+
+    selector: str
+    ranker: str
+    k: int
+    tested: Outcomes
+    claim: Claim
+
+
+def corrected_level(result: StudyResult) -> float:
+    """Level of each selector with each ranker, so that ``LEVEL`` holds for all together."""
+    return 1 - (1 - LEVEL) / max(1, len(_candidates(result)))
+
+
+def find_enough(result: StudyResult) -> list[Enough]:
+    """For each selector and ranker the fewest features that are shown to be enough, fewest first.
+
+    Every number of features is tested at a level corrected for the number of selectors and
+    rankers (Bonferroni), as the best of them is told; for each, sizes are tested from the largest
+    down.
+    """
+    level = corrected_level(result)
+    found = []
+    for selector, ranker in _candidates(result):
+        k = enough_features(result, selector, ranker, result.main_measure, level)
+        if k is not None and k < len(result.feature_names):
+            found.append(_tested(result, selector, ranker, k, level))
+    return sorted(found, key=lambda one: (one.k, -one.claim.change))
+
+
+def _closest(result: StudyResult) -> Enough | None:
+    """What has the largest lower bound, where nothing is shown."""
+    level = corrected_level(result)
+    tried = [
+        _tested(result, selector, ranker, k, level)
+        for selector, ranker in _candidates(result)
+        for k in result.run(selector, ranker).by_k
+        if k < len(result.feature_names)
+    ]
+    return max(tried, key=lambda one: one.claim.lower, default=None)
+
+
+def _candidates(result: StudyResult) -> list[tuple[str, str]]:
+    return [
+        (selector, ranker)
+        for selector, ranker in result.runs
+        if selector not in (BASE, RANDOM) and (BASE, ranker) in result.runs
+    ]
+
+
+def _tested(result: StudyResult, selector: str, ranker: str, k: int, level: float) -> Enough:
+    tested = result.run(selector, ranker).by_k[k]
+    base = result.run(BASE, ranker).chosen
+    own, with_all = (one.per_query(result.main_measure) for one in (tested, base))
+    claim = claim_non_inferiority(own, with_all, MARGIN, level, tested.query_weights)
+    return Enough(selector, ranker, k, tested, claim)
+
+
+def study_verdict(result: StudyResult, found: list[Enough]) -> Verdict:
+    """Say which selector needs how few features, for which ranker; or that nothing is shown.
+
+    Parameters
+    ----------
+    result : StudyResult
+    found : list of Enough
+        What :func:`find_enough` found.
+    """
+    candidates = _candidates(result)
+    measure, n_features = result.main_measure, len(result.feature_names)
+    all_features = f"all {quantity(n_features, 'feature')}"
+    if not candidates:
+        return Verdict(
+            "Nothing can be shown: the study has no selector to compare with all features.",
+            is_shown=False,
+        )
+    if not found:
+        return _nothing_shown(result, f"{MARGIN:.0%} of the {measure} of {all_features}")
+    best = found[0]
+    return Verdict(
+        f"{quantity(best.k, 'feature')} selected by {best.selector} "
+        f"{'is' if best.k == 1 else 'are'} enough for {best.ranker}: shown to lose less than "
+        f"{MARGIN:.0%} of the {measure} of {all_features}.",
+        True,
+        _facts(best, measure, n_features),
+        [*_other_rankers(result, found), _how(result)],
+    )
+
+
+def _nothing_shown(result: StudyResult, allowed: str) -> Verdict:
+    closest = _closest(result)
+    facts = (
+        [] if closest is None else _facts(closest, result.main_measure, len(result.feature_names))
+    )
+    notes = []
+    if closest is not None:
+        notes.append(
+            f"The numbers above are of what comes closest: {closest.selector} with "
+            f"{quantity(closest.k, 'feature')} and {closest.ranker}. That nothing is shown does "
+            "not mean that features are lost: more test queries show smaller losses."
+        )
+    return Verdict(
+        f"No selection is shown to be enough: none is shown to lose less than {allowed}, with "
+        f"{' or '.join(result.rankers)}.",
+        False,
+        facts,
+        [*notes, _how(result)],
+    )
+
+
+def _facts(one: Enough, measure: str, n_features: int) -> list[tuple[str, str]]:
+    return [
+        ("features", f"{one.k} of {n_features:,}"),
+        (f"{measure} with them", f"{one.claim.value:.4f}"),
+        (f"{measure} with all", f"{one.claim.base:.4f}"),
+        ("change", f"{one.claim.change:+.1%}"),
+        ("lower bound", f"{one.claim.lower:+.1%}"),
+    ]
+
+
+def _other_rankers(result: StudyResult, found: list[Enough]) -> Iterator[str]:
+    for ranker in result.rankers:
+        own = [one for one in found if one.ranker == ranker]
+        if ranker != found[0].ranker and (BASE, ranker) in result.runs:
+            told = f"{own[0].k} by {own[0].selector}" if own else "nothing is shown"
+            yield f"For {ranker}: {told}."
+
+
+def _how(result: StudyResult) -> str:
+    candidates = len(_candidates(result))
+    n_queries = quantity(result.n_queries, "test query", "test queries")
+    return (
+        f"Non-inferiority tests on {n_queries}, at the {1 - LEVEL:.0%} level after Bonferroni's "
+        f"correction for {quantity(candidates, 'combination')} of a selector and a ranker. To "
+        "choose features for production by one decision that is tested once, use ranksieve "
+        "recommend."
+    )

@@ -1,0 +1,212 @@
+"""What charts are drawn with: elements, scales, axes, and labels that fit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from unicodedata import east_asian_width
+
+from markupsafe import Markup
+
+from ranksieve.report.formats.html import element, format_length
+from ranksieve.text import on_one_line
+
+SMALL = 12.0
+"""Pixels: the size of text in charts, as in the style sheet."""
+N_COLORS = 8
+_NARROW, _WIDE = frozenset("fijlrtI.,:;'|!()[]{}/\\ -"), frozenset("mwMW@%")
+_NICE = (1.0, 2.0, 2.5, 5.0, 10.0)
+
+
+def drawing(
+    width: float,
+    height: float,
+    *children: Markup,
+    title: str,
+    description: str = "",
+    **more: object,
+) -> Markup:
+    """An ``svg`` element with a title, which screen readers say.
+
+    Parameters
+    ----------
+    width, height : float
+        Pixels; a narrow screen scrolls.
+    *children : Markup
+    title, description : str
+        What is drawn, in a few words; and what is seen, in sentences.
+    **more : str
+        Further attributes, such as ``data_grid``.
+    """
+    told = f"{title}. {description}" if description else title
+    return element(
+        "svg",
+        *children,
+        viewBox=f"0 0 {format_length(width)} {format_length(height)}",
+        width=width,
+        height=height,
+        role="img",
+        aria_label=told,
+        **more,
+    )
+
+
+def text(x: float, y: float, label: str, anchor: str = "start", **more: object) -> Markup:
+    """A label; ``anchor`` is ``start``, ``middle`` or ``end``."""
+    align = None if anchor == "start" else anchor
+    return element("text", on_one_line(label), x=x, y=y, text_anchor=align, **more)
+
+
+def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
+    """A straight line."""
+    return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
+
+
+def path(points: Sequence[tuple[float, float]], class_: str, *, closed: bool = False) -> Markup:
+    """Lines from point to point."""
+    steps = " ".join(f"{format_length(x)} {format_length(y)}" for x, y in points)
+    return element("path", d=f"M{steps}{'z' if closed else ''}", class_=class_)
+
+
+def boxes(places: Sequence[tuple[float, float, float, float]], class_: str) -> Markup:
+    """Rectangles (x, y, width, height) of one look as one element, which keeps pages small."""
+    steps = "".join(
+        f"M{format_length(x)} {format_length(y)}h{format_length(w)}v{format_length(h)}"
+        f"h{format_length(-w)}z"
+        for x, y, w, h in places
+    )
+    return element("path", d=steps, class_=class_)
+
+
+def color_class(place: int) -> str:
+    """Classes of the color and dashes of the line with this number, from 0."""
+    return f"s{place % N_COLORS} d{place // N_COLORS % 3}"
+
+
+def width_of(label: str, size: float = SMALL) -> float:
+    """About how many pixels wide a label is in a sans serif."""
+    return size * sum(map(_share, label))
+
+
+def _share(sign: str) -> float:
+    if east_asian_width(sign) in "WF":
+        return 1.05
+    if sign in _NARROW:
+        return 0.36
+    return 0.92 if sign in _WIDE else 0.7 if sign.isupper() else 0.58
+
+
+def shorten(label: str, room: float, size: float = SMALL) -> str:
+    """A label that fits into so many pixels, on one line: its middle is left out if it is long.
+
+    Examples
+    --------
+    >>> shorten("number of words in the title", 100), shorten("short", 100)
+    ('number...e title', 'short')
+    """
+    told = on_one_line(label)
+    if width_of(told, size) <= room:
+        return told
+    kept = len(told) - 1
+    while kept > 1 and width_of(_halves(told, kept), size) > room:
+        kept -= 1
+    return _halves(told, kept)
+
+
+def _halves(label: str, kept: int) -> str:
+    return f"{label[: (kept + 1) // 2]}...{label[len(label) - kept // 2 :]}"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """From values to pixels.
+
+    Attributes
+    ----------
+    low, high : float
+        Values at the ends.
+    start, stop : float
+        Pixels there.
+    is_log : bool
+        Whether equal ratios are equally far apart; then values are positive.
+    """
+
+    low: float
+    high: float
+    start: float
+    stop: float
+    is_log: bool = False
+
+    def __call__(self, value: float) -> float:
+        """Pixels of a value."""
+        of: Callable[[float], float] = math.log if self.is_log else float
+        low, high = of(self.low), of(self.high)
+        share = (of(value) - low) / (high - low) if high > low else 0.5
+        return self.start + share * (self.stop - self.start)
+
+    def ticks(self, most: int = 6) -> list[float]:
+        """Round values within the ends, evenly spaced; powers of ten and parts on a log scale."""
+        if self.is_log:
+            return self._log_ticks(most)
+        span = self.high - self.low
+        if span <= 0:
+            return [self.low]
+        power = 10.0 ** math.floor(math.log10(span / most))
+        step = next(nice * power for nice in _NICE if span / (nice * power) <= most)
+        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        return [place * step for place in range(first, last + 1)]
+
+    def _log_ticks(self, most: int) -> list[float]:
+        powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+        for parts in ((1, 2, 5), (1, 3), (1,)):
+            found = [part * 10.0**power for power in powers for part in parts]
+            found = [value for value in found if self.low <= value <= self.high * 1.0001]
+            if len(found) <= most:
+                break
+        return found
+
+
+def decimals_of(ticks: Sequence[float]) -> int:
+    """Decimals that tell ticks apart."""
+    steps = [after - before for before, after in pairwise(ticks)]
+    smallest = min(steps, default=1.0)
+    digits = max(0, -math.floor(math.log10(smallest) + 1e-9)) if smallest > 0 else 2
+    return digits if all(abs(round(t, digits) - t) < 1e-9 for t in ticks) else digits + 1
+
+
+def padded(values: Sequence[float], share: float = 0.06) -> tuple[float, float]:
+    """Smallest and largest value with some room beyond."""
+    low, high = min(values), max(values)
+    room = share * (high - low) or 0.05 * abs(high) or 1.0
+    return low - room, high + room
+
+
+def spread_labels(wanted: Sequence[float], distance: float, low: float, high: float) -> list[float]:
+    """Places as near as possible to the wanted ones that are at least a distance apart.
+
+    Examples
+    --------
+    >>> spread_labels([10, 12, 50], 10, 0, 100)
+    [6.0, 16.0, 50.0]
+    """
+    order = sorted(range(len(wanted)), key=lambda place: wanted[place])
+    blocks: list[list[float]] = []  # center and number of labels
+    for place in order:
+        blocks.append([float(wanted[place]), 1])
+        while len(blocks) > 1 and _overlap(blocks[-2], blocks[-1], distance):
+            (c1, n1), (c2, n2) = blocks.pop(-2), blocks.pop()
+            blocks.append([(c1 * n1 + c2 * n2) / (n1 + n2), n1 + n2])
+    found = [0.0] * len(wanted)
+    places = iter(order)
+    for center, n in blocks:
+        half = (n - 1) / 2 * distance
+        middle = min(max(center, low + half), high - half)
+        for number in range(int(n)):
+            found[next(places)] = middle - half + number * distance
+    return found
+
+
+def _overlap(first: list[float], second: list[float], distance: float) -> bool:
+    return second[0] - first[0] < distance * (first[1] + second[1]) / 2

@@ -1,0 +1,95 @@
+"use strict";
+(() => {
+  const all = (query, root = document) => [...root.querySelectorAll(query)];
+  const data = JSON.parse(document.getElementById("data").textContent);
+
+  // Theme: that of the system until the button is pressed.
+  const root = document.documentElement;
+  const prefersDark = matchMedia("(prefers-color-scheme: dark)");
+  const isDark = () => (root.dataset.theme || (prefersDark.matches ? "dark" : "light")) === "dark";
+  const toggle = document.createElement("button");
+  const label = () => { toggle.textContent = isDark() ? "Light theme" : "Dark theme"; };
+  toggle.type = "button";
+  toggle.id = "theme";
+  toggle.addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; label(); });
+  prefersDark.addEventListener("change", label);
+  label();
+  document.getElementById("controls").append(toggle);
+
+  // Sorting: first as is best for the kind of column, then the other way, then as it was.
+  const number = (text) => {
+    const found = text.replace(/,/g, "").match(/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?/i);
+    return found ? Number(found[0]) : null;
+  };
+  const compare = (a, b, sign) => {
+    if (a === b) return 0;
+    if (a === null || b === null) return a === null ? 1 : -1; // what is missing comes last
+    return sign * (typeof a === "number" ? a - b : a.localeCompare(b, "en", { numeric: true }));
+  };
+  for (const table of all("table")) {
+    const original = all("tbody tr", table).map((row) => [row, row.parentNode]);
+    all("thead th", table).forEach((head, place) => {
+      const isNumber = head.classList.contains("n");
+      const value = (row) => {
+        const text = row.cells[place].textContent.trim();
+        return text === "-" || text === "" ? null : isNumber ? number(text) : text;
+      };
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener("click", () => {
+        const [first, second] = isNumber ? ["descending", "ascending"] : ["ascending", "descending"];
+        const was = head.getAttribute("aria-sort");
+        const order = was === first ? second : was === second ? null : first;
+        all("thead th", table).forEach((other) => other.removeAttribute("aria-sort"));
+        if (!order) return original.forEach(([row, body]) => body.append(row));
+        head.setAttribute("aria-sort", order);
+        const sign = order === "ascending" ? 1 : -1;
+        const sorted = original.map(([row]) => [value(row), row]);
+        sorted.sort(([a], [b]) => compare(a, b, sign));
+        table.tBodies[0].append(...sorted.map(([, row]) => row));
+      });
+    });
+  }
+
+  // Values under the pointer: of marks that have a tip, and of the cells of a grid.
+  const tip = document.createElement("div");
+  tip.id = "tip";
+  tip.hidden = true;
+  document.body.append(tip);
+  const show = (text, x, y) => {
+    tip.textContent = text;
+    tip.hidden = !text;
+    const box = tip.getBoundingClientRect();
+    tip.style.left = Math.max(8, Math.min(x + 14, innerWidth - box.width - 8)) + "px";
+    tip.style.top = (y + 18 + box.height > innerHeight ? y - box.height - 12 : y + 18) + "px";
+  };
+  const hide = () => { tip.hidden = true; };
+  const inGrid = (svg, event) => {
+    const grid = data[svg.dataset.grid];
+    const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
+    const column = Math.floor((at.x - grid.x) / grid.width);
+    const row = Math.floor((at.y - grid.y) / grid.height);
+    const values = grid.values[row];
+    if (!values || values[column] === undefined) return "";
+    if (!grid.columns[column]) return "";
+    return grid.rows[row] + "\n" + grid.columns[column] + "\n" + grid.says + " " + values[column];
+  };
+  document.addEventListener("pointermove", (event) => {
+    const marked = event.target.closest("[data-tip]");
+    const svg = event.target.closest("[data-grid]");
+    show(marked ? marked.dataset.tip : svg ? inGrid(svg, event) : "", event.clientX, event.clientY);
+  });
+  document.addEventListener("pointerleave", hide);
+  document.addEventListener("scroll", hide, true);
+  document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
+
+  // On paper there is nothing to unfold.
+  let folded = [];
+  addEventListener("beforeprint", () => {
+    folded = all("details:not([open])");
+    folded.forEach((one) => { one.open = true; });
+  });
+  addEventListener("afterprint", () => folded.forEach((one) => { one.open = false; }));
+})();

@@ -1,0 +1,177 @@
+"""What a report shows of the data itself, kept beside the ledger: reports need no data."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from platform import machine, python_version, system
+from typing import Any
+
+import numpy as np
+
+from ranksieve._version import __version__
+from ranksieve.data import DataError
+from ranksieve.engine.memo import sharing
+from ranksieve.io.records import (
+    check_format,
+    checksum_of,
+    get,
+    get_numbers,
+    matches_checksum,
+    read_record,
+    write_text,
+)
+from ranksieve.study.results import BASE, RANDOM, StudyResult
+from ranksieve.study.study import Study
+from ranksieve.sums.importance import Importance
+from ranksieve.sums.similarity import Similarity
+
+FIRST_FOLD = "first-fold.json"
+MOST_COMPARED = 150
+"""Features whose similarity is kept: those selected most often, then the most important."""
+_FORMAT, _VERSION = "ranksieve-first-fold", 1
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "lightgbm", "xgboost", "catboost")
+
+
+@dataclass(frozen=True, eq=False)
+class FirstFold:
+    """The training queries of the first fold.
+
+    Attributes
+    ----------
+    fold : str
+        Its name.
+    measure : str
+        That of the importance.
+    importance : array of shape (features,)
+        Mean of the measure if documents are ranked by one feature, in its better direction.
+    compared : int array
+        Features whose similarity is known.
+    similarity : array of shape (compared, compared)
+        Absolute value of the mean over queries of Spearman's coefficient.
+    versions : mapping of str to str
+        Of Python and of packages, when this was computed.
+    """
+
+    fold: str
+    measure: str
+    importance: np.ndarray
+    compared: np.ndarray
+    similarity: np.ndarray
+    versions: Mapping[str, str]
+
+    def similar_to(
+        self, feature: int, most: int = 3, least: float = 0.5
+    ) -> list[tuple[int, float]]:
+        """The features most similar to one, if they are; with their similarity."""
+        rows = np.flatnonzero(self.compared == feature)
+        if not len(rows):
+            return []
+        own = np.where(self.compared == feature, -np.inf, self.similarity[rows[0]])
+        nearest = np.argsort(-own, kind="stable")[: min(most, len(own) - 1)]
+        found = [(int(self.compared[place]), float(own[place])) for place in nearest]
+        return [(other, alike) for other, alike in found if alike >= least]
+
+
+def look_at_first_fold(study: Study, result: StudyResult) -> FirstFold:
+    """Compute what a report shows of the data; test queries are not looked at.
+
+    Raises a DataError if the data has values that cannot be ranked.
+    """
+    fold = study.load(study.folds[0])
+    importance = Importance(study.plan.tune, study.plan.convention)
+    with sharing(fold.memo):
+        values = importance(fold.train).values
+    compared = _most_taken(result, values)
+    # A mean of absolute values would be far from 0 for features that have nothing in common.
+    alike = np.abs(Similarity("spearman")(fold.train.take_features(compared)))
+    return FirstFold(
+        fold.name,
+        importance.label,
+        values,
+        compared,
+        np.clip(alike, 0.0, 1.0),
+        installed_versions(),
+    )
+
+
+def _most_taken(result: StudyResult, importance: np.ndarray) -> np.ndarray:
+    counts = count_taken(result)
+    taken = [counts[feature] for feature in range(len(importance))]
+    order = np.lexsort((-importance, -np.array(taken)))
+    return np.sort(order[:MOST_COMPARED])
+
+
+def count_taken(result: StudyResult, selectors: Sequence[str] | None = None) -> Counter[int]:
+    """How often each feature is taken: over rankers, seeds and folds of all that select."""
+    return Counter(
+        feature
+        for (selector, _), run in result.runs.items()
+        if selector not in (BASE, RANDOM) and (selectors is None or selector in selectors)
+        for features in run.chosen.selections
+        for feature in features
+    )
+
+
+def installed_versions() -> dict[str, str]:
+    """Versions of what numbers may depend on, and the system."""
+    found = {"ranksieve": __version__, "Python": python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found | {"system": f"{system()} {machine()}"}
+
+
+def write_first_fold(seen: FirstFold, directory: Path) -> None:
+    """Write it to a study's directory."""
+    record: dict[str, Any] = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "fold": seen.fold,
+        "measure": seen.measure,
+        "importance": np.round(seen.importance, 6).tolist(),
+        "compared": seen.compared.tolist(),
+        "similarity": np.round(seen.similarity, 3).tolist(),
+        "versions": dict(seen.versions),
+    }
+    record["checksum"] = checksum_of(record)
+    write_text(json.dumps(record, allow_nan=False) + "\n", directory / FIRST_FOLD)
+
+
+def read_first_fold(directory: Path, n_features: int) -> FirstFold | None:
+    """Read it from a study's directory; None if it is not there.
+
+    Raises a DataError that says what is wrong with the file and what to do.
+    """
+    path = directory / FIRST_FOLD
+    if not path.exists():
+        return None
+    record = read_record(path)
+    try:
+        check_format(record, _FORMAT, _VERSION, "what a study tells of its data")
+        get(record, "checksum", str)
+        if not matches_checksum(record):
+            raise DataError("its content does not match its checksum")
+        return _parse(record, n_features)
+    except DataError as error:
+        raise DataError(f"{path}: {error}; delete the file, or run compare again") from None
+
+
+def _parse(record: dict[str, Any], n_features: int) -> FirstFold:
+    compared = get_numbers(record, "compared", None).astype(int)
+    if len(compared) and not 0 <= compared.min() <= compared.max() < n_features:
+        raise DataError("'compared' has features that the study has not")
+    return FirstFold(
+        get(record, "fold", str),
+        get(record, "measure", str),
+        get_numbers(record, "importance", n_features),
+        compared,
+        get_numbers(record, "similarity", len(compared), len(compared)),
+        {str(name): str(told) for name, told in get(record, "versions", dict).items()},
+    )

@@ -1,0 +1,3 @@
+"""Fixtures of reports."""
+
+from tests.report.browser import browser  # noqa: F401
