@@ -49,7 +49,7 @@ class TestContent:
         division = divide(data, 5, 0)
         assert [one.part for one in found] == list(division.parts)
         for one, stage in zip(found, division.stages, strict=False):
-            features = slow_choice(data, division, stage, margin=0.05)
+            features = slow_choice(data, division, stage, margin=0.05, selectors=HOW["selectors"])
             train = data.take_queries(division.training_queries(stage.final))
             test = data.take_queries(division.parts[one.part])
             assert one.features == features

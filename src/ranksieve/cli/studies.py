@@ -24,18 +24,19 @@ _Selectors = Annotated[
     str | None,
     option(
         "A,B,..",
-        "Selectors to compare (select --methods lists them), or [NAME=]MODULE:OBJECT for a class "
-        "or an object of your own code. Default: greedy-rankrls,gas-e,fs-scpr,fs-ed.",
+        "Selectors to compare; select --methods lists them. Default: "
+        "greedy-rankrls,gas-e,fs-scpr,fs-ed. [NAME=]MODULE:OBJECT names a class or an object of "
+        "your own code.",
     ),
 ]
 _Rankers = Annotated[
     str | None,
     option(
         "A,B,..",
-        "Rankers to train on the selected features (train --rankers lists them), or "
-        "[NAME=]MODULE:OBJECT for a class or an object of your own code: a ranker of ranksieve, "
-        "LightGBM, XGBoost or CatBoost, a regressor of scikit-learn, or anything with "
-        "fit(X, y, qid) and predict(X). Default: ranksvm,lambdamart.",
+        "Rankers to train on the selected features; train --rankers lists them. Default: "
+        "ranksvm,lambdamart. [NAME=]MODULE:OBJECT names a class or an object of your own code: a "
+        "ranker of ranksieve, LightGBM, XGBoost or CatBoost, a regressor of scikit-learn, or "
+        "anything with fit(X, y, qid) and predict(X).",
     ),
 ]
 _Ks = Annotated[
