@@ -94,7 +94,7 @@ def draw_curves(
         ones.
     """
     names = [curve.name for curve in curves] + ([level.name] if level else [])
-    labels = min(_LABELS, 24 + max(map(width_of, names)))
+    labels = min(_LABELS, 36 + max(map(width_of, names)))
     height = max(_HEIGHT, _TOP + _BOTTOM + _LINE * (len(names) + 1))
     xs = [x for curve in curves for x in curve.x]
     is_log = min(xs) > 0 and max(xs) >= _WIDE * min(xs)
@@ -204,7 +204,7 @@ def _names(
     x = across.stop + 18
     parts = []
     for (name, _, look), y in zip(ends, places, strict=True):
-        short = shorten(name, _LABELS - 24)
+        short = shorten(name, _LABELS - 36)
         full = name if short != name else None
         parts.append(path([(x, y), (x + 16, y)], look))
         parts.append(text(x + 22, y + SMALL / 3, short, data_tip=full))
