@@ -466,3 +466,13 @@ def test_one_of_anything_is_no_plural(run, tmp_path):
     (tmp_path / "b.txt").write_text("0 qid:2 1:2\n0 qid:2 1:1\n")
     said = run("inspect", path, tmp_path / "b.txt")[1]
     assert "1 query (50.0%)" in said
+
+
+def test_inspect_writes_a_page(run, tmp_path):
+    page = tmp_path / "data <b>.html"
+    status, output, _ = run("inspect", "--demo", "--html", page)
+    assert status == 0
+    assert f"The page is in {page}" in output
+    text = page.read_text()
+    assert "How well features rank alone" in text
+    assert "inspect --demo --html" in text

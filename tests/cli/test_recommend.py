@@ -144,3 +144,24 @@ def test_bad_options(fails, files, tmp_path, options, message):
 
 def test_check_of_nothing(fails, files, tmp_path):
     assert "there is no recommendation.json" in fails("check", tmp_path, files / "data.txt")
+
+
+def test_the_page_is_written_and_can_be_written_again(runs, files, tmp_path):
+    out = tmp_path / "out"
+    how = "--costs", files / "costs.csv", "--group-costs", files / "groups.csv", "--margin", "5%"
+    text = runs("recommend", files / "data.txt", *QUICK, *how, "--out", out)
+    assert "".join(text.split()).endswith("out/report.htmlfirst")
+    page = (out / "report.html").read_text()
+    assert f"--out {out}" in page
+    assert "call 5" in page  # what the group costs
+    assert {"queries.csv", "parts.csv", "alone.csv", "work.csv"} <= {
+        file.name for file in (out / "tables").iterdir()
+    }
+    (out / "report.html").unlink()
+    again = runs("report", out)
+    assert again == text
+    assert (out / "report.html").read_text() == page
+
+
+def test_reporting_what_is_neither_a_study_nor_a_recommendation(fails, tmp_path):
+    assert "study" in fails("report", tmp_path)

@@ -180,7 +180,7 @@ def slow_values(train, test, features):
     return evaluate(test.y, scores, test.qid, ["ndcg@10"]).per_query["NDCG@10"]
 
 
-def slow_choice(data, division, stage, margin):
+def slow_choice(data, division, stage, margin, selectors=tuple(QUICK["selectors"])):
     def values(features_at):
         found = []
         for place, part in stage.inner:
@@ -200,7 +200,7 @@ def slow_choice(data, division, stage, margin):
     if values(lambda place: ()).mean() >= limit:
         return []
     best, size = None, 6
-    for name in QUICK["selectors"]:
+    for name in selectors:
         low, high = 0, size  # too small, and enough
         if best is not None:
             high = size - 1

@@ -5,6 +5,7 @@ Only what ``--help`` needs is imported at the top; each command imports what it 
 
 from __future__ import annotations
 
+import gc
 import sys
 from io import TextIOWrapper
 from typing import Annotated, NoReturn
@@ -42,9 +43,12 @@ def main(arguments: list[str] | None = None) -> None:
     if isinstance(sys.stdout, TextIOWrapper):  # names that its encoding lacks
         sys.stdout.reconfigure(errors="backslashreplace")
     import_quickly()
+    # Imports and compilation make many objects that stay: looking through them takes a twentieth.
+    gc.set_threshold(100_000, 20, 20)
     try:
         with notes_on_stderr():
-            app(arguments, prog_name="ranksieve")
+            given = sys.argv[1:] if arguments is None else arguments
+            app(given, prog_name="ranksieve", obj=["ranksieve", *given])
     except ValueError as error:  # bad data, or an unknown measure, convention or method
         _fail(str(error))
     except MemoryError as error:

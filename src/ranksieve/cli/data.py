@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 
 def inspect(
+    context: typer.Context,
     data: Annotated[list[Path] | None, DATA] = None,
     demo: Demo = False,
     top: Annotated[int, option("N", "Number of best features to list.", min=1)] = 10,
@@ -40,10 +41,13 @@ def inspect(
     dask: DaskAddress = None,
     workers: DaskWorkers = None,
     verify: Verify = None,
+    html: Annotated[
+        Path | None,
+        option("FILE", "Also write a page with charts to this file. Default: none."),
+    ] = None,
     form: Format = "terminal",
 ) -> None:
     """Describe data: size, labels, useless features and best single features."""
-    import dataclasses
     import json
 
     from ranksieve.datasets.opening import title_of
@@ -54,8 +58,14 @@ def inspect(
     how = reading.how | {"missing": reading.missing}
     with progress_bar(), open_training_data(data, demo, dask, workers, verify, **how) as source:
         found = inspect_source(source, measure, convention)
+    if html is not None:
+        from ranksieve.report.page.inspection import write_inspection_page
+
+        write_inspection_page(title_of(data), found, html, context.obj)
     sheets = inspection_sheets(title_of(data), found, top)
-    show_result(sheets, form, json.dumps(dataclasses.asdict(found), indent=2))
+    show_result(sheets, form, json.dumps(found.to_record(), indent=2))
+    if html is not None and form == "terminal":
+        typer.echo(f"\nThe page is in {on_one_line(str(html))}")
 
 
 def convert(

@@ -113,6 +113,7 @@ _NoFigures = Annotated[
 
 
 def recommend(
+    context: typer.Context,
     data: _Data = None,
     ranker: _Ranker = "lambdamart",
     settings: _RankerSettings = None,
@@ -183,6 +184,7 @@ def recommend(
             seed=seed,
             out=out,
             client=client,
+            command=context.obj,
             **wanted,
         )
         write_recommendation(answer, out, figures=not no_figures)

@@ -24,18 +24,19 @@ _Selectors = Annotated[
     str | None,
     option(
         "A,B,..",
-        "Selectors to compare (select --methods lists them), or [NAME=]MODULE:OBJECT for a class "
-        "or an object of your own code. Default: greedy-rankrls,gas-e,fs-scpr,fs-ed.",
+        "Selectors to compare; select --methods lists them. Default: "
+        "greedy-rankrls,gas-e,fs-scpr,fs-ed. [NAME=]MODULE:OBJECT names a class or an object of "
+        "your own code.",
     ),
 ]
 _Rankers = Annotated[
     str | None,
     option(
         "A,B,..",
-        "Rankers to train on the selected features (train --rankers lists them), or "
-        "[NAME=]MODULE:OBJECT for a class or an object of your own code: a ranker of ranksieve, "
-        "LightGBM, XGBoost or CatBoost, a regressor of scikit-learn, or anything with "
-        "fit(X, y, qid) and predict(X). Default: ranksvm,lambdamart.",
+        "Rankers to train on the selected features; train --rankers lists them. Default: "
+        "ranksvm,lambdamart. [NAME=]MODULE:OBJECT names a class or an object of your own code: a "
+        "ranker of ranksieve, LightGBM, XGBoost or CatBoost, a regressor of scikit-learn, or "
+        "anything with fit(X, y, qid) and predict(X).",
     ),
 ]
 _Ks = Annotated[
@@ -212,16 +213,33 @@ def compare(
 
 def report(
     directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Directory of a study, as compare --out wrote it.")
+        Path,
+        typer.Argument(
+            metavar="DIR", help="Directory that compare --out or recommend --out wrote."
+        ),
     ],
 ) -> None:
-    """Write the tables and figures of a study from its ledger."""
+    """Write the tables, figures and page of a study or a recommendation again, without its data."""
+    from ranksieve.recommendation.files import ANSWER
+
+    if (directory / ANSWER).is_file():
+        _report_recommendation(directory)
+        return
     from ranksieve.report.study import show_report, write_report
     from ranksieve.study import load_study
 
     result = load_study(directory)
     write_report(result, directory)
     show_report(result, directory)
+
+
+def _report_recommendation(directory: Path) -> None:
+    from ranksieve.recommendation import load_recommendation
+    from ranksieve.report.recommendation import show_recommendation, write_recommendation
+
+    answer = load_recommendation(directory)
+    write_recommendation(answer, directory)
+    show_recommendation(answer, directory)
 
 
 def _compare(

@@ -9,6 +9,8 @@ from ranksieve.recommendation.answer import (
 )
 from ranksieve.recommendation.checking import Check, Drift, Helpful, check
 from ranksieve.recommendation.deciding import recommend
+from ranksieve.recommendation.evidence import Evidence
+from ranksieve.recommendation.loading import load_recommendation
 from ranksieve.recommendation.verdict import Verdict
 
 __all__ = [
@@ -17,10 +19,12 @@ __all__ = [
     "Helpful",
     "check",
     "DroppedFeature",
+    "Evidence",
     "FrontPoint",
     "KeptFeature",
     "Recommendation",
     "Substitute",
     "Verdict",
+    "load_recommendation",
     "recommend",
 ]

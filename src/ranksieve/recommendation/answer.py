@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ranksieve.choosing import pareto_front
 from ranksieve.costs import AlignedCosts
+from ranksieve.recommendation.evidence import Evidence
 from ranksieve.recommendation.verdict import Verdict, percent
 from ranksieve.text import quantity
 
@@ -119,6 +120,8 @@ class Recommendation:
         What was left out, and why.
     reference : dict
         How each kept feature ranks alone, for :func:`check`.
+    evidence : Evidence or None
+        What it rests on, for the report; None if it was read from where none was written.
     """
 
     title: str
@@ -137,6 +140,7 @@ class Recommendation:
     notes: list[str] = field(default_factory=list)
     reference: dict[str, list[float]] = field(default_factory=dict)
     confirmed: Verdict | None = None
+    evidence: Evidence | None = None
 
     @property
     def names(self) -> list[str]:
@@ -144,8 +148,8 @@ class Recommendation:
         return [self.feature_names[feature] for feature in self.features]
 
     @property
-    def sentence(self) -> str:
-        """The answer in a sentence or two."""
+    def advice(self) -> str:
+        """What to do, in a sentence."""
         n_all = len(self.kept) + len(self.dropped)
         kept = f"Keep {len(self.features)} of {quantity(n_all, 'feature')}"
         if self.selector == "none":
@@ -156,8 +160,17 @@ class Recommendation:
             kept = f"Keep all {quantity(n_all, 'feature')}: no cheaper set that was tried is enough"
         if self.has_costs:
             kept += f", which cost {self.cost:.4g} instead of {self.cost_of_all:.4g}"
-        claims = [self.claim, *([self.confirmed] if self.confirmed else [])]
-        return f"{kept}. " + " ".join(claim.sentence for claim in claims)
+        return f"{kept}."
+
+    @property
+    def claims(self) -> list[Verdict]:
+        """What queries say that chose nothing: the claim, and that of the queries to confirm by."""
+        return [self.claim, *([self.confirmed] if self.confirmed else [])]
+
+    @property
+    def sentence(self) -> str:
+        """The answer in a sentence or two."""
+        return " ".join([self.advice, *(claim.sentence for claim in self.claims)])
 
     @property
     def protocol(self) -> str:
@@ -174,8 +187,9 @@ class Recommendation:
         )
 
     def to_record(self) -> dict[str, Any]:
-        """Everything as JSON values; :func:`read_recommendation` reads it back."""
-        record = asdict(self)
+        """The answer without its evidence as JSON values; :meth:`of_record` reads it back."""
+        record = asdict(replace(self, evidence=None))
+        del record["evidence"]
         for part in ("front", "dropped"):
             record[part] = [point._asdict() for point in getattr(self, part)]
         for own, kept in zip(record["kept"], self.kept, strict=True):
@@ -186,6 +200,25 @@ class Recommendation:
         for point in record["front"]:
             point["lower"] = point["lower"] if np.isfinite(point["lower"]) else None
         return record
+
+    @classmethod
+    def of_record(
+        cls, record: Mapping[str, Any], evidence: Evidence | None = None
+    ) -> Recommendation:
+        """The answer of :meth:`to_record`; a KeyError or TypeError if it is none."""
+        parts = {one.name: record[one.name] for one in fields(cls) if one.name != "evidence"}
+        for name in ("claim", "confirmed"):
+            parts[name] = parts[name] and Verdict.of_record(parts[name])
+        parts["dropped"] = [DroppedFeature(**one) for one in parts["dropped"]]
+        parts["kept"] = [
+            KeptFeature(**one | {"substitutes": tuple(Substitute(**s) for s in one["substitutes"])})
+            for one in parts["kept"]
+        ]
+        parts["front"] = [
+            FrontPoint(**one | {"lower": -np.inf if one["lower"] is None else one["lower"]})
+            for one in parts["front"]
+        ]
+        return cls(**parts, evidence=evidence)
 
 
 def front_of(points: Sequence[FrontPoint]) -> list[FrontPoint]:

@@ -24,6 +24,7 @@ from ranksieve.recommendation.cells import RecommendationLog
 from ranksieve.recommendation.details import Found, describe_features
 from ranksieve.recommendation.division import Division, divide
 from ranksieve.recommendation.files import LEDGER, write_answer
+from ranksieve.recommendation.gathering import Effort, gather_evidence
 from ranksieve.recommendation.portfolio import default_selectors
 from ranksieve.recommendation.rules import Rule, RuleName
 from ranksieve.recommendation.timing import OutOfTimeError, TimeLimit, notes_about_time
@@ -64,6 +65,7 @@ def recommend(
     title: str | None = None,
     read_options: Mapping[str, Any] | None = None,
     client: Any = None,
+    command: Sequence[str] = (),
 ) -> Recommendation:
     r"""Find the cheapest features with which a ranker loses less than a margin, and test that.
 
@@ -123,6 +125,8 @@ def recommend(
         As of :class:`ranksieve.study.Study`.
     client : distributed.Client, optional
         Train on the workers of a Dask cluster.
+    command : sequence of str
+        Command line to name in the report.
 
     Returns
     -------
@@ -144,13 +148,14 @@ def recommend(
     --------
     >>> from ranksieve import make_ranking, recommend
     >>> data, truth = make_ranking(80, n_informative=2, n_redundant=0, n_noise=3, noise=0.1)
-    >>> answer = recommend(data, "rankrls", margin=0.05, details=False)
+    >>> quick = {"selectors": ["greedy-rankrls"], "details": False}
+    >>> answer = recommend(data, "rankrls", margin=0.05, **quick)
     >>> sorted(answer.features) == truth.informative.tolist()
     True
     >>> answer.claim.is_shown
     True
     """
-    limit = TimeLimit(time)
+    limit, effort = TimeLimit(time), Effort(command)
     plan = Plan(
         rankers=[ranker],
         measures=[measure],
@@ -175,7 +180,7 @@ def recommend(
         ledger = RecommendationLog(make_directory(directory) / LEDGER, work.head())
         run_on = run_on_threads if client is None else partial(run_on_cluster, client)
         run = stack.enter_context(run_on(division))  # type: ignore[arg-type]
-        search = partial(drive, compute=partial(_compute, ledger, run, limit))
+        search = partial(drive, compute=partial(_compute, ledger, effort, limit, run))
         choices = work.choose(search, limit)
         chosen, found = choices[-1] or work.choose_all(), Found()
         if out is not None:
@@ -190,10 +195,12 @@ def recommend(
     work.notes += notes_about_time(time, choices, limit)
     name = title_of_data(data) if title is None else title
     answer = work.answer(name, chosen, found, claimed, confirmed)
+    evidence = gather_evidence(work.task, choices, found.similarity, answer, effort)
+    answer = replace(answer, evidence=evidence)
     if out is not None:
         if choices[-1] is not None:
             work.write_models(answer, directory)
-        write_answer(answer.to_record(), directory)
+        write_answer(answer.to_record(), evidence.to_record(), directory)
     return answer
 
 
@@ -217,7 +224,11 @@ def _prepared(division: Division, plan: Plan, missing: str | None) -> Division:
 
 
 def _compute(
-    ledger: RecommendationLog, run: Any, limit: TimeLimit, cells: Sequence[Placed]
+    ledger: RecommendationLog,
+    effort: Effort,
+    limit: TimeLimit,
+    run: Any,
+    cells: Sequence[Placed],
 ) -> Lookup:
     """Run the cells that are not in the ledger; returns what looks them up."""
     distinct = {str(cell.key()): cell for cell in cells if cell.key() not in ledger}
@@ -227,6 +238,7 @@ def _compute(
         ledger.add(cell.key(), result)
         limit.learn(cell, result)
         advance(1)
+    effort.note(cells, set(distinct), lambda cell: ledger.get(cell.key()))
     return lambda cell: ledger.get(cell.key())
 
 

@@ -39,18 +39,21 @@ class Found:
         Feature -> loss without it, with the ends of its interval, relative to all features.
     selections : list of sets of int
         Features selected on halves of the queries.
+    similarity : array of shape (features, features)
+        How similarly features order documents.
     """
 
     losses: dict[int, tuple[float, float, float]] = field(default_factory=dict)
     selections: list[set[int]] = field(default_factory=list)
+    similarity: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 
     def features(
         self, task: Task, chosen: Choice, names: Sequence[str]
     ) -> tuple[list[KeptFeature], list[DroppedFeature]]:
         """What to say about each feature that is kept, and why each other one is not."""
         whole = task.division.whole
-        similarity = Similarity("tau_b", absolute=True)(whole)
-        alike = [_similar_to(feature, similarity, task) for feature in range(len(names))]
+        self.similarity = Similarity("tau_b", absolute=True)(whole)
+        alike = [_similar_to(feature, self.similarity, task) for feature in range(len(names))]
         kept = [self._kept(feature, alike[feature], task) for feature in chosen.features]
         copies = {
             feature: one

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +21,23 @@ from ranksieve.io.records import (
 ANSWER, MODEL, MODEL_OF_ALL = "recommendation.json", "model.json", "model-all.json"
 LEDGER, SELECTION = "recommendation.jsonl", "selection.json"
 
+EVIDENCE = "evidence.json"
+
 _FORMAT, _VERSION = "ranksieve-answer", 1
+_EVIDENCE_FORMAT, _EVIDENCE_VERSION = "ranksieve-evidence", 1
 
 
-def write_answer(record: dict[str, Any], directory: Path) -> None:
-    """Write an answer, as :meth:`Recommendation.to_record` has it."""
-    whole = {"format": _FORMAT, "version": _VERSION, **record}
-    text = json.dumps(whole | {"checksum": checksum_of(whole)}, indent=2, allow_nan=False)
+def write_answer(answer: dict[str, Any], evidence: dict[str, Any], directory: Path) -> None:
+    """Write an answer, as :meth:`Recommendation.to_record` has it, and what it rests on."""
+    whole = {"format": _FORMAT, "version": _VERSION, **answer}
+    checksum = checksum_of(whole)
+    (directory / EVIDENCE).unlink(missing_ok=True)  # of an earlier answer
+    text = json.dumps(whole | {"checksum": checksum}, indent=2, allow_nan=False)
     write_text(text + "\n", directory / ANSWER)
+    beside = {"format": _EVIDENCE_FORMAT, "version": _EVIDENCE_VERSION, "answer": checksum}
+    beside |= {"evidence": evidence}
+    text = json.dumps(beside | {"checksum": checksum_of(beside)}, allow_nan=False)
+    write_text(text + "\n", directory / EVIDENCE)
 
 
 def read_answer(directory: Path) -> dict[str, Any]:
@@ -34,12 +45,36 @@ def read_answer(directory: Path) -> dict[str, Any]:
     path = directory / ANSWER
     if not path.is_file():
         raise DataError(f"{directory}: there is no {ANSWER}; ranksieve recommend --out writes it")
-    record = read_record(path)
+    with located(path):
+        return _checked(path, _FORMAT, _VERSION, "the answer of a recommendation")
+
+
+def read_evidence(directory: Path, answer: dict[str, Any]) -> dict[str, Any] | None:
+    """Read what an answer rests on; None if an older version wrote the answer."""
+    path = directory / EVIDENCE
+    if not path.is_file():
+        return None
+    with located(path):
+        record = _checked(path, _EVIDENCE_FORMAT, _EVIDENCE_VERSION, "evidence of an answer")
+        if record.get("answer") != answer["checksum"]:
+            raise DataError(f"it is about another answer than the one in {ANSWER}")
+        found: dict[str, Any] = get(record, "evidence", dict)
+        return found
+
+
+@contextmanager
+def located(path: Path) -> Iterator[None]:
+    """Say in errors which file is wrong, and what to do."""
     try:
-        check_format(record, _FORMAT, _VERSION, "the answer of a recommendation")
-        get(record, "checksum", str)
-        if not matches_checksum(record):
-            raise DataError("damaged: its checksum is not that of its content")
+        yield
     except DataError as error:
         raise DataError(f"{path}: {error}; run recommend again") from None
+
+
+def _checked(path: Path, form: str, version: int, what: str) -> dict[str, Any]:
+    record = read_record(path)
+    check_format(record, form, version, what)
+    get(record, "checksum", str)
+    if not matches_checksum(record):
+        raise DataError("damaged: its checksum is not that of its content")
     return dict(record)

@@ -103,21 +103,33 @@ class Verdict:
     @property
     def sentence(self) -> str:
         """Exactly what was tested, and what came of it."""
-        who = "Features chosen in this way" if self.about == "procedure" else "These features"
         if not self.n_queries:
-            return f"Nothing is claimed about their loss of {self.measure}: no query has judged it."
-        loss = f"lose less than {percent(self.margin)} of {self.measure}"
+            return f"{self.headline}."
+        return f"{self.headline}: {self.numbers}"
+
+    @property
+    def headline(self) -> str:
+        """What was tested, and whether it is shown; without a full stop."""
+        if not self.n_queries:
+            return f"Nothing is claimed about their loss of {self.measure}: no query has judged it"
+        who = "Features chosen in this way" if self.about == "procedure" else "These features"
+        shown = "are shown" if self.is_shown else "are not shown"
         judges = quantity(self.n_queries, "query", "queries")
-        where = f"with {self.level:.0%} confidence, on {judges} that had no part in the choice"
+        return (
+            f"{who} {shown} to lose less than {percent(self.margin)} of {self.measure} with "
+            f"{self.level:.0%} confidence, on {judges} that had no part in the choice"
+        )
+
+    @property
+    def numbers(self) -> str:
+        """The means and the change, and what could be shown where that is not."""
         means = f"{self.with_chosen:.4f} with them, {self.with_all:.4f} with all features"
         if isfinite(self.lower):
             means += (
                 f", a change of {percent(self.change, sign=True)} "
                 f"({percent(self.lower, sign=True)} to {percent(self.upper, sign=True)})"
             )
-        if self.is_shown:
-            return f"{who} are shown to {loss} {where}: {means}."
-        return f"{who} are not shown to {loss} {where}: {means}.{self._could_be_shown()}"
+        return f"{means}." if self.is_shown else f"{means}.{self._could_be_shown()}"
 
     def _could_be_shown(self) -> str:
         if not isfinite(self.bound):

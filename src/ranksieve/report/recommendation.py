@@ -10,16 +10,21 @@ from ranksieve.report.figures import describe_front, plot_front
 from ranksieve.report.folder import write_drawing, write_table
 from ranksieve.report.formats.markdown import escape
 from ranksieve.report.formats.terminal import show, to_terminal
+from ranksieve.report.page.recommendation import write_recommendation_page
 from ranksieve.report.sheets.recommendation import recommendation_sheets
+from ranksieve.report.sheets.recommendation_evidence import evidence_sheets
 
 
 def write_recommendation(answer: Recommendation, directory: Path, *, figures: bool = True) -> None:
-    """Write all tables and figures, and a page with them."""
+    """Write all tables and figures, and pages with them: ``report.html`` and ``report.md``."""
+    write_recommendation_page(answer, directory / "report.html")
     page = [f"# {escape(answer.title)}", escape(answer.sentence), *map(escape, answer.notes)]
     page.append(escape(answer.protocol))
     if figures and any(point.selector not in ("all", "none") for point in answer.front):
         page.append(write_drawing(plot_front(answer), "front", describe_front(answer), directory))
     page += [write_table(sheet, directory) for sheet in recommendation_sheets(answer)]
+    for sheet in evidence_sheets(answer):
+        write_table(sheet, directory)
     write_text("\n\n".join(page) + "\n", directory / "report.md")
 
 
@@ -31,4 +36,4 @@ def show_recommendation(answer: Recommendation, directory: Path) -> None:
         show(to_terminal(sheet))
         show("")
     show(answer.protocol)
-    show(f"All of this is in {directory}; read {directory / 'report.md'} first")
+    show(f"All of this is in {directory}; open {directory / 'report.html'} first")

@@ -90,7 +90,12 @@ def look_at_first_fold(study: Study, result: StudyResult) -> FirstFold:
     # A mean of absolute values would be far from 0 for features that have nothing in common.
     alike = np.abs(Similarity("spearman")(fold.train.take_features(compared)))
     return FirstFold(
-        fold.name, importance.label, values, compared, np.minimum(alike, 1.0), _versions()
+        fold.name,
+        importance.label,
+        values,
+        compared,
+        np.clip(alike, 0.0, 1.0),
+        installed_versions(),
     )
 
 
@@ -112,7 +117,8 @@ def count_taken(result: StudyResult, selectors: Sequence[str] | None = None) -> 
     )
 
 
-def _versions() -> dict[str, str]:
+def installed_versions() -> dict[str, str]:
+    """Versions of what numbers may depend on, and the system."""
     found = {"ranksieve": __version__, "Python": python_version()}
     for package in _PACKAGES:
         try:

@@ -254,7 +254,6 @@ def _result(plan: Plan, ledger: Ledger, title: str) -> StudyResult:
     folds = [FoldSummary.of(name, record) for name, record in known.items()]
     names = next(iter(known.values()))["features"]
     layout = Layout(plan, names)
-    runs = assemble(layout, folds, ledger.__getitem__)
     return StudyResult(
         title=title,
         protocol=ledger.head["protocol"],
@@ -264,7 +263,7 @@ def _result(plan: Plan, ledger: Ledger, title: str) -> StudyResult:
         measures=list(plan.measures),
         folds=folds,
         feature_names=names,
-        runs=runs,
+        runs=assemble(layout, folds, ledger.__getitem__),
         included=layout.include,
         excluded=layout.exclude,
         settings={
@@ -301,9 +300,8 @@ def _file_order(data: RankingData, plan: Plan) -> dict[str, Any]:
     """
     if get_convention(plan.convention).ties != "stable":
         return {}
-    rows = data.y, data.query_ptr
     return {
-        name: order_values(*rows, parse_measure(name), plan.convention).tolist()
+        name: order_values(data.y, data.query_ptr, parse_measure(name), plan.convention).tolist()
         for name in plan.measures
     }
 

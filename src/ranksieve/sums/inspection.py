@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,11 +19,12 @@ _NEARLY = 0.99
 
 @dataclass(frozen=True)
 class SingleFeature:
-    """A feature and how well it ranks alone."""
+    """A feature and how well it ranks alone, in its better direction and in the other one."""
 
     name: str
     direction: str  # "descending" or "ascending": which end of its values is better
     value: float
+    reverse: float
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,22 @@ class NearPair:
     first: str
     second: str
     correlation: float
+
+
+class Lengths(NamedTuple):
+    """Number of queries with so many documents, from ``least`` to ``most``."""
+
+    least: int
+    most: int
+    queries: int
+
+
+@dataclass(frozen=True, eq=False)
+class Correlation:
+    """Correlation of all pairs of features within queries; 0 where a feature does not vary."""
+
+    names: list[str]
+    values: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -57,6 +75,8 @@ class Inspection:
         Number of rows with each label.
     documents_per_query : dict of str to float
         Minimum, median, mean and maximum.
+    lengths : list of Lengths
+        How many queries have how many documents, in at most twenty ranges.
     n_single : int
         Queries with one document.
     n_without_relevant : int
@@ -79,6 +99,8 @@ class Inspection:
         than chance, a convention that keeps this order for equal scores flatters weak models.
     best_features : list of SingleFeature or None
         All features by quality, best first. A document without a value ranks last.
+    correlation : Correlation or None
+        What ``near_duplicates`` were found by; None if these were not looked for.
     """
 
     n_rows: int
@@ -91,6 +113,7 @@ class Inspection:
     n_infinite: int
     labels: dict[float, int]
     documents_per_query: dict[str, float]
+    lengths: list[Lengths]
     n_single: int
     n_without_relevant: int
     constant: list[str]
@@ -101,6 +124,14 @@ class Inspection:
     convention: str
     file_order: FileOrder
     best_features: list[SingleFeature] | None
+    correlation: Correlation | None = field(default=None, compare=False, repr=False)
+
+    def to_record(self) -> dict[str, Any]:
+        """Everything but the correlation of all pairs, as JSON values."""
+        record = asdict(replace(self, correlation=None))
+        del record["correlation"]
+        record["lengths"] = [one._asdict() for one in self.lengths]
+        return record
 
 
 def inspect(
@@ -115,8 +146,8 @@ def inspect(
     >>> from ranksieve.sums.inspection import inspect
     >>> X = np.array([[1.0, 5, 2], [2.0, 5, 4], [3.0, 5, 6]])
     >>> found = inspect(RankingData(X, y=[0, 1, 2], qid=[7, 7, 7]))
-    >>> found.constant, found.best_features[0]
-    (['2'], SingleFeature(name='1', direction='descending', value=1.0))
+    >>> found.constant, found.best_features[0].name, found.best_features[0].value
+    (['2'], '1', 1.0)
     """
     convention = get_convention(convention)
     if source.missing is None:
@@ -127,6 +158,7 @@ def inspect(
     names = source.feature_names
     counts = facts.lengths
     flat = facts.flat if facts.flat is not None else facts.constant
+    related = _correlation(source, facts) if few and comparable else None
     return Inspection(
         n_rows=source.n_rows,
         n_queries=source.n_queries,
@@ -147,16 +179,18 @@ def inspect(
             "mean": float(counts.mean()),
             "max": int(counts.max()),
         },
+        lengths=_histogram(counts),
         n_single=int(np.sum(counts == 1)),
         n_without_relevant=facts.n_without_relevant,
         constant=names[facts.constant].tolist(),
         constant_in_queries=names[flat & ~facts.constant].tolist() if few else None,
         duplicates=[names[group].tolist() for group in facts.duplicates],
-        near_duplicates=_near_duplicates(source, facts) if few and comparable else None,
+        near_duplicates=None if related is None else _near_duplicates(related, facts),
         measure=parse_measure(measure).name,
         convention=convention.name,
         file_order=file_order(source, measure, convention),
         best_features=_by_quality(source, measure, convention) if comparable else None,
+        correlation=related,
     )
 
 
@@ -166,8 +200,19 @@ def _extent(weights: np.ndarray | None) -> dict[str, float] | None:
     return {"min": float(weights.min()), "mean": float(weights.mean()), "max": float(weights.max())}
 
 
-def _near_duplicates(source: Source, facts: Facts) -> list[NearPair]:
-    names, correlation = source.feature_names, np.triu(_correlation(source, facts), k=1)
+def _histogram(counts: np.ndarray, most: int = 20) -> list[Lengths]:
+    """Queries by number of documents, in ranges of equal width."""
+    least = int(counts.min())
+    width = -(-(int(counts.max()) - least + 1) // most)  # rounded up
+    found = np.bincount((counts - least) // width)
+    return [
+        Lengths(least + place * width, least + (place + 1) * width - 1, int(queries))
+        for place, queries in enumerate(found.tolist())
+    ]
+
+
+def _near_duplicates(related: Correlation, facts: Facts) -> list[NearPair]:
+    names, correlation = related.names, np.triu(related.values, k=1)
     for group in facts.duplicates:
         correlation[np.ix_(group, group)] = 0.0
     pairs = [
@@ -177,13 +222,14 @@ def _near_duplicates(source: Source, facts: Facts) -> list[NearPair]:
     return sorted(pairs, key=lambda pair: -abs(pair.correlation))
 
 
-def _correlation(source: Source, facts: Facts) -> np.ndarray:
+def _correlation(source: Source, facts: Facts) -> Correlation:
     assert facts.flat is not None
+    names = source.feature_names.tolist()
     if facts.n_missing.any():
-        return present_correlation(source)
+        return Correlation(names, present_correlation(source))
     gram = centered_gram(source).xx
     scale = np.sqrt(np.where(facts.flat, np.inf, np.diag(gram)))
-    return gram / np.outer(scale, scale)
+    return Correlation(names, gram / np.outer(scale, scale))
 
 
 def _by_quality(source: Source, measure: str, convention: Convention) -> list[SingleFeature]:
@@ -197,6 +243,7 @@ def _by_quality(source: Source, measure: str, convention: Convention) -> list[Si
             name=source.feature_names[feature],
             direction=("descending", "ascending")[int(importance[:, feature].argmax())],
             value=float(abs(best[feature])),
+            reverse=float(abs(importance[:, feature].min())),
         )
         for feature in order
     ]

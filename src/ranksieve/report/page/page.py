@@ -63,12 +63,15 @@ class Chart:
         The numbers, which readers unfold.
     title : str
         Above the figure, if its section has several.
+    is_open : bool
+        Whether its numbers are shown at once; otherwise readers unfold them.
     """
 
     svg: Markup
     caption: str
     table: Table
     title: str = ""
+    is_open: bool = False
 
 
 @dataclass(frozen=True)
@@ -102,16 +105,22 @@ class Verdict:
     sentence : str
     is_shown : bool
         Whether something is shown, or the question is open.
-    facts : sequence of (str, str)
-        The most important numbers, each with what it is.
+    facts : sequence of (str, str) or (str, str, str)
+        The most important numbers, each with what it is, and what to compare it with.
     notes : sequence of str
         Further sentences: on what the verdict rests.
+    word : str
+        Whether it is shown, in a word or two before all else.
+    svg : Markup
+        A figure that says the same.
     """
 
     sentence: str
     is_shown: bool = True
-    facts: Sequence[tuple[str, str]] = ()
+    facts: Sequence[tuple[str, ...]] = ()
     notes: Sequence[str] = ()
+    word: str = ""
+    svg: Markup = field(default_factory=Markup)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,15 @@ if TYPE_CHECKING:
 
 def inspection_sheets(title: str, found: Inspection, top: int) -> list[Sheet]:
     """What was found in the data, and its ``top`` best single features."""
-    facts = Sheet(
+    others = [missing_sheet(found, top)] if found.missing else []
+    if found.best_features is not None:
+        others.append(best_features_sheet(found, top))
+    return [facts_sheet(title, found), *others]
+
+
+def facts_sheet(title: str, found: Inspection) -> Sheet:
+    """All that is said of the data as a whole."""
+    return Sheet(
         "inspection",
         title,
         "",
@@ -30,13 +38,50 @@ def inspection_sheets(title: str, found: Inspection, top: int) -> list[Sheet]:
             ]
         ],
     )
-    others = [_missing_values(found, top)] if found.missing else []
-    if found.best_features is not None:
-        others.append(_best_features(found, top))
-    return [facts, *others]
 
 
-def _missing_values(found: Inspection, top: int) -> Sheet:
+def labels_sheet(found: Inspection) -> Sheet:
+    """Number of documents with each label."""
+    rows = [
+        [Entry(f"{label:g}"), Entry(n, ","), Entry(n / found.n_rows, ".1%")]
+        for label, n in found.labels.items()
+    ]
+    columns = [Column("label", align="left", is_name=True), Column("documents"), Column("share")]
+    return Sheet("labels", "Documents by label", "", columns, [rows])
+
+
+def lengths_sheet(found: Inspection) -> Sheet:
+    """Number of queries with so many documents."""
+    rows = [[Entry(one.least), Entry(one.most), Entry(one.queries, ",")] for one in found.lengths]
+    columns = [Column("from", is_name=True), Column("to", is_name=True), Column("queries")]
+    return Sheet("lengths", "Queries by number of documents", "", columns, [rows])
+
+
+def useless_sheet(found: Inspection) -> Sheet:
+    """Features that say nothing, or nothing new."""
+    rows = [[Entry(name), Entry("constant")] for name in found.constant]
+    rows += [
+        [Entry(name), Entry("constant within every query")]
+        for name in found.constant_in_queries or []
+    ]
+    rows += [
+        [Entry(name), Entry(f"same values as {group[0]}")]
+        for group in found.duplicates
+        for name in group[1:]
+    ]
+    rows += [
+        [Entry(pair.second), Entry(f"nearly {pair.first} (correlation {pair.correlation:.4f})")]
+        for pair in found.near_duplicates or []
+    ]
+    columns = [
+        Column("feature", align="left", is_name=True),
+        Column("what", align="left", wraps=True),
+    ]
+    return Sheet("useless", "Features that add nothing", "", columns, [rows])
+
+
+def missing_sheet(found: Inspection, top: int) -> Sheet:
+    """Features with missing values, the most first."""
     n_more = len(found.missing) - top
     return Sheet(
         "missing-values",
@@ -57,7 +102,8 @@ def _missing_values(found: Inspection, top: int) -> Sheet:
     )
 
 
-def _best_features(found: Inspection, top: int) -> Sheet:
+def best_features_sheet(found: Inspection, top: int) -> Sheet:
+    """Features that rank best alone."""
     assert found.best_features is not None
     return Sheet(
         "best-features",
@@ -100,7 +146,7 @@ def _facts(found: Inspection) -> Iterator[tuple[str, str | int]]:
         "no relevant document",
         f"{quantity(without, 'query', 'queries')} ({without / found.n_queries:.1%})",
     )
-    yield "file order", _file_order(found)
+    yield "file order", describe_file_order(found)
     if found.n_missing:
         yield "missing values", _missing(found)
     if found.n_infinite:
@@ -124,7 +170,8 @@ def _missing(found: Inspection) -> str:
     )
 
 
-def _file_order(found: Inspection) -> str:
+def describe_file_order(found: Inspection) -> str:
+    """Whether the order of the file tells about labels."""
     order = found.file_order
     values = f"{found.measure} {order.value:.4f} against {order.by_chance:.4f} of random orders"
     if not order.better_than_chance:

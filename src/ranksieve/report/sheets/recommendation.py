@@ -7,6 +7,7 @@ from math import isfinite
 
 from ranksieve.recommendation.answer import KeptFeature, Recommendation
 from ranksieve.recommendation.checking import Check
+from ranksieve.recommendation.evidence import Alone
 from ranksieve.report.sheets.sheet import Column, Entry, Sheet
 
 _SUBSTITUTES = 3  # named at most
@@ -19,8 +20,11 @@ def recommendation_sheets(answer: Recommendation) -> list[Sheet]:
     return [*sheets, front_sheet(answer)]
 
 
-def kept_sheet(answer: Recommendation) -> Sheet:
-    """The features to keep, in the order in which they were selected."""
+def kept_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
+    """The features to keep, in the order in which they were selected.
+
+    With ``alone``, it tells also how well each ranks alone.
+    """
     columns = [Column("rank", is_name=True), Column("feature", align="left", is_name=True)]
     rows = [[Entry(rank), Entry(name)] for rank, name in enumerate(answer.names, start=1)]
     notes = []
@@ -45,9 +49,13 @@ def kept_sheet(answer: Recommendation) -> Sheet:
             "stability: share of random halves of the queries on which it is selected; with "
             "copies: on which it or one of its substitutes is."
         )
+    if alone is not None:
+        columns.append(Column("alone"))
+        _add(rows, [Entry(alone.values[feature], ".4f") for feature in answer.features])
+        notes.append(f"alone: {answer.claim.measure} if the feature alone ranks.")
     if any(kept.substitutes for kept in answer.kept):
         columns.append(Column("substitutes", align="left", wraps=True))
-        _add(rows, [Entry(_substitutes(kept, answer)) for kept in answer.kept])
+        _add(rows, [Entry(substitutes_text(kept, answer)) for kept in answer.kept])
         notes.append(
             "substitutes: features that order documents nearly alike (|tau_b| of at least 0.9)"
             + (", with their costs." if answer.has_costs else ".")
@@ -56,16 +64,21 @@ def kept_sheet(answer: Recommendation) -> Sheet:
     return Sheet("kept", title, f"Selected by {answer.selector}.", columns, [rows], notes)
 
 
-def dropped_sheet(answer: Recommendation) -> Sheet:
-    """The features to drop, with the reason."""
+def dropped_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
+    """The features to drop, with the reason; with ``alone``, also how well each ranks alone."""
     columns = [Column("feature", align="left", is_name=True)]
     rows = [[Entry(answer.feature_names[one.feature])] for one in answer.dropped]
+    notes = []
     if answer.has_costs:
         columns.append(Column("cost"))
         _add(rows, [Entry(one.cost, ".4g") for one in answer.dropped])
+    if alone is not None:
+        columns.append(Column("alone"))
+        _add(rows, [Entry(alone.values[one.feature], ".4f") for one in answer.dropped])
+        notes.append(f"alone: {answer.claim.measure} if the feature alone ranks.")
     columns.append(Column("reason", align="left", wraps=True))
     _add(rows, [Entry(one.reason) for one in answer.dropped])
-    return Sheet("dropped", f"Features to drop: {len(rows)}", "", columns, [rows])
+    return Sheet("dropped", f"Features to drop: {len(rows)}", "", columns, [rows], notes)
 
 
 def front_sheet(answer: Recommendation) -> Sheet:
@@ -175,7 +188,8 @@ def _interval(kept: KeptFeature) -> Entry:
     return Entry(f"{100 * kept.lower:.2f} to {100 * kept.upper:.2f}%")
 
 
-def _substitutes(kept: KeptFeature, answer: Recommendation) -> str:
+def substitutes_text(kept: KeptFeature, answer: Recommendation) -> str:
+    """Near-copies of a feature, with similarity and cost; only the first few are named."""
     told = []
     for one in kept.substitutes[:_SUBSTITUTES]:
         cost = f", cost {one.cost:.4g}" if answer.has_costs else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -24,7 +24,7 @@ from ranksieve.report.page.svg import (
 
 _WIDTH, _HEIGHT = 900.0, 380.0
 _LEFT, _TOP, _BOTTOM = 72.0, 12.0, 48.0
-_LABELS = 170.0  # most pixels of the names at the right
+_LABELS = 200.0  # most pixels of the names at the right
 _LINE = 16.0  # between names
 _WIDE = 10.0  # ratio of the numbers from which their scale is logarithmic
 
@@ -43,6 +43,8 @@ class Curve:
         Classes of its color and dashes.
     marked : int or None
         Place of the point with a ring, if any.
+    hollow : collection of int
+        Places of points that are not filled.
     may_leave : bool
         Whether it does not count where the scale is chosen, as random orders.
     """
@@ -53,6 +55,7 @@ class Curve:
     tips: Sequence[str]
     look: str
     marked: int | None = None
+    hollow: Collection[int] = ()
     may_leave: bool = False
 
 
@@ -80,6 +83,8 @@ def draw_curves(
     y_label: str,
     level: Level | None = None,
     ticks: Sequence[float] | None = None,
+    floor: float | None = None,
+    is_log: bool | None = None,
 ) -> Markup:
     """Draw lines with their names beside them, and hover values at their points.
 
@@ -92,15 +97,22 @@ def draw_curves(
     ticks : sequence of float, optional
         Values below the axis, such as the numbers of features that were tried; by default round
         ones.
+    floor : float, optional
+        Lines are cut off below it.
+    is_log : bool, optional
+        Whether equal ratios are equally far apart; by default if numbers differ much.
     """
     names = [curve.name for curve in curves] + ([level.name] if level else [])
-    labels = min(_LABELS, 36 + max(map(width_of, names)))
+    labels = min(_LABELS, 46 + max(map(width_of, names)))
     height = max(_HEIGHT, _TOP + _BOTTOM + _LINE * (len(names) + 1))
     xs = [x for curve in curves for x in curve.x]
-    is_log = min(xs) > 0 and max(xs) >= _WIDE * min(xs)
+    if is_log is None:
+        is_log = min(xs) > 0 and max(xs) >= _WIDE * min(xs)
     ends = (min(xs), max(xs)) if is_log or max(xs) > min(xs) else padded(xs)
     across = Scale(*ends, _LEFT + 12, _WIDTH - labels - 12, is_log)
-    down = Scale(*_range(curves, level), height - _BOTTOM, _TOP)
+    low, high = _range(curves, level)
+    low = low if floor is None else max(low, floor)
+    down = Scale(low, high, height - _BOTTOM, _TOP)
     return drawing(
         _WIDTH,
         height,
@@ -186,11 +198,17 @@ def _clipped(curves: Sequence[Curve], across: Scale, down: Scale) -> Markup:
                     cx=across(x) - left,
                     cy=down(y),
                     r=7.0 if is_marked else 4.5,
-                    class_=f"{'ring' if is_marked else 'dot'} {curve.look}",
+                    class_=f"{_kind(curve, place)} {curve.look}",
                     data_tip=tip,
                 )
             )
     return element("svg", *parts, x=left, width=right - left, height=down.start)
+
+
+def _kind(curve: Curve, place: int) -> str:
+    if place == curve.marked:
+        return "ring"
+    return "hollow" if place in curve.hollow else "dot"
 
 
 def _names(
@@ -204,7 +222,7 @@ def _names(
     x = across.stop + 18
     parts = []
     for (name, _, look), y in zip(ends, places, strict=True):
-        short = shorten(name, _LABELS - 36)
+        short = shorten(name, _LABELS - 46)
         full = name if short != name else None
         parts.append(path([(x, y), (x + 16, y)], look))
         parts.append(text(x + 22, y + SMALL / 3, short, data_tip=full))

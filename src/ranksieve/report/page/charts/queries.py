@@ -15,7 +15,10 @@ _MOST_POINTS = 90  # more cannot be told apart
 
 
 def draw_gains(
-    differences: Sequence[tuple[str, str, np.ndarray]], title: str, form: str = "+.2f"
+    differences: Sequence[tuple[str, str, np.ndarray]],
+    title: str,
+    form: str = "+.2f",
+    width: float = _WIDTH,
 ) -> Markup:
     """Draw the differences of each method, the largest gain at the left, on one scale for all.
 
@@ -27,32 +30,34 @@ def draw_gains(
         What is drawn, before the name.
     form : str
         Format of differences.
+    width : float
+        Pixels of each chart.
     """
     largest = max((float(np.abs(values).max()) for _, _, values in differences), default=0.0)
     down = Scale(-(largest or 1.0), largest or 1.0, _HEIGHT, _TOP)
-    charts = [_draw(*one, down, title, form) for one in differences]
+    charts = [_draw(*one, down, title, form, width) for one in differences]
     return element("div", *charts, class_="multiples")
 
 
-def _draw(name: str, look: str, values: np.ndarray, down: Scale, title: str, form: str) -> Markup:
+def _draw(
+    name: str, look: str, values: np.ndarray, down: Scale, title: str, form: str, width: float
+) -> Markup:
     ordered = np.sort(values)[::-1]
     places = np.unique(np.linspace(0, len(ordered) - 1, min(len(ordered), _MOST_POINTS)).round())
-    across = Scale(0, max(len(ordered) - 1, 1), 0, _WIDTH)
+    across = Scale(0, max(len(ordered) - 1, 1), 0, width)
     points = [(across(place), float(ordered[int(place)])) for place in places]
     won, lost = int((values > 0).sum()), int((values < 0).sum())
     parts = [
         element("circle", cx=5, cy=10, r=5, class_=f"fill {look}"),
-        text(16, 14, shorten(name, _WIDTH - 16), class_="strong"),
+        text(16, 14, shorten(name, width - 16), class_="strong"),
         _area([(x, max(y, 0.0)) for x, y in points], down, "good"),
         _area([(x, min(y, 0.0)) for x, y in points], down, "bad"),
-        line(0, down(0), _WIDTH, down(0), "grid"),
+        line(0, down(0), width, down(0), "grid"),
         text(0, _TOP - 12, _ends(won, float(ordered[0]), "won", form), class_="soft"),
-        text(
-            _WIDTH, _TOP - 12, _ends(lost, float(ordered[-1]), "lost", form), "end", class_="soft"
-        ),
+        text(width, _TOP - 12, _ends(lost, float(ordered[-1]), "lost", form), "end", class_="soft"),
     ]
     told = f"{title}: {name}. {won:,} queries gain, {lost:,} lose"
-    return drawing(_WIDTH, _HEIGHT + 4, *parts, title=told)
+    return drawing(width, _HEIGHT + 4, *parts, title=told)
 
 
 def _ends(n_queries: int, value: float, what: str, form: str) -> str:

@@ -38,6 +38,7 @@ def draw_selections(
     folds: Sequence[str],
     title: str,
     key: str,
+    says: str = "share of seeds",
 ) -> tuple[Markup, Grid]:
     """Draw a row for each feature, and in it a cell for each selector and fold.
 
@@ -50,9 +51,11 @@ def draw_selections(
     title : str
     key : str
         Under which the page's data has the grid.
+    says : str
+        What the shares are.
     """
     left = min(_LEFT, 16 + max(map(width_of, features)))
-    top = 12 + 0.71 * min(_LEFT, max(map(width_of, taken)))
+    top = 24 + 0.71 * min(_LEFT, max(map(width_of, taken)))
     step = len(folds) + _GAP  # columns of a selector, with an empty one
     cell = min(_LARGEST, max(_SMALLEST, (_WIDTH - left) / (len(taken) * step)))
     values = np.zeros((len(features), len(taken) * step))
@@ -61,14 +64,14 @@ def draw_selections(
     for number, (selector, own) in enumerate(taken.items()):
         start = number * step
         values[:, start : start + len(folds)] = own.shares
-        columns += [f"{selector}, {fold}" for fold in folds] + [""] * _GAP
+        columns += [f"{selector}, {fold}" if fold else selector for fold in folds] + [""] * _GAP
         x, width = left + start * cell, len(folds) * cell
         turned = f"translate({x + width / 2:.1f} {top - 8:.1f}) rotate(-45)"
         parts.append(text(0, 0, shorten(selector, _LEFT), transform=turned))
         height = len(features) * _ROW - 1
         parts.append(element("rect", x=x, y=top, width=width, height=height, class_="cell"))
         looks[f"fill {own.look} n{number}"] = slice(start, start + len(folds))
-    grid = Grid(left, top, cell, _ROW, features, columns, values, "share of seeds", gap=0.1)
+    grid = Grid(left, top, cell, _ROW, features, columns, values, says, gap=0.1)
     for row, name in enumerate(features):
         short = shorten(name, left - 12)
         full = name if short != name else None

@@ -1,0 +1,181 @@
+"""What a recommendation rests on: who judged what, how features relate, and what was spent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ranksieve.data import DataError
+from ranksieve.io.records import check_kinds, get_numbers, get_texts
+
+
+class Outcome(NamedTuple):
+    """What a run of the procedure chose, and the queries that it has not seen.
+
+    Attributes
+    ----------
+    part : str
+        Name of the part of the queries.
+    selector : str
+    size : int
+        Number of features that were asked of the selector.
+    cost : float
+    features : list of int
+    queries : list of str
+        Ids of the queries that judge.
+    with_all, with_chosen : list of float
+        Value of each of them, with all features and with those that were chosen.
+    weights : list of float or None
+        Of the queries.
+    """
+
+    part: str
+    selector: str
+    size: int
+    cost: float
+    features: list[int]
+    queries: list[str]
+    with_all: list[float]
+    with_chosen: list[float]
+    weights: list[float] | None
+
+
+class Likeness(NamedTuple):
+    """How similarly features order documents: mean over queries of abs(tau_b).
+
+    Attributes
+    ----------
+    features : list of int
+        Those that were compared, at most 150 of them: the recommended ones and their near-copies
+        first, then those that rank best alone.
+    values : list of list of float
+        Row i has the similarity to the features before feature i, of ``features``.
+    """
+
+    features: list[int]
+    values: list[list[float]]
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """The similarity of all pairs."""
+        full = np.eye(len(self.features))
+        for place, row in enumerate(self.values):
+            full[place, :place] = full[:place, place] = row
+        return full
+
+
+class Alone(NamedTuple):
+    """How well each feature ranks alone, in the better direction (1, or -1 if small is good)."""
+
+    values: list[float]
+    directions: list[int]
+
+
+class Spent(NamedTuple):
+    """Work of a selector or ranker: how many fits, and their seconds on all threads together."""
+
+    method: str
+    fits: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a recommendation rests on, for its report.
+
+    Attributes
+    ----------
+    outcomes : list of Outcome
+        One for each part of the queries that judges.
+    alone : Alone
+        Of all features, on all queries.
+    likeness : Likeness
+    spent : list of Spent
+    elapsed : float
+        Seconds of the last run, from the start to the answer.
+    n_resumed : int
+        Fits that were there already when it began.
+    versions : dict of str to str
+        Python and packages.
+    command : list of str
+        The command line, if there was one.
+    """
+
+    outcomes: list[Outcome]
+    alone: Alone
+    likeness: Likeness
+    spent: list[Spent]
+    elapsed: float
+    n_resumed: int
+    versions: dict[str, str]
+    command: list[str] = field(default_factory=list)
+
+    def to_record(self) -> dict[str, Any]:
+        """Everything as JSON values."""
+        record = {name: getattr(self, name) for name in _EVIDENCE}
+        for name in ("alone", "likeness"):
+            record[name] = record[name]._asdict()
+        for name in ("outcomes", "spent"):
+            record[name] = [one._asdict() for one in record[name]]
+        return record
+
+    @classmethod
+    def of_record(cls, record: dict[str, Any], n_features: int) -> Evidence:
+        """The evidence of :meth:`to_record`; a DataError if it cannot be about these features."""
+        check_kinds(record, _EVIDENCE)
+        check_kinds(record["alone"], _ALONE)
+        for name in _ALONE:
+            get_numbers(record["alone"], name, n_features)
+        _check_likeness(record["likeness"], n_features)
+        for one in record["spent"]:
+            check_kinds(one, _SPENT)
+        for one in record["outcomes"]:
+            _check_outcome(one, n_features)
+        get_texts(record, "command")
+        parts = record | {
+            "outcomes": [Outcome(**one) for one in record["outcomes"]],
+            "alone": Alone(**record["alone"]),
+            "likeness": Likeness(**record["likeness"]),
+            "spent": [Spent(**one) for one in record["spent"]],
+        }
+        return cls(**parts)
+
+
+_EVIDENCE = dict(
+    elapsed=float, n_resumed=int, versions=dict, command=list,
+    alone=dict, likeness=dict, outcomes=list, spent=list,
+)  # fmt: skip
+_ALONE = dict(values=list, directions=list)
+_LIKENESS = dict(features=list, values=list)
+_SPENT = dict(method=str, fits=int, seconds=float)
+_OUTCOME = dict(
+    part=str, selector=str, size=int, cost=float, features=list, queries=list,
+    with_all=list, with_chosen=list, weights=object,
+)  # fmt: skip
+
+
+def _check_likeness(record: Any, n_features: int) -> None:
+    check_kinds(record, _LIKENESS)
+    _check_features(record["features"], n_features)
+    rows = {str(place): row for place, row in enumerate(record["values"])}
+    if len(rows) != len(record["features"]):
+        raise DataError("the similarities should have a row for each feature")
+    for place in rows:
+        get_numbers(rows, place, int(place))
+
+
+def _check_outcome(record: Any, n_features: int) -> None:
+    check_kinds(record, _OUTCOME)
+    _check_features(record["features"], n_features)
+    get_texts(record, "queries")
+    weighted = () if record["weights"] is None else ("weights",)
+    for name in ("with_all", "with_chosen", *weighted):
+        get_numbers(record, name, len(record["queries"]))
+
+
+def _check_features(features: list[Any], n_features: int) -> None:
+    known = all(type(feature) is int and 0 <= feature < n_features for feature in features)
+    if not known or len(set(features)) < len(features):
+        raise DataError("it names features that the data does not have")

@@ -1,0 +1,113 @@
+"""Gather what a recommendation rests on, while it is made and when it is there."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence, Set
+
+import numpy as np
+
+from ranksieve.data import RankingData
+from ranksieve.recommendation.answer import Recommendation
+from ranksieve.recommendation.asking import Lookup, Placed
+from ranksieve.recommendation.evidence import Alone, Evidence, Likeness, Outcome, Spent
+from ranksieve.recommendation.procedure import Choice, Task
+from ranksieve.study.first_fold import installed_versions
+from ranksieve.sums.importance import Importance
+
+MOST_COMPARED = 150
+"""Features whose similarity is kept, at most."""
+
+_DIGITS = 4  # of a similarity
+
+
+class Effort:
+    """Counts the fits that a recommendation asks for, each once, from the start to the answer."""
+
+    def __init__(self, command: Sequence[str] = ()) -> None:
+        self.command, self.started = list(command), time.monotonic()
+        self._seconds: dict[str, tuple[str, float]] = {}
+        self._made: set[str] = set()
+
+    def note(self, cells: Sequence[Placed], made: Set[str], lookup: Lookup) -> None:
+        """Count cells; those whose keys are in ``made`` were not there before."""
+        self._made |= made
+        for cell in cells:
+            seconds = float(lookup(cell)["seconds"])
+            self._seconds[str(cell.key())] = (cell.cell.method.name, seconds)
+
+    @property
+    def n_resumed(self) -> int:
+        """Fits that an earlier run had made."""
+        return len(self._seconds) - len(self._made)
+
+    @property
+    def spent(self) -> list[Spent]:
+        """Work by method, the most seconds first."""
+        by_method: dict[str, list[float]] = {}
+        for method, seconds in self._seconds.values():
+            by_method.setdefault(method, []).append(seconds)
+        found = [Spent(name, len(own), math.fsum(own)) for name, own in by_method.items()]
+        return sorted(found, key=lambda one: (-one.seconds, one.method))
+
+
+def gather_evidence(
+    task: Task,
+    choices: Sequence[Choice | None],
+    similarity: np.ndarray,
+    answer: Recommendation,
+    effort: Effort,
+) -> Evidence:
+    """Gather what an answer rests on."""
+    told = answer.settings
+    alone = alone_of(task.division.whole, told["measure"], told["convention"])
+    copies = [one.feature for kept in answer.kept for one in kept.substitutes]
+    others = sorted(task.allowed, key=lambda feature: -alone.values[feature])
+    return Evidence(
+        outcomes=outcomes_of(task, choices),
+        alone=alone,
+        likeness=likeness_of(similarity, [*answer.features, *copies], others),
+        spent=effort.spent,
+        elapsed=time.monotonic() - effort.started,
+        n_resumed=effort.n_resumed,
+        versions=installed_versions(),
+        command=effort.command,
+    )
+
+
+def outcomes_of(task: Task, choices: Sequence[Choice | None]) -> list[Outcome]:
+    """What each part of the queries judged."""
+    division, found = task.division, []
+    for stage, choice in zip(division.stages, choices, strict=True):
+        if stage.judge is None or choice is None or choice.values is None or choice.base is None:
+            continue
+        queries = division.whole.query_ids[division.parts[stage.judge]]
+        weights = division.weights([stage.judge])
+        found.append(
+            Outcome(
+                stage.judge,
+                choice.candidate.selector,
+                choice.candidate.size,
+                task.costs.total(choice.features),
+                [int(feature) for feature in choice.features],
+                [str(query) for query in queries.tolist()],
+                choice.base.tolist(),
+                choice.values.tolist(),
+                None if weights is None else weights.tolist(),
+            )
+        )
+    return found
+
+
+def alone_of(data: RankingData, measure: str, convention: str) -> Alone:
+    """How well each feature ranks alone."""
+    quality = Importance(measure, convention=convention)(data)
+    return Alone(np.abs(quality.values).tolist(), quality.directions.tolist())
+
+
+def likeness_of(similarity: np.ndarray, first: Sequence[int], others: Sequence[int]) -> Likeness:
+    """Similarity of some features: as many as there is room for, in ascending order."""
+    features = sorted(list(dict.fromkeys([*first, *others]))[:MOST_COMPARED])
+    values = similarity[np.ix_(features, features)].round(_DIGITS)
+    return Likeness(features, [values[place, :place].tolist() for place in range(len(features))])

@@ -1,0 +1,121 @@
+"""Several bars for each feature, side by side: a row is a feature, a panel is a quantity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from ranksieve.report.formats.html import element
+from ranksieve.report.page.svg import Scale, drawing, line, shorten, text, width_of
+
+_LEFT, _TEXT, _GAP = 200.0, 190.0, 28.0
+_ROW, _BAR, _TOP = 22.0, 10.0, 26.0
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A quantity of all features.
+
+    Attributes
+    ----------
+    name : str
+        Above its bars.
+    values : sequence of float or None
+        None where there is nothing to draw.
+    labels : sequence of str
+        The numbers, beside the bars.
+    ends : sequence of (float, float) or None
+        Ends of intervals, drawn as whiskers.
+    look : str
+        Class of the color; bars below zero have that of what is bad.
+    width : float
+        Pixels of the bars, without the numbers.
+    tips : sequence of str
+        What is said of each bar.
+    most : float
+        Value that the scale reaches at least: panels with the same can be compared.
+    """
+
+    name: str
+    values: Sequence[float | None]
+    labels: Sequence[str]
+    ends: Sequence[tuple[float, float] | None] | None = None
+    look: str = "s0"
+    width: float = 90.0
+    tips: Sequence[str] = ()
+    most: float = 0.0
+
+
+def draw_panels(
+    names: Sequence[str], panels: Sequence[Panel], texts: Sequence[str], heading: str, title: str
+) -> Markup:
+    """Draw the panels one beside the other, and at the right a text for each feature.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the features.
+    panels : sequence of Panel
+    texts : sequence of str
+        At the right; empty if there are none.
+    heading : str
+        Above the texts.
+    title : str
+    """
+    x = left = min(_LEFT, 16 + max(map(width_of, names)))
+    height = _TOP + _ROW * len(names)
+    parts = [_label(left - 10, row, name, left - 12, "end") for row, name in enumerate(names)]
+    for panel in panels:
+        numbers = 10 + max(map(width_of, panel.labels), default=0.0)
+        parts.append(text(x, 14, panel.name, class_="soft"))
+        parts += _bars(panel, x, height)
+        parts += [
+            text(x + panel.width + 8, _middle(row) + 4, label, class_="soft")
+            for row, label in enumerate(panel.labels)
+        ]
+        x += max(panel.width + numbers, width_of(panel.name)) + _GAP
+    if texts:
+        parts.append(text(x, 14, heading, class_="soft"))
+        parts += [_label(x, row, told, _TEXT) for row, told in enumerate(texts) if told]
+        x += _TEXT
+    return drawing(x, height + 4, *parts, title=title)
+
+
+def _middle(row: int) -> float:
+    return _TOP + (row + 0.5) * _ROW
+
+
+def _label(x: float, row: int, told: str, room: float, anchor: str = "start") -> Markup:
+    short = shorten(told, room)
+    return text(x, _middle(row) + 4, short, anchor, data_tip=told if short != told else None)
+
+
+def _bars(panel: Panel, left: float, bottom: float) -> list[Markup]:
+    ends = panel.ends or [None] * len(panel.values)
+    reached = [value for value in panel.values if value is not None]
+    reached += [end for pair in ends if pair is not None for end in pair]
+    low, high = min([0.0, *reached]), max([panel.most, *reached, 0.0])
+    across = Scale(low, high if high > low else low + 1.0, left, left + panel.width)
+    parts = [line(across(0), _TOP, across(0), bottom, "grid")]
+    for row, (value, pair) in enumerate(zip(panel.values, ends, strict=True)):
+        if value is None:
+            continue
+        start, end = sorted((across(0), across(value)))
+        look = panel.look if value >= 0 else "s-"
+        tip = panel.tips[row] if panel.tips else None
+        y = _middle(row)
+        where = {"x": start, "y": y - _BAR / 2, "width": max(end - start, 0.5), "height": _BAR}
+        parts.append(element("rect", **where, class_=f"fill {look}", data_tip=tip))
+        if pair is not None:
+            parts += _whiskers(across(pair[0]), across(pair[1]), y)
+    return parts
+
+
+def _whiskers(low: float, high: float, y: float) -> list[Markup]:
+    return [
+        line(low, y, high, y, "whisker"),
+        line(low, y - 3, low, y + 3, "whisker"),
+        line(high, y - 3, high, y + 3, "whisker"),
+    ]

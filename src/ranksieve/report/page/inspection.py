@@ -1,0 +1,230 @@
+"""The page of an inspection: warnings first, then what is in the data."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ranksieve.io.records import PathLike
+from ranksieve.report.page.charts.bars import Bar, draw_bars
+from ranksieve.report.page.charts.heat_map import draw_heat_map
+from ranksieve.report.page.charts.panels import Panel, draw_panels
+from ranksieve.report.page.page import Chart, Page, Section, Table, Verdict, write_page
+from ranksieve.report.page.recommendation_features import MOST_FEATURES, first_rows
+from ranksieve.report.sheets.inspection import (
+    best_features_sheet,
+    describe_file_order,
+    facts_sheet,
+    labels_sheet,
+    lengths_sheet,
+    missing_sheet,
+    useless_sheet,
+)
+from ranksieve.report.sheets.recommendation_evidence import similar_sheet
+from ranksieve.study.first_fold import installed_versions
+from ranksieve.sums.inspection import Correlation, Inspection
+from ranksieve.text import quantity
+
+_MOST_BARS = 40
+_FEW_QUERIES = 200  # with fewer, only large differences can be shown
+_MANY = 0.2  # share of queries without a relevant document that is worth a warning
+
+
+def write_inspection_page(
+    title: str, found: Inspection, path: PathLike, command: Sequence[str] = ()
+) -> None:
+    """Write the page of an inspection; see :func:`inspection_page`."""
+    write_page(inspection_page(title, found, command), path)
+
+
+def inspection_page(title: str, found: Inspection, command: Sequence[str] = ()) -> Page:
+    """Make the page of an inspection.
+
+    Parameters
+    ----------
+    title : str
+        Name of the data.
+    found : Inspection
+    command : sequence of str
+        The command line, if there was one.
+    """
+    data: dict[str, Any] = {}
+    sections = [
+        _facts_section(found),
+        _useless_section(found),
+        _alone_section(found),
+        _alike_section(found, data),
+        _missing_section(found),
+    ]
+    warnings = [*_warnings(found)]
+    verdict = Verdict(
+        f"{quantity(found.n_rows, 'row')} of {quantity(found.n_queries, 'query', 'queries')} with "
+        f"{quantity(found.n_features, 'feature')}.",
+        not warnings,
+        [*_numbers(found)],
+        warnings,
+        quantity(len(warnings), "warning") if warnings else "No warnings",
+    )
+    measured = f"{found.measure}, convention {found.convention}, ties averaged"
+    versions = ", ".join(f"{name} {told}" for name, told in installed_versions().items())
+    provenance = [("Command", shlex.join(command))] if command else []
+    provenance += [("How features were measured", measured), ("Versions", versions)]
+    kept = [section for section in sections if section is not None]
+    return Page(title, verdict, kept, provenance, data, "Inspection")
+
+
+def _warnings(found: Inspection) -> Iterator[str]:
+    """What to know before anything else, the worst first."""
+    if found.file_order.better_than_chance:
+        yield f"The file order {describe_file_order(found)}"
+    if found.n_queries < _FEW_QUERIES:
+        yield (
+            f"Few queries: {found.n_queries:,} can show only large differences. Expect that small "
+            "losses of quality are not shown to be small."
+        )
+    if found.n_without_relevant > _MANY * found.n_queries:
+        share = found.n_without_relevant / found.n_queries
+        yield f"No relevant document in {share:.0%} of the queries: these say nothing."
+    if found.n_infinite:
+        yield f"{quantity(found.n_infinite, 'value')} infinite: features are not compared."
+    if found.n_missing:
+        share = found.n_missing / (found.n_rows * found.n_features)
+        yield (
+            f"Missing values: {share:.1%}, of {quantity(len(found.missing), 'feature')}. Choose "
+            "what is done with them by --missing."
+        )
+    flat = [*found.constant, *(found.constant_in_queries or [])]
+    if flat:
+        yield f"{quantity(len(flat), 'feature')} constant within every query: they cannot rank."
+    copies = sum(len(group) - 1 for group in found.duplicates)
+    if copies:
+        yield f"{quantity(copies, 'feature')} with the same values as another one."
+    if found.near_duplicates:
+        pairs = quantity(len(found.near_duplicates), "pair")
+        yield f"{pairs} of nearly duplicated features: correlation within queries of 0.99 and more."
+
+
+def _numbers(found: Inspection) -> Iterator[tuple[str, ...]]:
+    yield "Rows", f"{found.n_rows:,}"
+    without = found.n_without_relevant
+    yield "Queries", f"{found.n_queries:,}", f"{without:,} without a relevant document"
+    yield "Features", f"{found.n_features:,}"
+    length = found.documents_per_query
+    yield (
+        "Documents per query",
+        f"{length['median']:g}",
+        f"median, from {length['min']:g} to {length['max']:g}",
+    )
+
+
+def _facts_section(found: Inspection) -> Section:
+    """All facts, labels and lengths."""
+    blocks: list[Table | Chart] = []
+    if len(found.labels) <= _MOST_BARS:
+        bars = [
+            Bar(f"{label:g}", n, f"{n:,} ({n / found.n_rows:.1%})")
+            for label, n in found.labels.items()
+        ]
+        caption = "Number of documents with each label."
+        svg = draw_bars(bars, "Documents by label")
+        blocks.append(Chart(svg, caption, Table(labels_sheet(found)), "Labels"))
+    bars = [
+        Bar(_span(one.least, one.most), one.queries, f"{one.queries:,}", "s2")
+        for one in found.lengths
+    ]
+    svg = draw_bars(bars, "Queries by number of documents")
+    caption = "Number of queries with so many documents."
+    blocks.append(Chart(svg, caption, Table(lengths_sheet(found)), "Documents per query"))
+    blocks.append(Table(facts_sheet("All facts about the data", found), is_open=False))
+    return Section("Labels and queries", "What there is to learn from.", blocks)
+
+
+def _span(least: int, most: int) -> str:
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+
+
+def _useless_section(found: Inspection) -> Section | None:
+    sheet = useless_sheet(found)
+    if not any(True for _ in sheet.rows):
+        return None
+    lead = "Features that say nothing, or nothing that another one does not say."
+    return Section("Features that add nothing", lead, [Table(first_rows(sheet, 200))])
+
+
+def _alone_section(found: Inspection) -> Section | None:
+    """How well each feature ranks alone, in both directions."""
+    if not found.best_features:
+        return None
+    shown = found.best_features[:_MOST_BARS]
+    both = {
+        "large values first": [
+            one.value if one.direction == "descending" else one.reverse for one in shown
+        ],
+        "small values first": [
+            one.reverse if one.direction == "descending" else one.value for one in shown
+        ],
+    }
+    most = max(max(values) for values in both.values())
+    panels = [
+        Panel(name, values, [f"{value:.4f}" for value in values], look=look, width=230, most=most)
+        for (name, values), look in zip(both.items(), ("s0", "s1"), strict=True)
+    ]
+    names = [one.name for one in shown]
+    svg = draw_panels(names, panels, [], "", f"{found.measure} of single features")
+    caption = (
+        f"Mean {found.measure} if one feature alone ranks the documents of each query, by falling "
+        "and by rising values; the better direction counts for the order."
+    )
+    if len(found.best_features) > len(shown):
+        caption += f" The best {len(shown)} of {len(found.best_features):,} features."
+    lead = "What each feature can do without the others."
+    table = Table(first_rows(best_features_sheet(found, len(found.best_features)), 200))
+    return Section("How well features rank alone", lead, [Chart(svg, caption, table)])
+
+
+def _alike_section(found: Inspection, data: dict[str, Any]) -> Section | None:
+    """Similarity of features, with clusters."""
+    related = found.correlation
+    if related is None or len(related.names) < 2:
+        return None
+    rows = _compared(found, related)
+    names = [related.names[row] for row in rows]
+    matrix = np.clip(np.abs(np.nan_to_num(related.values[np.ix_(rows, rows)])), 0.0, 1.0)
+    np.fill_diagonal(matrix, 1.0)
+    svg, grid = draw_heat_map(matrix, names, "Similarity of features")
+    data["similarity"] = grid.data()
+    caption = (
+        "The darker, the more two features move together: absolute value of the correlation within "
+        "queries. Branches of the tree that meet near the matrix are near-copies."
+    )
+    if len(rows) < len(related.names):
+        caption += f" The {len(rows)} features that rank best alone, of {len(related.names):,}."
+    table = Table(similar_sheet(names, matrix, ""))
+    lead = "Of features that move together, one is often enough."
+    return Section("Features that are alike", lead, [Chart(svg, caption, table)])
+
+
+def _compared(found: Inspection, related: Correlation) -> list[int]:
+    """Features of the heat map, as rows: those that rank best alone."""
+    best = {one.name: place for place, one in enumerate(found.best_features or [])}
+    order = sorted(range(len(related.names)), key=lambda row: best.get(related.names[row], row))
+    return sorted(order[:MOST_FEATURES])
+
+
+def _missing_section(found: Inspection) -> Section | None:
+    if not found.missing:
+        return None
+    shown = list(found.missing.items())[:_MOST_BARS]
+    bars = [
+        Bar(name, n / found.n_rows, f"{n:,} ({n / found.n_rows:.1%})", "s1") for name, n in shown
+    ]
+    svg = draw_bars(bars, "Share of rows without a value")
+    caption = "Share of rows without a value, the most first."
+    if len(found.missing) > len(shown):
+        caption += f" The first {len(shown)} of {len(found.missing):,} features with any."
+    lead = "Where features are compared, a document without a value ranks last."
+    table = Table(first_rows(missing_sheet(found, len(found.missing)), 200))
+    return Section("Missing values", lead, [Chart(svg, caption, table)])

@@ -1,0 +1,187 @@
+"""Parts of a recommendation's page about what it rests on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ranksieve.recommendation.answer import Recommendation
+from ranksieve.recommendation.evidence import Evidence
+from ranksieve.report.page.charts.bars import Bar, draw_bars
+from ranksieve.report.page.charts.heat_map import draw_heat_map, order_of, tree_of
+from ranksieve.report.page.charts.queries import draw_gains
+from ranksieve.report.page.charts.selections import Taken, draw_selections
+from ranksieve.report.page.page import Chart, Section, Table
+from ranksieve.report.page.recommendation_features import MOST_FEATURES, first_rows
+from ranksieve.report.sheets.recommendation_evidence import (
+    alone_sheet,
+    parts_sheet,
+    queries_sheet,
+    similar_sheet,
+    spent_sheet,
+)
+from ranksieve.text import quantity
+
+_MOST_BARS = 40
+_MOST_QUERIES = 10  # that gain, and that lose
+_GAINS = 720.0  # pixels
+
+
+def parts_section(
+    answer: Recommendation, evidence: Evidence, data: dict[str, Any]
+) -> Section | None:
+    """What was chosen without each part of the queries, like features side by side."""
+    shown = _ever_chosen(answer, evidence)
+    if not shown:
+        return None
+    n_chosen, shown = len(shown), _in_order(shown[:MOST_FEATURES], evidence)
+    chosen = {"recommended": (answer.features, "s2")}
+    chosen |= {f"without part {one.part}": (one.features, "s0") for one in evidence.outcomes}
+    taken = {
+        name: Taken(np.isin(shown, features).astype(float)[:, None], look)
+        for name, (features, look) in chosen.items()
+    }
+    names = [answer.feature_names[feature] for feature in shown]
+    how = "1 if it was chosen"
+    svg, grid = draw_selections(taken, names, [""], "Features chosen by part", "parts", how)
+    data["parts"] = grid.data()
+    caption = (
+        "A row is a feature, like features side by side; green is the recommendation, which all "
+        "queries made, and blue what the procedure chose without one part of them. A full row does "
+        "not depend on which queries were seen."
+    )
+    if n_chosen > len(shown):
+        caption += f" {n_chosen - len(shown):,} features that were chosen less often are left out."
+    lead = (
+        "The claim rests on these choices: each part of the queries judged features that were "
+        "chosen without it."
+    )
+    table = Table(first_rows(parts_sheet(answer, evidence), 200))
+    return Section("What each part of the queries chose", lead, [Chart(svg, caption, table)])
+
+
+def _ever_chosen(answer: Recommendation, evidence: Evidence) -> list[int]:
+    """Features that were chosen, the recommended ones first, then those chosen most often."""
+    counts = np.zeros(len(answer.feature_names), dtype=int)
+    for one in evidence.outcomes:
+        counts[one.features] += 1
+    others = np.argsort(-counts, kind="stable")
+    others = others[counts[others] > 0].tolist()
+    return list(dict.fromkeys([*answer.features, *others]))
+
+
+def _in_order(shown: list[int], evidence: Evidence) -> list[int]:
+    """Features in the order of a tree by similarity; those that were not compared come last."""
+    place = {feature: row for row, feature in enumerate(evidence.likeness.features)}
+    compared = [feature for feature in shown if feature in place]
+    rows = [place[feature] for feature in compared]
+    order = order_of(tree_of(evidence.likeness.matrix[np.ix_(rows, rows)]), len(rows))
+    return [compared[row] for row in order] + [f for f in shown if f not in place]
+
+
+def alike_section(
+    answer: Recommendation, evidence: Evidence, data: dict[str, Any]
+) -> Section | None:
+    """Similarity of features, with the tree."""
+    likeness, values = evidence.likeness, evidence.alone.values
+    copies = [one.feature for kept in answer.kept for one in kept.substitutes]
+    best = sorted(likeness.features, key=lambda feature: -values[feature])
+    shown = list(dict.fromkeys([*answer.features, *copies, *best]))[:MOST_FEATURES]
+    place = {feature: row for row, feature in enumerate(likeness.features)}
+    shown = [feature for feature in shown if feature in place]
+    if len(shown) < 2:
+        return None
+    rows = [place[feature] for feature in shown]
+    kept = set(answer.features)
+    names = [
+        f"{answer.feature_names[feature]}{' *' if feature in kept else ''}" for feature in shown
+    ]
+    matrix = likeness.matrix[np.ix_(rows, rows)]
+    svg, grid = draw_heat_map(matrix, names, "Similarity of features")
+    data["similarity"] = grid.data()
+    caption = (
+        "The darker, the more alike two features order documents: mean over queries of the "
+        "absolute value of Kendall's tau-b. Branches of the tree that meet near the matrix are "
+        "near-copies. A star marks recommended features."
+    )
+    n_others = len(answer.kept) + len(answer.dropped) - len(shown)
+    if n_others > 0:
+        caption += (
+            f" {quantity(n_others, 'feature')} left out: shown are recommended ones, their "
+            "near-copies, and those that rank best alone."
+        )
+    lead = "Of features that order documents alike, one is often enough."
+    table = Table(similar_sheet(names, matrix, ""))
+    return Section("Features that are alike", lead, [Chart(svg, caption, table)])
+
+
+def alone_section(answer: Recommendation, evidence: Evidence) -> Section:
+    """How well features rank alone."""
+    values, kept = evidence.alone.values, set(answer.features)
+    order = sorted(range(len(values)), key=lambda feature: -values[feature])[:_MOST_BARS]
+    bars = [
+        Bar(
+            answer.feature_names[feature],
+            values[feature],
+            f"{values[feature]:.4f}{'' if evidence.alone.directions[feature] > 0 else ' (small)'}",
+            "s2" if feature in kept else "s-",
+        )
+        for feature in order
+    ]
+    svg = draw_bars(bars, f"{answer.claim.measure} of single features")
+    caption = (
+        f"Mean {answer.claim.measure} over all queries if one feature alone ranks the documents; "
+        "(small) if small values are good. Green: recommended. A feature that ranks well alone may "
+        "be dropped because others say the same, and one that ranks badly alone may add to others."
+    )
+    if len(values) > len(order):
+        caption += f" The best {len(order)} of {len(values):,} features."
+    lead = "What each feature can do without the others."
+    table = Table(alone_sheet(answer, evidence, 200))
+    return Section("How well features rank alone", lead, [Chart(svg, caption, table)])
+
+
+def queries_section(answer: Recommendation, evidence: Evidence) -> Section | None:
+    """What each query gains and loses."""
+    changes = [
+        np.array(one.with_chosen) - np.array(one.with_all)
+        for one in evidence.outcomes
+        if one.queries
+    ]
+    if not changes:
+        return None
+    changed = np.concatenate(changes)
+    measure = answer.claim.measure
+    name = "chosen features - all features"
+    svg = draw_gains([(name, "s0", changed)], f"Gains and losses of {measure}", width=_GAINS)
+    won, lost = int((changed > 0).sum()), int((changed < 0).sum())
+    caption = (
+        f"All {quantity(len(changed), 'query', 'queries')} that judged, the largest gain at the "
+        "left and the largest loss at the right."
+    )
+    lead = (
+        f"A mean hides a disaster: {won:,} queries gain, {len(changed) - won - lost:,} stay, and "
+        f"{lost:,} lose {measure} with the chosen features. These lose and gain most."
+    )
+    table = Table(queries_sheet(answer, evidence, _MOST_QUERIES))
+    chart = Chart(svg, caption, table, is_open=True)
+    return Section("Queries that gain and lose", lead, [chart])
+
+
+def work_section(evidence: Evidence) -> Section | None:
+    """What was tried, and the time that it took."""
+    if not evidence.spent:
+        return None
+    bars = [
+        Bar(one.method, one.seconds, f"{one.seconds:.3g} s, {quantity(one.fits, 'fit')}")
+        for one in evidence.spent
+    ]
+    sheet = spent_sheet(evidence)
+    caption = (
+        "Seconds of all selections of a selector, and of all trainings of the ranker, on all "
+        f"threads together. {sheet.notes[0]}"
+    )
+    lead = "What was fitted to find the answer, and the time that it took."
+    chart = Chart(draw_bars(bars, "Seconds of each method"), caption, Table(sheet))
+    return Section("Work and time", lead, [chart])

@@ -1,0 +1,178 @@
+"""Parts of a recommendation's page about features to keep and to drop, and cost against quality."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import isfinite
+
+from ranksieve.recommendation.answer import FrontPoint, KeptFeature, Recommendation
+from ranksieve.recommendation.verdict import percent
+from ranksieve.report.page.charts.curves import Curve, Level, draw_curves
+from ranksieve.report.page.charts.panels import Panel, draw_panels
+from ranksieve.report.page.page import Chart, Section, Table
+from ranksieve.report.page.svg import color_class
+from ranksieve.report.sheets.recommendation import (
+    dropped_sheet,
+    front_sheet,
+    kept_sheet,
+    substitutes_text,
+)
+from ranksieve.report.sheets.sheet import Sheet
+from ranksieve.text import quantity
+
+MOST_FEATURES = 60
+"""Features in a chart, or in a table that is open; the CSV files have them all."""
+_BASELINES = ("all", "none")
+_MARGINS = 8  # below all features, from where on lines are cut off
+
+
+def first_rows(sheet: Sheet, most: int = MOST_FEATURES) -> Sheet:
+    """The first rows of a sheet of one group; a note says how many are left out."""
+    rows = list(sheet.rows)
+    if len(rows) <= most:
+        return sheet
+    note = f"{quantity(len(rows) - most, 'row')} left out; tables/{sheet.name}.csv has them all."
+    return replace(sheet, groups=[rows[:most]], notes=[note, *sheet.notes])
+
+
+def kept_section(answer: Recommendation) -> Section | None:
+    """What is lost without each feature, what it costs, how stable it is, what could replace it."""
+    if not answer.kept:
+        return None
+    alone = None if answer.evidence is None else answer.evidence.alone
+    shown = answer.kept[:MOST_FEATURES]
+    names = [answer.feature_names[kept.feature] for kept in shown]
+    texts = [substitutes_text(kept, answer) for kept in shown]
+    svg = draw_panels(
+        names,
+        _panels(answer, shown),
+        texts if any(texts) else [],
+        "could be replaced by",
+        f"{quantity(len(names), 'feature')} to keep, with what is known of each",
+    )
+    sheet = kept_sheet(answer, alone)
+    caption = " ".join(sheet.notes).replace("substitutes:", "could be replaced by:")
+    if len(answer.kept) > len(shown):
+        caption = f"The first {len(shown)} of {len(answer.kept):,} features. {caption}"
+    lead = f"In the order of {answer.selector}, which selected them."
+    if answer.selector in _BASELINES:
+        lead = "All features: no smaller set was good enough."
+    table = Table(replace(first_rows(sheet, 200), notes=()))
+    return Section("Features to keep", lead, [Chart(svg, caption, table)])
+
+
+def _panels(answer: Recommendation, shown: list[KeptFeature]) -> list[Panel]:
+    panels = []
+    if any(kept.loss is not None for kept in shown):
+        panels.append(_losses(shown))
+    if answer.has_costs:
+        costs = [kept.cost for kept in shown]
+        panels.append(Panel("cost", costs, [f"{cost:.4g}" for cost in costs], look="s1", width=60))
+    if any(kept.stability is not None for kept in shown):
+        shares = [kept.stability for kept in shown]
+        labels = ["" if share is None else f"{share:.2f}" for share in shares]
+        panels.append(Panel("stability", shares, labels, look="s2", width=60))
+    if answer.evidence is not None:
+        values = [answer.evidence.alone.values[kept.feature] for kept in shown]
+        labels = [f"{value:.3f}" for value in values]
+        panels.append(Panel("ranks alone", values, labels, look="s6", width=60))
+    return panels
+
+
+def _losses(shown: list[KeptFeature]) -> Panel:
+    ends = [
+        None if kept.lower is None or kept.upper is None else (kept.lower, kept.upper)
+        for kept in shown
+    ]
+    labels = ["" if kept.loss is None else f"{100 * kept.loss:+z.2f}%" for kept in shown]
+    tips = [
+        "" if pair is None else f"{label}\n95% interval {pair[0]:+.2%} to {pair[1]:+.2%}"
+        for label, pair in zip(labels, ends, strict=True)
+    ]
+    values = [kept.loss for kept in shown]
+    return Panel("loss without it", values, labels, ends, width=170, tips=tips)
+
+
+def dropped_section(answer: Recommendation) -> Section | None:
+    """Features to drop, each with the reason."""
+    if not answer.dropped:
+        return None
+    alone = None if answer.evidence is None else answer.evidence.alone
+    sheet = first_rows(dropped_sheet(answer, alone))
+    lead = "Features that are not needed, each with the reason."
+    return Section("Features to drop", lead, [Table(sheet, ("cost", "alone"))])
+
+
+def front_section(answer: Recommendation) -> Section | None:
+    """Quality against cost of all that was tried."""
+    tried = [point.selector for point in answer.front if point.selector not in _BASELINES]
+    if not tried:
+        return None
+    claim, selectors = answer.claim, list(dict.fromkeys(tried))
+    whole = next(point for point in answer.front if point.selector == "all")
+    curves = [_curve(answer, name, color_class(n)) for n, name in enumerate(selectors)]
+    curves += [
+        _curve(answer, name, "s-", label)
+        for name, label in (("none", "no features"), ("all", "all features"))
+        if answer.selector == name
+    ]
+    cost = "cost" if answer.has_costs else "number of features"
+    low = whole.value * (1 - _MARGINS * claim.margin)
+    svg = draw_curves(
+        curves,
+        f"{claim.measure} against {cost}",
+        cost,
+        claim.measure,
+        Level(f"all ({whole.value:.4f})", whole.value, claim.margin * whole.value),
+        floor=min([low, *(curve.y[curve.marked] for curve in curves if curve.marked is not None)]),
+        is_log=False if answer.has_costs else None,
+    )
+    caption = (
+        f"Each point is a set of features that was tried, on queries that neither selected nor "
+        f"trained. The dashed line is all {quantity(whole.size, 'feature')}, and the band below it "
+        f"the {percent(claim.margin)} that may be lost. The ring is the recommended set."
+    )
+    if any(point.is_shown is not None for point in answer.front):
+        caption += (
+            " Filled points are shown to lose less than the margin; hollow ones are not, or were "
+            "not tested."
+        )
+    if any(point.value < low for point in answer.front):
+        caption += " Lines are cut off far below the band; the table has all sets."
+    lead = "What every set that was tried costs, and how well it ranks."
+    return Section(
+        f"Quality against {cost}", lead, [Chart(svg, caption, Table(front_sheet(answer)))]
+    )
+
+
+def _curve(answer: Recommendation, selector: str, look: str, name: str = "") -> Curve:
+    points = [point for point in answer.front if point.selector == selector]
+    chosen = [
+        place
+        for place, point in enumerate(points)
+        if (selector, point.size) == (answer.selector, answer.size) or selector == "none"
+    ]
+    return Curve(
+        name or selector,
+        [point.cost for point in points],
+        [point.value for point in points],
+        [_tip(answer, point, place in chosen) for place, point in enumerate(points)],
+        look,
+        chosen[0] if chosen else None,
+        hollow=[place for place, point in enumerate(points) if not point.is_shown],
+    )
+
+
+def _tip(answer: Recommendation, point: FrontPoint, is_chosen: bool) -> str:
+    lines = [f"{point.selector}, {quantity(point.size, 'feature')}"]
+    if answer.has_costs:
+        lines.append(f"cost {point.cost:.4g}")
+    lines.append(f"{answer.claim.measure} {point.value:.4f}")
+    if isfinite(point.lower):
+        lines.append(
+            f"{100 * point.change:+.2f}% against all (lower bound {100 * point.lower:+.2f}%)"
+        )
+    if point.is_shown is not None:
+        margin = percent(answer.claim.margin)
+        lines.append(f"{'' if point.is_shown else 'not '}shown to lose less than {margin}")
+    return "\n".join([*lines, *(["recommended"] if is_chosen else [])])
