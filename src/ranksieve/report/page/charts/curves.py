@@ -24,7 +24,7 @@ from ranksieve.report.page.svg import (
 
 _WIDTH, _HEIGHT = 900.0, 380.0
 _LEFT, _TOP, _BOTTOM = 72.0, 12.0, 48.0
-_LABELS = 200.0  # most pixels of the names at the right
+_LABELS = 200.0  # most pixels of the names at the right, with their lines
 _LINE = 16.0  # between names
 _WIDE = 10.0  # ratio of the numbers from which their scale is logarithmic
 
