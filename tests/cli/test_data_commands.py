@@ -136,9 +136,9 @@ class TestFormats:
         )
 
     def test_unknown_formats(self, run, text_file):
-        status, _, errors = run("inspect", text_file, "--format", "html")
+        status, _, errors = run("inspect", text_file, "--format", "xml")
         assert status == 2
-        assert "'html' is not one of 'terminal', 'markdown', 'latex', 'csv', 'json'" in errors
+        assert "'xml' is not one of 'terminal', 'markdown', 'latex', 'html', 'csv'" in errors
 
 
 def test_inspect_needs_data_or_demo(run, text_file):

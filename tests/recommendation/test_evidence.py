@@ -84,7 +84,8 @@ class TestContent:
         found = answer.evidence.likeness
         assert found.features == [*range(6)]
         expected = feature_similarity(data, Similarity("tau_b", absolute=True))
-        assert np.allclose(found.matrix, expected, atol=5.1e-5)
+        np.fill_diagonal(expected, 1.0)  # it is less where a feature is constant in some queries
+        assert np.allclose(found.matrix, expected, rtol=0, atol=5.1e-5)
 
     def test_similarity_of_many_features_keeps_the_most_important(self):
         n = MOST_COMPARED + 50
@@ -103,7 +104,7 @@ class TestContent:
         assert again.evidence.spent == answer.evidence.spent
 
     def test_versions_and_command(self, answer):
-        assert {"python", "numpy", "lightgbm"} <= answer.evidence.versions.keys()
+        assert {"ranksieve", "Python", "numpy", "lightgbm"} <= answer.evidence.versions.keys()
         assert answer.evidence.command == ["ranksieve", "recommend", "x"]
 
 

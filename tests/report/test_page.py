@@ -4,11 +4,13 @@ import base64
 import hashlib
 import json
 import re
+import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from ranksieve.report.formats.html import to_html
 from ranksieve.report.page.page import Chart, Page, Section, Table, Verdict, render
 from ranksieve.report.page.study import study_page, write_study_page
 from ranksieve.report.page.study_verdict import corrected_level, find_enough
@@ -313,3 +315,16 @@ class TestVerdict:
         runs = {("all", "ranksvm"): result.run("all", "ranksvm")}
         headings = [s.heading for s in study_page(replace(result, runs=runs)).sections]
         assert headings == ["Features", "Cost and time"]
+
+
+def test_a_table_in_html():
+    columns = [Column("a", align="left", is_name=True), Column("b"), Column("c", only_csv=True)]
+    rows = [[Entry("<x>"), Entry(0.5, ".2f", True, "+", 1), Entry(1)]]
+    html = to_html(Sheet("s", "T", "Of it.", columns, [rows, rows], ["A & B."]))
+    root = ET.fromstring(html)
+    assert root.findtext("table/caption") == "T. Of it."
+    assert [head.text for head in root.iterfind("table/thead/tr/th")] == ["a", "b"]
+    assert len(root.findall("table/tbody")) == 2
+    cell = root.find("table/tbody/tr/td")
+    assert "".join(cell.itertext()) == "0.50 (1)+"
+    assert (root.findtext("table/tbody/tr/th"), root.findtext("ul/li")) == ("<x>", "A & B.")

@@ -94,7 +94,7 @@ def look_at_first_fold(study: Study, result: StudyResult) -> FirstFold:
         importance.label,
         values,
         compared,
-        np.clip(alike, 0.0, 1.0),
+        np.minimum(alike, 1.0),
         installed_versions(),
     )
 

@@ -146,5 +146,6 @@ def _bar(value: object, longest: float) -> Markup:
     """A bar of the value, which is beside it: nothing to a screen reader."""
     share = _length(value) / longest if longest > 0 else 0.0
     bar = element("rect", width=_BAR_WIDTH * share, height=_BAR_HEIGHT) if share else ""
-    size = {"width": _BAR_WIDTH, "height": _BAR_HEIGHT}
+    box = f"0 0 {_BAR_WIDTH} {_BAR_HEIGHT}"  # narrower on paper
+    size = {"width": _BAR_WIDTH, "height": _BAR_HEIGHT, "viewBox": box}
     return element("svg", bar, **size, class_="bar", aria_hidden="true")

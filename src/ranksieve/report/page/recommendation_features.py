@@ -137,7 +137,7 @@ def front_section(answer: Recommendation) -> Section | None:
             " Filled points are shown to lose less than the margin; hollow ones are not, or were "
             "not tested."
         )
-    if any(point.value < low for point in answer.front):
+    if any(y < low for curve in curves for y in curve.y):
         caption += " Lines are cut off far below the band; the table has all sets."
     lead = "What every set that was tried costs, and how well it ranks."
     return Section(

@@ -12,7 +12,7 @@ from ranksieve.report.page.charts.heat_map import draw_heat_map, order_of, tree_
 from ranksieve.report.page.charts.selections import Taken, draw_selections
 from ranksieve.report.page.page import Chart, Section, Table
 from ranksieve.report.page.study_looks import looks_of
-from ranksieve.report.sheets.sheet import Sheet
+from ranksieve.report.sheets.sheet import Entry, Sheet
 from ranksieve.report.sheets.study_features import features_sheet, rank_features, similar_sheet
 from ranksieve.report.sheets.study_selections import selected_sheet
 from ranksieve.study.first_fold import FirstFold, count_taken
@@ -25,6 +25,7 @@ _MOST_ROWS = 20  # at once
 _MOST_BARS = 40
 _MOST_PAIRS = 60
 _MOST_LISTED = 150
+_MOST_LETTERS = 300
 
 
 def features_section(result: StudyResult, seen: FirstFold | None, kept: Outcomes | None) -> Section:
@@ -41,7 +42,7 @@ def features_section(result: StudyResult, seen: FirstFold | None, kept: Outcomes
     title = f"The first {_MOST_ROWS} of {quantity(len(result.feature_names), 'feature')}"
     first = replace(sheet, title=title, groups=[rows[:_MOST_ROWS]])
     rest = replace(sheet, title="Further features", groups=[rows[_MOST_ROWS:]])
-    return Section("Features", lead, [Table(first, bars), Table(rest, bars, is_open=False)])
+    return Section("Features", lead, [Table(first, bars), Table(rest, is_open=False)])
 
 
 def first_rows(sheet: Sheet, most: int, where: str) -> Sheet:
@@ -108,7 +109,20 @@ def _selections(
     if n_taken > len(shown):
         n_left = n_taken - len(shown)
         caption += f" {n_left:,} of {n_taken:,} features that were ever selected are left out."
-    return Chart(svg, caption, Table(selected_sheet(result, ranker)), f"With {ranker}")
+    sheet = _first_letters(selected_sheet(result, ranker))
+    return Chart(svg, caption, Table(sheet), f"With {ranker}")
+
+
+def _first_letters(sheet: Sheet) -> Sheet:
+    """A sheet whose long texts, such as lists of all features, are cut."""
+
+    def cut(entry: Entry) -> Entry:
+        whole = entry.text
+        is_long = isinstance(entry.value, str) and len(whole) > _MOST_LETTERS
+        return replace(entry, value=f"{whole[:_MOST_LETTERS]} ...") if is_long else entry
+
+    groups = [[list(map(cut, row)) for row in group] for group in sheet.groups]
+    return replace(sheet, groups=groups)
 
 
 def _shares(tested: Outcomes, shown: list[int]) -> np.ndarray:

@@ -23,8 +23,8 @@ from ranksieve.report.page.svg import (
 )
 
 _WIDTH, _HEIGHT = 900.0, 380.0
-_LEFT, _TOP, _BOTTOM = 56.0, 12.0, 48.0
-_LABELS = 200.0  # most pixels of the names at the right
+_LEFT, _TOP, _BOTTOM = 72.0, 12.0, 48.0
+_LABELS = 200.0  # most pixels of the names at the right, with their lines
 _LINE = 16.0  # between names
 _WIDE = 10.0  # ratio of the numbers from which their scale is logarithmic
 
@@ -133,6 +133,8 @@ def _range(curves: Sequence[Curve], level: Level | None) -> tuple[float, float]:
     ordered = sorted(kept or others)
     quarter = ordered[len(ordered) // 4]
     floor = quarter - 2 * (ordered[-1] - quarter)
+    if level:
+        floor = min(floor, level.value - level.allowed)
     seen = [y for y in kept + others if y >= floor]
     cut = [floor] if len(seen) < len(kept + others) else []
     return padded(seen + cut)
