@@ -30,14 +30,17 @@ Seconds = tuple[float, float]  # that pass, and of the processor
 # Name -> arguments, and the commands whose files it reads.
 COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "--help": ("--help", ()),
+    "recommend --help": ("recommend --help", ()),
     "select --demo": ("select --demo --method gas-e", ()),
     "select": ("select data.txt --method gas-e -k 10 --param c=0.1 --out selected.json", ()),
+    "select by trees": ("select data.txt -k 10 --out chosen.json", ()),
     "inspect": ("inspect data.txt", ()),
     "train": (
         "train data.txt --ranker ranksvm --selection selected.json --out model.json",
         ("select",),
     ),
     "predict": ("predict model.json data.txt --out scores.txt", ("train",)),
+    "export": ("export model.json --to solr --out engine --verify data.txt", ("train",)),
     "evaluate": (
         "evaluate data.txt scores.txt --measures map,ndcg@10,p@10,mean-ndcg --convention letor4",
         ("predict",),

@@ -228,7 +228,9 @@ def _mrmr(train: RankingData, trees: int) -> tuple[list[int], int]:
     from mrmr import mrmr_regression
 
     k = min(max(KS), train.n_features)
-    found = mrmr_regression(pd.DataFrame(train.X), pd.Series(train.y), K=k, show_progress=False)
+    found = mrmr_regression(
+        pd.DataFrame(train.X), pd.Series(train.y), K=k, n_jobs=1, show_progress=False
+    )
     return [int(feature) for feature in found], 0
 
 

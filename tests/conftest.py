@@ -52,11 +52,14 @@ def one_thread():
         yield
 
 
-# What a cluster does without being asked, for dashboards that nobody looks at, less often: it is a
-# tenth of a core for each.
+# What a cluster does without being asked, for dashboards that nobody looks at, less often or
+# not at all: it is a tenth of a core.
 _QUIET = {
     "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
     "DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL": "10s",
+    "DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "1s",
+    "DASK_DISTRIBUTED__SCHEDULER__WORK_STEALING": "False",
+    "DASK_DISTRIBUTED__SCHEDULER__ACTIVE_MEMORY_MANAGER__START": "False",
     "DASK_DISTRIBUTED__WORKER__MEMORY__MONITOR_INTERVAL": "5s",
 }
 

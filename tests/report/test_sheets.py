@@ -292,6 +292,8 @@ COMMANDS = {
     r"\textasciigrave{}": "`",
     "-{}": "-",
     "'{}": "'",
+    r"\hspace{0pt plus 3pt}": "",  # where a long word may break
+    r"\raggedright ": "",
     **{"\\" + sign: sign for sign in "{}$&#_%"},
     **{f"{{{sign}}}": sign for sign in "[]*"},
 }
@@ -347,15 +349,20 @@ def as_printed(latex):
     return TOKEN.sub(plain, latex)
 
 
+ROW_END = r" (\\\\|\\tabularnewline)$"
+
+
 def latex_rows(latex):
     """Cells of each tabular; ends of rows and columns are told from escaped signs."""
     for kinds, body in re.findall(
-        r"\\begin\{tabular\}\{@\{\}(.*?)@\{\}\}\n(.*?)\\end\{tabular\}", latex, re.DOTALL
+        r"\\begin\{(?:tabular|longtable)\}\{@\{\}(.*?)@\{\}\}\n(.*?)\\end\{(?:tabular|longtable)\}",
+        re.sub(r"\\caption.*\n", "", latex),
+        re.DOTALL,
     ):
         lines = [line for line in body.splitlines() if not re.fullmatch(r"\\[a-z]+", line)]
         n_columns = len(re.sub(r"p\{[^}]*\}", "p", kinds))
-        rows = [re.split(r"(?<!\\) & ", line.removesuffix(r" \\")) for line in lines]
-        assert all(line.endswith(r" \\") for line in lines)
+        rows = [re.split(r"(?<!\\) & ", re.sub(ROW_END, "", line)) for line in lines]
+        assert all(re.search(ROW_END, line) for line in lines)
         assert all(len(row) == n_columns for row in rows)
         yield rows
 
@@ -418,7 +425,7 @@ class TestLatex:
         ).groups()
         assert as_printed(short) == line
         assert as_printed(long) == " ".join(f"{name}. On queries.".split())
-        note = latex.split("footnotesize\n")[1].split("\\par\n")[0]
+        note = latex.split("footnotesize\\raggedright\n")[1].split("\\par\n")[0]
         assert as_printed(note) == line
         # What follows the end of a row must not look like its argument, nor two hyphens a dash.
         assert not first.startswith(("[", "*"))
@@ -428,7 +435,8 @@ class TestLatex:
     def test_every_special_character(self):
         ((_, (first, _)),) = latex_rows(to_latex(sheet_of([SPECIAL])))
         assert as_printed(first) == SPECIAL
-        assert r"a\_b\%c\&d\#e\textasciitilde{}f\textasciicircum{}g\textbackslash{}h" in first
+        plain = first.replace(r"\hspace{0pt plus 3pt}", "")
+        assert r"a\_b\%c\&d\#e\textasciitilde{}f\textasciicircum{}g\textbackslash{}h" in plain
 
     def test_hyphens_stay_hyphens(self):
         ((_, (first, _)),) = latex_rows(to_latex(sheet_of(["a---b----c"])))
@@ -465,19 +473,83 @@ class TestLatex:
         rows = [[Entry("all"), Entry(46), Entry(" ".join(map(str, range(1, 47))))]]
         latex = to_latex(Sheet("a", "t", "s", columns, [rows]))
         assert r"\begin{tabular}{@{}lrp{0.4\linewidth}@{}}" in latex
-        assert len(list(latex_rows(latex))) == 1
+        ((head, (*_, text)),) = latex_rows(latex)
+        assert head[-1] == "features"
+        assert as_printed(text) == " ".join(map(str, range(1, 47)))
+
+    def test_a_long_sheet_goes_over_pages(self):
+        names = [f"selector-{number}" for number in range(60)]
+        latex = to_latex(sheet_of(names, ["MAP", *(f"NDCG@{k}" for k in range(1, 21))]))
+        assert latex.startswith("% needs \\usepackage{booktabs,longtable}\n")
+        assert_balanced(latex)
+        tables = list(latex_rows(latex))
+        assert len(tables) > 1
+        assert r"\begin{table}" not in latex
+        assert latex.count(r"\caption") == 1
+        assert latex.count(r"\addtocounter{table}{-1}") == len(tables) - 1
+        for rows in tables:  # the heading of the first page and that of the others
+            assert [row[0] for row in rows] == ["selector", "selector", *names]
+
+    def test_long_names_wrap_and_may_break(self):
+        name = "x" * 80
+        latex = to_latex(sheet_of([name, "short"]))
+        ((_, (first, _), (second, _)),) = latex_rows(latex)
+        assert r"\begin{tabular}{@{}p{0.4\linewidth}r@{}}" in latex
+        assert as_printed(first) == name
+        assert max(map(len, first.split(r"\hspace{0pt plus 3pt}"))) < 20
+        assert second == r"\raggedright short"
+
+    def test_a_cell_of_many_lines_becomes_several_rows(self):
+        words = [f"feature{number}" for number in range(700)]
+        columns = [SELECTOR, Column("features", align="left", wraps=True)]
+        latex = to_latex(Sheet("a", "t", "s", columns, [[[Entry("all"), Entry(" ".join(words))]]]))
+        rows = [row for rows in latex_rows(latex) for row in rows if row[0] != "selector"]
+        assert [row[0] for row in rows] == ["all"] + [""] * (len(rows) - 1)
+        assert " ".join(as_printed(row[1]) for row in rows).split() == words
+        assert max(len(row[1]) for row in rows) < 1000
+
+    @pytest.mark.parametrize("name", ["caf\xe9", "\xdf\xf8\u0142", "\u017eivot"])
+    def test_letters_that_every_latex_knows(self, name):
+        latex = to_latex(sheet_of([name]))
+        ((_, (first, _)),) = latex_rows(latex)
+        assert first == name
+        assert "anyletter" not in latex
+
+    @pytest.mark.parametrize("sign", ["\u5c0f", "\u05e9", "\u0105", "\xab", "\U0001f600", "\u03b1"])
+    def test_letters_that_only_some_know(self, sign):
+        latex = to_latex(sheet_of([sign]))
+        ((_, (first, _)),) = latex_rows(latex)
+        number = ascii(sign)[2:-1]
+        assert first == rf"\anyletter{{\textbackslash{{}}{number}}}{{{sign}}}"
+        assert latex.index(r"\providecommand{\anyletter}[2]") < latex.index(first)
 
     def test_it_compiles(self, sheet, tmp_path):
         programs = [name for name in ("pdflatex", "tectonic") if shutil.which(name)]
         if not programs:
             pytest.skip("needs pdflatex or tectonic")
-        wide = sheet_of(
-            [SPECIAL, "[a]", "*b"], [f"NDCG@{k}" for k in range(1, 31)], notes=[SPECIAL]
-        )
-        tables = to_latex(sheet) + to_latex(wide)
+        hostile = [
+            SPECIAL,
+            "[a]",
+            "*b",
+            "x" * 80,
+            "W" * 60,
+            "\u5c0f\u05e9\u0105",
+            "\u202ea\x1b[31m",
+        ]
+        measures = [f"NDCG@{k}" for k in range(1, 31)]
+        wide = sheet_of(hostile, measures, notes=hostile, title=" ".join(hostile))
+        long = sheet_of(hostile * 20, measures, notes=hostile)
+        columns = [SELECTOR, Column("features", align="left", wraps=True)]
+        listed = Sheet("l", "t", "s", columns, [[[Entry("all"), Entry(" ".join(hostile * 99))]]])
+        tables = [to_latex(one) for one in (sheet, wide, long, listed)]
+        needs = {
+            line[8:] for table in tables for line in table.splitlines() if line[:8] == "% needs "
+        }
         (tmp_path / "tables.tex").write_text(
-            "\\documentclass{article}\\usepackage{booktabs}\\begin{document}\n\\listoftables\n"
-            f"{tables}\\end{{document}}\n"
+            "\n".join(["\\documentclass{article}", *needs, "\\begin{document}\n\\listoftables"])
+            + "\n"
+            + "\n".join([*tables, "\\end{document}\n"]),
+            encoding="utf-8",
         )
         options = ["-halt-on-error", "-interaction=nonstopmode"] if "pdflatex" in programs else []
         done = subprocess.run(
@@ -485,3 +557,5 @@ class TestLatex:
         )
         assert done.returncode == 0, done.stdout[-2000:]
         assert (tmp_path / "tables.pdf").stat().st_size > 0
+        assert not re.findall(r"Overfull .hbox \((?!\d\.)\d+", done.stdout)  # by 10 points or more
+        assert "Float too large" not in done.stdout

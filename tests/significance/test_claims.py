@@ -185,6 +185,23 @@ def test_wrong_claims_of_many_candidates_are_rare():
     assert np.mean([wrong(best_of_all) for _ in range(60)]) > 0.4  # the winner's curse
 
 
+def test_wrong_claims_are_rare_where_finished_chains_pass_their_share_on():
+    """One chain is right and nearly always shown, so that all others get its share."""
+    rng = np.random.default_rng(6)
+    n_trials, n_queries, margin = 400, 30, 0.1
+    wrong = passed = 0
+    for _ in range(n_trials):
+        b = rng.normal(1.0, 0.2, n_queries)
+        chains = {"right": [b + rng.normal(0, 0.01, n_queries)]}
+        chains |= {str(n): list(b - rng.normal(margin, 0.15, (2, n_queries))) for n in range(2)}
+        claims = claim_chains(chains, b, margin, LEVEL)
+        has_more = claims["0"][0].level < 1 - (1 - LEVEL) / 3 - 1e-9
+        passed += has_more or claims["0"][-1].shown  # which was finished before
+        wrong += any(claim.shown for name in "01" for claim in claims[name])
+    assert passed == n_trials
+    assert wrong / n_trials <= 1 - LEVEL + binomial_band(1 - LEVEL, n_trials)
+
+
 def test_queries_needed_is_the_formula():
     a, b = two_methods(200)
     z = stats.norm.ppf(0.95) + stats.norm.ppf(0.8)

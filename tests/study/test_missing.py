@@ -104,7 +104,7 @@ def test_methods_that_cannot_are_named_before_anything_runs(data, tmp_path):
     assert study.run().selectors[0] == "elimination"
 
 
-def test_without_a_policy_methods_refuse_them(data):
+def test_without_a_policy_methods_refuse_them(data, one_thread):
     with pytest.raises(DataError, match=r"Fold1, gas-e.*: X has NaN in row .*query-median"):
         Study(data, **QUICK).run()
 

@@ -105,7 +105,7 @@ _ListMethods = Annotated[
 def select(
     data: Annotated[list[Path] | None, DATA] = None,
     demo: Demo = False,
-    method: _Method = "cegb",
+    method: _Method = "tree-elimination",
     k: _Number = None,
     include: Include = None,
     exclude: Exclude = None,

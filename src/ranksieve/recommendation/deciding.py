@@ -136,7 +136,8 @@ def recommend(
     -----
     With d_q the change of the measure of query q, the claim "loses less than the margin" holds if
     the lower bound of ``mean(d) / mean(all)`` (Fieller, one-sided) exceeds ``-margin``. Trainings:
-    about 15 places (10 from 50,000 rows on), at each of them some 8 sizes for each selector.
+    about 15 places (7 from 50,000 rows on), at each of them O(log n) sizes of the first selector
+    for n features, and of every other one as long as it can do with less.
 
     References
     ----------
@@ -148,7 +149,8 @@ def recommend(
     --------
     >>> from ranksieve import make_ranking, recommend
     >>> data, truth = make_ranking(80, n_informative=2, n_redundant=0, n_noise=3, noise=0.1)
-    >>> answer = recommend(data, "rankrls", margin=0.05, details=False)
+    >>> quick = {"selectors": ["greedy-rankrls"], "details": False}
+    >>> answer = recommend(data, "rankrls", margin=0.05, **quick)
     >>> sorted(answer.features) == truth.informative.tolist()
     True
     >>> answer.claim.is_shown

@@ -81,12 +81,15 @@ def _results(
 
 
 def _first_done(pending: dict[Any, Cell]) -> list[Any]:
+    """Those that are done, once there are any, in the order in which they were submitted."""
     futures = list(pending)
     if isinstance(futures[0], Future):
-        return list(wait(futures, return_when=FIRST_COMPLETED).done)
-    import distributed
+        done = wait(futures, return_when=FIRST_COMPLETED).done
+    else:
+        import distributed
 
-    return list(distributed.wait(futures, return_when=FIRST_COMPLETED).done)
+        done = distributed.wait(futures, return_when=FIRST_COMPLETED).done
+    return [future for future in futures if future in done]
 
 
 def _run(fold: StudyFold, cell: Cell) -> Record:

@@ -91,7 +91,7 @@ def describe_front(answer: Recommendation) -> str:
         told.append(f"The cheapest that is shown: {_name(best, answer)}.")
     told += [
         f"The ring is what is recommended: {_name(point, answer)}, {claim.measure} "
-        f"{point.value:.4f}, a change of {percent(point.change, sign=True)}."
+        f"{point.value:.4f}, a change of {percent(point.change, sign=True)}{_left(point, answer)}."
         for point in answer.front
         if _is_recommended(point, answer)
     ]
@@ -103,6 +103,14 @@ def describe_front(answer: Recommendation) -> str:
 def _name(point: FrontPoint, answer: Recommendation) -> str:
     cost = f" at a cost of {point.cost:.4g}" if answer.has_costs else ""
     return f"{point.selector} with {point.size}{cost}"
+
+
+def _left(point: FrontPoint, answer: Recommendation) -> str:
+    """What is kept if costs left some of the features out."""
+    if len(answer.features) == point.size:
+        return ""
+    cost = f" at a cost of {answer.cost:.4g}" if answer.has_costs else ""
+    return f"; {len(answer.features)} of them are kept{cost}"
 
 
 def _selectors(answer: Recommendation) -> list[str]:

@@ -25,8 +25,8 @@ from ranksieve.report.figures.style import (
 from ranksieve.text import quantity
 
 _MOST_NAMED = 20
-_LONGEST = 16  # letters of a name if there are more: the map needs room
-_ROW = 0.115  # inches
+_FEW, _LONGEST = 12, 16  # letters of a name if there are more than a few: the map needs room
+_ROW = 0.1  # inches
 _SAME = 1e-9  # difference up to which a matrix counts as symmetric
 _ALIKE = 0.9  # similarity from which features are a family
 _TREE = 0.18  # height of the tree, as a share of that of the map
@@ -82,7 +82,7 @@ def plot_similarity(
     ['1', '3', '2']
     """
     values = _check_similarity(similarity)
-    labels = names_of(names, len(values), LONGEST if len(values) <= _MOST_NAMED else _LONGEST)
+    labels = names_of(names, len(values), LONGEST if len(values) <= _FEW else _LONGEST)
     tree = _tree_of(values)
     members: list[np.ndarray] = []
     if clusters is None:

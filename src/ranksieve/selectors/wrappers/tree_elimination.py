@@ -114,6 +114,11 @@ class TreeElimination(EliminationSelector):
     step: FeatureCount = 0.3
     leaves: Annotated[Any, "array-like"] = (4, 15)
 
+    @property
+    def _allows_missing(self) -> bool:  # type: ignore[override]
+        kept = getattr(self, "missing_", None)
+        return kept is not None and kept.keeps
+
     def _ranker(self) -> Ranker:
         if self.ranker is None:
             return LambdaMART(num_leaves=15)
@@ -128,6 +133,7 @@ class TreeElimination(EliminationSelector):
         self, data: RankingData, given: Fold | None, ranker: Ranker, choices: Choices
     ) -> list[int]:
         assert isinstance(ranker, LambdaMART)
+        data.check_finite()
         folds = [given] if given else self._halves(data)
         self.sizes_ = [
             size for leaves in self._leaves() for size in self._sized(ranker, leaves, folds)
