@@ -235,11 +235,13 @@ def _compute(
     distinct = {str(cell.key()): cell for cell in cells if cell.key() not in ledger}
     waiting = sorted(distinct.values(), key=lambda cell: cell.place.name)
     advance = track("Selections and trainings", len(waiting))
-    for cell, result in run(_in_time(waiting, limit)):
-        ledger.add(cell.key(), result)
-        limit.learn(cell, result)
-        advance(1)
-    effort.note(cells, set(distinct), lambda cell: ledger.get(cell.key()))
+    try:
+        for cell, result in run(_in_time(waiting, limit)):
+            ledger.add(cell.key(), result)
+            limit.learn(cell, result)
+            advance(1)
+    finally:  # also of what the time has sufficed for
+        effort.note([cell for cell in cells if cell.key() in ledger], distinct.keys(), ledger)
     return lambda cell: ledger.get(cell.key())
 
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from ranksieve.data import RankingData
 from ranksieve.recommendation.answer import Recommendation
-from ranksieve.recommendation.asking import Lookup, Placed
+from ranksieve.recommendation.asking import Placed
+from ranksieve.recommendation.cells import RecommendationLog
 from ranksieve.recommendation.evidence import Alone, Evidence, Likeness, Outcome, Spent
 from ranksieve.recommendation.procedure import Choice, Task
 from ranksieve.study.first_fold import installed_versions
@@ -30,12 +31,13 @@ class Effort:
         self._seconds: dict[str, tuple[str, float]] = {}
         self._made: set[str] = set()
 
-    def note(self, cells: Sequence[Placed], made: Set[str], lookup: Lookup) -> None:
-        """Count cells; those whose keys are in ``made`` were not there before."""
-        self._made |= made
+    def note(self, cells: Sequence[Placed], new: Set[str], ledger: RecommendationLog) -> None:
+        """Count cells of the ledger; those whose keys are ``new`` were not there before."""
         for cell in cells:
-            seconds = float(lookup(cell)["seconds"])
-            self._seconds[str(cell.key())] = (cell.cell.method.name, seconds)
+            key, seconds = str(cell.key()), float(ledger.get(cell.key())["seconds"])
+            self._seconds[key] = (cell.cell.method.name, seconds)
+            if key in new:
+                self._made.add(key)
 
     @property
     def n_resumed(self) -> int:
