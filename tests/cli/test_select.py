@@ -323,6 +323,15 @@ def test_features_for_what_they_cost(run, demo_cost_files):
     assert sum(added) == pytest.approx(two.cost_)
 
 
+def test_without_a_method_one_that_knows_of_costs_selects(run, demo_cost_files):
+    costs, groups = demo_cost_files
+    both = ["--costs", costs, "--group-costs", groups]
+    for options, method in ((both, "cegb"), ([*both, "--budget", 5], "greedy-rankrls")):
+        status, output, errors = run("select", "--demo", "-k", 2, *options, "--format", "json")
+        assert (status, errors) == (0, "")
+        assert json.loads(output)["method"] == method
+
+
 def test_costs_that_cannot_be_used(run, demo_cost_files, tmp_path):
     costs, groups = demo_cost_files
     lines = costs.read_text().splitlines()

@@ -45,11 +45,12 @@ if TYPE_CHECKING:
     from ranksieve.registry import Method
 
 _Method = Annotated[
-    str,
+    str | None,
     option(
         "NAME",
         "Selection method (--methods lists them), or MODULE:OBJECT for a class or an object of "
-        "your own code.",
+        "your own code. Default: tree-elimination, which suits boosted trees; cegb with --costs, "
+        "greedy-rankrls with --budget.",
     ),
 ]
 _Number = Annotated[
@@ -105,7 +106,7 @@ _ListMethods = Annotated[
 def select(
     data: Annotated[list[Path] | None, DATA] = None,
     demo: Demo = False,
-    method: _Method = "tree-elimination",
+    method: _Method = None,
     k: _Number = None,
     include: Include = None,
     exclude: Exclude = None,
@@ -146,7 +147,7 @@ def select(
         show_sheets([registry_sheet(SELECTORS)], form)
         return
     allow_own_code(method, ranker)
-    found = SELECTORS.find(method)
+    found = SELECTORS.find(method or _usual_method(costs or group_costs, budget))
     own = parameters_of(SELECTORS, found, settings or [], seed)
     paid = {"costs": read_costs(costs, group_costs), "budget": budget}
     given = chosen_features(include, exclude, groups, count)
@@ -179,6 +180,13 @@ def select(
     counted = Counted(getattr(selector, "n_groups_", None), selector.count == "groups")
     sheet = selection_sheet(title_of(data), selection, changed, counted, given.get("costs"))
     show_result([sheet], form, selection.to_json())
+
+
+def _usual_method(costs: Any, budget: float | None) -> str:
+    """What selects if no method is named: the best for trees that knows of what is given."""
+    if budget is not None:
+        return "greedy-rankrls"
+    return "tree-elimination" if costs is None else "cegb"
 
 
 def _make_selector(
