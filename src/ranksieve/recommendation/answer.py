@@ -157,8 +157,9 @@ class Recommendation:
             if self.settings["budget"] is not None:
                 kept = f"Keep no feature: nothing helps within {self.settings['budget']:.4g}"
         elif self.selector == "all":
-            kept = f"Keep all {quantity(n_all, 'feature')}: no cheaper set that was tried is enough"
-        if self.has_costs:
+            every = "the only feature" if n_all == 1 else f"all {n_all} features"
+            kept = f"Keep {every}: no cheaper set that was tried is enough"
+        elif self.has_costs:
             kept += f", which cost {self.cost:.4g} instead of {self.cost_of_all:.4g}"
         return f"{kept}."
 
