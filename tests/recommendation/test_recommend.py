@@ -62,7 +62,7 @@ class TestDivision:
         places = {place for stage in division.stages for place, _ in stage.inner}
         assert len(places) == 7
         sample = division.training_queries(division.to_select(Place(("2",))))
-        assert len(sample) == 600  # 30,000 rows
+        assert len(sample) == 400  # 20,000 rows
         assert set(sample) < set(division.training_queries(Place(("2",))))
 
     def test_the_test_queries_of_a_split_judge_alone(self, data):

@@ -190,7 +190,7 @@ class TestOtherCollections:
         page = (kept / "report.md").read_text()
         assert "[NDCG@10 by number of features with ranknet on ours]" in page
         assert (kept / "tables" / "curves-ranknet-ndcg10.tex").exists()
-        assert "NDCG@1 of ranksvm on test queries, by the number of features." in page
+        assert "NDCG@1 of ranksvm on test queries, by the number of features: means over" in page
         assert "dealt out to three parts, which train, tune and test in all six orders." in page
         for measure in few:
             curves = found["study"]["curves"][RANKER][measure]

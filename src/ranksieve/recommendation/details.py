@@ -26,7 +26,7 @@ from ranksieve.sums.similarity import Similarity
 
 _ALIKE = 0.9  # similarity from which on a feature is a near-copy of another
 _CONFIDENCE = 0.95
-_FEW_PLACES, _FEW_PAIRS = 2, 3  # of which there are more unless data is large
+_FEW_PLACES, _FEW_PAIRS = 1, 3  # of which there are more unless data is large
 
 
 @dataclass

@@ -20,7 +20,7 @@ from ranksieve.study.protocols import check_distinct
 from ranksieve.text import quantity
 
 _MANY_ROWS = 50_000  # from here on, two parts of the queries are enough to choose by
-_ROWS_TO_SELECT = 30_000  # are enough for selectors, if there are many
+_ROWS_TO_SELECT = 20_000  # are enough for selectors, if there are many
 _TEST, _VALI = "test", "vali"
 
 
