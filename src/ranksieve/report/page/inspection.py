@@ -197,8 +197,9 @@ def _alike_section(found: Inspection, data: dict[str, Any]) -> Section | None:
     svg, grid = draw_heat_map(matrix, names, "Similarity of features")
     data["similarity"] = grid.data()
     caption = (
-        "The darker, the more two features move together: absolute value of the correlation within "
-        "queries. Branches of the tree that meet near the matrix are near-copies."
+        "The stronger the color, the more two features move together: absolute value of the "
+        "correlation within queries. Branches of the tree that meet near the matrix are "
+        "near-copies."
     )
     if len(rows) < len(related.names):
         caption += f" The {len(rows)} features that rank best alone, of {len(related.names):,}."

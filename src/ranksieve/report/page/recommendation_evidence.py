@@ -101,8 +101,8 @@ def alike_section(
     svg, grid = draw_heat_map(matrix, names, "Similarity of features")
     data["similarity"] = grid.data()
     caption = (
-        "The darker, the more alike two features order documents: mean over queries of the "
-        "absolute value of Kendall's tau-b. Branches of the tree that meet near the matrix are "
+        "The stronger the color, the more alike two features order documents: mean over queries of "
+        "the absolute value of Kendall's tau-b. Branches of the tree that meet near the matrix are "
         "near-copies. A star marks recommended features."
     )
     n_others = len(answer.kept) + len(answer.dropped) - len(shown)

@@ -104,7 +104,7 @@ def _selections(
     n_taken = len(count_taken(result))
     caption = (
         f"A row is a feature, {how}; a cell is one fold, filled if the selector takes the feature "
-        f"there, and pale if only some seeds do."
+        f"there, and faint if only some seeds do."
     )
     if n_taken > len(shown):
         n_left = n_taken - len(shown)
