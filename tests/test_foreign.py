@@ -21,11 +21,11 @@ from ranksieve import DataError, RankingData
 from ranksieve.foreign import (
     changed_parameters,
     copy_of,
+    copy_unfitted,
     fit_foreign,
     make_recorded,
     parameters_of,
     record_of,
-    unfitted,
 )
 from ranksieve.own_code import class_path, import_object, version_of
 from ranksieve.rankers import RankSVM
@@ -93,7 +93,7 @@ def test_estimators_are_made_again(estimator):
     assert type(again) is type(estimator)
     assert record_of(again) == record
     assert record_of(copy_of(estimator)) == record
-    assert record_of(unfitted(estimator)) == record
+    assert record_of(copy_unfitted(estimator)) == record
     if isinstance(estimator, Pipeline):
         assert isinstance(again.steps[0], tuple)
 
@@ -127,7 +127,7 @@ class Listing(BaseEstimator):
 def test_estimators_that_change_their_parameters():
     with pytest.raises(RuntimeError):
         clone(Listing((1, 2)))
-    assert unfitted(Listing((1, 2))).items == [1, 2]
+    assert copy_unfitted(Listing((1, 2))).items == [1, 2]
     assert record_of(Listing((1, 2)))["parameters"] == {"items": [1, 2]}
 
 
@@ -144,7 +144,7 @@ class Old:
 def test_an_old_interface_is_enough():
     assert parameters_of(Old(3)) == {"size": 3}
     assert copy_of(Old(3), size=4).size == 4
-    assert unfitted(Old(3)).size == 3
+    assert copy_unfitted(Old(3)).size == 3
 
 
 class Mixed(RegressorMixin):

@@ -41,7 +41,7 @@ def _constructor_parameters(kind: type[Any]) -> list[str]:
     return [p.name for p in parameters if p.kind is not p.VAR_KEYWORD]
 
 
-def unfitted(estimator: Any) -> Any:
+def copy_unfitted(estimator: Any) -> Any:
     """Unfitted copy of an estimator, which need not follow all rules of scikit-learn."""
     try:
         return clone(estimator)

@@ -239,7 +239,10 @@ class TestChoices:
         ({"selectors": ["nothing"]}, "unknown method 'nothing'"),
         ({"selectors": "top"}, "selectors"),
         ({"selectors": [3]}, "is no selector"),
-        ({"selectors": ["top"], "parameters": {"ig": {}}}, "no selector is named 'ig'; there are"),
+        (
+            {"selectors": ["top"], "parameters": {"ig": {}}},
+            "no selector is named 'ig'; the selectors are",
+        ),
         ({"selectors": ["top"], "parameters": {"top": 3}}, "parameters of top should be a mapping"),
         ({"selectors": ["top"], "parameters": {"top": {"x": 3}}}, "no parameter 'x'"),
         ({"selectors": ["top"], "depth": 0}, "depth"),

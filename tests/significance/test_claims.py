@@ -303,7 +303,7 @@ def test_values_that_cannot_be_compared(function):
         function([0.1, 0.2], [0.1, 0.2, 0.3])
     with pytest.raises(DataError, match="2 weights for the values of 3 queries"):
         function([0.1, 0.2, 0.3], [0.1, 0.2, 0.3], weights=[1, 1])
-    with pytest.raises(DataError, match="at least 1 of them must not be 0"):
+    with pytest.raises(DataError, match="at least 1 must be above 0"):
         function([0.1, 0.2], [0.1, 0.2], weights=[0, 0])
     with pytest.raises(ValueError, match=r"level must lie between 0\.5 and 1"):
         function([0.1, 0.2], [0.1, 0.2], level=0.4)

@@ -75,7 +75,9 @@ def test_own_selectors(data):
     mine = ("mine", SelectKBest(f_regression))
     result = Study(data, **SMALL | {"selectors": [mine]}, ks=[2], exclude=["f0"]).run()
     assert all(0 not in features for features in result.run("mine", "rankrls").by_k[2].selections)
-    with pytest.raises(ValueError, match="mine takes no include: the estimator itself decides"):
+    with pytest.raises(
+        ValueError, match="mine takes no include: the estimator chooses all features"
+    ):
         Plan(selectors=[mine], include=["f0"])
 
 

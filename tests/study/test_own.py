@@ -439,7 +439,7 @@ class Demanding(Column):
     ("entries", "message"),
     [
         ([object()], "is no ranker: expected a ranker of ranksieve"),
-        ([KMeans()], "is no ranker: .* got the clusterer KMeans, which ranks nothing"),
+        ([KMeans()], "is no ranker: .* got the clusterer KMeans, which cannot rank"),
         ([LogisticRegression()], "is no ranker: .* got the classifier LogisticRegression"),
         ([StandardScaler()], "is no ranker: .*; got StandardScaler"),
         ([("mine", Column()), ("mine", Column(1))], "two rankers are called 'mine': give each"),
@@ -456,7 +456,7 @@ class Demanding(Column):
         ([Column(np.nan)], "place=nan of Column cannot be written as JSON, .*: give it finite"),
         ([Column(options={1: 2})], "dictionaries with strings as keys"),
         ([Column(options={"deep": [{"f": object()}]})], "options=<object .* of Column cannot be"),
-        ([Demanding], "Demanding is a class that cannot be made without arguments"),
+        ([Demanding], "Demanding is a class that cannot be created without arguments"),
         ([Forgetful()], "its constructor must keep each of its parameters under the same name"),
         (["nowhere.at_all:Ranker"], "cannot be imported .*No module named 'nowhere'"),
         (["sklearn.linear_model:Rigde"], "there is no 'Rigde'; there are ARDRegression, "),
@@ -531,7 +531,10 @@ def test_names_that_the_libraries_use_elsewhere_are_known(data):
     ("entry", "message"),
     [
         (Silent(), "Fold1, Silent: Silent has no selected_, get_support"),
-        (Choice(selected=[9]), "Choice selected feature 9, but there are 8 features, from 0 on"),
+        (
+            Choice(selected=[9]),
+            "Choice selected feature 9, but there are 8 features, numbered from 0",
+        ),
         (Choice(selected=[-1]), "Choice selected feature -1"),
         (Choice(selected=[1, 1]), "Choice selected a feature twice"),
         (Choice(selected=[]), "Fold1, Choice: .*Choice"),

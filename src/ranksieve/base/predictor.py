@@ -1,4 +1,4 @@
-"""Base of everything that scores documents."""
+"""Base of rankers and of selectors that predict."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ranksieve.metrics import evaluate
 
 
 class Predictor(RankEstimator):
-    """Base of everything that scores documents: rankers, and selectors with a model.
+    """Base of estimators that score documents: rankers, and selectors with a model.
 
     A subclass implements :meth:`_scores`.
     """
@@ -57,7 +57,7 @@ class Predictor(RankEstimator):
         sample_weight : array, optional
             A weight for each query in the mean, or for each row, as in ``fit``.
         """
-        data = in_memory(X) if isinstance(X, (RankingData, Shards)) else with_queries(X, y, qid)
+        data = in_memory(X) if isinstance(X, (RankingData, Shards)) else require_queries(X, y, qid)
         if sample_weight is not None:
             data = data.with_weights(sample_weight)
         weights = data.query_weights
@@ -65,12 +65,12 @@ class Predictor(RankEstimator):
         return found.mean["NDCG@10"]
 
 
-def with_queries(X: Any, y: Any, qid: Any) -> RankingData:
-    """Data to score in cross-validation, which passes query ids only with metadata routing."""
+def require_queries(X: Any, y: Any, qid: Any) -> RankingData:
+    """Data for ``score``; raises an error that explains metadata routing if qid is missing."""
     if qid is None:
         raise DataError(
-            "score needs qid, the query of each row; cross-validation and grid searches pass it on "
-            "after sklearn.set_config(enable_metadata_routing=True), as params={'qid': qid} or "
+            "score needs qid, the query of each row; in cross-validation and grid searches, call "
+            "sklearn.set_config(enable_metadata_routing=True), and pass params={'qid': qid} or "
             "fit(X, y, qid=qid)"
         )
     return RankingData(X, y, qid)

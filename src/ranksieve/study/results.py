@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import DataError
-from ranksieve.sums.file_order import FileOrder, judged
+from ranksieve.sums.file_order import FileOrder, compare_with_chance
 
 BASE, RANDOM = "all", "random"
 """Names of what everything is compared with: no selection, and a random order."""
@@ -305,7 +305,7 @@ class StudyResult:
         for measure in self.folds[0].file_order:
             values = np.concatenate([fold.file_order[measure] for fold in self.folds], axis=1)
             in_order, by_chance = (_by_query(self.folds, row) for row in values)
-            judgments[measure] = judged(in_order, by_chance, self.query_weights)
+            judgments[measure] = compare_with_chance(in_order, by_chance, self.query_weights)
         return {name: order for name, order in judgments.items() if order.better_than_chance}
 
     def run(self, selector: str, ranker: str) -> Run:
