@@ -338,7 +338,7 @@ class TestWeights:
             ([1, 2], r"shape \(2,\), but there are 3 queries and 5 rows"),
             ([1, 1, 2, 1, 1], "the same for all rows of a query"),
             ([1, -1, 1], "not negative"),
-            ([0, 0, 0], "not 0 for all"),
+            ([0, 0, 0], "must not be 0 for all"),
             ([1, np.nan, 1], "finite"),
             (["many", "few", "none"], "must be numbers"),
         ],

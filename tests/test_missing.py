@@ -74,7 +74,7 @@ def test_indicators_are_features(wrong):
 
 
 def test_indicators_of_features_that_are_not_there_are_refused():
-    with pytest.raises(ValueError, match="indicator of feature 8, but the last of 8 features"):
+    with pytest.raises(ValueError, match="indicator of feature 8, but there are only 8 features"):
         example(missing=Missing("zero", [8]))
 
 

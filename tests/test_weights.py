@@ -122,7 +122,7 @@ class TestEveryMethod:
 
     def test_parts_of_data_that_have_no_weight_left(self, data):
         nothing = data.with_weights([0.0, 0.0, *[1.0] * 18]).take_queries([0, 1])
-        with pytest.raises(DataError, match="not 0 for all queries"):
+        with pytest.raises(DataError, match="must not be 0 for all queries"):
             make_quick("gas-e").fit(nothing)
         with pytest.raises(DataError, match="the weights of eval_set must be"):
             make_quick("fs-ed").fit(data, eval_set=nothing)

@@ -116,9 +116,9 @@ def test_columns_of_text_and_of_the_demo_are_refused(run, tmp_path):
 
 def test_csv_is_only_read(run, table, tmp_path):
     errors = run("convert", table, tmp_path / "b.csv", "--features", "f?")[2]
-    assert "b.csv: CSV is only read; write Parquet" in errors
+    assert "b.csv: CSV cannot be written; write Parquet" in errors
     errors = run("convert", table, tmp_path / "b.txt", "--features", "f?")[2]
-    assert "b.txt: LETOR text has no place for the weights of queries" in errors
+    assert "b.txt: LETOR text cannot store the weights of queries" in errors
     done = run("convert", table, tmp_path / "b.txt", "--features", "f?", "--drop", "weight")
     assert done[0] == 0
 
@@ -188,7 +188,8 @@ def test_files_that_train_tune_and_test(run, parts, tmp_path):
 def test_columns_and_times_that_divide(run, table, tmp_path):
     told = compare(run, tmp_path / "a", table, "--split-column", "fold")
     assert (
-        "Protocol: 3 folds, by the numbers in column 'fold': FoldN tests the queries of N" in told
+        "Protocol: 3 folds, by the numbers in column 'fold': FoldN tests on the queries of N"
+        in told
     )
     times = ("--time-column", "date", "--test-queries-after", "2026-01-21")
     told = compare(run, tmp_path / "b", table, *times)
@@ -232,7 +233,7 @@ def test_options_add_to_the_columns_of_a_plan(run, table, tmp_path):
              "--test-queries-after", "2026-01-02"],
             "split by --split-column or by --time-column, not by both",
         ),
-        (["train.parquet", "--test", "test.parquet", "--split-column", "fold"], "and a split by"),
+        (["train.parquet", "--test", "test.parquet", "--split-column", "fold"], "or a split by"),
         (["train.parquet", "--test", "train.parquet"], "is among those to train on and those to"),
         (["train.parquet", "--test", "none.parquet"], "none.parquet: no such file"),
         (["train.parquet", "--resamples", "3"], "resamples are of the training queries of"),

@@ -221,7 +221,7 @@ def test_what_cannot_be_read_back_is_not_written(path):
 def test_a_file_that_goes_away_is_noticed(path):
     notes = Notes(path, HEAD)
     path.unlink()
-    with pytest.raises(DataError, match="another program has removed or shortened it"):
+    with pytest.raises(DataError, match="another program has removed or truncated the file"):
         notes.add(1, 2)
 
 

@@ -256,7 +256,7 @@ class TestKeys:
         result = load_study(tmp_path / "study")
         assert result.selectors == ["Mine"]
         assert result.run("Mine", "Ridge").chosen.selections == [(0, 2)] * 3
-        with pytest.raises(ValueError, match="'__main__:Mine' was defined in a script, a notebook"):
+        with pytest.raises(ValueError, match="'__main__:Mine' is defined in a script, a notebook"):
             Study(**read_settings(tmp_path / "study" / "study.toml"))
 
 
@@ -451,13 +451,16 @@ class Demanding(Column):
         ([("***", Column())], "a ranker cannot be called"),
         ([("top", "mine")], "unknown ranker 'mine'"),
         ([LGBMRanker(objective=lambda y, s: (y, s))], "objective=<function .* cannot be written"),
-        ([Column(options=partial(max))], "write others into a class of your own"),
-        ([RandomForestRegressor(random_state=np.random.RandomState(0))], "give it a whole number"),
-        ([Column(np.nan)], "place=nan of Column cannot be written as JSON, .*: give it finite"),
+        ([Column(options=partial(max))], "put other functions into a class of your "),
+        (
+            [RandomForestRegressor(random_state=np.random.RandomState(0))],
+            "set it to a whole number",
+        ),
+        ([Column(np.nan)], "place=nan of Column cannot be written as JSON, .*: use finite"),
         ([Column(options={1: 2})], "dictionaries with strings as keys"),
         ([Column(options={"deep": [{"f": object()}]})], "options=<object .* of Column cannot be"),
         ([Demanding], "Demanding is a class that cannot be created without arguments"),
-        ([Forgetful()], "its constructor must keep each of its parameters under the same name"),
+        ([Forgetful()], "its constructor must store each parameter in an attribute"),
         (["nowhere.at_all:Ranker"], "cannot be imported .*No module named 'nowhere'"),
         (["sklearn.linear_model:Rigde"], "there is no 'Rigde'; there are ARDRegression, "),
         (["sklearn.linear_model:"], "should be MODULE:OBJECT, such as"),
@@ -568,7 +571,7 @@ def test_errors_of_own_code_say_where_and_lose_nothing(data, tmp_path):
         ("class = 'a:b'\nparameters = 3", "parameters must be a table"),
         ("class = 'a:b'\nseeds = 3", "seeds must be a list"),
         ("class = 'a:b'", "'a:b' cannot be imported"),
-        ("class = 'sklearn.linear_model:Ridge'\nparameters.alhpa = 1", "Ridge cannot be made: "),
+        ("class = 'sklearn.linear_model:Ridge'\nparameters.alhpa = 1", "Ridge cannot be created: "),
     ],
 )
 def test_a_plan_file_that_cannot_be_is_told(tmp_path, record, message):

@@ -11,7 +11,7 @@ from sklearn.utils.validation import _check_feature_names, validate_data
 from ranksieve.base.fit_inputs import with_sample_weight
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source
-from ranksieve.inputs import in_row_order
+from ranksieve.inputs import polars_to_row_order
 from ranksieve.io.shards import Shards
 from ranksieve.missing import Missing
 from ranksieve.parameters import Constraints
@@ -70,7 +70,7 @@ class RankEstimator(BaseEstimator):
         names, frame = getattr(X, "columns", None), X
         X, y = validate_data(
             self,
-            in_row_order(X),
+            polars_to_row_order(X),
             y,
             accept_sparse="csr",
             dtype=[np.float64, np.float32],

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ranksieve.base.estimator import RankEstimator
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import in_memory
-from ranksieve.fitted import as_in_training, checked_rows, checked_scores
+from ranksieve.fitted import check_rows, check_scores, treat_missing_as_in_training
 from ranksieve.io.shards import Shards
 from ranksieve.metrics import evaluate
 
@@ -30,7 +30,7 @@ class Predictor(RankEstimator):
 
     def _rows(self, X: Any) -> Any:
         """Rows as an array or a CSR matrix, checked to have the features of the training data."""
-        return checked_rows(self, X, allow_missing=self._allows_missing)
+        return check_rows(self, X, allow_missing=self._allows_missing)
 
     def predict(self, X: Any) -> np.ndarray:
         """Score documents, given all features; larger is better.
@@ -43,9 +43,9 @@ class Predictor(RankEstimator):
         """
         check_is_fitted(self)
         if isinstance(X, Shards):
-            X = as_in_training(self, X)
+            X = treat_missing_as_in_training(self, X)
             return np.concatenate([self.predict(X.read_shard(i)) for i in range(X.n_shards)])
-        return checked_scores(self._scores(self._rows(X)))
+        return check_scores(self._scores(self._rows(X)))
 
     def score(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> float:
         """Mean NDCG@10 over queries of the ranking by :meth:`predict`.

@@ -20,7 +20,7 @@ from ranksieve.costs import AlignedCosts, FeatureCosts
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source
 from ranksieve.feature_names import default_names
-from ranksieve.fitted import as_in_training, check_features, refusals
+from ranksieve.fitted import check_features, explain_missing_refusal, treat_missing_as_in_training
 from ranksieve.io.shards import Shards
 from ranksieve.parameters import FeatureCount, Features
 from ranksieve.progress import progress_bar
@@ -64,7 +64,7 @@ class _WholeDataMixin:
         if not isinstance(X, (RankingData, Shards)):
             return super().transform(X)  # type: ignore[misc]
         check_is_fitted(self)
-        X = as_in_training(self, X)
+        X = treat_missing_as_in_training(self, X)
         check_features(self, X)
         return self._transform_data(X)  # type: ignore[attr-defined]
 
@@ -212,7 +212,11 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
             held_out["eval_set"] = None if given is None else choices.cut(given)
         before = dict(vars(self))
         inside = choices.cut(source)
-        with progress_bar(bool(self.verbose)), sound_numbers(inside, self), refusals(self, X):
+        with (
+            progress_bar(bool(self.verbose)),
+            sound_numbers(inside, self),
+            explain_missing_refusal(self, X),
+        ):
             if self._uses_labels:
                 check_labels_differ(source)
             chosen = np.asarray(self._choose(inside, choices, **held_out), dtype=np.intp)

@@ -28,7 +28,7 @@ from ranksieve.export.verifying import (
     scores_of,
     verify_files,
 )
-from ranksieve.io.files import make_directory, replacing
+from ranksieve.io.files import make_directory, replace_on_success
 from ranksieve.io.records import PathLike
 from ranksieve.rankers.adapter import as_ranker
 from ranksieve.rankers.loading import load_model
@@ -274,7 +274,7 @@ def _write(artifact: Artifact, directory: Path) -> list[Path]:
     for name, content in artifact.files.items():
         path = directory / name
         make_directory(path.parent)
-        with replacing(path) as temporary:
+        with replace_on_success(path) as temporary:
             raw = content if isinstance(content, bytes) else content.encode("utf-8", "replace")
             temporary.write_bytes(raw)
         paths.append(path)

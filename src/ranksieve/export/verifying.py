@@ -14,7 +14,7 @@ from ranksieve.data import RankingData
 from ranksieve.export.forms import LinearModel
 from ranksieve.export.reading import Trained
 from ranksieve.export.targets.target import Job, MissingRule, Target
-from ranksieve.fitted import checked_scores
+from ranksieve.fitted import check_scores
 from ranksieve.metrics import evaluate
 
 MEASURE = "NDCG@10"
@@ -101,7 +101,7 @@ def _dense(X: Any, trained: Trained) -> np.ndarray:
 
 def scores_of(trained: Trained, rows: np.ndarray) -> np.ndarray:
     """Scores of the ranker itself."""
-    return checked_scores(trained.ranker._scores(rows))
+    return check_scores(trained.ranker._scores(rows))
 
 
 def measure(data: RankingData, scores: np.ndarray) -> float:

@@ -1,4 +1,4 @@
-"""Models on disk, as JSON: nothing in such a file is ever run or unpickled."""
+"""Model files in JSON; nothing in such a file is ever executed or unpickled."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class SavedModel:
-    """A trained ranker, in numbers and texts.
+    """A trained ranker as numbers and texts.
 
     Attributes
     ----------
     ranker : str
-        Its class in ``ranksieve.rankers``.
+        Name of its class in ``ranksieve.rankers``.
     parameters : dict
         Parameters of the class.
     n_features_in : int
-        Features that it was trained on.
+        Number of features that it was trained on.
     feature_names : list of str or None
-        Their names, if they say more than their numbers.
+        Names of the features; None if they are numbers.
     selection : Selection or None
-        How they were chosen from more.
+        How the features were selected.
     missing : Missing or None
-        What was done with missing values of the training data.
+        Treatment of missing values of the training data.
     learned : dict
-        What training has found.
+        Result of training.
     ranksieve : str
         Version of the program.
     """
@@ -60,7 +60,7 @@ class SavedModel:
     ranksieve: str
 
     def to_json(self) -> str:
-        """Text for :func:`read_model`: a line for each part."""
+        """Text for :func:`read_model`, with a line for each field."""
         selection = None if self.selection is None else self.selection.to_record()
         missing = None if self.missing is None else self.missing.to_record()
         parts = vars(self) | {"selection": selection, "missing": missing}
@@ -74,17 +74,17 @@ class SavedModel:
 
 
 def write_model(model: SavedModel, path: PathLike) -> None:
-    """Write JSON that :func:`read_model` reads back; replaced only when all is written."""
+    """Write JSON for :func:`read_model`; an old file is replaced only when the new is complete."""
     write_text(model.to_json(), path)
 
 
 def read_model(path: PathLike) -> SavedModel:
-    """Read and check a model, as :func:`write_model` writes it.
+    """Read and check a model written by :func:`write_model`.
 
     Raises
     ------
     DataError
-        ``file:line: what is wrong``, or ``file: what is wrong`` where there is no one line.
+        If the file is not valid; the message has the file and, if possible, the line.
     """
     record = read_record(path)
     try:
@@ -98,7 +98,7 @@ def _model(record: Any) -> SavedModel:
     for key, kind in (("version", int), ("checksum", str)):
         get(record, key, kind)
     if not matches_checksum(record):
-        raise DataError("the model is damaged: its checksum is not that of its content")
+        raise DataError("the model is damaged: its checksum does not match its content")
     n_features_in = get_count(record, "n_features_in")
     named, chosen = record.get("feature_names"), record.get("selection")
     names = None if named is None else get_texts(record, "feature_names")

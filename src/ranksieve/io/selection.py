@@ -1,4 +1,4 @@
-"""Selections on disk: which features a method chose, as JSON for people and programs."""
+"""Selection files: the features that a method chose, as JSON for people and programs."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class SelectedFeature:
     Attributes
     ----------
     index : int
-        0-based.
+        0-based index of the feature.
     name : str
-        Its name in the data, or its 1-based number.
+        Name of the feature in the data, or its 1-based number.
     score : float or None
-        Its score when it was chosen, if the method has one.
+        Score of the feature when it was chosen, if the method has scores.
     reason : str
         Why it was chosen, in a few words; may be empty.
     """
@@ -50,23 +50,23 @@ class SelectedFeature:
 
 @dataclass(frozen=True)
 class Selection:
-    """The features that a method chose, in the order of choice, and how it came to them.
+    """The features that a method chose, in the order of selection, and how it chose them.
 
     Attributes
     ----------
     method : str
         Name of the method, as on the command line.
     parameters : dict
-        All of its parameters.
+        All parameters of the method.
     n_features_in : int
         Number of features to choose from.
     data : list of str
-        Files that they were chosen on.
+        Files from which they were chosen.
     ranksieve : str
         Version of the program.
     features : list of SelectedFeature
     missing : Missing or None
-        What was done with missing values before; indicators are among the features to choose from.
+        Treatment of missing values before selection; indicators count as features to choose from.
     """
 
     method: str
@@ -79,7 +79,7 @@ class Selection:
 
     @property
     def n_features_given(self) -> int:
-        """Number of features of files, which have no indicators."""
+        """Number of features of the data without indicators."""
         return self.n_features_in - len(self.missing.indicated if self.missing else ())
 
     @property
@@ -89,11 +89,11 @@ class Selection:
 
     @property
     def has_feature_names(self) -> bool:
-        """Whether the names say more than the features' numbers."""
+        """Whether the features have names other than their numbers."""
         return any(feature.name != str(feature.index + 1) for feature in self.features)
 
     def to_record(self) -> dict[str, Any]:
-        """All of it, for JSON and for :func:`selection_of`."""
+        """Record as JSON values, for :func:`selection_of`."""
         record = asdict(self)
         del record["missing"]
         return record if self.missing is None else record | {"missing": self.missing.to_record()}
@@ -101,7 +101,7 @@ class Selection:
     def to_json(self) -> str:
         """Text for people and for :func:`read_selection`.
 
-        Its checksum tells damage. Whoever changes the text by hand takes it out.
+        It has a checksum, which must be removed if the text is edited by hand.
         """
         record = self.to_record()
         return json.dumps(record | {"checksum": checksum_of(record)}, indent=2, allow_nan=False)
@@ -109,13 +109,13 @@ class Selection:
     def check_fits(
         self, n_features: int, names: Sequence[str] | np.ndarray | None, place: PathLike
     ) -> None:
-        """Raise a DataError that begins with ``place`` if data have other features.
+        """Raise a DataError that begins with ``place`` if data has other features.
 
-        ``names`` are those of all features, None if they have none. They are compared where both
-        sides have names that say more than a number.
+        ``names`` are the names of all features, or None. They are compared if both sides have names
+        other than numbers.
         """
         if n_features != self.n_features_in:
-            zeros = "; if the others are zero, pass that as n_features"
+            zeros = "; if the other features are all zero, pass that number as n_features"
             raise DataError(
                 f"{place}: there are {n_features} features, but the selection was made from "
                 f"{self.n_features_in}{zeros if n_features < self.n_features_in else ''}"
@@ -130,7 +130,7 @@ class Selection:
                 )
 
     def take_from(self, X: Any) -> Any:
-        """Selected columns of a matrix, in their order there; those beyond its width are zero."""
+        """Selected columns of a matrix, in its order; columns beyond its width are zero."""
         columns = self.columns
         if X.shape[1] > columns[-1]:
             return X[:, columns]
@@ -144,7 +144,7 @@ class Selection:
         return taken
 
     def applied_to(self, X: Any) -> Any:
-        """Keep the selected features of data with all features; other data stay as they are.
+        """Keep the selected features of data with all features; return other data unchanged.
 
         Parameters
         ----------
@@ -163,17 +163,17 @@ class Selection:
 
 
 def write_selection(selection: Selection, path: PathLike) -> None:
-    """Write JSON that :func:`read_selection` reads back; replaced only when all is written."""
+    """Write JSON for :func:`read_selection`; an old file is replaced when it is complete."""
     write_text(selection.to_json() + "\n", path)
 
 
 def read_selection(path: PathLike) -> Selection:
-    """Read and check a selection, as :func:`write_selection` writes it.
+    """Read and check a selection written by :func:`write_selection`.
 
     Raises
     ------
     DataError
-        ``file:line: what is wrong``, or ``file: what is wrong`` where there is no one line.
+        If the file is not valid; the message has the file and, if possible, the line.
 
     Examples
     --------
@@ -195,15 +195,15 @@ def read_selection(path: PathLike) -> Selection:
 
 
 def _check_signature(record: Any) -> None:
-    """Raise a DataError if there is a checksum, and it is not that of the content."""
+    """Raise a DataError if there is a checksum that does not match the content."""
     if isinstance(record, dict) and "checksum" in record and not matches_checksum(record):
         raise DataError(
-            "it is not as it was written; if it was changed on purpose, take out its 'checksum'"
+            "the file was changed after it was written; if that is intended, remove its 'checksum'"
         )
 
 
 def selection_of(record: Any) -> Selection:
-    """Check a record, as JSON holds it; a DataError says what is wrong."""
+    """Make a selection from a JSON record; raise a DataError if it is not valid."""
     if not isinstance(record, dict):
         raise DataError("not a selection: it should be an object with the features selected")
     n_features_in = get_count(record, "n_features_in")
@@ -234,7 +234,7 @@ def _feature(entry: Any, place: int, n_features_in: int) -> SelectedFeature:
     if not 0 <= index < n_features_in:
         raise DataError(
             f"{where}index {index} is out of range: there are {n_features_in} features, "
-            "counted from 0"
+            "numbered from 0"
         )
     score = entry.get("score")
     if score is not None and type(score) not in (int, float):

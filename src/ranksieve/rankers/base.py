@@ -15,7 +15,7 @@ from ranksieve._version import __version__
 from ranksieve.base import Predictor, as_source
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source
-from ranksieve.fitted import as_in_training, refusals
+from ranksieve.fitted import explain_missing_refusal, treat_missing_as_in_training
 from ranksieve.io.model import SavedModel, write_model
 from ranksieve.io.selection import PathLike, Selection
 from ranksieve.progress import progress_bar
@@ -117,7 +117,11 @@ class Ranker(Predictor):
         validation = as_source(eval_set, source, eval_qid, eval_group)
         if hasattr(self, "selection_"):  # from an earlier fit
             del self.selection_
-        with progress_bar(bool(self.verbose)), sound_numbers(source, self), refusals(self, X):
+        with (
+            progress_bar(bool(self.verbose)),
+            sound_numbers(source, self),
+            explain_missing_refusal(self, X),
+        ):
             check_labels_differ(source)
             self._train(source, validation)
         return self
@@ -125,7 +129,7 @@ class Ranker(Predictor):
     def _rows(self, X: Any) -> Any:
         """Check rows, and keep the selected features if rows have all features."""
         if isinstance(X, RankingData):
-            X = as_in_training(self, X)
+            X = treat_missing_as_in_training(self, X)
         if hasattr(self, "selection_"):
             X = self.selection_.applied_to(X)
         return super()._rows(X)

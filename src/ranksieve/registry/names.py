@@ -13,7 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any
 
-from ranksieve.foreign import copy_unfitted, make_recorded
+from ranksieve.foreign import copy_unfitted, make_from_record
 from ranksieve.own_code import class_path, import_object
 from ranksieve.registry.method import Method
 from ranksieve.registry.own import OwnMethod
@@ -196,7 +196,7 @@ class Registry(Mapping[str, Method]):
         """Method recorded in a plan file; if the record has a version, nothing is imported."""
         if "version" in record:
             return OwnMethod.of_record(name, record, self.adapter)
-        return replace(self._adopt(make_recorded(record), record.get("grid")), name=name)
+        return replace(self._adopt(make_from_record(record), record.get("grid")), name=name)
 
     @property
     def adapter(self) -> type[Any]:

@@ -12,7 +12,7 @@ from ranksieve.foreign import (
     copy_of,
     default_of,
     fit_parameters,
-    make_recorded,
+    make_from_record,
     parameters_of,
     record_of,
 )
@@ -59,7 +59,7 @@ class OwnMethod(Method):
     @cached_property
     def prototype(self) -> Any:
         """The estimator that is copied."""
-        return make_recorded(self.recorded) if self.estimator is None else self.estimator
+        return make_from_record(self.recorded) if self.estimator is None else self.estimator
 
     @cached_property
     def record(self) -> dict[str, Any]:

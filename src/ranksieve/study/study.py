@@ -20,7 +20,7 @@ from ranksieve.data import DataError, RankingData
 from ranksieve.datasets import Collection
 from ranksieve.datasets.dividing import DividedData, SplitRule, open_for_study
 from ranksieve.datasets.opening import paths_of, title_of
-from ranksieve.io.files import holding, make_directory
+from ranksieve.io.files import hold_directory, make_directory
 from ranksieve.io.shards import Shards
 from ranksieve.metrics import get_convention, parse_measure
 from ranksieve.missing import Missing, count_missing
@@ -146,7 +146,7 @@ class Study:
         make_directory(self.directory)
         ledger = Ledger(self.directory / LEDGER, self._head())
         run_on = run_on_threads if client is None else partial(run_on_cluster, client)
-        with holding(self.directory) as is_alone:
+        with hold_directory(self.directory) as is_alone:
             # A second process begins at the other end; they meet in the middle.
             in_turn: Callable[[Sequence[Cell]], Sequence[Cell]]
             in_turn = (lambda cells: cells[::-1]) if is_alone is False else list

@@ -26,31 +26,31 @@ Unlisted = Literal["auto", "missing", "zero"]
 
 @dataclass(frozen=True)
 class LogSummary:
-    """What was found in a feature log, how it was understood, and what was left out.
+    """Summary of a feature log: how it was interpreted, and what was left out.
 
-    As a text, it is a few lines for people.
+    ``str`` gives a few lines for people.
 
     Attributes
     ----------
     engine : str
-        Whose responses they are.
+        Search engine of the responses.
     qid, doc_id : str
-        Where queries and documents have their ids.
+        Fields with the ids of queries and documents.
     judgments : str
-        The layout of the judgments.
+        Layout of the judgments.
     n_logged : int
-        Documents in the log, counted once for each query.
+        Number of documents in the log, counted once for each query.
     n_unjudged, n_unjudged_queries : int
-        Documents without a judgment in queries that have some, and queries without any, whose
-        documents are always dropped.
+        Number of documents without a judgment in queries that have some, and of queries without
+        any, whose documents are always dropped.
     unjudged : {"drop", "zero"}
-        What was done with the former.
+        Treatment of the former.
     n_unlogged : int
-        Judgments of documents that are not in the log.
+        Number of judgments of documents that are not in the log.
     n_missing : int
-        Values that are missing (NaN).
+        Number of missing values (NaN).
     unlisted : {"missing", "zero"}
-        What features are that the log of a document does not list.
+        Value of features that the log of a document does not list.
     """
 
     engine: str
@@ -99,7 +99,7 @@ def read_feature_log(
 ) -> tuple[RankingData, LogSummary]:
     r"""Read the features that a search engine has logged, and join them with judgments.
 
-    Understood are responses of Elasticsearch and OpenSearch with their learning-to-rank plugins
+    It reads responses of Elasticsearch and OpenSearch with their learning-to-rank plugins
     (``fields._ltrlog`` of each hit), also to a multi-search, and JSON responses of Solr with
     ``fl=id,[features]``. A file has one response per line, or any number of them one after
     another, or in a list. See ``docs/feature-logs.md`` for the requests.
@@ -112,24 +112,24 @@ def read_feature_log(
         A file of query, document and grade, as :func:`read_judgments` takes it, or
         ``{query: {document: grade}}``.
     unjudged : {"drop", "zero"}
-        What becomes of documents without a judgment: they are left out, as is usual in training,
-        or get grade 0, as is usual in evaluation. Queries without any judgment are left out.
+        Treatment of documents without a judgment: they are left out, as is usual in training, or
+        get grade 0, as is usual in evaluation. Queries without any judgment are left out.
     qid : str, optional
-        Where the query id is, such as ``"search_id"`` or ``"fields.qid"``: in the line, the
-        response or the document, whichever has it. By default ``qid`` or ``query_id`` in one of
-        these, or ``query`` or ``keywords`` beside the response; for Solr also in
-        ``responseHeader.params``, and at last the ``q`` in there.
+        Field with the query id, such as ``"search_id"`` or ``"fields.qid"``, in the line, the
+        response or the document. By default ``qid`` or ``query_id`` in one of these, or ``query``
+        or ``keywords`` next to the response; for Solr also in ``responseHeader.params``, and
+        finally the parameter ``q`` there.
     doc_id : str, optional
-        Where the document id is, such as ``"_source.sku"``; by default ``_id`` in Elasticsearch and
-        OpenSearch, ``id`` in Solr.
+        Field with the document id, such as ``"_source.sku"``; by default ``_id`` in Elasticsearch
+        and OpenSearch, ``id`` in Solr.
     log : str, optional
-        Which log of a hit to take, by default the features of all of them; for Solr the field
-        with the features, by default ``[features]``.
+        Name of the log of a hit to use, by default all logs; for Solr the field with the features,
+        by default ``[features]``.
     unlisted : {"auto", "missing", "zero"}
-        What the features are that a document does not list, but others do: missing, or 0, as
-        Solr's sparse format leaves features out that have their default value. By default they
-        are 0 if Solr was asked for ``format=sparse``, or if the documents of one of its responses
-        list different features, else missing.
+        Value of features that a document does not list, but others do: missing, or 0, because
+        Solr's sparse format leaves out features with their default value. By default they are 0 if
+        Solr was asked for ``format=sparse``, or if the documents of one of its responses list
+        different features, else missing.
     dtype : {"float64", "float32"}
         Type of the feature values. Engines compute with float32.
     sparse : bool
@@ -142,18 +142,18 @@ def read_feature_log(
         appear. Values that the engine has not logged are NaN. Query ids are integers if all of them
         look like integers, else strings; document ids are strings.
     summary : LogSummary
-        What was guessed and what was left out.
+        What was guessed, and what was left out.
 
     Raises
     ------
     DataError
-        ``file:line: what is wrong``. Also if a document is logged twice for a query with different
-        values, or if no logged document is judged.
+        If the log is not valid (the message has the file and line), if a document is logged twice
+        for a query with different values, or if no logged document is judged.
 
     Notes
     -----
     Takes time linear in the size of the log, which is read one response at a time; documents that
-    are left out take no memory but for their ids.
+    are left out take memory only for their ids.
 
     Examples
     --------

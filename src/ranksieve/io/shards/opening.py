@@ -67,7 +67,7 @@ def open_shards(
         raise ValueError(f"verify must be True, False or 'first-read', not {verify!r}")
     shards = Shards(path, _read_manifest(path), client, checks=Checks(bool(verify)))
     try:
-        check_sizes(path, shards._opened)
+        check_sizes(path, shards._open_manifest)
         if verify is True:
             shards.verify()
         if missing is not None:

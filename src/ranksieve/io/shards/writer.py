@@ -13,7 +13,7 @@ import numpy as np
 from ranksieve.data import DataError, RankingData
 from ranksieve.io.shards.filler import Piece, ReturningQueryError, ShardFiller
 from ranksieve.io.shards.format import as_integers, as_strings
-from ranksieve.io.shards.store import ShardStore, replacing_directory
+from ranksieve.io.shards.store import ShardStore, replace_directory_on_success
 from ranksieve.joining import check_same_features
 
 PathLike = str | os.PathLike[str]
@@ -75,7 +75,7 @@ def write_shards(
     (1000, 50, 3)
     """
     pieces = [source] if isinstance(source, RankingData) else source
-    with replacing_directory(Path(directory), overwrite=overwrite) as temporary:
+    with replace_directory_on_success(Path(directory), overwrite=overwrite) as temporary:
         filler = None
         first = None
         for number, data in enumerate(pieces, start=1):
@@ -100,7 +100,7 @@ def write_shards(
         if first is None or filler is None or not filler.places:
             raise DataError(f"{directory}: there are no rows to write")
         names = first.feature_names.tolist() if first.has_feature_names else None
-        filler.finish(names, settle_ids(list(filler.places)))
+        filler.finish(names, convert_ids(list(filler.places)))
 
 
 def _float_type(dtype: Any) -> np.dtype[Any]:
@@ -134,7 +134,7 @@ def _parts(data: RankingData, part_bytes: int, is_sparse: bool) -> Iterator[Rank
         first = last
 
 
-def settle_ids(ids: list[Any]) -> np.ndarray | list[str]:
+def convert_ids(ids: list[Any]) -> np.ndarray | list[str]:
     """Query ids as integers or strings, which must still be distinct."""
     integers = as_integers(ids)
     if integers is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import matplotlib as mpl
 from matplotlib.axes import Axes
 
-from ranksieve.io.files import replacing
+from ranksieve.io.files import replace_on_success
 from ranksieve.report.figures.names import any_script
 
 FIGURE_FORMATS = (".pdf", ".png", ".svg")
@@ -26,7 +26,7 @@ def write_figure(ax: Axes, path: str | Path) -> None:
     no_date = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind)
     with (
         mpl.rc_context({"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "ranksieve"}),
-        replacing(path) as temporary,
+        replace_on_success(path) as temporary,
         any_script(),
     ):
         figure.savefig(temporary, format=kind, dpi=300, metadata=no_date)

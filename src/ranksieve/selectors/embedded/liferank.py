@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import RankEstimator
 from ranksieve.data import DataError
-from ranksieve.fitted import checked_rows
+from ranksieve.fitted import check_rows
 from ranksieve.parameters import Count, Positive, Seed
 from ranksieve.selectors._search.gradient import StandardizedLoss, standardized_loss
 
@@ -141,7 +141,7 @@ class LifeRank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RankEstimator)
     def transform(self, X: Any) -> np.ndarray:
         """Compute the new features of each row."""
         check_is_fitted(self)
-        return np.asarray(checked_rows(self, X) @ self.components_ - self.mean_ @ self.components_)
+        return np.asarray(check_rows(self, X) @ self.components_ - self.mean_ @ self.components_)
 
     @property
     def _n_features_out(self) -> int:

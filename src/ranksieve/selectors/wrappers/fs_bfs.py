@@ -16,7 +16,7 @@ from ranksieve._kernels.scoring import score_models
 from ranksieve.base import Choices, RankSelector
 from ranksieve.data import DataError
 from ranksieve.engine import Source, engine_of, in_memory
-from ranksieve.fitted import SCALE_FIRST, checked_rows
+from ranksieve.fitted import SCALE_FIRST, check_rows
 from ranksieve.metrics import Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, Count, FeatureCount, NotNegative, Ties
 from ranksieve.progress import track
@@ -270,7 +270,7 @@ class FSBFS(RankSelector):
     def construct(self, X: Any) -> np.ndarray:
         """New features (rows, subsets) of an array, frame, sparse matrix or RankingData."""
         check_is_fitted(self)
-        values = checked_rows(self, X)
+        values = check_rows(self, X)
         members = np.array(sorted(f for subset in self.subsets_ for f in subset.features), int)
         coefs = np.zeros((len(members), len(self.subsets_)))
         for number, subset in enumerate(self.subsets_):
