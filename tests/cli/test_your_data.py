@@ -176,9 +176,9 @@ def test_files_that_train_tune_and_test(run, parts, tmp_path):
     train, vali, test = parts
     told = compare(run, tmp_path / "a", train, "--vali", vali, "--test", test)
     assert "Quality of selectors with rankrls on train.parquet" in told
-    assert "Protocol: one split, as it was given." in told
+    assert "Protocol: one split, as given." in told
     told = compare(run, tmp_path / "b", tmp_path)  # a directory with the same files
-    assert "Protocol: one split, as the files of the directory say." in told
+    assert "Protocol: one split, by the files of the directory." in told
     assert table_of(tmp_path / "a") == table_of(tmp_path / "b")
     told = compare(run, tmp_path / "c", train, "--test", test, "--resamples", 3)
     assert "one in five training queries tunes (seed 0); 3 resamples select and train" in told

@@ -213,7 +213,7 @@ def test_what_cannot_be_read_back_is_not_written(path):
     notes = Notes(path, HEAD)
     before = path.read_bytes()
     for result in ("refused", float("nan"), [float("inf")]):
-        with pytest.raises(DataError, match=r"notes.jsonl: a result cannot be kept"):
+        with pytest.raises(DataError, match=r"notes.jsonl: a result cannot be stored"):
             notes.add(1, result)
     assert path.read_bytes() == before
 

@@ -99,7 +99,7 @@ def load_plan(directory):
         (dict(exclude=[8]), "exclude: no feature 8; indices are 0 to 7"),
         (dict(include=["f1"], exclude=[1]), "feature f1 is both included and excluded"),
         (dict(exclude=NAMES), "all features are excluded"),
-        (dict(include=NAMES[:4], ks=[1, 2]), "set ks to numbers from 4, for what is included"),
+        (dict(include=NAMES[:4], ks=[1, 2]), "set ks to numbers from 4, because of included"),
         (dict(groups={"a": ["f1"], "b": [1]}), "a feature is in two groups"),
         (dict(groups={"a": NAMES[:5]}, ks=[2]), "set ks to numbers from 5"),
     ],

@@ -542,7 +542,7 @@ def test_names_that_the_libraries_use_elsewhere_are_known(data):
         (Choice(selected=[1, 1]), "Choice selected a feature twice"),
         (Choice(selected=[]), "Fold1, Choice: .*Choice"),
         (Choice(selected=[0.5]), "selected_ should be a list of indices"),
-        (Choice(selected=[1, 2, 3]), "asked for 2 features, it selected 3"),
+        (Choice(selected=[1, 2, 3]), "selected 3 features instead of 2"),
     ],
 )
 def test_what_a_selector_cannot_select(data, entry, message):

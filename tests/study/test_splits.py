@@ -92,7 +92,7 @@ def test_an_empty_part_is_refused(parts):
 
 
 def test_other_protocols_do_not_divide_what_is_divided(parts, data):
-    with pytest.raises(DataError, match="the data is divided already .one split, as given.: l"):
+    with pytest.raises(DataError, match="the data is already divided .one split, as given.: l"):
         Study(parts, protocol="kfold:5", **QUICK)
     with pytest.raises(DataError, match="the protocol split needs data that is divided"):
         Study(data, protocol="split", **QUICK)

@@ -548,7 +548,7 @@ NESTED = json.loads("[" * 50 + "1" + "]" * 50)
         ({"measures": ["pairwise-error"]}, "where larger is better"),
         ({"convention": "letor5"}, "letor5"),
         ({"tune": "ndgc@10"}, "ndgc@10"),
-        ({"ks": [0]}, "whole numbers from 1 on or 'all', got 0"),
+        ({"ks": [0]}, "whole numbers of at least 1, or 'all', got 0"),
         ({"ks": ["few"]}, "got 'few'"),
         ({"ks": []}, "a study needs ks"),
         ({"rankers": []}, "a study needs rankers"),

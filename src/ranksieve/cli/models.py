@@ -173,14 +173,14 @@ def predict(
 
 
 def _check_savable(ranker: Ranker) -> None:
-    """Raise an error, before the training, unless predict will be able to load the model."""
+    """Raise an error before the training if predict could not load the model."""
     from ranksieve.rankers.registry import RANKERS
 
     ranker.check_savable()
     if type(ranker) not in RANKERS.classes.values():
         raise ValueError(
-            f"{type(ranker).__name__} cannot be written to a model file, because predict would not "
-            "know it: name it under the entry point ranksieve.rankers of its package"
+            f"{type(ranker).__name__} cannot be written to a model file, because predict could not "
+            "find it: declare it as an entry point ranksieve.rankers of its package"
         )
 
 

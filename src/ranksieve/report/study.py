@@ -46,7 +46,7 @@ from ranksieve.selectors._search.filter import ImportanceFilter, SimilarityFilte
 from ranksieve.selectors.registry import SELECTORS
 from ranksieve.study import Study, StudyResult
 from ranksieve.study.comparison import MARGIN
-from ranksieve.study.first_fold import look_at_first_fold, read_first_fold, write_first_fold
+from ranksieve.study.first_fold import describe_first_fold, read_first_fold, write_first_fold
 from ranksieve.study.results import BASE, RANDOM
 
 DATA_FIGURES: dict[str, tuple[type, ...]] = {
@@ -97,7 +97,7 @@ def write_data_facts(study: Study, result: StudyResult, directory: Path) -> None
     What cannot be computed, such as the similarity of missing values, is left out.
     """
     with suppress(DataError):
-        write_first_fold(look_at_first_fold(study, result), directory)
+        write_first_fold(describe_first_fold(study, result), directory)
 
 
 def write_data_figures(study: Study, directory: Path) -> list[str]:

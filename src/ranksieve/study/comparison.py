@@ -31,9 +31,9 @@ from ranksieve.significance import (
 )
 from ranksieve.study.results import BASE, RANDOM, Outcomes, Run, StudyResult
 
-MARGIN = 0.01  # of all features' mean: what a selection may lose
+MARGIN = 0.01  # largest loss of a selection, relative to the mean of all features
 LEVEL = 0.95
-_DIGITS = 12  # means that differ in later ones differ by rounding alone
+_DIGITS = 12  # decimals of means to compare; later ones differ by rounding
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def compare_with(
     return list(_compare(result, base, tuple(result.measures if measures is None else measures)))
 
 
-@lru_cache(maxsize=8)  # several tables ask for the same
+@lru_cache(maxsize=8)  # several tables need the same comparisons
 def _compare(result: StudyResult, base: str, measures: tuple[str, ...]) -> tuple[Versus, ...]:
     found = [
         _versus(run, result.run(base, ranker), measure)
@@ -167,7 +167,7 @@ class Pair:
 
 
 def compare_pairs(result: StudyResult, measure: str | None = None) -> list[Pair]:
-    """Compare every selector with every other, ranker by ranker; baselines are among them.
+    """Compare every selector, including baselines, with every other, ranker by ranker.
 
     The p-values are adjusted for all of these comparisons together.
 
@@ -242,7 +242,7 @@ def stability_of(
 ) -> Stability | None:
     """Stability of the selected features over folds, averaged over seeds; None with one fold.
 
-    Features that are ``fixed``, to be in every selection or in none, do not count.
+    Features that are ``fixed``, in every selection or in none, are ignored.
     """
     free = [feature for feature in range(n_features) if feature not in fixed]
     place_of = {feature: place for place, feature in enumerate(free)}
@@ -255,7 +255,7 @@ def stability_of(
     try:
         found = np.array([nogueira(folds, len(free)) for folds in by_seed])
         index = Interval(*found.mean(axis=0).tolist())
-    except DataError:  # all features on all folds: there is nothing to be stable
+    except DataError:  # all features on all folds, where stability is not defined
         index = None
     return Stability(index, float(np.mean([jaccard(folds) for folds in by_seed])))
 

@@ -1,4 +1,4 @@
-"""What a report shows of the data itself, kept beside the ledger: reports need no data."""
+"""Facts about the data for reports, stored next to the ledger, so that reports need no data."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ from ranksieve.sums.similarity import Similarity
 
 FIRST_FOLD = "first-fold.json"
 MOST_COMPARED = 150
-"""Features whose similarity is kept: those selected most often, then the most important."""
+"""Number of features whose similarity is stored: most often selected, then most important."""
 _FORMAT, _VERSION = "ranksieve-first-fold", 1
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "lightgbm", "xgboost", "catboost")
 
 
 @dataclass(frozen=True, eq=False)
 class FirstFold:
-    """The training queries of the first fold.
+    """Facts about the training queries of the first fold.
 
     Attributes
     ----------
     fold : str
-        Its name.
+        Name of the fold.
     measure : str
-        That of the importance.
+        Measure of the importance.
     importance : array of shape (features,)
         Mean of the measure if documents are ranked by one feature, in its better direction.
     compared : int array
@@ -54,7 +54,7 @@ class FirstFold:
     similarity : array of shape (compared, compared)
         Absolute value of the mean over queries of Spearman's coefficient.
     versions : mapping of str to str
-        Of Python and of packages, when this was computed.
+        Versions of Python and of packages when this was computed.
     """
 
     fold: str
@@ -67,7 +67,7 @@ class FirstFold:
     def similar_to(
         self, feature: int, most: int = 3, least: float = 0.5
     ) -> list[tuple[int, float]]:
-        """The features most similar to one, if they are; with their similarity."""
+        """The features most similar to one, with their similarity, if it is at least ``least``."""
         rows = np.flatnonzero(self.compared == feature)
         if not len(rows):
             return []
@@ -77,8 +77,8 @@ class FirstFold:
         return [(other, alike) for other, alike in found if alike >= least]
 
 
-def look_at_first_fold(study: Study, result: StudyResult) -> FirstFold:
-    """Compute what a report shows of the data; test queries are not looked at.
+def describe_first_fold(study: Study, result: StudyResult) -> FirstFold:
+    """Compute the facts about the data that a report shows; test queries are not used.
 
     Raises a DataError if the data has values that cannot be ranked.
     """
@@ -86,8 +86,8 @@ def look_at_first_fold(study: Study, result: StudyResult) -> FirstFold:
     importance = Importance(study.plan.tune, study.plan.convention)
     with sharing(fold.memo):
         values = importance(fold.train).values
-    compared = _most_taken(result, values)
-    # A mean of absolute values would be far from 0 for features that have nothing in common.
+    compared = _most_selected(result, values)
+    # A mean of absolute values would be far from 0 even for unrelated features.
     alike = np.abs(Similarity("spearman")(fold.train.take_features(compared)))
     return FirstFold(
         fold.name,
@@ -99,7 +99,7 @@ def look_at_first_fold(study: Study, result: StudyResult) -> FirstFold:
     )
 
 
-def _most_taken(result: StudyResult, importance: np.ndarray) -> np.ndarray:
+def _most_selected(result: StudyResult, importance: np.ndarray) -> np.ndarray:
     counts = count_taken(result)
     taken = [counts[feature] for feature in range(len(importance))]
     order = np.lexsort((-importance, -np.array(taken)))
@@ -107,7 +107,7 @@ def _most_taken(result: StudyResult, importance: np.ndarray) -> np.ndarray:
 
 
 def count_taken(result: StudyResult, selectors: Sequence[str] | None = None) -> Counter[int]:
-    """How often each feature is taken: over rankers, seeds and folds of all that select."""
+    """Number of selections of each feature, over selectors, rankers, seeds and folds."""
     return Counter(
         feature
         for (selector, _), run in result.runs.items()
@@ -118,7 +118,7 @@ def count_taken(result: StudyResult, selectors: Sequence[str] | None = None) -> 
 
 
 def installed_versions() -> dict[str, str]:
-    """Versions of what numbers may depend on, and the system."""
+    """Versions of Python, of packages that results depend on, and of the system."""
     found = {"ranksieve": __version__, "Python": python_version()}
     for package in _PACKAGES:
         try:
@@ -129,7 +129,7 @@ def installed_versions() -> dict[str, str]:
 
 
 def write_first_fold(seen: FirstFold, directory: Path) -> None:
-    """Write it to a study's directory."""
+    """Write the facts to the directory of a study."""
     record: dict[str, Any] = {
         "format": _FORMAT,
         "version": _VERSION,
@@ -145,7 +145,7 @@ def write_first_fold(seen: FirstFold, directory: Path) -> None:
 
 
 def read_first_fold(directory: Path, n_features: int) -> FirstFold | None:
-    """Read it from a study's directory; None if it is not there.
+    """Read the facts from the directory of a study; None if there is no such file.
 
     Raises a DataError that says what is wrong with the file and what to do.
     """
@@ -166,7 +166,7 @@ def read_first_fold(directory: Path, n_features: int) -> FirstFold | None:
 def _parse(record: dict[str, Any], n_features: int) -> FirstFold:
     compared = get_numbers(record, "compared", None).astype(int)
     if len(compared) and not 0 <= compared.min() <= compared.max() < n_features:
-        raise DataError("'compared' has features that the study has not")
+        raise DataError("'compared' has features that are not in the study")
     return FirstFold(
         get(record, "fold", str),
         get(record, "measure", str),
