@@ -231,7 +231,7 @@ def test_options_add_to_the_columns_of_a_plan(run, table, tmp_path):
         (
             ["train.parquet", "--split-column", "fold", "--time-column", "date",
              "--test-queries-after", "2026-01-02"],
-            "split by --split-column or by --time-column, not by both",
+            "use either --split-column or --time-column, not both",
         ),
         (["train.parquet", "--test", "test.parquet", "--split-column", "fold"], "or a split by"),
         (["train.parquet", "--test", "train.parquet"], "is among those to train on and those to"),

@@ -121,7 +121,7 @@ class Study:
         self.plan = Plan(**reimport_estimators(settings))
         how = {"columns": columns, **(read_options or {})}
         source = open_for_study(data, split=split, pool=pool, **how)
-        self.title = data_title(data) if title is None else title
+        self.title = title_of_data(data) if title is None else title
         self.protocol = _protocol_for(protocol, source, self.plan.seed, resamples)
         self.protocol_in_words = self.protocol.describe(source)
         self.folds = self.protocol.folds(source, **how)
@@ -327,7 +327,7 @@ def _run_missing(
             advance(1)
 
 
-def data_title(data: Any) -> str:
+def title_of_data(data: Any) -> str:
     """Title of the data: the name of its file, without the path."""
     whole = data[0] if isinstance(data, tuple) and data else data
     return title_of([path.absolute().name for path in paths_of(whole)] or whole)

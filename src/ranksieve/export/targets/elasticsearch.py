@@ -95,7 +95,7 @@ class Elasticsearch(Target):
             return []
         made = []
         needed = [name for name in job.names if name in job.feature_set.entries]
-        for entry in job.feature_set.pruned(needed).values():
+        for entry in job.feature_set.prune(needed).values():
             inner = dict(entry["query_extractor"])
             if job.missing == "zero":
                 inner["default_score"] = 0.0

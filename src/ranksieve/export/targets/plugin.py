@@ -82,7 +82,7 @@ class _Plugin(Target):
         files: dict[str, str | bytes] = {"model.json": to_json(model)}
         chosen = job.feature_set
         if chosen is not None:
-            entries = list(chosen.pruned(job.names).values())
+            entries = list(chosen.prune(job.names).values())
             files["featureset.json"] = to_json({"featureset": {"features": entries}})
         place = (
             job.name if chosen is None else (chosen.name and f"{chosen.name}_pruned") or job.name

@@ -71,7 +71,7 @@ class Solr(Target):
         }
         files: dict[str, str | bytes] = {}
         if job.feature_set is not None:
-            files["features.json"] = to_json(list(job.feature_set.pruned(job.names).values()))
+            files["features.json"] = to_json(list(job.feature_set.prune(job.names).values()))
             if job.feature_set.name:
                 model["store"] = job.feature_set.name
         zero = (
