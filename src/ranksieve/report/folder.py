@@ -1,4 +1,4 @@
-"""Tables and figures in all formats, in a folder, and what shows them on its page."""
+"""Write tables and figures in all formats to a folder, and Markdown that shows them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FIGURE_SUFFIXES = (".svg", ".png")
 
 
 def write_table(sheet: Sheet, directory: Path) -> str:
-    """Write a table in all forms to ``tables/``, and return that of the page."""
+    """Write a table in all formats to ``tables/``, and return it as Markdown."""
     tables = make_directory(directory / "tables")
     for suffix, form in _FORMS.items():
         write_text(form(sheet), tables / f"{file_stem(sheet.name)}{suffix}")
@@ -35,7 +35,7 @@ def write_table(sheet: Sheet, directory: Path) -> str:
 
 
 def write_drawing(ax: Axes, name: str, caption: str, directory: Path) -> str:
-    """Write a figure in all formats, and its caption, to ``figures/``; return what shows it."""
+    """Write a figure in all formats, with its caption, to ``figures/``; return Markdown for it."""
     figures, name = make_directory(directory / "figures"), file_stem(name)
     for suffix in _FIGURE_SUFFIXES:
         write_figure(ax, figures / f"{name}{suffix}")
@@ -44,12 +44,12 @@ def write_drawing(ax: Axes, name: str, caption: str, directory: Path) -> str:
 
 
 def embed(name: str, directory: Path) -> str:
-    """What shows a figure that was written on the page, with its caption below."""
+    """Markdown that shows a written figure with its caption."""
     caption = (directory / "figures" / f"{name}.txt").read_text(encoding="utf-8")
     return f"![{name}](figures/{name}.svg)\n\n{escape(caption)}"
 
 
 def link_table(sheet: Sheet, directory: Path) -> str:
-    """Write a table in all forms to ``tables/``, and return an entry of a list that leads there."""
+    """Write a table in all formats to ``tables/``, and return a list entry that links to it."""
     write_table(sheet, directory)
     return f"- [{escape(sheet.title)}](tables/{sheet.name}.md)"

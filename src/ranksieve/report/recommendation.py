@@ -29,7 +29,7 @@ def write_recommendation(answer: Recommendation, directory: Path, *, figures: bo
 
 
 def show_recommendation(answer: Recommendation, directory: Path) -> None:
-    """Print the answer: what to keep and to drop, what is claimed, and cost against quality."""
+    """Print the answer: features to keep and to drop, the claim, and cost against quality."""
     for text in (answer.sentence, *answer.notes, ""):
         show(text)
     for sheet in recommendation_sheets(answer):

@@ -27,7 +27,7 @@ from ranksieve.reproduction.training import PATH_MEASURES, FoldPaths
 
 
 class Drawing(NamedTuple):
-    """A figure, the stem of its files, and what is said below it."""
+    """A figure, the stem of its files, and its caption."""
 
     name: str
     ax: Axes
@@ -41,7 +41,7 @@ def write_reproduction(result: Reproduction, directory: Path) -> None:
     ----------
     result : Reproduction
     directory : Path
-        ``tables/``, ``figures/``, ``report.md`` and ``results.json`` are made in it, or replaced.
+        Gets ``tables/``, ``figures/``, ``report.md`` and ``results.json``, which replace old ones.
     """
     paper = result.paper
     page = [f"# {escape(f'{paper.title} on {result.facts.title}: paper and ours')}"]

@@ -55,7 +55,7 @@ DATA_FIGURES: dict[str, tuple[type, ...]] = {
     "densities": (FSED,),
     "validation": (GreedyRankRLS, GreedyRankRLSCV),
 }
-"""Stems of the figures that show the data, not the results; and which selectors look at that."""
+"""Stems of the figures of the data, and the selectors that use what they show."""
 Drawn = tuple[Axes, str]
 """A figure and its caption."""
 
@@ -67,8 +67,8 @@ def write_report(result: StudyResult, directory: Path, *, figures: bool = True) 
     ----------
     result : StudyResult
     directory : Path
-        ``tables/``, ``figures/``, ``report.html`` and ``report.md`` are made in it, or replaced.
-        What :func:`write_data_facts` has put there is shown, too.
+        ``tables/``, ``figures/``, ``report.html`` and ``report.md`` are created in it, or replaced.
+        Facts that :func:`write_data_facts` wrote there are also shown.
     figures : bool
         Whether to draw.
     """
@@ -83,7 +83,7 @@ def write_report(result: StudyResult, directory: Path, *, figures: bool = True) 
     page.append("## All comparisons")
     page += [write_table(sheet, directory) for sheet in _statistics(result)]
     write_table(features_sheet(result, seen), directory)
-    drawn = _seen_by(result.selectors)
+    drawn = _selectors_of_figures(result.selectors)
     of_data = [name for name in drawn if (directory / "figures" / f"{name}.txt").exists()]
     if of_data:
         page.append("## What the selectors saw on the first fold")
@@ -92,27 +92,27 @@ def write_report(result: StudyResult, directory: Path, *, figures: bool = True) 
 
 
 def write_data_facts(study: Study, result: StudyResult, directory: Path) -> None:
-    """Keep what the page shows of the data: reports are made without it.
+    """Write the facts about the data that the page shows, so that reports need no data.
 
-    What cannot be computed, such as the similarity of missing values, is left out.
+    Facts that cannot be computed, such as the similarity of missing values, are left out.
     """
     with suppress(DataError):
         write_first_fold(describe_first_fold(study, result), directory)
 
 
 def write_data_figures(study: Study, directory: Path) -> list[str]:
-    """Draw what the selectors saw: importance, similarity, densities, validation curves.
+    """Draw the data as selectors use it: importance, similarity, densities, validation curves.
 
-    Each figure is that of the first selector of the plan which looks at such a thing. What cannot
-    be computed of the data, such as densities of missing values, is left out.
+    Each figure is that of the first selector of the plan that uses such a quantity. Figures that
+    cannot be computed, such as densities of missing values, are left out.
 
     Parameters
     ----------
     study : Study
-        Of its first fold the training queries are drawn, and the validation queries in the
-        curves; test queries are not looked at.
+        The training queries of its first fold are drawn, and the validation queries in the curves;
+        test queries are not used.
     directory : Path
-        ``figures/`` is made in it, or its figures replaced.
+        ``figures/`` is created in it, or its figures replaced.
 
     Returns
     -------
@@ -154,7 +154,7 @@ def write_data_figures(study: Study, directory: Path) -> list[str]:
         "validation": validation,
     }
     drawn = []
-    for name, selector in _seen_by(study.plan.selectors).items():
+    for name, selector in _selectors_of_figures(study.plan.selectors).items():
         with sharing(fold.memo), suppress(DataError):  # such as missing values
             ax, caption = drawings[name](selector)
             write_drawing(ax, name, f"{caption} Training queries of the first fold.", directory)
@@ -162,8 +162,8 @@ def write_data_figures(study: Study, directory: Path) -> list[str]:
     return drawn
 
 
-def _seen_by(selectors: Sequence[str]) -> dict[str, str]:
-    """Stems of figures of the data, with the first of the selectors that looks at such a thing."""
+def _selectors_of_figures(selectors: Sequence[str]) -> dict[str, str]:
+    """Stems of figures of the data -> first selector that uses what they show."""
     known = [selector for selector in selectors if selector in SELECTORS]
     found = {
         figure: next((s for s in known if issubclass(SELECTORS[s].kind, kinds)), None)
@@ -173,18 +173,18 @@ def _seen_by(selectors: Sequence[str]) -> dict[str, str]:
 
 
 def show_report(result: StudyResult, directory: Path, *, figures: bool = True) -> None:
-    """Print the comparison with every ranker, how few features are enough, and where the rest is.
+    """Print the comparison with every ranker, how few features are enough, and the directory.
 
     Parameters
     ----------
     result : StudyResult
     directory : Path
-        Where the rest is.
+        Directory of the other tables and figures.
     figures : bool
-        Whether figures were written, too.
+        Whether figures were also written.
     """
     sheets = [comparison_sheet(result, ranker) for ranker in result.rankers]
-    # What explains the marks is said once; what was found is said of each ranker.
+    # Notes that explain marks are printed once; findings are printed for each ranker.
     shared = [
         note
         for note in sheets[0].notes

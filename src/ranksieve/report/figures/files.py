@@ -8,13 +8,13 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 
 from ranksieve.io.files import replace_on_success
-from ranksieve.report.figures.names import any_script
+from ranksieve.report.figures.names import tolerate_missing_glyphs
 
 FIGURE_FORMATS = (".pdf", ".png", ".svg")
 
 
 def write_figure(ax: Axes, path: str | Path) -> None:
-    """Write the figure of some Axes to a file; its suffix says how (pdf, png or svg).
+    """Write the figure of some Axes to a file in the format of its suffix (pdf, png or svg).
 
     Text stays text in vector formats, and the same figure gives the same bytes.
     """
@@ -27,7 +27,7 @@ def write_figure(ax: Axes, path: str | Path) -> None:
     with (
         mpl.rc_context({"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "ranksieve"}),
         replace_on_success(path) as temporary,
-        any_script(),
+        tolerate_missing_glyphs(),
     ):
         figure.savefig(temporary, format=kind, dpi=300, metadata=no_date)
 

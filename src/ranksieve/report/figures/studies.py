@@ -1,4 +1,4 @@
-"""What the figures of a study share: which runs and which measure to draw, and how."""
+"""Choose the runs, the measure and the styles of the figures of a study."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BASELINES = (BASE, RANDOM)
 
 
 def measure_of(result: StudyResult, measure: str | None) -> str:
-    """Name of a measure of the study; without one, that of its tuning, or else its first."""
+    """Name of a measure of the study; by default its main measure."""
     if measure is None:
         return result.main_measure
     name = str(parse_measure(measure))
@@ -30,9 +30,9 @@ def runs_of(
     selectors: Sequence[str] | None = None,
     without: Sequence[str] = (),
 ) -> list[Run]:
-    """Some selectors with a ranker; by default those of the study that ``without`` does not name.
+    """Some selectors with a ranker; by default all of the study except ``without``.
 
-    All features are never among them: they are no selection, and a line of their own.
+    All features are never among them, because they have a separate line.
     """
     if selectors is None:
         selectors = [name for name in result.selectors if name not in without]

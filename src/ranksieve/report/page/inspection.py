@@ -1,4 +1,4 @@
-"""The page of an inspection: warnings first, then what is in the data."""
+"""The page of an inspection, with warnings first."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ranksieve.text import quantity
 
 _MOST_BARS = 40
 _FEW_QUERIES = 200  # with fewer, only large differences can be shown
-_MANY = 0.2  # share of queries without a relevant document that is worth a warning
+_MANY = 0.2  # share of queries without a relevant document from which to warn
 
 
 def write_inspection_page(
@@ -77,7 +77,7 @@ def inspection_page(title: str, found: Inspection, command: Sequence[str] = ()) 
 
 
 def _warnings(found: Inspection) -> Iterator[str]:
-    """What to know before anything else, the worst first."""
+    """Warnings about the data, the most serious first."""
     if found.file_order.better_than_chance:
         yield f"The file order {describe_file_order(found)}"
     if found.n_queries < _FEW_QUERIES:

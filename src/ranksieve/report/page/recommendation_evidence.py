@@ -1,4 +1,4 @@
-"""Parts of a recommendation's page about what it rests on."""
+"""Sections of a recommendation's page about the evidence."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ranksieve.report.sheets.recommendation_evidence import (
 from ranksieve.text import quantity
 
 _MOST_BARS = 40
-_MOST_QUERIES = 10  # that gain, and that lose
+_MOST_QUERIES = 10  # most queries that gain, and that lose
 _GAINS = 720.0  # pixels
 
 

@@ -23,7 +23,7 @@ from ranksieve.text import quantity
 MOST_FEATURES = 60
 """Features in a chart, or in a table that is open; the CSV files have them all."""
 _BASELINES = ("all", "none")
-_MARGINS = 8  # below all features, from where on lines are cut off
+_MARGINS = 8  # margins below all features at which lines are cut off
 
 
 def first_rows(sheet: Sheet, most: int = MOST_FEATURES) -> Sheet:
@@ -36,7 +36,7 @@ def first_rows(sheet: Sheet, most: int = MOST_FEATURES) -> Sheet:
 
 
 def kept_section(answer: Recommendation) -> Section | None:
-    """What is lost without each feature, what it costs, how stable it is, what could replace it."""
+    """Loss without each feature, its cost, its stability, and possible substitutes."""
     if not answer.kept:
         return None
     alone = None if answer.evidence is None else answer.evidence.alone
@@ -104,7 +104,7 @@ def dropped_section(answer: Recommendation) -> Section | None:
 
 
 def front_section(answer: Recommendation) -> Section | None:
-    """Quality against cost of all that was tried."""
+    """Quality against cost of all candidates."""
     tried = [point.selector for point in answer.front if point.selector not in _BASELINES]
     if not tried:
         return None

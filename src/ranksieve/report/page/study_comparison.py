@@ -1,4 +1,4 @@
-"""Parts of a study's page about quality: curves, who is better, queries, cost."""
+"""Sections of a study's page about quality: curves, comparisons, queries, cost."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _curve(result: StudyResult, run: Run, base: Run | None, look: str) -> Curve:
     if base is not None and run.selector != RANDOM:
         enough = enough_features(result, run.selector, run.ranker, measure)
     sizes = list(run.by_k)
-    if enough == len(result.feature_names):  # which says nothing
+    if enough == len(result.feature_names):  # not informative
         enough = None
     return Curve(
         run.selector,
@@ -104,7 +104,7 @@ def _tip(run: Run, k: int, base: Run | None, measure: str, is_enough: bool) -> s
 
 
 def pairs_section(result: StudyResult) -> Section | None:
-    """Who is better than whom, with each ranker."""
+    """Comparison of all pairs of selectors, with each ranker."""
     pairs = compare_pairs(result)
     if not pairs:
         return None
@@ -152,7 +152,7 @@ def _difference(pair: Pair, sign: int) -> Difference:
 
 
 def queries_section(result: StudyResult) -> Section | None:
-    """What queries gain and lose against all features, with each ranker."""
+    """Gains and losses of queries compared with all features, with each ranker."""
     selecting = [name for name in result.selectors if name != BASE]
     if not selecting or BASE not in result.selectors:
         return None

@@ -1,4 +1,4 @@
-"""Parts of a study's page about features: which are taken, how good and how alike they are."""
+"""Sections of a study's page about features: selections, importance and similarity."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from ranksieve.study.results import BASE, RANDOM, Outcomes, StudyResult
 from ranksieve.text import quantity
 
 MOST_FEATURES = 60
-"""Features in a table or chart; more do not fit, and the CSV files have them all."""
-_MOST_ROWS = 20  # at once
+"""Most features in a table or chart; the CSV files have all of them."""
+_MOST_ROWS = 20  # rows that are shown before readers unfold the rest
 _MOST_BARS = 40
 _MOST_PAIRS = 60
 _MOST_LISTED = 150
@@ -29,7 +29,7 @@ _MOST_LETTERS = 300
 
 
 def features_section(result: StudyResult, seen: FirstFold | None, kept: Outcomes | None) -> Section:
-    """The features with bars: how often they are taken, how well they rank, what is like them."""
+    """Features with bars: how often they are selected, how well they rank, similar features."""
     sheet = first_rows(features_sheet(result, seen, kept), _MOST_LISTED, "tables/features.csv")
     lead = (
         "Which features the selectors take, the most often taken first. A feature that all take is "
@@ -57,7 +57,7 @@ def first_rows(sheet: Sheet, most: int, where: str) -> Sheet:
 def selections_section(
     result: StudyResult, seen: FirstFold | None, data: dict[str, Any]
 ) -> Section | None:
-    """Which features each selector takes on each fold, like features side by side."""
+    """Features that each selector selects on each fold, with similar features adjacent."""
     selecting = [name for name in result.selectors if name not in (BASE, RANDOM)]
     if not selecting:
         return None
@@ -71,7 +71,7 @@ def selections_section(
 
 
 def _in_order(result: StudyResult, seen: FirstFold | None) -> list[int]:
-    """The features that are taken most often, in the order of a tree if similarity is known."""
+    """The most often selected features, in the order of a tree if similarity is known."""
     counts = count_taken(result)
     shown = [feature for feature in rank_features(result, seen) if counts[feature]][:MOST_FEATURES]
     if seen is None or not set(shown) <= set(seen.compared.tolist()):
@@ -114,7 +114,7 @@ def _selections(
 
 
 def _first_letters(sheet: Sheet) -> Sheet:
-    """A sheet whose long texts, such as lists of all features, are cut."""
+    """Sheet with long texts, such as lists of all features, shortened."""
 
     def cut(entry: Entry) -> Entry:
         whole = entry.text
@@ -126,7 +126,7 @@ def _first_letters(sheet: Sheet) -> Sheet:
 
 
 def _shares(tested: Outcomes, shown: list[int]) -> np.ndarray:
-    """Share of the seeds that take each feature on each fold."""
+    """Share of the seeds that select each feature on each fold."""
     found = np.array(
         [
             [[feature in outcome.features for outcome in seed] for feature in shown]
@@ -139,10 +139,10 @@ def _shares(tested: Outcomes, shown: list[int]) -> np.ndarray:
 def similarity_section(
     result: StudyResult, seen: FirstFold | None, data: dict[str, Any]
 ) -> Section | None:
-    """Similarity of features as a heat map, and the tree of it."""
+    """Similarity of features as a heat map with a tree."""
     if seen is None:
         return None
-    varies = np.diag(seen.similarity) > 0  # not the same for all documents of a query
+    varies = np.diag(seen.similarity) > 0  # not constant within every query
     place = {int(seen.compared[row]): int(row) for row in np.flatnonzero(varies)}
     shown = [feature for feature in rank_features(result, seen) if feature in place][:MOST_FEATURES]
     if len(shown) < 2:

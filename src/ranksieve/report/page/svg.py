@@ -1,4 +1,4 @@
-"""What charts are drawn with: elements, scales, axes, and labels that fit."""
+"""Elements of charts: SVG elements, scales, axes, and labels that fit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ranksieve.report.formats.html import element, format_length
 from ranksieve.text import on_one_line
 
 SMALL = 12.0
-"""Pixels: the size of text in charts, as in the style sheet."""
+"""Size of text in charts in pixels, as in the style sheet."""
 N_COLORS = 8
 _NARROW, _WIDE = frozenset("fijlrtI.,:;'|!()[]{}/\\ -"), frozenset("mwMW@%")
 _NICE = (1.0, 2.0, 2.5, 5.0, 10.0)
@@ -28,7 +28,7 @@ def drawing(
     description: str = "",
     **more: object,
 ) -> Markup:
-    """An ``svg`` element with a title, which screen readers say.
+    """An ``svg`` element with a title for screen readers.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def drawing(
         Pixels; a narrow screen scrolls.
     *children : Markup
     title, description : str
-        What is drawn, in a few words; and what is seen, in sentences.
+        Short title, and a description in sentences.
     **more : str
         Further attributes, such as ``data_grid``.
     """
@@ -71,7 +71,7 @@ def path(points: Sequence[tuple[float, float]], class_: str, *, closed: bool = F
 
 
 def boxes(places: Sequence[tuple[float, float, float, float]], class_: str) -> Markup:
-    """Rectangles (x, y, width, height) of one look as one element, which keeps pages small."""
+    """Rectangles (x, y, width, height) of one style as one element, which keeps pages small."""
     steps = "".join(
         f"M{format_length(x)} {format_length(y)}h{format_length(w)}v{format_length(h)}"
         f"h{format_length(-w)}z"
@@ -81,12 +81,12 @@ def boxes(places: Sequence[tuple[float, float, float, float]], class_: str) -> M
 
 
 def color_class(place: int) -> str:
-    """Classes of the color and dashes of the line with this number, from 0."""
+    """CSS classes of the color and dashes of the line with this number, from 0."""
     return f"s{place % N_COLORS} d{place // N_COLORS % 3}"
 
 
 def width_of(label: str, size: float = SMALL) -> float:
-    """About how many pixels wide a label is in a sans serif."""
+    """Approximate width of a label in pixels, in a sans serif font."""
     return size * sum(map(_share, label))
 
 
@@ -99,7 +99,7 @@ def _share(sign: str) -> float:
 
 
 def shorten(label: str, room: float, size: float = SMALL) -> str:
-    """A label that fits into so many pixels, on one line: its middle is left out if it is long.
+    """Shorten a label to ``room`` pixels on one line, by leaving out its middle.
 
     Examples
     --------
@@ -121,14 +121,14 @@ def _halves(label: str, kept: int) -> str:
 
 @dataclass(frozen=True)
 class Scale:
-    """From values to pixels.
+    """Maps values to pixels.
 
     Attributes
     ----------
     low, high : float
         Values at the ends.
     start, stop : float
-        Pixels there.
+        Pixels at the ends.
     is_log : bool
         Whether equal ratios are equally far apart; then values are positive.
     """
@@ -147,7 +147,7 @@ class Scale:
         return self.start + share * (self.stop - self.start)
 
     def ticks(self, most: int = 6) -> list[float]:
-        """Round values within the ends, evenly spaced; powers of ten and parts on a log scale."""
+        """Evenly spaced round values within the ends; powers of ten and parts on a log scale."""
         if self.is_log:
             return self._log_ticks(most)
         span = self.high - self.low
@@ -169,7 +169,7 @@ class Scale:
 
 
 def decimals_of(ticks: Sequence[float]) -> int:
-    """Decimals that tell ticks apart."""
+    """Number of decimals that distinguishes ticks."""
     steps = [after - before for before, after in pairwise(ticks)]
     smallest = min(steps, default=1.0)
     digits = max(0, -math.floor(math.log10(smallest) + 1e-9)) if smallest > 0 else 2
@@ -177,14 +177,14 @@ def decimals_of(ticks: Sequence[float]) -> int:
 
 
 def padded(values: Sequence[float], share: float = 0.06) -> tuple[float, float]:
-    """Smallest and largest value with some room beyond."""
+    """Smallest and largest value, with some space added on both sides."""
     low, high = min(values), max(values)
     room = share * (high - low) or 0.05 * abs(high) or 1.0
     return low - room, high + room
 
 
 def spread_labels(wanted: Sequence[float], distance: float, low: float, high: float) -> list[float]:
-    """Places as near as possible to the wanted ones that are at least a distance apart.
+    """Positions nearest to the wanted ones that are at least a distance apart.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from ranksieve.text import quantity
 
 
 def evaluation_sheet(title: str, result: Evaluation, per_query: bool) -> Sheet:
-    """Means of the measures, after the values of every query if they are wanted.
+    """Means of the measures, after the values of every query if ``per_query``.
 
     Parameters
     ----------

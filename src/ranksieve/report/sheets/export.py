@@ -1,4 +1,4 @@
-"""Sheets of an export: what was written, how it was verified, and what can be switched off."""
+"""Sheets of an export: the files, the verification, and features to switch off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sheets of what was found in ranking data."""
+"""Sheets that describe ranking data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def inspection_sheets(title: str, found: Inspection, top: int) -> list[Sheet]:
-    """What was found in the data, and its ``top`` best single features."""
+    """Sheets that describe the data, and its ``top`` best single features."""
     others = [missing_sheet(found, top)] if found.missing else []
     if found.best_features is not None:
         others.append(best_features_sheet(found, top))
@@ -22,7 +22,7 @@ def inspection_sheets(title: str, found: Inspection, top: int) -> list[Sheet]:
 
 
 def facts_sheet(title: str, found: Inspection) -> Sheet:
-    """All that is said of the data as a whole."""
+    """Properties of the data as a whole."""
     return Sheet(
         "inspection",
         title,
@@ -51,14 +51,14 @@ def labels_sheet(found: Inspection) -> Sheet:
 
 
 def lengths_sheet(found: Inspection) -> Sheet:
-    """Number of queries with so many documents."""
+    """Number of queries by number of documents."""
     rows = [[Entry(one.least), Entry(one.most), Entry(one.queries, ",")] for one in found.lengths]
     columns = [Column("from", is_name=True), Column("to", is_name=True), Column("queries")]
     return Sheet("lengths", "Queries by number of documents", "", columns, [rows])
 
 
 def useless_sheet(found: Inspection) -> Sheet:
-    """Features that say nothing, or nothing new."""
+    """Features that are constant or duplicates."""
     rows = [[Entry(name), Entry("constant")] for name in found.constant]
     rows += [
         [Entry(name), Entry("constant within every query")]
@@ -81,7 +81,7 @@ def useless_sheet(found: Inspection) -> Sheet:
 
 
 def missing_sheet(found: Inspection, top: int) -> Sheet:
-    """Features with missing values, the most first."""
+    """Features with missing values, the largest number first."""
     n_more = len(found.missing) - top
     return Sheet(
         "missing-values",
@@ -171,7 +171,7 @@ def _missing(found: Inspection) -> str:
 
 
 def describe_file_order(found: Inspection) -> str:
-    """Whether the order of the file tells about labels."""
+    """Describe whether the order of the file reveals labels."""
     order = found.file_order
     values = f"{found.measure} {order.value:.4f} against {order.by_chance:.4f} of random orders"
     if not order.better_than_chance:

@@ -10,7 +10,7 @@ from ranksieve.recommendation.checking import Check
 from ranksieve.recommendation.evidence import Alone
 from ranksieve.report.sheets.sheet import Column, Entry, Sheet
 
-_SUBSTITUTES = 3  # named at most
+_SUBSTITUTES = 3  # most substitutes to name
 
 
 def recommendation_sheets(answer: Recommendation) -> list[Sheet]:
@@ -23,7 +23,7 @@ def recommendation_sheets(answer: Recommendation) -> list[Sheet]:
 def kept_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
     """The features to keep, in the order in which they were selected.
 
-    With ``alone``, it tells also how well each ranks alone.
+    With ``alone``, it also shows how well each ranks alone.
     """
     columns = [Column("rank", is_name=True), Column("feature", align="left", is_name=True)]
     rows = [[Entry(rank), Entry(name)] for rank, name in enumerate(answer.names, start=1)]
@@ -82,7 +82,7 @@ def dropped_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
 
 
 def front_sheet(answer: Recommendation) -> Sheet:
-    """Cost against quality of all candidates that no cheaper one equals, and all others."""
+    """Cost and quality of all candidates, with those of the Pareto front marked."""
     claim = answer.claim
     columns = [
         Column("selector", align="left", is_name=True),
@@ -189,7 +189,7 @@ def _interval(kept: KeptFeature) -> Entry:
 
 
 def substitutes_text(kept: KeptFeature, answer: Recommendation) -> str:
-    """Near-copies of a feature, with similarity and cost; only the first few are named."""
+    """Near-copies of a feature, with similarity and cost; only the first few."""
     told = []
     for one in kept.substitutes[:_SUBSTITUTES]:
         cost = f", cost {one.cost:.4g}" if answer.has_costs else ""

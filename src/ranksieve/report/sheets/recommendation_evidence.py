@@ -1,4 +1,4 @@
-"""Tables of what a recommendation rests on: parts of the queries, queries, features, work."""
+"""Tables of the evidence of a recommendation: parts of the queries, queries, features, work."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def parts_sheet(answer: Recommendation, evidence: Evidence) -> Sheet:
     for one in evidence.outcomes:
         counts[one.features] += 1
     kept = set(answer.features)
-    told = [f for f in range(len(counts)) if counts[f] or f in kept]
-    told.sort(key=lambda feature: (-counts[feature], feature not in kept, feature))
+    chosen = [f for f in range(len(counts)) if counts[f] or f in kept]
+    chosen.sort(key=lambda feature: (-counts[feature], feature not in kept, feature))
 
     def row(feature: int) -> Row:
         taken = [Entry("yes" if feature in one.features else "") for one in evidence.outcomes]
@@ -50,7 +50,7 @@ def parts_sheet(answer: Recommendation, evidence: Evidence) -> Sheet:
             Column("times"),
             *(Column(f"part {part}", align="left") for part in parts),
         ],
-        [[row(feature) for feature in told]],
+        [[row(feature) for feature in chosen]],
         ["times: number of parts without which the procedure chose it."],
     )
 
@@ -66,7 +66,7 @@ def queries_sheet(answer: Recommendation, evidence: Evidence, n_shown: int = 20)
     lost = [row for row in rows[:n_shown] if row[0] < 0]
     won = [row for row in rows[::-1][:n_shown] if row[0] > 0]
 
-    def told(row: tuple[float, str, str, float, float]) -> Row:
+    def describe_row(row: tuple[float, str, str, float, float]) -> Row:
         change, query, part, chosen, whole = row
         return [
             Entry(query),
@@ -88,7 +88,11 @@ def queries_sheet(answer: Recommendation, evidence: Evidence, n_shown: int = 20)
             Column("with chosen features"),
             Column("with all features"),
         ],
-        [group for group in ([told(r) for r in lost], [told(r) for r in won]) if group],
+        [
+            group
+            for group in ([describe_row(r) for r in lost], [describe_row(r) for r in won])
+            if group
+        ],
         [
             f"change: {measure} with the features that were chosen without the query's part, minus "
             f"that with all features; at most {n_shown} losses and {n_shown} gains."

@@ -1,4 +1,4 @@
-"""Sheets of a reproduction: what is published, ours, how far they are apart, and the verdict."""
+"""Sheets of a reproduction: published numbers, ours, differences, and verdicts."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _PARAMETERS = {
     "best_iteration": "trees",
     "best_restart": "restart",
 }
-"""What tables call parameters."""
+"""Names of parameters in tables."""
 
 
 def reproduction_sheets(result: Reproduction) -> list[Sheet]:
-    """All tables of a reproduction, as far as there is something to show in them.
+    """All tables of a reproduction that are not empty.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def reproduction_sheets(result: Reproduction) -> list[Sheet]:
     -------
     list of Sheet
         Values on folds and means, how methods were run, what was chosen, and what the paper
-        derives of these. The first says what to know before numbers are compared.
+        derives from these. The first has notes to read before numbers are compared.
     """
     sheets = [sheet for sheet in _sheets(result) if any(sheet.groups)]
     if result.facts.warning is not None:
@@ -152,7 +152,7 @@ def _mean_number(result: Reproduction, name: str) -> float | None:
 
 
 def _limit(result: Reproduction, name: str, place: int) -> str | None:
-    """How near means (0) or folds (1) are asked to be."""
+    """Tolerance of means (0) or folds (1), as text."""
     asked = result.asked(name)
     tolerance = None if asked is None else asked[place]
     if tolerance is None:

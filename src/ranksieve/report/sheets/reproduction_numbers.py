@@ -1,4 +1,4 @@
-"""Sheets of a paper's numbers beside ours: on folds, as means, and as improvements."""
+"""Sheets of a paper's numbers and ours: on folds, as means, and as improvements."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def means_sheet(result: Reproduction, stem: str, title: str, names: Sequence[str
 
 
 def improvements_sheet(result: Reproduction) -> Sheet:
-    """By how many percent selectors are above all features."""
+    """Improvement of selectors over all features, in percent."""
     measures = result.paper.mean_measures
     rows: list[Row] = []
     for name in next(iter(result.paper.groups.values())):
@@ -101,7 +101,7 @@ def _setting(result: Reproduction) -> str:
 
 
 def _notes(result: Reproduction) -> list[str]:
-    """What the rows are."""
+    """Notes that explain the rows."""
     if not result.is_published:
         return []
     sources = result.paper.sources
@@ -111,9 +111,9 @@ def _notes(result: Reproduction) -> list[str]:
 
 
 def rows_beside(names: Sequence[str], numbers: Sequence[Number | None], form: str) -> Iterator[Row]:
-    """Rows of published numbers, of ours and of their differences, as far as there are any.
+    """Rows of published numbers, of ours and of their differences, where available.
 
-    A difference is marked with ``*`` if it is larger than asked.
+    A difference is marked with ``*`` if it exceeds the tolerance.
     """
     first = [Entry(name) for name in names]
     published = [None if number is None else number.published for number in numbers]

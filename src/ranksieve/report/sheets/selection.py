@@ -18,10 +18,10 @@ class Counted(NamedTuple):
     """Groups in which features were selected."""
 
     n_groups: int | None = None  # selected; None without groups
-    are_counted: bool = False  # whether their number was asked for, or that of features
+    are_counted: bool = False  # whether the number of groups was requested, not of features
 
     def describe(self, features: str) -> str:
-        """Selected features, as text, and their groups; what was counted comes first."""
+        """Describe the numbers of selected features and groups, the requested one first."""
         if self.n_groups is None:
             return features
         groups = quantity(self.n_groups, "group")
@@ -40,20 +40,20 @@ def selection_sheet(
     Parameters
     ----------
     title : str
-        What they were selected from.
+        Title of the data.
     selection : Selection
     changed : mapping
-        Parameters worth naming.
+        Parameters that differ from the defaults.
     counted : Counted, optional
-        If features come in groups.
+        Numbers of groups, if features are grouped.
     costs : FeatureCosts, optional
-        What features cost; each adds something to the cost of those before it.
+        Costs of features; the table shows the cost that each adds to those before it.
     """
     features = selection.features
     number = f"{len(features):,} of {selection.n_features_in:,} features"
     number = (counted or Counted()).describe(number)
     scores = [abs(feature.score) for feature in features if feature.score is not None]
-    # Four decimals line up; they would hide small scores, and drown in large ones.
+    # Four decimals align well, but would hide small scores and clutter large ones.
     form = ".4f" if 0.1 <= max(scores, default=0) < 1e4 else ".4g"
     columns = [Column("rank", is_name=True), Column("feature", align="left", is_name=True)]
     rows = [[Entry(rank), Entry(feature.name)] for rank, feature in enumerate(features, start=1)]

@@ -1,4 +1,4 @@
-"""Sheets of features: how often a study selects them, how good they are, what is like them."""
+"""Sheets of features: how often they are selected, their importance, and similar features."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ranksieve.text import quantity
 
 
 def rank_features(result: StudyResult, seen: FirstFold | None) -> list[int]:
-    """All features: those that are taken most often first, then the most important."""
+    """All features, the most often selected first, then the most important."""
     counts = count_taken(result)
     importance = np.zeros(len(result.feature_names)) if seen is None else seen.importance
     return sorted(
@@ -27,7 +27,7 @@ def rank_features(result: StudyResult, seen: FirstFold | None) -> list[int]:
 def features_sheet(
     result: StudyResult, seen: FirstFold | None = None, kept: Outcomes | None = None
 ) -> Sheet:
-    """How often each feature is selected, how well it ranks alone, and which are like it.
+    """How often each feature is selected, how well it ranks alone, and similar features.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def features_sheet(
     seen : FirstFold, optional
         Without it, importance and similarity are left out.
     kept : Outcomes, optional
-        The selection that is recommended.
+        The recommended selection.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def similar_sheet(result: StudyResult, seen: FirstFold, n_shown: int | None = No
     result : StudyResult
     seen : FirstFold
     n_shown : int, optional
-        How many pairs; by default all.
+        Number of pairs; by default all.
     """
     names = list(map(str, result.feature_names))
     n = len(seen.compared)

@@ -24,7 +24,7 @@ def pairs_sheet(
     ranker : str, optional
         By default all of the study. p-values are adjusted for the pairs with all of them.
     pairs : sequence of Pair, optional
-        What ``compare_pairs(result)`` returned, where it is at hand.
+        Result of ``compare_pairs(result)``, if it is already computed.
 
     Returns
     -------

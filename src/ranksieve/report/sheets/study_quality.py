@@ -29,7 +29,7 @@ def comparison_sheet(
     result : StudyResult
     ranker : str
     comparisons : sequence of Versus, optional
-        What ``compare_with(result)`` returned, where it is at hand: it takes a while, and is the
+        Result of ``compare_with(result)``, if it is already computed; it takes a while, and is the
         same for all rankers.
 
     Returns
@@ -71,7 +71,7 @@ def comparison_sheet(
         setting_of(result),
         columns,
         [list(zip(*cells, strict=True))],
-        notes + [_beside_random(result, runs, measure) for measure in result.measures],
+        notes + [_compare_with_random(result, runs, measure) for measure in result.measures],
     )
 
 
@@ -195,8 +195,8 @@ def _comparison_notes(
     )
 
 
-def _beside_random(result: StudyResult, runs: Sequence[Run], measure: str) -> str:
-    """Who is not above all random orders, by one measure."""
+def _compare_with_random(result: StudyResult, runs: Sequence[Run], measure: str) -> str:
+    """Note on selectors that are not above all random orders, by one measure."""
     ranker = runs[0].ranker
     if (RANDOM, ranker) not in result.runs:
         return f"{measure} is not compared with random orders: {RANDOM!r} is not in the study."

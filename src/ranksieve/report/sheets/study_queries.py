@@ -1,4 +1,4 @@
-"""Sheet of the queries that lose and gain most by a selection: a mean hides them."""
+"""Sheet of the queries that lose and gain most by a selection, which means hide."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def queries_sheet(
     measure : str, optional
         By default the main measure.
     n_shown : int
-        How many of each kind, for each selector.
+        Number of losses and of gains for each selector.
     """
     name = result.main_measure if measure is None else measure
     base = result.run(BASE, ranker)

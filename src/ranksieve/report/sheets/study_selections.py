@@ -1,4 +1,4 @@
-"""Sheets of the features that the selectors of a study chose, and of what these cost and save."""
+"""Sheets of the selected features of a study, their stability, and seconds."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ranksieve.study.comparison import (
 )
 from ranksieve.study.results import BASE, RANDOM, Outcome, Run, StudyResult, are_resamples
 
-_WIDE = 24  # characters of parameters that need not be broken over lines
+_WIDE = 24  # characters up to which parameters are not broken over lines
 
 
 def selected_sheet(result: StudyResult, ranker: str, selector: str | None = None) -> Sheet:
-    """Features selected on each fold, in the order of choice, with the chosen parameters.
+    """Features selected on each fold, in the order of selection, with the chosen parameters.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def selected_sheet(result: StudyResult, ranker: str, selector: str | None = None
 
 
 def _selected_rows(run: Run, names: Sequence[str]) -> Iterator[Row]:
-    # A space would not tell where names with spaces end.
+    # Not separated by spaces, because names may contain spaces.
     between = "; " if any(" " in name for name in names) else " "
     for seed, outcomes in enumerate(run.chosen.outcomes, start=1):
         for fold, outcome in zip(run.chosen.folds, outcomes, strict=True):
@@ -144,7 +144,7 @@ def stability_sheet(result: StudyResult, ranker: str, measure: str | None = None
 
 
 def _stability_row(result: StudyResult, run: Run, measure: str) -> Row:
-    # A seed is the same random order on all folds: that is not stability.
+    # A random order is the same on all folds for a seed, which is not stability.
     is_order = run.selector == RANDOM
     fixed = {*result.included, *result.excluded}
     n_features = len(result.feature_names)

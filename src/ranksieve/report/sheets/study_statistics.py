@@ -28,17 +28,17 @@ def statistics_sheet(
     ranker : str, optional
         By default all of the study. p-values are adjusted for the comparisons with all of them.
     comparisons : sequence of Versus, optional
-        What ``compare_with(result, base)`` returned, where it is at hand: it takes a while.
+        Result of ``compare_with(result, base)``, if it is already computed; it takes a while.
 
     Returns
     -------
     Sheet
-        A row for each measure, ranker and selector. CSV has p-values of Fisher's randomization
-        test and Wilcoxon's test, too.
+        A row for each measure, ranker and selector. CSV also has p-values of Fisher's randomization
+        test and Wilcoxon's test.
     """
     rankers = result.rankers if ranker is None else [ranker]
     for one in rankers:
-        result.of_ranker(one)  # an error if there is none
+        result.of_ranker(one)  # raises an error if there is no such ranker
     if comparisons is None:
         comparisons = compare_with(result, base)
     if any(versus.base != base for versus in comparisons):
