@@ -248,7 +248,7 @@ def test_tables_that_are_wrong(tmp_path):
         (lambda: FeatureCosts.from_frame([1]), "expected a frame"),
         (
             lambda: FeatureCosts.from_frame(pd.DataFrame({"feature": ["a", 1], "cost": [1, 2]})),
-            "column 'feature' holds values of several types",
+            "column 'feature' has values of several types",
         ),
     ],
 )

@@ -250,7 +250,7 @@ def test_concatenate_refuses_what_does_not_fit():
         concatenate([data, data.take_features([0])])
     with pytest.raises(DataError, match="different feature names"):
         concatenate([data, data.take_features([1, 0])])
-    with pytest.raises(DataError, match="nothing"):
+    with pytest.raises(DataError, match="no data sets to concatenate"):
         concatenate([])
 
 

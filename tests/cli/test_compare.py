@@ -134,7 +134,7 @@ def test_report_writes_the_tables_again(letor_file, tmp_path, capsys):
         (["--plan", "nowhere.toml"], "error: nowhere.toml: no such file"),
         pytest.param(
             ["--out", "/sys/kernel/study"],
-            "error: /sys/kernel/study: cannot be made",
+            "error: /sys/kernel/study: cannot be created",
             marks=pytest.mark.skipif(
                 not Path("/sys/kernel").is_dir(), reason="no read-only file system is known"
             ),

@@ -181,7 +181,7 @@ class TestCompare:
         ("options", "message"),
         [
             (["--rankers", "somebody:number"], "3 is no ranker: expected"),
-            (["--rankers", "somebody:Colum"], "there is no 'Colum'; there are Broken, Column"),
+            (["--rankers", "somebody:Colum"], "there is no 'Colum'; choose from Broken, Column"),
             (["--rankers", "nobody:Column"], "No module named 'nobody'"),
             (
                 ["--rankers", "somebody:Broken"],

@@ -193,7 +193,9 @@ def test_columns_and_times_that_divide(run, table, tmp_path):
     )
     times = ("--time-column", "date", "--test-queries-after", "2026-01-21")
     told = compare(run, tmp_path / "b", table, *times)
-    assert "one split, by column 'date': queries after 2026-01-21 test; one in five train" in told
+    assert (
+        "one split, by column 'date': tests on queries after 2026-01-21; one in five train" in told
+    )
     plan = tmp_path / "b" / "study.toml"
     status, _, errors = run("compare", "--plan", plan, "--no-figures", "--out", tmp_path / "c")
     assert status == 0, errors

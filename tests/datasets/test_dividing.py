@@ -83,7 +83,7 @@ def test_every_query_is_tested_in_the_fold_of_its_number(numbers):
         ([1.0, float("nan"), 2.0], "query 'a' has no value in column 'part'"),
         (["train", "train", "train"], "no query is marked 'test'"),
         (["test", "test", "vali"], "no query is marked 'train'"),
-        ([1, 1, 2], "column 'part' has 2 different numbers; .*at least 3"),
+        ([1, 1, 2], "column 'part' has 2 different numbers, .*at least 3"),
         (
             ["x", "x", "train"],
             "has the values 'train', 'x'; to split by it, they must be train, va",

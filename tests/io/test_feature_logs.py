@@ -349,7 +349,7 @@ def test_nothing_in_common(save):
     check_error(
         log_of(save),
         ": no logged document is judged: the log has query '1' with document 'a', and the "
-        "judgments have query 'rambo' with document '7555'; do both",
+        "judgments have query 'rambo' with document '7555'; check that both",
     )
 
 
@@ -542,7 +542,7 @@ WRONG = [
     ([features("a= 1")], ":1: document 1: feature 'a' is ' 1', not a finite number"),
     ([features("a=1,a=2")], ":1: document 1: feature 'a' occurs twice, with the values 1.0 and"),
     ([{"qid": "a", "docs": [{"id": "x", "[features]": {"a": 1}}]}],
-     ":1: document 1: {'a': 1} is no text of features in field '[features]'"),
+     ":1: document 1: {'a': 1} is not a text of features in field '[features]'"),
     ([{"qid": "a", "docs": [{"[features]": "a=1"}]}], ":1: document 1: there is no 'id', which"),
 ]  # fmt: skip
 

@@ -97,7 +97,7 @@ BAD_TEXTS = {
     "empty": (b"", r":1: not JSON: "),
     "binary": (b"\xff\xfe\x00", r": not JSON: .*utf-8"),
     "deep": (b"[" * 100_000, r": not JSON: "),
-    "NaN": (b'{"score": NaN}', r": not JSON: NaN is not a number"),
+    "NaN": (b'{"score": NaN}', r": not JSON: NaN is not a valid number"),
     "a list": (b"[]", r": not a selection"),
 }
 

@@ -462,7 +462,7 @@ class Demanding(Column):
         ([Demanding], "Demanding is a class that cannot be created without arguments"),
         ([Forgetful()], "its constructor must store each parameter in an attribute"),
         (["nowhere.at_all:Ranker"], "cannot be imported .*No module named 'nowhere'"),
-        (["sklearn.linear_model:Rigde"], "there is no 'Rigde'; there are ARDRegression, "),
+        (["sklearn.linear_model:Rigde"], "there is no 'Rigde'; choose from ARDRegression, "),
         (["sklearn.linear_model:"], "should be MODULE:OBJECT, such as"),
         (["sklearn.cluster:KMeans"], "is no ranker: .* got the clusterer KMeans"),
         (["mine=sklearn.linear_model:Ridge", ("mine", Column())], "two rankers are called 'mine'"),
