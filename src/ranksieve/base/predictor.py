@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base.estimator import RankEstimator
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.fitted import check_rows, check_scores, treat_missing_as_in_training
 from ranksieve.engine import in_memory
-from ranksieve.fitted import check_rows, check_scores, treat_missing_as_in_training
 from ranksieve.io.shards import Shards
 from ranksieve.metrics import evaluate
 

@@ -18,9 +18,13 @@ from ranksieve.base.fit_inputs import as_source
 from ranksieve.base.per_feature import PerFeature, restore_indices
 from ranksieve.costs import AlignedCosts, FeatureCosts
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.feature_names import default_names
+from ranksieve.data.fitted import (
+    check_features,
+    explain_missing_refusal,
+    treat_missing_as_in_training,
+)
 from ranksieve.engine import Source
-from ranksieve.feature_names import default_names
-from ranksieve.fitted import check_features, explain_missing_refusal, treat_missing_as_in_training
 from ranksieve.io.shards import Shards
 from ranksieve.parameters import FeatureCount, Features
 from ranksieve.progress import progress_bar

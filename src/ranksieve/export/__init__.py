@@ -7,7 +7,7 @@ reads its files again, in the arithmetic of the engine, to verify them.
 
 from __future__ import annotations
 
-from ranksieve.exports import export
+from ranksieve.public_names import export
 
 _HOMES = {
     "export_model": "ranksieve.export.exporting",

@@ -10,7 +10,7 @@ from types import NoneType
 from typing import Any, NamedTuple
 
 from ranksieve.data import DataError
-from ranksieve.frames import arrow_columns, is_frame
+from ranksieve.data.frames import arrow_columns, is_frame
 from ranksieve.io.files import READ_ERRORS, explain_os_error, open_decompressed
 from ranksieve.io.parquet import explain_parquet_errors
 from ranksieve.io.records import PathLike

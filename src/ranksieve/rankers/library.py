@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ranksieve.data import RankingData
-from ranksieve.foreign import copy_unfitted
 from ranksieve.rankers.per_feature import Cut
+from ranksieve.registry.foreign import copy_unfitted
 
 
 class Library(ABC):
