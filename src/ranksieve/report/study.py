@@ -37,10 +37,9 @@ from ranksieve.report.formats.terminal import show, to_terminal
 from ranksieve.report.page.study import write_study_page
 from ranksieve.report.sheets.sheet import Sheet
 from ranksieve.report.sheets.study_features import features_sheet
-from ranksieve.report.sheets.study_pairs import pairs_sheet
 from ranksieve.report.sheets.study_quality import comparison_sheet, curves_sheet, folds_sheet
 from ranksieve.report.sheets.study_selections import cost_sheet, selected_sheet, stability_sheet
-from ranksieve.report.sheets.study_statistics import statistics_sheet
+from ranksieve.report.sheets.study_statistics import pairs_sheet, statistics_sheet
 from ranksieve.selectors import FSED, GreedyRankRLS, GreedyRankRLSCV, Importance
 from ranksieve.selectors._search.filter import ImportanceFilter, SimilarityFilter
 from ranksieve.selectors.registry import SELECTORS

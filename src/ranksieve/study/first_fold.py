@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -25,7 +25,7 @@ from ranksieve.io.records import (
     read_record,
     write_text,
 )
-from ranksieve.study.results import BASE, RANDOM, StudyResult
+from ranksieve.study.results import StudyResult
 from ranksieve.study.study import Study
 from ranksieve.sums.importance import Importance
 from ranksieve.sums.similarity import Similarity
@@ -106,12 +106,12 @@ def _most_taken(result: StudyResult, importance: np.ndarray) -> np.ndarray:
     return np.sort(order[:MOST_COMPARED])
 
 
-def count_taken(result: StudyResult, selectors: Sequence[str] | None = None) -> Counter[int]:
+def count_taken(result: StudyResult) -> Counter[int]:
     """How often each feature is taken: over rankers, seeds and folds of all that select."""
     return Counter(
         feature
         for (selector, _), run in result.runs.items()
-        if selector not in (BASE, RANDOM) and (selectors is None or selector in selectors)
+        if selector in result.selecting
         for features in run.chosen.selections
         for feature in features
     )

@@ -274,6 +274,11 @@ class StudyResult:
         return list(dict.fromkeys(selector for selector, _ in self.runs))
 
     @cached_property
+    def selecting(self) -> list[str]:
+        """Names of the selectors that select: not of all features, nor of random orders."""
+        return [name for name in self.selectors if name not in (BASE, RANDOM)]
+
+    @cached_property
     def rankers(self) -> list[str]:
         """Names of the rankers, in order."""
         return list(dict.fromkeys(ranker for _, ranker in self.runs))

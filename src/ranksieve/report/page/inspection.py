@@ -12,8 +12,16 @@ from ranksieve.io.records import PathLike
 from ranksieve.report.page.charts.bars import Bar, draw_bars
 from ranksieve.report.page.charts.heat_map import draw_heat_map
 from ranksieve.report.page.charts.panels import Panel, draw_panels
-from ranksieve.report.page.page import Chart, Page, Section, Table, Verdict, write_page
-from ranksieve.report.page.recommendation_features import MOST_FEATURES, first_rows
+from ranksieve.report.page.page import (
+    MOST_FEATURES,
+    Chart,
+    Page,
+    Section,
+    Table,
+    Verdict,
+    first_rows,
+    write_page,
+)
 from ranksieve.report.sheets.inspection import (
     best_features_sheet,
     describe_file_order,
@@ -21,9 +29,9 @@ from ranksieve.report.sheets.inspection import (
     labels_sheet,
     lengths_sheet,
     missing_sheet,
+    similar_sheet,
     useless_sheet,
 )
-from ranksieve.report.sheets.recommendation_evidence import similar_sheet
 from ranksieve.study.first_fold import installed_versions
 from ranksieve.sums.inspection import Correlation, Inspection
 from ranksieve.text import quantity
@@ -203,7 +211,7 @@ def _alike_section(found: Inspection, data: dict[str, Any]) -> Section | None:
     )
     if len(rows) < len(related.names):
         caption += f" The {len(rows)} features that rank best alone, of {len(related.names):,}."
-    table = Table(similar_sheet(names, matrix, ""))
+    table = Table(similar_sheet(names, matrix))
     lead = "Of features that move together, one is often enough."
     return Section("Features that are alike", lead, [Chart(svg, caption, table)])
 

@@ -12,13 +12,12 @@ from ranksieve.report.page.charts.bars import Bar, draw_bars
 from ranksieve.report.page.charts.heat_map import draw_heat_map, order_of, tree_of
 from ranksieve.report.page.charts.queries import draw_gains
 from ranksieve.report.page.charts.selections import Taken, draw_selections
-from ranksieve.report.page.page import Chart, Section, Table
-from ranksieve.report.page.recommendation_features import MOST_FEATURES, first_rows
+from ranksieve.report.page.page import MOST_FEATURES, Chart, Section, Table, first_rows
+from ranksieve.report.sheets.inspection import similar_sheet
 from ranksieve.report.sheets.recommendation_evidence import (
     alone_sheet,
     parts_sheet,
     queries_sheet,
-    similar_sheet,
     spent_sheet,
 )
 from ranksieve.text import quantity
@@ -112,7 +111,7 @@ def alike_section(
             "near-copies, and those that rank best alone."
         )
     lead = "Of features that order documents alike, one is often enough."
-    table = Table(similar_sheet(names, matrix, ""))
+    table = Table(similar_sheet(names, matrix))
     return Section("Features that are alike", lead, [Chart(svg, caption, table)])
 
 

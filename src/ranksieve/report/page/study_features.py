@@ -10,27 +10,26 @@ import numpy as np
 from ranksieve.report.page.charts.bars import Bar, draw_bars
 from ranksieve.report.page.charts.heat_map import draw_heat_map, order_of, tree_of
 from ranksieve.report.page.charts.selections import Taken, draw_selections
-from ranksieve.report.page.page import Chart, Section, Table
-from ranksieve.report.page.study_looks import looks_of
+from ranksieve.report.page.page import MOST_FEATURES, Chart, Section, Table, first_rows
+from ranksieve.report.page.study_comparison import looks_of
+from ranksieve.report.sheets.inspection import similar_sheet
 from ranksieve.report.sheets.sheet import Entry, Sheet
-from ranksieve.report.sheets.study_features import features_sheet, rank_features, similar_sheet
+from ranksieve.report.sheets.study_features import features_sheet, rank_features
 from ranksieve.report.sheets.study_selections import selected_sheet
 from ranksieve.study.first_fold import FirstFold, count_taken
-from ranksieve.study.results import BASE, RANDOM, Outcomes, StudyResult
+from ranksieve.study.results import Outcomes, StudyResult
 from ranksieve.text import quantity
 
-MOST_FEATURES = 60
-"""Features in a table or chart; more do not fit, and the CSV files have them all."""
 _MOST_ROWS = 20  # at once
 _MOST_BARS = 40
-_MOST_PAIRS = 60
 _MOST_LISTED = 150
 _MOST_LETTERS = 300
+_ALL = "all are in tables/features.csv"
 
 
 def features_section(result: StudyResult, seen: FirstFold | None, kept: Outcomes | None) -> Section:
     """The features with bars: how often they are taken, how well they rank, what is like them."""
-    sheet = first_rows(features_sheet(result, seen, kept), _MOST_LISTED, "tables/features.csv")
+    sheet = first_rows(features_sheet(result, seen, kept), _MOST_LISTED, _ALL)
     lead = (
         "Which features the selectors take, the most often taken first. A feature that all take is "
         "hard to replace; of similar ones, one is often enough."
@@ -45,21 +44,11 @@ def features_section(result: StudyResult, seen: FirstFold | None, kept: Outcomes
     return Section("Features", lead, [Table(first, bars), Table(rest, is_open=False)])
 
 
-def first_rows(sheet: Sheet, most: int, where: str) -> Sheet:
-    """The first rows of a sheet of one group; a note says how many are left out."""
-    rows = list(sheet.rows)
-    if len(rows) <= most:
-        return sheet
-    note = f"{quantity(len(rows) - most, 'row')} left out; all are in {where}."
-    return replace(sheet, groups=[rows[:most]], notes=[note, *sheet.notes])
-
-
 def selections_section(
     result: StudyResult, seen: FirstFold | None, data: dict[str, Any]
 ) -> Section | None:
     """Which features each selector takes on each fold, like features side by side."""
-    selecting = [name for name in result.selectors if name not in (BASE, RANDOM)]
-    if not selecting:
+    if not result.selecting:
         return None
     shown = _in_order(result, seen)
     blocks = [_selections(result, ranker, shown, seen, data) for ranker in result.rankers]
@@ -93,7 +82,7 @@ def _selections(
     taken = {
         run.selector: Taken(_shares(run.chosen, shown), looks[run.selector].split()[0])
         for run in result.of_ranker(ranker)
-        if run.selector not in (BASE, RANDOM)
+        if run.selector in result.selecting
     }
     names = [str(result.feature_names[feature]) for feature in shown]
     key = f"selected-{result.rankers.index(ranker)}"
@@ -166,7 +155,14 @@ def similarity_section(
             "documents of a query."
         )
     lead = f"Which features order documents alike, on the training queries of {seen.fold}."
-    chart = Chart(svg, caption, Table(similar_sheet(result, seen, _MOST_PAIRS)))
+    sheet = similar_sheet(
+        [str(result.feature_names[feature]) for feature in seen.compared],
+        seen.similarity,
+        f"Pairs of similar features of {result.title}",
+        f"Training queries of {seen.fold}: absolute value of the mean over queries of Spearman's "
+        "coefficient.",
+    )
+    chart = Chart(svg, caption, Table(sheet))
     return Section("Similar features", lead, [chart])
 
 
@@ -188,9 +184,7 @@ def importance_section(result: StudyResult, seen: FirstFold | None) -> Section |
     if left_out:
         caption += f" {quantity(left_out, 'feature')} that rank worse are left out."
     lead = f"How well each feature ranks on its own, on the training queries of {seen.fold}."
-    sheet = first_rows(
-        _by_importance(features_sheet(result, seen)), MOST_FEATURES, "tables/features.csv"
-    )
+    sheet = first_rows(_by_importance(features_sheet(result, seen)), MOST_FEATURES, _ALL)
     return Section("Importance of single features", lead, [Chart(svg, caption, Table(sheet))])
 
 

@@ -59,6 +59,14 @@ def text(x: float, y: float, label: str, anchor: str = "start", **more: object) 
     return element("text", on_one_line(label), x=x, y=y, text_anchor=align, **more)
 
 
+def short_text(
+    x: float, y: float, label: str, room: float, anchor: str = "start", **more: object
+) -> Markup:
+    """A label that fits into so many pixels; all of it is under the pointer if it is cut."""
+    short = shorten(label, room)
+    return text(x, y, short, anchor, **more, data_tip=label if short != label else None)
+
+
 def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
     """A straight line."""
     return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)

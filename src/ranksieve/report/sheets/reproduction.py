@@ -21,7 +21,7 @@ from ranksieve.report.sheets.reproduction_study import (
     printed_numbers_sheet,
     statements_sheet,
 )
-from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
+from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, name_column
 from ranksieve.report.sheets.study_quality import curves_sheet
 from ranksieve.report.sheets.study_statistics import statistics_sheet
 from ranksieve.reproduction import Reproduction
@@ -186,7 +186,7 @@ def _choices(result: Reproduction) -> Sheet:
         "As published for the fold, or else by MAP on the validation queries.",
         [
             METHOD,
-            Column("chosen", align="left", is_name=True),
+            name_column("chosen"),
             SOURCE,
             *(Column(f"fold {number}") for number in range(1, n_folds + 1)),
         ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
+from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, name_column
 from ranksieve.report.sheets.study_captions import setting_of, stem
 from ranksieve.study.results import BASE, Run, StudyResult
 
@@ -36,8 +36,8 @@ def queries_sheet(
         f"Queries that lose and gain most {name} with {ranker} on {result.title}",
         setting_of(result),
         [
-            Column("selector", align="left", is_name=True),
-            Column("query", align="left", is_name=True),
+            name_column("selector"),
+            name_column("query"),
             Column("difference"),
             Column(name, group="values"),
             Column("all features", group="values"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from ranksieve.report.formats.html import element
-from ranksieve.report.page.svg import Scale, drawing, line, shorten, text, width_of
+from ranksieve.report.page.svg import Scale, drawing, line, short_text, text, width_of
 
 _LEFT, _WIDTH = 220.0, 760.0
 _ROW, _BAR = 20.0, 12.0
@@ -47,9 +47,7 @@ def draw_bars(bars: Sequence[Bar], title: str, start: float = 0.0) -> Markup:
     parts = [line(left, 0, left, _ROW * len(bars), "grid")]
     for row, bar in enumerate(bars):
         y = row * _ROW
-        short = shorten(bar.name, left - 12)
-        full = bar.name if short != bar.name else None
-        parts.append(text(left - 8, y + _ROW / 2 + 4, short, "end", data_tip=full))
+        parts.append(short_text(left - 8, y + _ROW / 2 + 4, bar.name, left - 12, "end"))
         end = max(across(bar.value), left)
         parts.append(
             element(

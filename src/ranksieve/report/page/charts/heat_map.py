@@ -10,7 +10,7 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
 from ranksieve.report.page.charts.grid import Grid
-from ranksieve.report.page.svg import Scale, drawing, path, shorten, text, width_of
+from ranksieve.report.page.svg import Scale, drawing, path, short_text, width_of
 
 _LEFT, _TREE, _WIDTH = 180.0, 110.0, 900.0
 _SMALLEST, _LARGEST = 11.0, 20.0
@@ -53,18 +53,13 @@ def draw_heat_map(
     values = similarity[np.ix_(order, order)]
     grid = Grid(left, 4.0, cell, cell, ordered, ordered, values, "similarity")
     labels = [
-        text(left - 8, 4 + (row + 0.5) * cell + 4, short, "end", data_tip=_full(name, short))
+        short_text(left - 8, 4 + (row + 0.5) * cell + 4, name, left - 12, "end")
         for row, name in enumerate(ordered)
-        for short in [shorten(name, left - 12)]
     ]
     branches = _branches(tree, cell, left + size + 8)
     parts = [*labels, grid.shades({"heat": slice(None)}), *branches]
     svg = drawing(left + size + _TREE, size + 10, *parts, title=title, data_grid=key)
     return svg, grid
-
-
-def _full(name: str, short: str) -> str | None:
-    return name if name != short else None
 
 
 def _branches(tree: np.ndarray | None, cell: float, left: float) -> list[Markup]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from ranksieve.report.formats.html import element
-from ranksieve.report.page.svg import boxes, drawing, shorten, text, width_of
+from ranksieve.report.page.svg import boxes, drawing, short_text, text, width_of
 
 _MOST, _LEFT = 900.0, 150.0
 _CELL, _LOW, _ROW = 76.0, 34.0, 30.0  # widest and narrowest cells, and the height of rows
@@ -52,11 +52,9 @@ def draw_matrix(
     parts = [boxes([(*corner, cell - 2, _ROW - 2) for corner in corners], "cell")]
     for row, name in enumerate(names):
         y = top + row * _ROW
-        short = shorten(name, left - 10)
-        full = name if short != name else None
-        parts.append(text(left - 10, y + _ROW / 2 + 4, short, "end", data_tip=full))
+        parts.append(short_text(left - 10, y + _ROW / 2 + 4, name, left - 10, "end"))
         turned = f"translate({left + (row + 0.5) * cell:.1f} {top - 8:.1f}) rotate(-45)"
-        parts.append(text(0, 0, short, transform=turned, data_tip=full))
+        parts.append(short_text(0, 0, name, left - 10, transform=turned))
         for column, other in enumerate(names):
             found = differences.get((name, other))
             if found is not None:

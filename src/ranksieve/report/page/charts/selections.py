@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from ranksieve.report.formats.html import element
 from ranksieve.report.page.charts.grid import Grid
-from ranksieve.report.page.svg import drawing, shorten, text, width_of
+from ranksieve.report.page.svg import drawing, short_text, shorten, text, width_of
 
 _LEFT, _WIDTH, _ROW, _GAP = 180.0, 860.0, 17.0, 1
 _SMALLEST, _LARGEST = 5.0, 14.0
@@ -73,9 +73,8 @@ def draw_selections(
         looks[f"fill {own.look} n{number}"] = slice(start, start + len(folds))
     grid = Grid(left, top, cell, _ROW, features, columns, values, says, gap=0.1)
     for row, name in enumerate(features):
-        short = shorten(name, left - 12)
-        full = name if short != name else None
-        parts.append(text(left - 10, top + (row + 0.5) * _ROW + 4, short, "end", data_tip=full))
+        y = top + (row + 0.5) * _ROW + 4
+        parts.append(short_text(left - 10, y, name, left - 12, "end"))
     right = left + len(columns) * cell + 0.71 * min(_LEFT, width_of(list(taken)[-1]))
     height = top + len(features) * _ROW + 4
     svg = drawing(right, height, *parts, grid.shades(looks), title=title, data_grid=key)
