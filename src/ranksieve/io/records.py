@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -14,10 +13,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ranksieve.data import DataError
-from ranksieve.io.files import READ_ERRORS, explain_os_error, replacing
+from ranksieve.io.files import READ_ERRORS, PathLike, explain_os_error, replacing
 from ranksieve.missing import Missing
-
-PathLike = str | os.PathLike[str]
 
 _DEPTH = 100
 _TOO_DEEP = "it has too many lists or objects in each other"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -16,7 +14,7 @@ from ranksieve.io.feature_logs.json_stream import json_values
 from ranksieve.io.feature_logs.judgments import PathLike, as_judgments
 from ranksieve.io.feature_logs.responses import ResponseReader
 from ranksieve.io.feature_logs.table import LogTable, Unjudged
-from ranksieve.io.files import total_size
+from ranksieve.io.files import as_paths, total_size
 from ranksieve.io.letor_blocks import Grammar
 from ranksieve.progress import track
 from ranksieve.text import quantity
@@ -177,9 +175,7 @@ def read_feature_log(
     _check_choice("unjudged", unjudged, Unjudged)
     _check_choice("unlisted", unlisted, Unlisted)
     kind = Grammar.make(None, dtype, False, False).dtype
-    files = [Path(paths)] if isinstance(paths, (str, os.PathLike)) else [Path(p) for p in paths]
-    if not files:
-        raise DataError("no file to read")
+    files = as_paths(paths)
     judged = as_judgments(judgments)
     reader = ResponseReader(qid, doc_id, log)
     table = LogTable(judged.grades, unjudged)

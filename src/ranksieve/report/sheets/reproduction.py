@@ -26,7 +26,6 @@ from ranksieve.report.sheets.study_quality import curves_sheet
 from ranksieve.report.sheets.study_statistics import statistics_sheet
 from ranksieve.reproduction import Reproduction
 from ranksieve.reproduction.paper import FOUR_DIGITS
-from ranksieve.reproduction.ranks import recompute_ranks
 
 _PARAMETERS = {
     "lam": "lambda",
@@ -207,7 +206,7 @@ def _shown(chosen: Any, parameter: str) -> str:
 
 def _ranks(result: Reproduction, table: str) -> Sheet:
     here = result.unified_ranks(table) or {}
-    paper, recomputed = result.paper, recompute_ranks(result.paper, table)
+    paper, recomputed = result.paper, result.paper.recompute_ranks(table)
     rows = []
     for name, printed in paper.unified_ranks[table].items():
         rank = here.get(name)
