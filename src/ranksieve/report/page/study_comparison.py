@@ -8,8 +8,7 @@ from ranksieve.report.page.charts.matrix import Difference, draw_matrix
 from ranksieve.report.page.charts.queries import draw_gains
 from ranksieve.report.page.page import Chart, Section, Table
 from ranksieve.report.page.svg import color_class
-from ranksieve.report.sheets.study_quality import comparison_sheet, curves_sheet
-from ranksieve.report.sheets.study_queries import queries_sheet
+from ranksieve.report.sheets.study_quality import comparison_sheet, curves_sheet, queries_sheet
 from ranksieve.report.sheets.study_selections import cost_sheet, stability_sheet
 from ranksieve.report.sheets.study_statistics import pairs_sheet
 from ranksieve.significance import claim_non_inferiority

@@ -93,9 +93,9 @@ def color_class(place: int) -> str:
     return f"s{place % N_COLORS} d{place // N_COLORS % 3}"
 
 
-def width_of(label: str, size: float = SMALL) -> float:
+def width_of(label: str) -> float:
     """About how many pixels wide a label is in a sans serif."""
-    return size * sum(map(_share, label))
+    return SMALL * sum(map(_share, label))
 
 
 def _share(sign: str) -> float:
@@ -106,7 +106,7 @@ def _share(sign: str) -> float:
     return 0.92 if sign in _WIDE else 0.7 if sign.isupper() else 0.58
 
 
-def shorten(label: str, room: float, size: float = SMALL) -> str:
+def shorten(label: str, room: float) -> str:
     """A label that fits into so many pixels, on one line: its middle is left out if it is long.
 
     Examples
@@ -115,10 +115,10 @@ def shorten(label: str, room: float, size: float = SMALL) -> str:
     ('number...e title', 'short')
     """
     told = on_one_line(label)
-    if width_of(told, size) <= room:
+    if width_of(told) <= room:
         return told
     kept = len(told) - 1
-    while kept > 1 and width_of(_halves(told, kept), size) > room:
+    while kept > 1 and width_of(_halves(told, kept)) > room:
         kept -= 1
     return _halves(told, kept)
 

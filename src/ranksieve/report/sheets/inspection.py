@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from ranksieve.sums.inspection import Inspection
 
+_MOST_PAIRS = 60
+_MOST_LISTED = 8
+
 
 def inspection_sheets(title: str, found: Inspection, top: int) -> list[Sheet]:
     """What was found in the data, and its ``top`` best single features."""
@@ -131,7 +134,6 @@ def similar_sheet(
     similarity: np.ndarray,
     title: str = "Pairs of similar features",
     setting: str = "",
-    n_shown: int = 60,
 ) -> Sheet:
     """Pairs of features, the most similar first."""
     pairs = sorted(
@@ -142,10 +144,10 @@ def similar_sheet(
         name_column("other"): lambda pair: Entry(names[pair[1]]),
         Column("similarity"): lambda pair: Entry(float(similarity[pair]), ".3f"),
     }
-    left_out = len(pairs) - n_shown
+    left_out = len(pairs) - _MOST_PAIRS
     notes = [f"{quantity(left_out, 'pair')} of smaller similarity left out."]
     return Sheet.of_items(
-        "similar", title, setting, fields, [pairs[:n_shown]], notes if left_out > 0 else []
+        "similar", title, setting, fields, [pairs[:_MOST_PAIRS]], notes if left_out > 0 else []
     )
 
 
@@ -209,8 +211,8 @@ def describe_file_order(found: Inspection) -> str:
     )
 
 
-def _listing(items: list[str], most: int = 8) -> str:
+def _listing(items: list[str]) -> str:
     if not items:
         return "none"
-    more = f", and {len(items) - most} more" if len(items) > most else ""
-    return ", ".join(items[:most]) + more
+    more = f", and {len(items) - _MOST_LISTED} more" if len(items) > _MOST_LISTED else ""
+    return ", ".join(items[:_MOST_LISTED]) + more

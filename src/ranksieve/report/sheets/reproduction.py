@@ -43,10 +43,6 @@ _PARAMETERS = {
 def reproduction_sheets(result: Reproduction) -> list[Sheet]:
     """All tables of a reproduction, as far as there is something to show in them.
 
-    Parameters
-    ----------
-    result : Reproduction
-
     Returns
     -------
     list of Sheet

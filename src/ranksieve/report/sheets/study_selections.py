@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ranksieve.report.sheets.sheet import Column, Entry, Fields, Row, Sheet, name_column
-from ranksieve.report.sheets.study_captions import SELECTOR, check_measure, setting_of, stem
+from ranksieve.report.sheets.study_captions import SELECTOR, setting_of, stem
 from ranksieve.study.comparison import (
     LEVEL,
     MARGIN,
@@ -19,15 +19,10 @@ from ranksieve.study.results import BASE, RANDOM, Outcome, Run, StudyResult, are
 _WIDE = 24  # characters of parameters that need not be broken over lines
 
 
-def selected_sheet(result: StudyResult, ranker: str, selector: str | None = None) -> Sheet:
+def selected_sheet(result: StudyResult, ranker: str) -> Sheet:
     """Features selected on each fold, in the order of choice, with the chosen parameters.
 
-    Parameters
-    ----------
-    result : StudyResult
-    ranker : str
-    selector : str, optional
-        By default all but all features and random orders, if there are others.
+    All features and random orders are left out, if there are other selectors.
 
     Returns
     -------
@@ -41,10 +36,7 @@ def selected_sheet(result: StudyResult, ranker: str, selector: str | None = None
     and selection.
     """
     everything = result.of_ranker(ranker)
-    if selector is None:
-        runs = [run for run in everything if run.selector in result.selecting] or everything
-    else:
-        runs = [result.run(selector, ranker)]
+    runs = [run for run in everything if run.selector in result.selecting] or everything
     outcomes = [outcome for run in runs for seed in run.chosen.outcomes for outcome in seed]
     parameters = list(map(_parameters, outcomes))
     columns = [
@@ -64,7 +56,7 @@ def selected_sheet(result: StudyResult, ranker: str, selector: str | None = None
     names = [str(name) for name in result.feature_names]
     whose = runs[0].selector if len(runs) == 1 else "selectors"
     return Sheet(
-        stem("selected", ranker, selector or ""),
+        stem("selected", ranker),
         f"Features of {whose} with {ranker} on each fold of {result.title}",
         setting_of(result),
         columns,
@@ -104,16 +96,8 @@ def _settings(chosen: Mapping[str, Any]) -> Iterator[str]:
         yield f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={value}"
 
 
-def stability_sheet(result: StudyResult, ranker: str, measure: str | None = None) -> Sheet:
+def stability_sheet(result: StudyResult, ranker: str) -> Sheet:
     """How much the selections of the folds agree, and how few features are enough.
-
-    Parameters
-    ----------
-    result : StudyResult
-    ranker : str
-    measure : str, optional
-        Measure of the last two columns; by default the one to tune by if it was tested, or else
-        the first.
 
     Returns
     -------
@@ -121,8 +105,7 @@ def stability_sheet(result: StudyResult, ranker: str, measure: str | None = None
         A row for each selector.
     """
     runs = result.of_ranker(ranker)
-    measure = result.main_measure if measure is None else measure
-    check_measure(result, measure)
+    measure = result.main_measure
     columns = [
         SELECTOR,
         Column("features"),
@@ -191,11 +174,6 @@ def _stability_notes(result: StudyResult, ranker: str, measure: str) -> Iterator
 
 def cost_sheet(result: StudyResult, ranker: str) -> Sheet:
     """Numbers of features, and seconds of selection and training.
-
-    Parameters
-    ----------
-    result : StudyResult
-    ranker : str
 
     Returns
     -------

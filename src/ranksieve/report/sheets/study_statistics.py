@@ -20,12 +20,7 @@ from ranksieve.study.results import BASE, StudyResult
 from ranksieve.text import every
 
 
-def statistics_sheet(
-    result: StudyResult,
-    base: str = BASE,
-    ranker: str | None = None,
-    comparisons: Sequence[Versus] | None = None,
-) -> Sheet:
+def statistics_sheet(result: StudyResult, base: str = BASE) -> Sheet:
     """All selectors compared with one of them: differences, intervals and tests.
 
     Parameters
@@ -33,10 +28,6 @@ def statistics_sheet(
     result : StudyResult
     base : str
         Selector to compare with.
-    ranker : str, optional
-        By default all of the study. p-values are adjusted for the comparisons with all of them.
-    comparisons : sequence of Versus, optional
-        What ``compare_with(result, base)`` returned, where it is at hand: it takes a while.
 
     Returns
     -------
@@ -44,20 +35,13 @@ def statistics_sheet(
         A row for each measure, ranker and selector. CSV has p-values of Fisher's randomization
         test and Wilcoxon's test, too.
     """
-    rankers = result.rankers if ranker is None else [ranker]
-    for one in rankers:
-        result.of_ranker(one)  # an error if there is none
-    if comparisons is None:
-        comparisons = compare_with(result, base)
-    if any(versus.base != base for versus in comparisons):
-        raise ValueError(f"comparisons must be with {base!r}, as compare_with makes them")
-    told = [versus for versus in comparisons if versus.ranker in rankers]
-    groups = groupby(told, lambda versus: (versus.measure, versus.ranker))
+    comparisons = compare_with(result, base)
+    groups = groupby(comparisons, lambda versus: (versus.measure, versus.ranker))
     return Sheet.of_items(
-        stem("statistics", base, ranker or ""),
-        f"Selectors against {base!r} with {', '.join(rankers)} on {result.title}",
+        stem("statistics", base),
+        f"Selectors against {base!r} with {', '.join(result.rankers)} on {result.title}",
         setting_of(result),
-        _statistics_fields(len(result.measures) == 1, len(rankers) == 1),
+        _statistics_fields(len(result.measures) == 1, len(result.rankers) == 1),
         [list(group) for _, group in groups],
         [*_statistics_notes(base, len(comparisons))],
     )

@@ -27,23 +27,20 @@ class Bar:
         The number beside it.
     look : str
         Class of its color.
-    tip : str
-        What is said of it; nothing by default.
     """
 
     name: str
     value: float
     label: str
     look: str = "s0"
-    tip: str = ""
 
 
-def draw_bars(bars: Sequence[Bar], title: str, start: float = 0.0) -> Markup:
-    """Draw bars from a value on, which is at the left; a line marks it."""
+def draw_bars(bars: Sequence[Bar], title: str) -> Markup:
+    """Draw bars from zero on, which is at the left; a line marks it."""
     left = min(_LEFT, 16 + max(map(width_of, (bar.name for bar in bars))))
     right = _WIDTH - 12 - max(map(width_of, (bar.label for bar in bars)))
-    largest = max(max(bar.value for bar in bars), start)
-    across = Scale(start, largest if largest > start else start + 1, left, right)
+    largest = max(bar.value for bar in bars)
+    across = Scale(0.0, largest if largest > 0 else 1.0, left, right)
     parts = [line(left, 0, left, _ROW * len(bars), "grid")]
     for row, bar in enumerate(bars):
         y = row * _ROW
@@ -57,7 +54,6 @@ def draw_bars(bars: Sequence[Bar], title: str, start: float = 0.0) -> Markup:
                 width=end - left,
                 height=_BAR,
                 class_=f"fill {bar.look}",
-                data_tip=bar.tip or None,
             )
         )
         parts.append(text(end + 6, y + _ROW / 2 + 4, bar.label, class_="soft"))

@@ -30,10 +30,10 @@ def order_of(tree: np.ndarray | None, n_features: int) -> np.ndarray:
     return np.arange(n_features) if tree is None else leaves_list(tree)
 
 
-def draw_heat_map(
-    similarity: np.ndarray, names: Sequence[str], title: str, key: str = "similarity"
-) -> tuple[Markup, Grid]:
+def draw_heat_map(similarity: np.ndarray, names: Sequence[str], title: str) -> tuple[Markup, Grid]:
     """Draw the similarity of all pairs, like features side by side, and the tree at the right.
+
+    The page's data has the grid under ``"similarity"``.
 
     Parameters
     ----------
@@ -41,8 +41,6 @@ def draw_heat_map(
         From 0 to 1.
     names : sequence of str
     title : str
-    key : str
-        Under which the page's data has the grid.
     """
     tree = tree_of(similarity)
     order = order_of(tree, len(names))
@@ -58,7 +56,7 @@ def draw_heat_map(
     ]
     branches = _branches(tree, cell, left + size + 8)
     parts = [*labels, grid.shades({"heat": slice(None)}), *branches]
-    svg = drawing(left + size + _TREE, size + 10, *parts, title=title, data_grid=key)
+    svg = drawing(left + size + _TREE, size + 10, *parts, title=title, data_grid="similarity")
     return svg, grid
 
 

@@ -34,10 +34,7 @@ class Difference:
 
 
 def draw_matrix(
-    names: Sequence[str],
-    differences: Mapping[tuple[str, str], Difference],
-    title: str,
-    form: str = "+z.4f",
+    names: Sequence[str], differences: Mapping[tuple[str, str], Difference], title: str
 ) -> Markup:
     """Draw the difference of each row's method minus each column's.
 
@@ -59,12 +56,12 @@ def draw_matrix(
             found = differences.get((name, other))
             if found is not None:
                 strength = 0.08 + 0.32 * abs(found.value) / largest
-                parts.append(_cell(left + column * cell, y, cell, found, strength, form))
+                parts.append(_cell(left + column * cell, y, cell, found, strength))
     width = left + len(names) * cell + 0.71 * min(_LEFT, width_of(names[-1]))
     return drawing(width, top + len(names) * _ROW + 4, *parts, title=title)
 
 
-def _cell(x: float, y: float, cell: float, found: Difference, strength: float, form: str) -> Markup:
+def _cell(x: float, y: float, cell: float, found: Difference, strength: float) -> Markup:
     """A box, empty unless the difference is significant, and the number if there is room."""
     box = element(
         "rect",
@@ -80,6 +77,6 @@ def _cell(x: float, y: float, cell: float, found: Difference, strength: float, f
     if not found.is_significant and not has_room:
         return box
     sign = "\u25b2" if found.value > 0 else "\u25bc"
-    shown = format(found.value, form) if has_room else sign
+    shown = f"{found.value:+z.4f}" if has_room else sign
     look = "strong label" if found.is_significant else "soft label"
     return box + text(x + cell / 2, y + _ROW / 2 + 4, shown, "middle", class_=look)
