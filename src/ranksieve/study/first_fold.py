@@ -78,7 +78,7 @@ def look_at_first_fold(study: Study, result: StudyResult) -> FirstFold:
     importance = Importance(study.plan.tune, study.plan.convention)
     with sharing(fold.memo):
         values = importance(fold.train).values
-    compared = _most_taken(result, values)
+    compared = np.sort(rank_features(result, values)[:MOST_COMPARED])
     # A mean of absolute values would be far from 0 for features that have nothing in common.
     alike = np.abs(Similarity("spearman")(fold.train.take_features(compared)))
     return FirstFold(
@@ -91,11 +91,11 @@ def look_at_first_fold(study: Study, result: StudyResult) -> FirstFold:
     )
 
 
-def _most_taken(result: StudyResult, importance: np.ndarray) -> np.ndarray:
+def rank_features(result: StudyResult, importance: np.ndarray | None) -> list[int]:
+    """All features: those that are taken most often first, then the most important."""
     counts = count_taken(result)
-    taken = [counts[feature] for feature in range(len(importance))]
-    order = np.lexsort((-importance, -np.array(taken)))
-    return np.sort(order[:MOST_COMPARED])
+    values = np.zeros(len(result.feature_names)) if importance is None else importance
+    return sorted(range(len(values)), key=lambda feature: (-counts[feature], -values[feature]))
 
 
 def count_taken(result: StudyResult) -> Counter[int]:

@@ -202,8 +202,7 @@ def _alike_section(found: Inspection, data: dict[str, Any]) -> Section | None:
     names = [related.names[row] for row in rows]
     matrix = np.clip(np.abs(np.nan_to_num(related.values[np.ix_(rows, rows)])), 0.0, 1.0)
     np.fill_diagonal(matrix, 1.0)
-    svg, grid = draw_heat_map(matrix, names, "Similarity of features")
-    data["similarity"] = grid.data()
+    svg, data["similarity"] = draw_heat_map(matrix, names, "Similarity of features")
     caption = (
         "The stronger the color, the more two features move together: absolute value of the "
         "correlation within queries. Branches of the tree that meet near the matrix are "

@@ -14,9 +14,9 @@ from ranksieve.report.page.page import MOST_FEATURES, Chart, Section, Table, fir
 from ranksieve.report.page.study_comparison import looks_of
 from ranksieve.report.sheets.inspection import similar_sheet
 from ranksieve.report.sheets.sheet import Entry, Sheet
-from ranksieve.report.sheets.study_features import features_sheet, rank_features
+from ranksieve.report.sheets.study_features import features_sheet
 from ranksieve.report.sheets.study_selections import selected_sheet
-from ranksieve.study.first_fold import FirstFold, count_taken
+from ranksieve.study.first_fold import FirstFold, count_taken, rank_features
 from ranksieve.study.results import Outcomes, StudyResult
 from ranksieve.text import quantity
 
@@ -62,7 +62,8 @@ def selections_section(
 def _in_order(result: StudyResult, seen: FirstFold | None) -> list[int]:
     """The features that are taken most often, in the order of a tree if similarity is known."""
     counts = count_taken(result)
-    shown = [feature for feature in rank_features(result, seen) if counts[feature]][:MOST_FEATURES]
+    ranked = rank_features(result, None if seen is None else seen.importance)
+    shown = [feature for feature in ranked if counts[feature]][:MOST_FEATURES]
     if seen is None or not set(shown) <= set(seen.compared.tolist()):
         return shown
     place = {int(feature): row for row, feature in enumerate(seen.compared)}
@@ -87,8 +88,8 @@ def _selections(
     names = [str(result.feature_names[feature]) for feature in shown]
     key = f"selected-{result.rankers.index(ranker)}"
     folds = [fold.name for fold in result.folds]
-    svg, grid = draw_selections(taken, names, folds, f"Features selected with {ranker}", key)
-    data[key] = grid.data()
+    title = f"Features selected with {ranker}"
+    svg, data[key] = draw_selections(taken, names, folds, title, key)
     how = "like features side by side" if seen is not None else "the most often selected first"
     n_taken = len(count_taken(result))
     caption = (
@@ -133,15 +134,15 @@ def similarity_section(
         return None
     varies = np.diag(seen.similarity) > 0  # not the same for all documents of a query
     place = {int(seen.compared[row]): int(row) for row in np.flatnonzero(varies)}
-    shown = [feature for feature in rank_features(result, seen) if feature in place][:MOST_FEATURES]
+    ranked = rank_features(result, seen.importance)
+    shown = [feature for feature in ranked if feature in place][:MOST_FEATURES]
     if len(shown) < 2:
         return None
     rows = [place[feature] for feature in shown]
     names = [str(result.feature_names[feature]) for feature in shown]
-    svg, grid = draw_heat_map(
+    svg, data["similarity"] = draw_heat_map(
         seen.similarity[np.ix_(rows, rows)], names, "Similarity of all pairs of features"
     )
-    data["similarity"] = grid.data()
     caption = (
         "The stronger the color, the more alike two features order documents: the absolute "
         "value of the mean over queries of Spearman's coefficient. Squares are groups of which one "

@@ -22,12 +22,18 @@ def evidence_sheets(answer: Recommendation) -> list[Sheet]:
     ]
 
 
-def parts_sheet(answer: Recommendation, evidence: Evidence) -> Sheet:
-    """Which features were chosen without each part of the queries."""
-    parts = [one.part for one in evidence.outcomes]
+def count_chosen(answer: Recommendation, evidence: Evidence) -> np.ndarray:
+    """Number of parts without which the procedure chose each feature."""
     counts = np.zeros(len(answer.feature_names), dtype=int)
     for one in evidence.outcomes:
         counts[one.features] += 1
+    return counts
+
+
+def parts_sheet(answer: Recommendation, evidence: Evidence) -> Sheet:
+    """Which features were chosen without each part of the queries."""
+    parts = [one.part for one in evidence.outcomes]
+    counts = count_chosen(answer, evidence)
     kept = set(answer.features)
     told = [f for f in range(len(counts)) if counts[f] or f in kept]
     told.sort(key=lambda feature: (-counts[feature], feature not in kept, feature))

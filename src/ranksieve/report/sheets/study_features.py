@@ -4,23 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from ranksieve.report.sheets.sheet import Column, Entry, Fields, Sheet, name_column
 from ranksieve.report.sheets.study_captions import setting_of
-from ranksieve.study.first_fold import FirstFold, count_taken
+from ranksieve.study.first_fold import FirstFold, count_taken, rank_features
 from ranksieve.study.results import Outcomes, StudyResult
 from ranksieve.text import quantity
-
-
-def rank_features(result: StudyResult, seen: FirstFold | None) -> list[int]:
-    """All features: those that are taken most often first, then the most important."""
-    counts = count_taken(result)
-    importance = np.zeros(len(result.feature_names)) if seen is None else seen.importance
-    return sorted(
-        range(len(result.feature_names)),
-        key=lambda feature: (-counts[feature], -importance[feature]),
-    )
 
 
 def features_sheet(
@@ -48,6 +36,7 @@ def features_sheet(
         if name in result.selecting
     )
     names = list(map(str, result.feature_names))
+    kept_shares = None if kept is None else kept.shares(len(names))
 
     def share(feature: int) -> float | None:
         return counts[feature] / n_selections if n_selections else None
@@ -55,7 +44,7 @@ def features_sheet(
     fields: Fields[int] = {
         name_column("feature"): lambda feature: Entry(names[feature]),
         Column("kept", only_csv=kept is None): lambda feature: Entry(
-            None if kept is None else _share_with(feature, kept.selections), ".0%"
+            None if kept_shares is None else float(kept_shares[feature]), ".0%"
         ),
         Column("selected", only_csv=not n_selections): lambda feature: Entry(share(feature), ".0%"),
         Column("importance", only_csv=seen is None): lambda feature: Entry(
@@ -70,13 +59,9 @@ def features_sheet(
         f"Features of {result.title}",
         setting_of(result),
         fields,
-        [rank_features(result, seen)],
+        [rank_features(result, None if seen is None else seen.importance)],
         [*_notes(seen, kept, n_selections)],
     )
-
-
-def _share_with(feature: int, selections: Sequence[Sequence[int]]) -> float:
-    return sum(feature in features for features in selections) / len(selections)
 
 
 def _similar(seen: FirstFold, feature: int, names: Sequence[str]) -> str | None:

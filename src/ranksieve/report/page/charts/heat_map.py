@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -30,10 +31,12 @@ def order_of(tree: np.ndarray | None, n_features: int) -> np.ndarray:
     return np.arange(n_features) if tree is None else leaves_list(tree)
 
 
-def draw_heat_map(similarity: np.ndarray, names: Sequence[str], title: str) -> tuple[Markup, Grid]:
+def draw_heat_map(
+    similarity: np.ndarray, names: Sequence[str], title: str
+) -> tuple[Markup, dict[str, Any]]:
     """Draw the similarity of all pairs, like features side by side, and the tree at the right.
 
-    The page's data has the grid under ``"similarity"``.
+    Returns it with what the page's data has under ``"similarity"``.
 
     Parameters
     ----------
@@ -57,7 +60,7 @@ def draw_heat_map(similarity: np.ndarray, names: Sequence[str], title: str) -> t
     branches = _branches(tree, cell, left + size + 8)
     parts = [*labels, grid.shades({"heat": slice(None)}), *branches]
     svg = drawing(left + size + _TREE, size + 10, *parts, title=title, data_grid="similarity")
-    return svg, grid
+    return svg, grid.data()
 
 
 def _branches(tree: np.ndarray | None, cell: float, left: float) -> list[Markup]:

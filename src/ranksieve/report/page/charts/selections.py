@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -39,7 +40,7 @@ def draw_selections(
     title: str,
     key: str,
     says: str = "share of seeds",
-) -> tuple[Markup, Grid]:
+) -> tuple[Markup, dict[str, Any]]:
     """Draw a row for each feature, and in it a cell for each selector and fold.
 
     Parameters
@@ -50,7 +51,7 @@ def draw_selections(
         In the order of the shares.
     title : str
     key : str
-        Under which the page's data has the grid.
+        Under which the page's data has what is returned with the chart.
     says : str
         What the shares are.
     """
@@ -78,4 +79,4 @@ def draw_selections(
     right = left + len(columns) * cell + 0.71 * min(_LEFT, width_of(list(taken)[-1]))
     height = top + len(features) * _ROW + 4
     svg = drawing(right, height, *parts, grid.shades(looks), title=title, data_grid=key)
-    return svg, grid
+    return svg, grid.data()
