@@ -6,7 +6,6 @@ Only what ``--help`` needs is imported at the top; each command imports what it 
 from __future__ import annotations
 
 import gc
-import os
 import sys
 from io import TextIOWrapper
 from typing import Annotated, NoReturn
@@ -44,9 +43,7 @@ def main(arguments: list[str] | None = None) -> None:
     if isinstance(sys.stdout, TextIOWrapper):  # escape characters that its encoding lacks
         sys.stdout.reconfigure(errors="backslashreplace")
     import_quickly()
-    # Idle threads of LightGBM would otherwise keep cores busy that other threads need.
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    # Imports and compilation create many permanent objects; scanning them takes 5 % of the time.
+    # Imports and compilation make many objects that stay: looking through them takes a twentieth.
     gc.set_threshold(100_000, 20, 20)
     try:
         with show_notes_on_stderr():

@@ -22,6 +22,7 @@ from ranksieve.progress import progress_bar
 from ranksieve.rankers.refits import Refits
 from ranksieve.sums.labels import check_labels_differ
 from ranksieve.sums.magnitudes import sound_numbers
+from ranksieve.threads import limit_threads_for
 from ranksieve.values import plain_value
 
 
@@ -123,7 +124,8 @@ class Ranker(Predictor):
             explain_missing_refusal(self, X),
         ):
             check_labels_differ(source)
-            self._train(source, validation)
+            with limit_threads_for(source.n_rows):
+                self._train(source, validation)
         return self
 
     def _rows(self, X: Any) -> Any:
