@@ -156,13 +156,13 @@ def test_sparse_missing_and_weighted_data(planted, fitted):
 def test_parameters_of_single_features_follow_them(planted, monkeypatch):
     data, _ = planted
     seen = []
-    train = boruta.train_trees
+    train = LambdaMART.fit
 
     def noted(ranker, source):
         seen.append((ranker.params["monotone_constraints"], source.X))
         return train(ranker, source)
 
-    monkeypatch.setattr(boruta, "train_trees", noted)
+    monkeypatch.setattr(LambdaMART, "fit", noted)
     params = {"num_threads": 1, "monotone_constraints": [1, 0, 0, -1, 0, 0]}
     Boruta(**SMALL | {"params": params, "n_rounds": 1}).fit(data)
     [(constraints, X)] = seen

@@ -17,7 +17,7 @@ from ranksieve.parameters import Count, FeatureCount, Share
 from ranksieve.progress import track
 from ranksieve.registry import Method
 from ranksieve.selectors._search.greedy import Step
-from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector, train_trees
+from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector
 from ranksieve.significance import holm
 from ranksieve.sums.grades import varying_features
 
@@ -177,7 +177,7 @@ class Boruta(TreeSelector):
         columns = random.permutation(2 * n)
         ranker = self._ranker(choices, self.random_state)
         ranker = ranker._for_features(features[columns % n].tolist(), data.n_features)
-        trained = train_trees(ranker, data._replace(X=both[:, columns], feature_names=None))
+        trained = ranker.fit(data._replace(X=both[:, columns], feature_names=None))
         gains = np.zeros((2, data.n_features))
         gains[columns // n, features[columns % n]] = trained.feature_importances_
         real, shadows = (choices.total(row) for row in gains)

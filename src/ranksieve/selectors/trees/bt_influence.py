@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
@@ -20,11 +19,8 @@ from ranksieve.selectors.filters.gas import GAS
 from ranksieve.sums.grades import varying_features
 from ranksieve.sums.importance import Quality
 from ranksieve.sums.similarity import Similarity
-from ranksieve.threads import limit_threads
 
 TREE_GRID: dict[str, Any] = {"n_estimators": (50, 200), "num_leaves": (5, 10, 31)}
-
-_FEW_ROWS = 20_000  # below this, LightGBM's threads wait for each other longer than they work
 
 _PARAMETERS = """
     n_estimators, learning_rate, num_leaves, min_child_samples : int, float, int, int
@@ -78,7 +74,7 @@ class TreeSelector(RankSelector):
 
     def _relative_gains(self, source: Source, choices: Choices) -> np.ndarray:
         """Gain of each feature, relative to the largest."""
-        trained = train_trees(self._ranker(choices, self.random_state), source)
+        trained = self._ranker(choices, self.random_state).fit(source)
         return shares(trained.feature_importances_)
 
     def reasons(self) -> list[str]:
@@ -256,17 +252,6 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
         steps = gas._choose_groups(quality, similarity, choices)
         self.objective_ = gas.objective_
         return steps
-
-
-def train_trees(ranker: LambdaMART, source: Source) -> LambdaMART:
-    """Train trees, with one thread if there are few rows."""
-    with few_threads(source):
-        return ranker.fit(source)
-
-
-def few_threads(source: Source) -> AbstractContextManager[None]:
-    """Use one thread inside a ``with`` block if there are few rows."""
-    return limit_threads(1) if source.n_rows < _FEW_ROWS else nullcontext()
 
 
 def shares(influence: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from ranksieve.rankers.base import Ranker
 from ranksieve.registry import Method
 from ranksieve.selectors._search.contributions import shap_within_queries
 from ranksieve.selectors._search.greedy import choose_in_turn, spread_steps
-from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector, few_threads
+from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector
 from ranksieve.sums.grades import varying_features
 
 
@@ -126,8 +126,7 @@ class ShapSelector(TreeSelector):
             ranker: Ranker = self._ranker(choices, self.random_state)
         else:
             ranker = choices.cut_ranker(self._given_ranker())
-        with few_threads(source):
-            self.ranker_ = ranker.fit(source)
+        self.ranker_ = ranker.fit(source)
         self.scores_ = shap_within_queries(self.ranker_, source)
         together = choices.total(self.scores_)
         steps = choose_in_turn(choices, varies, lambda chosen: together)

@@ -25,7 +25,7 @@ from ranksieve.selectors._search.parts import (
     free_features,
     hold_out,
 )
-from ranksieve.selectors.trees.bt_influence import TreeSelector, shares, train_trees
+from ranksieve.selectors.trees.bt_influence import TreeSelector, shares
 from ranksieve.sums.density_sums import Part
 from ranksieve.sums.grades import varying_features
 from ranksieve.sums.measured import Measured
@@ -126,7 +126,7 @@ class SubsetTrees(TreeSelector, SubsetSelector):
                 if not features:
                     return Trial((), (), 0.0)
                 ranker = untrained._for_features(features, source.n_features)
-                ranker = train_trees(ranker, source.take_features(list(features)))
+                ranker = ranker.fit(source.take_features(list(features)))
                 influence = tuple(shares(ranker.feature_importances_).tolist())
                 if len(chosen) > free.k:
                     return Trial(features, influence, float("nan"))
