@@ -118,9 +118,10 @@ class Truth:
             return ranker.predict(self.world.take_features(columns))
         xx, xy = self._products
         lams = np.array([self.ranker.lam])  # type: ignore[attr-defined]
-        return self.world.X[:, columns] @ decompose(
-            xx[np.ix_(columns, columns)], xy[columns], lams
-        ).coefs[0]
+        return (
+            self.world.X[:, columns]
+            @ decompose(xx[np.ix_(columns, columns)], xy[columns], lams).coefs[0]
+        )
 
 
 def cheapest(planted: Planted, truth: Truth, margin: float, starts: int, seed: int) -> float:

@@ -20,11 +20,11 @@ def default_selectors(ranker: Method) -> dict[str, dict[str, Any]]:
     """Names of selectors for a ranker, with the parameters that they get.
 
     The best come first: those after them are only asked whether they can do with less.
-    For trees: see docs/which-selector.md, where these are measured against what people use.
-    For linear rankers and networks: methods that judge a feature given the others.
+    docs/recommend.md has the reasons and measurements. Linear rankers and networks get methods
+    that judge a feature given the others, all others those that are good for trees.
     """
     if issubclass(ranker.kind, (LinearRanker, GradientRanker)):
-        return {"greedy-rankrls": {}, "gas-e": {}, "bt-influence": {}}
+        return {"greedy-rankrls": {}, "elimination": {}, "gas-e": {}}
     return {
         "cegb": {},
         "elimination": {"ranker": "lambdamart", "step": 0.4, "importance": "gain"},
