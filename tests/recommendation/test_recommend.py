@@ -375,6 +375,25 @@ class TestCosts:
             others,
         )
 
+    def test_costs_of_nothing_are_none(self, data, answer):
+        found = recommend(data, margin=0.05, costs=np.zeros(6), **QUICK)
+        assert found.features == answer.features
+        assert found.cost == len(found.features)
+        assert found.notes == ["No feature costs anything: the fewest features are recommended."]
+
+    def test_all_features_may_be_pruned(self):
+        """The feature that ranks best alone is dear, and of no use beside the others."""
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(300, 2))
+        utility = X.sum(axis=1)
+        X = np.column_stack([X, utility + rng.normal(size=300)])
+        labels = np.digitize(utility, [0, 1, 2]).astype(float)
+        given = RankingData(X, labels, np.repeat(np.arange(30), 10))
+        found = recommend(given, margin=0.01, costs=[1, 1, 50], **ONE)
+        assert found.selector == "all"
+        assert sorted(found.features) == [0, 1]
+        assert found.advice == "Keep 2 of 3 features, which cost 2 instead of 52."
+
     def test_a_budget_is_kept(self, data):
         found = recommend(data, budget=2, costs=[1, 2, 1, 2, 1, 2], **QUICK)
         assert 0 < found.cost <= 2

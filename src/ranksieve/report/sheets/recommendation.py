@@ -61,7 +61,9 @@ def kept_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
             + (", with their costs." if answer.has_costs else ".")
         )
     title = f"Features to keep: {len(answer.kept)} of {len(answer.kept) + len(answer.dropped)}"
-    return Sheet("kept", title, f"Selected by {answer.selector}.", columns, [rows], notes)
+    pruned = ", then pruned by cost" if answer.is_pruned else ""
+    about = f"Selected by {answer.selector}{pruned}."
+    return Sheet("kept", title, about, columns, [rows], notes)
 
 
 def dropped_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
