@@ -27,7 +27,7 @@ from ranksieve.recommendation.rules import RULES
 from ranksieve.selectors.registry import make_selector
 
 PARAMETERS = {
-    "runs": 20, "queries": 200, "population": 2000, "margin": 0.03, "starts": 6, "first": 0,
+    "runs": 20, "queries": 200, "population": 2000, "margin": 0.03, "starts": 2, "first": 0,
     "rules": "half-margin", "ranker": "rankrls", "selectors": "",
 }  # fmt: skip
 TINY = {
