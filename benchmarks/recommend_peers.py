@@ -15,7 +15,7 @@ from rich.table import Table
 
 from benchmarks.harness import mq2008_parts
 from ranksieve import limit_threads, read_letor, recommend
-from ranksieve.joining import concatenate
+from ranksieve.data.joining import concatenate
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import LambdaMART
 from ranksieve.recommendation.evidence import Outcome
