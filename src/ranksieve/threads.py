@@ -11,7 +11,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
 from itertools import count
@@ -55,6 +55,15 @@ def limit_threads(n: int) -> Iterator[None]:
         yield
     finally:
         _limit.reset(token)
+
+
+def limit_threads_for(n_rows: int) -> AbstractContextManager[None]:
+    """Use one thread inside a ``with`` block if there are few rows.
+
+    Threads of LightGBM wait for each other after every step. On few rows they wait longer than they
+    work, and on a busy machine many times as long.
+    """
+    return limit_threads(1) if n_rows < _SMALL else nullcontext()
 
 
 class _BlasLimits:

@@ -12,8 +12,6 @@ from lightgbm import LGBMRanker
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
-from tests import oracles
-from tests.example_statistics import ColumnTotals
 
 from ranksieve import DataError, Missing, RankingData, concatenate, make_ranking
 from ranksieve.data.missing import POLICIES, count_missing, has_missing
@@ -22,6 +20,8 @@ from ranksieve.io.shards import convert_to_shards, open_shards, rewrite_shards, 
 from ranksieve.preprocessing import QueryImputer, QueryMinMaxScaler, QueryStandardScaler
 from ranksieve.rankers import as_ranker
 from ranksieve.selectors import TopImportance
+from tests import oracles
+from tests.example_statistics import ColumnTotals
 
 nan = float("nan")
 FILLS = [policy for policy in POLICIES if policy != "keep"]

@@ -19,12 +19,13 @@ from ranksieve.engine.memo import Memo, shared, sharing
 from ranksieve.io.shards import write_shards
 from ranksieve.selectors import FSED, GAS, MMR, ChiSquare, FSMRank, InformationGain
 from ranksieve.selectors.filters import ig_chi as dependence
-from ranksieve.selectors.registry import SELECTORS, make_selector
+from ranksieve.selectors.registry import SELECTORS
 from ranksieve.sums import grades as classes
 from ranksieve.sums import importance as statistics
 from ranksieve.sums import similarity
 from ranksieve.sums.importance import importance_sums
 from ranksieve.sums.similarity import Similarity, feature_similarity
+from tests.every_method import make_quick
 
 C = SELECTORS["gas-e"].grid["c"]
 
@@ -107,11 +108,10 @@ def assert_same(ours, theirs):
 class TestSelectors:
     @pytest.mark.parametrize("name", SELECTORS)
     def test_every_method_finds_the_same(self, name, data, common):
-        k = None if name == "all" else 4
-        alone = make_selector(name, k).fit(data)
+        alone = make_quick(name, 4).fit(data)
         for _ in range(2):  # which may compute, or borrow from any other method
             with sharing(common):
-                assert_same(make_selector(name, k).fit(data), alone)
+                assert_same(make_quick(name, 4).fit(data), alone)
 
     def test_similarity_is_computed_once_for_all_parameters(self, data, started):
         memo = Memo()

@@ -6,7 +6,6 @@ Only what ``--help`` needs is imported at the top; each command imports what it 
 from __future__ import annotations
 
 import gc
-import os
 import sys
 from io import TextIOWrapper
 from typing import Annotated, NoReturn
@@ -44,8 +43,6 @@ def main(arguments: list[str] | None = None) -> None:
     if isinstance(sys.stdout, TextIOWrapper):  # names that its encoding lacks
         sys.stdout.reconfigure(errors="backslashreplace")
     import_quickly()
-    # Threads of LightGBM that wait for work would take the cores from those that have some.
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     # Imports and compilation make many objects that stay: looking through them takes a twentieth.
     gc.set_threshold(100_000, 20, 20)
     try:

@@ -28,6 +28,7 @@ from ranksieve.cli.options import (
     option,
     show_result,
 )
+from ranksieve.cli.rehearsal import rehearse
 from ranksieve.cli.settings import (
     allow_own_code,
     check_paying,
@@ -141,7 +142,7 @@ def select(
     from ranksieve.report.sheets.registry import registry_sheet
     from ranksieve.report.sheets.selection import Counted, selection_sheet
     from ranksieve.selectors.record import record_selection
-    from ranksieve.selectors.registry import SELECTORS
+    from ranksieve.selectors.registry import SELECTORS, make_method
 
     if methods:
         show_sheets([registry_sheet(SELECTORS)], form)
@@ -162,6 +163,8 @@ def select(
         _check_held_out(found)
     if out is not None:
         check_replaceable(out)
+    trial = dict(found.trial) | own
+    wait_for_kernels = rehearse(found, data, lambda few: make_method(found, 2, **trial).fit(few))
     with progress_bar(), ExitStack() as stack:
         how = reading.how | {"missing": reading.missing}
         opened = open_training_data(data, demo, dask, workers, verify, **how)
@@ -170,6 +173,7 @@ def select(
         if evaluate_on is not None:
             validation = open_validation_data(evaluate_on, source, verify, **reading.how)
             held_out["eval_set"] = stack.enter_context(validation)
+        wait_for_kernels()
         with explain_errors(found):
             selector.fit(source, **held_out)
         files = [str(path) for path in data] if data else [title_of(data)]

@@ -236,3 +236,8 @@ class TreeBuilder:
         ]
         arrays += [np.array(self._roots), n_features]
         return replace(TreeEnsemble(*arrays), **facts)  # type: ignore[arg-type]
+
+    def build_in_single(self, n_features: int) -> TreeEnsemble:
+        """The trees so far, with thresholds that are compared in float32."""
+        trees = self.build(n_features)
+        return replace(trees, threshold=trees.threshold.astype(np.float32))

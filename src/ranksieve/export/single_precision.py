@@ -16,6 +16,12 @@ _NO_CUT = 1e300  # LightGBM's threshold of splits that only tell missing values 
 _ROUNDS_TO_LARGEST = np.nextafter(2.0**128 - 2.0**103, 0)  # more would be infinite in float32
 
 
+def to_single(values: np.ndarray) -> np.ndarray:
+    """Values as an engine rounds them to float32; those that are too large are infinite."""
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32)
+
+
 def round_down(values: np.ndarray) -> np.ndarray:
     """Largest float32 that is not above each value.
 

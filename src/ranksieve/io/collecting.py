@@ -12,6 +12,13 @@ from ranksieve.data import RankingData
 from ranksieve.data.inputs import group_rows
 
 
+def check_dtype(dtype: Any) -> np.dtype[Any]:
+    """The type of feature values; a ValueError if it is another than float64 or float32."""
+    if np.dtype(dtype) not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float64 or float32, got {dtype!r}")
+    return np.dtype(dtype)
+
+
 def rows_for(dtype: np.dtype[Any], sparse: bool, total: int) -> DenseRows | SparseRows:
     """Make an empty matrix that grows, dense or sparse; ``total`` is how much there is to read."""
     return SparseRows() if sparse else DenseRows(dtype, total)

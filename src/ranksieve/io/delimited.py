@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,10 +11,15 @@ from typing import IO, Any
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.columns import Columns, check_named
 from ranksieve.data.frames import kind_of
-from ranksieve.io.files import READ_ERRORS, decompressed, explain_os_error, total_size
+from ranksieve.io.files import (
+    READ_ERRORS,
+    PathLike,
+    as_paths,
+    decompressed,
+    explain_os_error,
+    total_size,
+)
 from ranksieve.io.tables import Tables
-
-PathLike = str | os.PathLike[str]
 
 _BLOCK = 2**22  # bytes; a row must fit
 _PARSING = re.compile(r"CSV parse error: (?:Row #(\d+): )?(.*)", re.DOTALL)
@@ -70,8 +74,7 @@ def read_csv(
     >>> data.feature_names.tolist(), data.X.tolist(), data.qid.tolist()
     (['bm25', 'price'], [[2.5, 10.0], [nan, 12.0]], [7, 7])
     """
-    paths = [path] if isinstance(path, (str, os.PathLike)) else path
-    tables = Tables([DelimitedTable(Path(p)) for p in paths], columns)
+    tables = Tables(list(map(DelimitedTable, as_paths(path))), columns)
     return tables.read(dtype=dtype, sparse=sparse)
 
 

@@ -9,7 +9,7 @@ import os
 import stat
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -20,6 +20,8 @@ try:
     import fcntl
 except ImportError:  # not on Windows: there, run one process at a time
     fcntl = None  # type: ignore[assignment]
+
+PathLike = str | os.PathLike[str]
 
 _CHUNK = 2**20
 _LONGEST_LINE = 2**26
@@ -77,6 +79,15 @@ def decompressed(file: IO[bytes], path: Path) -> Any:
 
         return pyarrow.CompressedInputStream(pyarrow.PythonFile(file, mode="r"), "zstd")
     return file
+
+
+def as_paths(paths: PathLike | Sequence[PathLike]) -> list[Path]:
+    """Files that are one data set: a path, or several; a DataError if there are none."""
+    named = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    found = [Path(path) for path in named]
+    if not found:
+        raise DataError("no file to read")
+    return found
 
 
 def place_of(path: Path, line: int) -> str:

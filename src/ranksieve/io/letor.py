@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.io.collecting import group_by_query, rows_for
-from ranksieve.io.files import compressed_writer, replacing, total_size
+from ranksieve.io.files import PathLike, as_paths, compressed_writer, replacing, total_size
 from ranksieve.io.letor_blocks import (
     Grammar,
     TextBlock,
@@ -21,8 +20,6 @@ from ranksieve.io.letor_blocks import (
     header_names,
     read_blocks,
 )
-
-PathLike = str | os.PathLike[str]
 
 _QUERY_ID = re.compile(r"[^\s#\0]+")
 _ONE_LINE = re.compile(r"[^\s\0]([^\n\0]*[^\s\0])?")
@@ -85,9 +82,7 @@ def read_letor(
     >>> data.X.tolist(), data.y.tolist(), data.qid.tolist(), data.doc_ids.tolist()
     ([[0.5, 0.0, 0.001], [0.0, 1.0, 0.0]], [2.0, 0.0], [10, 10], ['GX1', 'GX2'])
     """
-    paths = [Path(path)] if isinstance(path, (str, os.PathLike)) else [Path(p) for p in path]
-    if not paths:
-        raise DataError("no file to read")
+    paths = as_paths(path)
     grammar = Grammar.make(n_features, dtype, sparse, zero_based)
     blocks = read_blocks(paths, grammar)
     return _assemble(blocks, grammar, total_size(paths), source=paths[0])

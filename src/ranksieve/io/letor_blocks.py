@@ -14,6 +14,7 @@ from scipy import sparse
 
 from ranksieve._kernels import text as kernel
 from ranksieve.data import DataError
+from ranksieve.io.collecting import check_dtype
 from ranksieve.io.files import (
     READ_ERRORS,
     LongLineError,
@@ -47,11 +48,10 @@ class Grammar:
     @classmethod
     def make(cls, n_features: int | None, dtype: Any, sparse: bool, zero_based: bool) -> Grammar:
         """Check the options of a reader."""
-        if np.dtype(dtype) not in (np.float32, np.float64):
-            raise ValueError(f"dtype must be float64 or float32, got {dtype!r}")
+        kind = check_dtype(dtype)
         if n_features is not None and n_features < 1:
             raise ValueError(f"n_features must be at least 1, got {n_features}")
-        return cls(n_features, np.dtype(dtype), sparse, 0 if zero_based else 1)
+        return cls(n_features, kind, sparse, 0 if zero_based else 1)
 
     @property
     def last_index(self) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,11 +13,9 @@ import numpy as np
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.columns import Columns, check_distinct, check_named
 from ranksieve.data.frames import kind_of, numbers_of
-from ranksieve.io.files import explain_os_error, replacing
+from ranksieve.io.files import PathLike, as_paths, explain_os_error, replacing
 from ranksieve.io.records import checksum_of
 from ranksieve.io.tables import Tables
-
-PathLike = str | os.PathLike[str]
 
 _ROWS_PER_GROUP = 65_536
 _BUFFER = 2**16  # bytes of a column that are read at a time
@@ -129,8 +126,7 @@ def read_parquet(
     >>> data.feature_names.tolist(), data.X.tolist()
     (['bm25', 'price'], [[2.5, 10.0], [nan, 12.0]])
     """
-    paths = [path] if isinstance(path, (str, os.PathLike)) else path
-    return Tables([ParquetTable(Path(p)) for p in paths], columns).read(sparse=sparse)
+    return Tables(list(map(ParquetTable, as_paths(path))), columns).read(sparse=sparse)
 
 
 class ParquetTable:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -15,9 +14,7 @@ import numpy as np
 
 from ranksieve.data import DataError
 from ranksieve.data.missing import Missing
-from ranksieve.io.files import READ_ERRORS, explain_os_error, replacing
-
-PathLike = str | os.PathLike[str]
+from ranksieve.io.files import READ_ERRORS, PathLike, explain_os_error, replacing
 
 _DEPTH = 100
 _TOO_DEEP = "it has too many lists or objects in each other"

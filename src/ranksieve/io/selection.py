@@ -13,17 +13,8 @@ from scipy import sparse
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.feature_names import are_numbers
 from ranksieve.data.missing import Missing
-from ranksieve.io.records import (
-    PathLike,
-    checksum_of,
-    get,
-    get_count,
-    get_missing,
-    get_texts,
-    matches_checksum,
-    read_record,
-    write_text,
-)
+from ranksieve.io import records
+from ranksieve.io.files import PathLike
 
 
 @dataclass(frozen=True)
@@ -104,7 +95,9 @@ class Selection:
         Its checksum tells damage. Whoever changes the text by hand takes it out.
         """
         record = self.to_record()
-        return json.dumps(record | {"checksum": checksum_of(record)}, indent=2, allow_nan=False)
+        return json.dumps(
+            record | {"checksum": records.checksum_of(record)}, indent=2, allow_nan=False
+        )
 
     def check_fits(
         self, n_features: int, names: Sequence[str] | np.ndarray | None, place: PathLike
@@ -164,7 +157,7 @@ class Selection:
 
 def write_selection(selection: Selection, path: PathLike) -> None:
     """Write JSON that :func:`read_selection` reads back; replaced only when all is written."""
-    write_text(selection.to_json() + "\n", path)
+    records.write_text(selection.to_json() + "\n", path)
 
 
 def read_selection(path: PathLike) -> Selection:
@@ -186,7 +179,7 @@ def read_selection(path: PathLike) -> Selection:
     >>> read_selection(path).columns.tolist()
     [4, 38]
     """
-    record = read_record(path)
+    record = records.read_record(path)
     try:
         _check_signature(record)
         return selection_of(record)
@@ -196,7 +189,7 @@ def read_selection(path: PathLike) -> Selection:
 
 def _check_signature(record: Any) -> None:
     """Raise a DataError if there is a checksum, and it is not that of the content."""
-    if isinstance(record, dict) and "checksum" in record and not matches_checksum(record):
+    if isinstance(record, dict) and "checksum" in record and not records.matches_checksum(record):
         raise DataError(
             "it is not as it was written; if it was changed on purpose, take out its 'checksum'"
         )
@@ -206,21 +199,21 @@ def selection_of(record: Any) -> Selection:
     """Check a record, as JSON holds it; a DataError says what is wrong."""
     if not isinstance(record, dict):
         raise DataError("not a selection: it should be an object with the features selected")
-    n_features_in = get_count(record, "n_features_in")
+    n_features_in = records.get_count(record, "n_features_in")
     features = [
         _feature(entry, place, n_features_in)
-        for place, entry in enumerate(get(record, "features", list), start=1)
+        for place, entry in enumerate(records.get(record, "features", list), start=1)
     ]
     _check_distinct(features)
-    missing = get_missing(record)
+    missing = records.get_missing(record)
     if missing is not None and len(missing.indicated) >= n_features_in:
         raise DataError(f"{len(missing.indicated)} indicators among {n_features_in} features")
     return Selection(
-        method=get(record, "method", str),
-        parameters=get(record, "parameters", dict),
+        method=records.get(record, "method", str),
+        parameters=records.get(record, "parameters", dict),
         n_features_in=n_features_in,
-        data=get_texts(record, "data"),
-        ranksieve=get(record, "ranksieve", str),
+        data=records.get_texts(record, "data"),
+        ranksieve=records.get(record, "ranksieve", str),
         features=features,
         missing=missing,
     )
@@ -230,7 +223,7 @@ def _feature(entry: Any, place: int, n_features_in: int) -> SelectedFeature:
     where = f"feature {place} of the list: "
     if not isinstance(entry, dict):
         raise DataError(f"{where}it should be an object, not {entry!r:.40}")
-    index = get(entry, "index", int, where)
+    index = records.get(entry, "index", int, where)
     if not 0 <= index < n_features_in:
         raise DataError(
             f"{where}index {index} is out of range: there are {n_features_in} features, "
@@ -239,7 +232,7 @@ def _feature(entry: Any, place: int, n_features_in: int) -> SelectedFeature:
     score = entry.get("score")
     if score is not None and type(score) not in (int, float):
         raise DataError(f"{where}'score' should be a number or null, not {score!r:.40}")
-    name, reason = get(entry, "name", str, where), get(entry, "reason", str, where)
+    name, reason = records.get(entry, "name", str, where), records.get(entry, "reason", str, where)
     return SelectedFeature(index, name, None if score is None else float(score), reason)
 
 

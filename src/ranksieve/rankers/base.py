@@ -22,6 +22,7 @@ from ranksieve.progress import progress_bar
 from ranksieve.rankers.refits import Refits
 from ranksieve.sums.labels import check_labels_differ
 from ranksieve.sums.magnitudes import sound_numbers
+from ranksieve.threads import limit_threads_for
 from ranksieve.values import plain_value
 
 
@@ -119,7 +120,8 @@ class Ranker(Predictor):
             del self.selection_
         with progress_bar(bool(self.verbose)), sound_numbers(source, self), refusals(self, X):
             check_labels_differ(source)
-            self._train(source, validation)
+            with limit_threads_for(source.n_rows):
+                self._train(source, validation)
         return self
 
     def _rows(self, X: Any) -> Any:

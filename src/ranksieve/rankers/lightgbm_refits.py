@@ -11,6 +11,7 @@ from ranksieve.data import RankingData
 from ranksieve.rankers.lightgbm_data import as_known
 from ranksieve.rankers.refits import Refits
 from ranksieve.sums.labels import check_labels_differ
+from ranksieve.threads import limit_threads_for
 
 Parameters = dict[str, Any]
 
@@ -46,7 +47,8 @@ class LightGBMRefits(Refits):
         ranker._validate_params()
         check_labels_differ(data)
         ranker._check_training(data)
-        self._columns = [self._bin(feature) for feature in range(data.n_features)]
+        with limit_threads_for(data.n_rows):
+            self._columns = [self._bin(feature) for feature in range(data.n_features)]
 
     @classmethod
     def of(cls, ranker: Any, data: RankingData) -> Refits:
@@ -66,7 +68,8 @@ class LightGBMRefits(Refits):
         made = self.ranker._for_features(features, self.data.n_features)
         made._remember_features(self.data.take_queries([0]).take_features(list(features)))
         try:
-            made._train_on(lambda parameters: self._dataset(features, parameters))
+            with limit_threads_for(self.data.n_rows):
+                made._train_on(lambda parameters: self._dataset(features, parameters))
         except LightGBMError:
             return super().fit(features)  # which says what is wrong
         return made

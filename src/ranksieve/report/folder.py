@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from matplotlib.axes import Axes
 
@@ -34,12 +35,20 @@ def write_table(sheet: Sheet, directory: Path) -> str:
     return to_markdown(sheet)
 
 
-def write_drawing(ax: Axes, name: str, caption: str, directory: Path) -> str:
+class Drawing(NamedTuple):
+    """A figure, the stem of its files, and what is said below it."""
+
+    ax: Axes
+    name: str
+    caption: str
+
+
+def write_drawing(drawing: Drawing, directory: Path) -> str:
     """Write a figure in all formats, and its caption, to ``figures/``; return what shows it."""
-    figures, name = make_directory(directory / "figures"), file_stem(name)
+    figures, name = make_directory(directory / "figures"), file_stem(drawing.name)
     for suffix in _FIGURE_SUFFIXES:
-        write_figure(ax, figures / f"{name}{suffix}")
-    write_text(f"{on_one_line(caption)}\n", figures / f"{name}.txt")
+        write_figure(drawing.ax, figures / f"{name}{suffix}")
+    write_text(f"{on_one_line(drawing.caption)}\n", figures / f"{name}.txt")
     return embed(name, directory)
 
 

@@ -31,16 +31,15 @@ from ranksieve.report.figures import (
     plot_similarity,
 )
 from ranksieve.report.figures.studies import enough_of
-from ranksieve.report.folder import embed, write_drawing, write_table
+from ranksieve.report.folder import Drawing, embed, write_drawing, write_table
 from ranksieve.report.formats.markdown import escape
 from ranksieve.report.formats.terminal import show, to_terminal
 from ranksieve.report.page.study import write_study_page
 from ranksieve.report.sheets.sheet import Sheet
 from ranksieve.report.sheets.study_features import features_sheet
-from ranksieve.report.sheets.study_pairs import pairs_sheet
 from ranksieve.report.sheets.study_quality import comparison_sheet, curves_sheet, folds_sheet
 from ranksieve.report.sheets.study_selections import cost_sheet, selected_sheet, stability_sheet
-from ranksieve.report.sheets.study_statistics import statistics_sheet
+from ranksieve.report.sheets.study_statistics import pairs_sheet, statistics_sheet
 from ranksieve.selectors import FSED, GreedyRankRLS, GreedyRankRLSCV, Importance
 from ranksieve.selectors._search.filter import ImportanceFilter, SimilarityFilter
 from ranksieve.selectors.registry import SELECTORS
@@ -78,7 +77,7 @@ def write_report(result: StudyResult, directory: Path, *, figures: bool = True) 
     for ranker in result.rankers:
         page.append(f"## {escape(ranker)}")
         if figures:
-            page += [write_drawing(*drawn, directory) for drawn in _figures_of(result, ranker)]
+            page += [write_drawing(drawing, directory) for drawing in _figures_of(result, ranker)]
         page += [write_table(sheet, directory) for sheet in _sheets_of(result, ranker)]
     page.append("## All comparisons")
     page += [write_table(sheet, directory) for sheet in _statistics(result)]
@@ -157,7 +156,8 @@ def write_data_figures(study: Study, directory: Path) -> list[str]:
     for name, selector in _seen_by(study.plan.selectors).items():
         with sharing(fold.memo), suppress(DataError):  # such as missing values
             ax, caption = drawings[name](selector)
-            write_drawing(ax, name, f"{caption} Training queries of the first fold.", directory)
+            caption = f"{caption} Training queries of the first fold."
+            write_drawing(Drawing(ax, name, caption), directory)
             drawn.append(name)
     return drawn
 
@@ -233,17 +233,23 @@ def _statistics(result: StudyResult) -> Iterator[Sheet]:
         yield pairs_sheet(result)
 
 
-def _figures_of(result: StudyResult, ranker: str) -> Iterator[tuple[Axes, str, str]]:
-    """Each figure with its name and its caption."""
+def draw_curves(result: StudyResult, ranker: str, measure: str) -> Drawing:
+    """Draw a measure against the number of features."""
+    name = f"curves-{ranker}-{measure.lower().replace('@', '')}"
+    return Drawing(
+        plot_curves(result, ranker, measure), name, describe_curves(result, ranker, measure)
+    )
+
+
+def _figures_of(result: StudyResult, ranker: str) -> Iterator[Drawing]:
     selecting = set(result.selectors) - {BASE}
     if not selecting:  # nothing to draw
         return
     of = result, ranker
     for measure in result.measures:
-        name = f"curves-{ranker}-{measure.lower().replace('@', '')}"
-        yield plot_curves(*of, measure), name, describe_curves(*of, measure)
+        yield draw_curves(*of, measure)
     if selecting != {RANDOM}:
         told = describe_selection_frequency(*of)
-        yield plot_selection_frequency(*of), f"frequency-{ranker}", told
+        yield Drawing(plot_selection_frequency(*of), f"frequency-{ranker}", told)
         told = describe_quality_and_time(*of)
-        yield plot_quality_and_time(*of), f"quality-and-time-{ranker}", told
+        yield Drawing(plot_quality_and_time(*of), f"quality-and-time-{ranker}", told)

@@ -171,6 +171,13 @@ class Outcomes:
         """Selected features of each fold of the first seed, then of the next."""
         return [outcome.features for seed in self.outcomes for outcome in seed]
 
+    def shares(self, n_features: int) -> np.ndarray:
+        """Share of the selections that have each of the features of the data."""
+        counts = np.zeros(n_features)
+        for features in self.selections:
+            counts[list(features)] += 1
+        return counts / len(self.selections)
+
     @property
     def n_features(self) -> float:
         """Mean number of features."""
@@ -272,6 +279,11 @@ class StudyResult:
     def selectors(self) -> list[str]:
         """Names of the selectors, in order."""
         return list(dict.fromkeys(selector for selector, _ in self.runs))
+
+    @cached_property
+    def selecting(self) -> list[str]:
+        """Names of the selectors that select: not of all features, nor of random orders."""
+        return [name for name in self.selectors if name not in (BASE, RANDOM)]
 
     @cached_property
     def rankers(self) -> list[str]:

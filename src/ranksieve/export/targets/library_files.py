@@ -11,7 +11,7 @@ import numpy as np
 
 from ranksieve.data import DataError
 from ranksieve.export.reading import Trained, xgboost_booster
-from ranksieve.export.targets.target import Artifact, Job, Target, listed
+from ranksieve.export.targets.target import Artifact, Job, Target, distinct, listed
 from ranksieve.rankers.lambdamart import LambdaMART
 
 
@@ -53,16 +53,7 @@ class _LibraryFile(Target):
 
 def _replace_signs(names: list[str], signs: str) -> list[str]:
     """Names with ``_`` for all that a library refuses, and no two alike."""
-    taken: set[str] = set()
-    made = []
-    for name in names:
-        plain = re.sub(signs, "_", name) or "_"
-        unique, number = plain, 2
-        while unique in taken:
-            unique, number = f"{plain}_{number}", number + 1
-        taken.add(unique)
-        made.append(unique)
-    return made
+    return distinct(re.sub(signs, "_", name) or "_" for name in names)
 
 
 class LightGBMFile(_LibraryFile):

@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ranksieve.data import DataError
-from ranksieve.io.files import numbered_lines
-
-PathLike = str | os.PathLike[str]
+from ranksieve.io.files import PathLike, numbered_lines
 
 _HEADERS = {
     "query": ("qid", "queryid", "query", "keywords", "querytext", "q", "topic", "topicid"),

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from ranksieve.data import DataError, RankingData
+from ranksieve.io.collecting import check_dtype
 from ranksieve.io.feature_logs.engines import SOLR
 from ranksieve.io.feature_logs.json_stream import json_values
 from ranksieve.io.feature_logs.judgments import PathLike, as_judgments
 from ranksieve.io.feature_logs.responses import ResponseReader
 from ranksieve.io.feature_logs.table import LogTable, Unjudged
-from ranksieve.io.files import total_size
-from ranksieve.io.letor_blocks import Grammar
+from ranksieve.io.files import as_paths, total_size
 from ranksieve.progress import track
 from ranksieve.text import quantity
 
@@ -176,10 +174,8 @@ def read_feature_log(
     """
     _check_choice("unjudged", unjudged, Unjudged)
     _check_choice("unlisted", unlisted, Unlisted)
-    kind = Grammar.make(None, dtype, False, False).dtype
-    files = [Path(paths)] if isinstance(paths, (str, os.PathLike)) else [Path(p) for p in paths]
-    if not files:
-        raise DataError("no file to read")
+    kind = check_dtype(dtype)
+    files = as_paths(paths)
     judged = as_judgments(judgments)
     reader = ResponseReader(qid, doc_id, log)
     table = LogTable(judged.grades, unjudged)

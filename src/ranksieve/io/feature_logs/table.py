@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.io.feature_logs.responses import LoggedDocument, check_text
-from ranksieve.io.letor_blocks import are_integers
+from ranksieve.io.tables import settle_text_ids
 
 Unjudged = Literal["drop", "zero"]
 
@@ -142,15 +142,10 @@ class LogTable:
         return RankingData(
             csr_matrix(X) if sparse else X,
             self._grades,
-            self._query_ids(),
+            settle_text_ids(np.array(self._queries, dtype=object)),
             feature_names=list(self._columns),
             doc_ids=np.array(self._documents, dtype=object),
         )
-
-    def _query_ids(self) -> np.ndarray:
-        if are_integers(query.encode() for query in dict.fromkeys(self._queries)):
-            return np.array([int(query) for query in self._queries], dtype=np.int64)
-        return np.array(self._queries, dtype=object)
 
     def _check_size(self, dtype: np.dtype[Any]) -> None:
         n_rows, n_values = len(self._values), sum(map(len, self._values))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,8 @@ from ranksieve.data.frames import explaining_weights
 from ranksieve.data.inputs import weights_by_query
 from ranksieve.data.missing import Missing
 from ranksieve.io import are_tables, check_no_columns, open_tables
-from ranksieve.io.letor_blocks import Grammar, are_integers, decode, header_names, read_blocks
+from ranksieve.io.files import as_paths
+from ranksieve.io.letor_blocks import Grammar, decode, header_names, read_blocks
 from ranksieve.io.selection import Selection
 from ranksieve.io.shards.filler import Piece, ReturningQueryError, ShardFiller
 from ranksieve.io.shards.shards import Shards
@@ -100,9 +100,7 @@ def convert_to_shards(
     ...     [shards.block(number).X.tolist() for number in range(shards.n_shards)]
     [[[0.5, 0.0, 0.001], [0.0, 1.0, 0.0]], [[4.0, 0.0, 0.0]]]
     """
-    files = [Path(paths)] if isinstance(paths, (str, os.PathLike)) else [Path(p) for p in paths]
-    if not files:
-        raise DataError("no file to read")
+    files = as_paths(paths)
     grammar = Grammar.make(n_features, dtype or "float64", sparse, zero_based)
     tables = None
     if are_tables(files):
@@ -193,11 +191,8 @@ def _convert_text(
         ids = [decode(query) for query in block.run_ids]
         X = block.matrix if features is None else features.take_from(block.matrix)
         filler.add(Piece(X, block.labels, documents, ids, block.run_lengths, places.tolist()))
-    query_ids: Any = list(filler.places)
-    if are_integers(query.encode() for query in query_ids):
-        query_ids = np.array([int(query) for query in query_ids], dtype=np.int64)
     all_names = header_names(names, width, files[0])
-    return _kept_names(all_names, width, features, files[0]), query_ids
+    return _kept_names(all_names, width, features, files[0]), _text_ids(filler)
 
 
 def _kept_names(
@@ -231,7 +226,11 @@ def _convert_tables(
             piece = Piece.of(data, places.tolist())
             piece.run_weights = weights_by_query(weights, data.query_ptr, data.row_order)
             filler.add(piece)
-    ids: Any = list(filler.places)
     if all(file.ids_are_text for file in tables.files):
-        ids = settle_text_ids(np.array(ids, dtype=object)).tolist()
-    return kept, settle_ids(ids)
+        return kept, _text_ids(filler)
+    return kept, settle_ids(list(filler.places))
+
+
+def _text_ids(filler: ShardFiller) -> np.ndarray | list[str]:
+    """Query ids that were read as text: integers if all of them look like integers."""
+    return settle_ids(settle_text_ids(np.array(list(filler.places), dtype=object)).tolist())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +18,6 @@ from ranksieve.io.shards.format import Manifest
 from ranksieve.io.shards.verifying import verify_files
 from ranksieve.progress import track
 
-PathLike = str | os.PathLike[str]
 Verify = bool | Literal["first-read"]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from itertools import repeat
 from pathlib import Path
@@ -12,11 +11,12 @@ import numpy as np
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.joining import check_same_features
+from ranksieve.io.collecting import check_dtype
+from ranksieve.io.files import PathLike
 from ranksieve.io.shards.filler import Piece, ReturningQueryError, ShardFiller
 from ranksieve.io.shards.format import as_integers, as_strings
 from ranksieve.io.shards.store import ShardStore, replacing_directory
 
-PathLike = str | os.PathLike[str]
 SHARD_BYTES = 64 * 2**20
 
 
@@ -86,7 +86,7 @@ def write_shards(
                 filler = ShardFiller(
                     ShardStore(temporary),
                     shard_bytes=shard_bytes,
-                    dtype=_float_type(data.X.dtype if dtype is None else dtype),
+                    dtype=check_dtype(data.X.dtype if dtype is None else dtype),
                     is_sparse=data.is_sparse if sparse is None else sparse,
                     width=data.n_features,
                 )
@@ -101,12 +101,6 @@ def write_shards(
             raise DataError(f"{directory}: there are no rows to write")
         names = first.feature_names.tolist() if first.has_feature_names else None
         filler.finish(names, settle_ids(list(filler.places)))
-
-
-def _float_type(dtype: Any) -> np.dtype[Any]:
-    if np.dtype(dtype) not in (np.float32, np.float64):
-        raise ValueError(f"dtype must be float64 or float32, got {dtype!r}")
-    return np.dtype(dtype)
 
 
 def _add_piece(filler: ShardFiller, data: RankingData, number: int, shard_bytes: int) -> None:

@@ -118,7 +118,7 @@ def describe_selection_frequency(result: StudyResult, ranker: str, k: int | None
 def _table(result: StudyResult, runs: Sequence[Run], k: int | None) -> tuple[np.ndarray, ...]:
     """Shares by selector and feature, and the features that are taken, most often first."""
     n_features = len(result.feature_names)
-    shares = np.array([_shares(_choose_outcomes(run, k), n_features) for run in runs])
+    shares = np.array([_choose_outcomes(run, k).shares(n_features) for run in runs])
     order = np.argsort(-shares.mean(axis=0), kind="stable")
     return shares, order[shares[:, order].any(axis=0)]
 
@@ -130,15 +130,6 @@ def _choose_outcomes(run: Run, k: int | None) -> Outcomes:
         known = ", ".join(str(number) for number in run.by_k)
         raise DataError(f"{run.selector} was not run with {k} features, but with {known}")
     return run.by_k[k]
-
-
-def _shares(tested: Outcomes, n_features: int) -> np.ndarray:
-    """Share of the selections that have each feature."""
-    selections = tested.selections
-    counts = np.zeros(n_features)
-    for features in selections:
-        counts[list(features)] += 1
-    return counts / len(selections)
 
 
 def _what(n_shown: int, n_taken: int) -> str:

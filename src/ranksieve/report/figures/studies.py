@@ -9,9 +9,7 @@ from ranksieve.data import DataError
 from ranksieve.metrics import parse_measure
 from ranksieve.report.figures.style import GREY, line_style
 from ranksieve.study import enough_features
-from ranksieve.study.results import BASE, RANDOM, Outcomes, Run, StudyResult
-
-_BASELINES = (BASE, RANDOM)
+from ranksieve.study.results import BASE, Outcomes, Run, StudyResult
 
 
 def measure_of(result: StudyResult, measure: str | None) -> str:
@@ -56,12 +54,11 @@ def enough_of(result: StudyResult, ranker: str, measure: str) -> dict[str, int |
     """
     if base_of(result, ranker) is None:
         return {}
-    selectors = [name for name in result.selectors if name not in _BASELINES]
-    return {name: enough_features(result, name, ranker, measure) for name in selectors}
+    return {name: enough_features(result, name, ranker, measure) for name in result.selecting}
 
 
 def style_of(result: StudyResult, selector: str) -> dict[str, Any]:
     """Color, dashes and marker of a selector: the same in all figures of a study."""
-    if selector in _BASELINES:
+    if selector not in result.selecting:
         return {"color": GREY, "linestyle": (0, (1, 1)), "marker": "x"}
-    return line_style([name for name in result.selectors if name not in _BASELINES].index(selector))
+    return line_style(result.selecting.index(selector))

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
@@ -17,7 +17,10 @@ from markupsafe import Markup
 from ranksieve.io.records import PathLike, write_text
 from ranksieve.report.formats.html import notes_of, table_of
 from ranksieve.report.sheets.sheet import Sheet
-from ranksieve.text import file_stem, printable
+from ranksieve.text import file_stem, printable, quantity
+
+MOST_FEATURES = 60
+"""Features in a chart, or in a table that is open; more do not fit, and CSV files have them all."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,19 @@ class Table:
     def notes(self) -> Markup:
         """The notes, as a list."""
         return notes_of(self.sheet)
+
+
+def first_rows(sheet: Sheet, most: int, rest: str = "") -> Sheet:
+    """The first rows of a sheet of one group; a note says how many are left out, and where.
+
+    ``rest`` says where all are; by default in the sheet's own CSV file.
+    """
+    rows = list(sheet.rows)
+    if len(rows) <= most:
+        return sheet
+    rest = rest or f"tables/{sheet.name}.csv has them all"
+    note = f"{quantity(len(rows) - most, 'row')} left out; {rest}."
+    return replace(sheet, groups=[rows[:most]], notes=[note, *sheet.notes])
 
 
 @dataclass(frozen=True)

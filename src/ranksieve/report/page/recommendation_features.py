@@ -9,7 +9,7 @@ from ranksieve.recommendation.answer import FrontPoint, KeptFeature, Recommendat
 from ranksieve.recommendation.verdict import percent
 from ranksieve.report.page.charts.curves import Curve, Level, draw_curves
 from ranksieve.report.page.charts.panels import Panel, draw_panels
-from ranksieve.report.page.page import Chart, Section, Table
+from ranksieve.report.page.page import MOST_FEATURES, Chart, Section, Table, first_rows
 from ranksieve.report.page.svg import color_class
 from ranksieve.report.sheets.recommendation import (
     dropped_sheet,
@@ -17,22 +17,10 @@ from ranksieve.report.sheets.recommendation import (
     kept_sheet,
     substitutes_text,
 )
-from ranksieve.report.sheets.sheet import Sheet
 from ranksieve.text import quantity
 
-MOST_FEATURES = 60
-"""Features in a chart, or in a table that is open; the CSV files have them all."""
 _BASELINES = ("all", "none")
 _MARGINS = 8  # below all features, from where on lines are cut off
-
-
-def first_rows(sheet: Sheet, most: int = MOST_FEATURES) -> Sheet:
-    """The first rows of a sheet of one group; a note says how many are left out."""
-    rows = list(sheet.rows)
-    if len(rows) <= most:
-        return sheet
-    note = f"{quantity(len(rows) - most, 'row')} left out; tables/{sheet.name}.csv has them all."
-    return replace(sheet, groups=[rows[:most]], notes=[note, *sheet.notes])
 
 
 def kept_section(answer: Recommendation) -> Section | None:
@@ -100,7 +88,7 @@ def dropped_section(answer: Recommendation) -> Section | None:
     if not answer.dropped:
         return None
     alone = None if answer.evidence is None else answer.evidence.alone
-    sheet = first_rows(dropped_sheet(answer, alone))
+    sheet = first_rows(dropped_sheet(answer, alone), MOST_FEATURES)
     lead = "Features that are not needed, each with the reason."
     return Section("Features to drop", lead, [Table(sheet, ("cost", "alone"))])
 

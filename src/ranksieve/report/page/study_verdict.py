@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ranksieve.report.page.page import Verdict
 from ranksieve.significance import Claim, claim_non_inferiority
 from ranksieve.study.comparison import LEVEL, MARGIN, enough_features
-from ranksieve.study.results import BASE, RANDOM, Outcomes, StudyResult
+from ranksieve.study.results import BASE, Outcomes, StudyResult
 from ranksieve.text import quantity
 
 
@@ -70,7 +70,7 @@ def _candidates(result: StudyResult) -> list[tuple[str, str]]:
     return [
         (selector, ranker)
         for selector, ranker in result.runs
-        if selector not in (BASE, RANDOM) and (BASE, ranker) in result.runs
+        if selector in result.selecting and (BASE, ranker) in result.runs
     ]
 
 

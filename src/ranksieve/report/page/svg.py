@@ -59,6 +59,14 @@ def text(x: float, y: float, label: str, anchor: str = "start", **more: object) 
     return element("text", on_one_line(label), x=x, y=y, text_anchor=align, **more)
 
 
+def short_text(
+    x: float, y: float, label: str, room: float, anchor: str = "start", **more: object
+) -> Markup:
+    """A label that fits into so many pixels; all of it is under the pointer if it is cut."""
+    short = shorten(label, room)
+    return text(x, y, short, anchor, **more, data_tip=label if short != label else None)
+
+
 def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
     """A straight line."""
     return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
@@ -85,9 +93,9 @@ def color_class(place: int) -> str:
     return f"s{place % N_COLORS} d{place // N_COLORS % 3}"
 
 
-def width_of(label: str, size: float = SMALL) -> float:
+def width_of(label: str) -> float:
     """About how many pixels wide a label is in a sans serif."""
-    return size * sum(map(_share, label))
+    return SMALL * sum(map(_share, label))
 
 
 def _share(sign: str) -> float:
@@ -98,7 +106,7 @@ def _share(sign: str) -> float:
     return 0.92 if sign in _WIDE else 0.7 if sign.isupper() else 0.58
 
 
-def shorten(label: str, room: float, size: float = SMALL) -> str:
+def shorten(label: str, room: float) -> str:
     """A label that fits into so many pixels, on one line: its middle is left out if it is long.
 
     Examples
@@ -107,10 +115,10 @@ def shorten(label: str, room: float, size: float = SMALL) -> str:
     ('number...e title', 'short')
     """
     told = on_one_line(label)
-    if width_of(told, size) <= room:
+    if width_of(told) <= room:
         return told
     kept = len(told) - 1
-    while kept > 1 and width_of(_halves(told, kept), size) > room:
+    while kept > 1 and width_of(_halves(told, kept)) > room:
         kept -= 1
     return _halves(told, kept)
 

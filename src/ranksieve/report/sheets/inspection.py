@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from ranksieve.metrics import CONVENTIONS
-from ranksieve.report.sheets.sheet import Column, Entry, Sheet
+from ranksieve.report.sheets.sheet import Column, Entry, Fields, Sheet, name_column
 from ranksieve.text import quantity
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ranksieve.sums.inspection import Inspection
+
+_MOST_PAIRS = 60
+_MOST_LISTED = 8
 
 
 def inspection_sheets(title: str, found: Inspection, top: int) -> list[Sheet]:
@@ -28,7 +34,7 @@ def facts_sheet(title: str, found: Inspection) -> Sheet:
         title,
         "",
         [
-            Column("property", align="left", is_name=True),
+            name_column("property"),
             Column("value", align="left", wraps=True),
         ],
         [
@@ -46,7 +52,7 @@ def labels_sheet(found: Inspection) -> Sheet:
         [Entry(f"{label:g}"), Entry(n, ","), Entry(n / found.n_rows, ".1%")]
         for label, n in found.labels.items()
     ]
-    columns = [Column("label", align="left", is_name=True), Column("documents"), Column("share")]
+    columns = [name_column("label"), Column("documents"), Column("share")]
     return Sheet("labels", "Documents by label", "", columns, [rows])
 
 
@@ -74,7 +80,7 @@ def useless_sheet(found: Inspection) -> Sheet:
         for pair in found.near_duplicates or []
     ]
     columns = [
-        Column("feature", align="left", is_name=True),
+        name_column("feature"),
         Column("what", align="left", wraps=True),
     ]
     return Sheet("useless", "Features that add nothing", "", columns, [rows])
@@ -88,7 +94,7 @@ def missing_sheet(found: Inspection, top: int) -> Sheet:
         "Missing values",
         "Where features are compared, a document without a value ranks last.",
         [
-            Column("feature", align="left", is_name=True),
+            name_column("feature"),
             Column("missing", "missing values"),
             Column("share", "share of rows"),
         ],
@@ -110,7 +116,7 @@ def best_features_sheet(found: Inspection, top: int) -> Sheet:
         f"Best single features by {found.measure}",
         f"Convention {found.convention}, ties averaged.",
         [
-            Column("feature", align="left", is_name=True),
+            name_column("feature"),
             Column("order", align="left"),
             Column(found.measure),
         ],
@@ -120,6 +126,28 @@ def best_features_sheet(found: Inspection, top: int) -> Sheet:
                 for feature in found.best_features[:top]
             ]
         ],
+    )
+
+
+def similar_sheet(
+    names: Sequence[str],
+    similarity: np.ndarray,
+    title: str = "Pairs of similar features",
+    setting: str = "",
+) -> Sheet:
+    """Pairs of features, the most similar first."""
+    pairs = sorted(
+        combinations(range(len(names)), 2), key=lambda pair: (-abs(similarity[pair]), pair)
+    )
+    fields: Fields[tuple[int, int]] = {
+        name_column("feature"): lambda pair: Entry(names[pair[0]]),
+        name_column("other"): lambda pair: Entry(names[pair[1]]),
+        Column("similarity"): lambda pair: Entry(float(similarity[pair]), ".3f"),
+    }
+    left_out = len(pairs) - _MOST_PAIRS
+    notes = [f"{quantity(left_out, 'pair')} of smaller similarity left out."]
+    return Sheet.of_items(
+        "similar", title, setting, fields, [pairs[:_MOST_PAIRS]], notes if left_out > 0 else []
     )
 
 
@@ -183,8 +211,8 @@ def describe_file_order(found: Inspection) -> str:
     )
 
 
-def _listing(items: list[str], most: int = 8) -> str:
+def _listing(items: list[str]) -> str:
     if not items:
         return "none"
-    more = f", and {len(items) - most} more" if len(items) > most else ""
-    return ", ".join(items[:most]) + more
+    more = f", and {len(items) - _MOST_LISTED} more" if len(items) > _MOST_LISTED else ""
+    return ", ".join(items[:_MOST_LISTED]) + more

@@ -6,7 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from ranksieve.base import RankSelector
-from ranksieve.report.sheets.sheet import Column, Entry, Sheet
+from ranksieve.report.sheets.sheet import Column, Entry, Sheet, name_column
 
 if TYPE_CHECKING:
     from ranksieve.registry import Method, Registry
@@ -37,7 +37,7 @@ def registry_sheet(registry: Registry) -> Sheet:
         f"{registry.what.capitalize()}s by name",
         "",
         [
-            Column(registry.what, align="left", is_name=True),
+            name_column(registry.what),
             Column("description", "what it does", align="left", wraps=True),
             *(_COLUMNS if select else ()),
         ],

@@ -21,12 +21,11 @@ from ranksieve.report.sheets.reproduction_study import (
     printed_numbers_sheet,
     statements_sheet,
 )
-from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
+from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, name_column
 from ranksieve.report.sheets.study_quality import curves_sheet
 from ranksieve.report.sheets.study_statistics import statistics_sheet
 from ranksieve.reproduction import Reproduction
 from ranksieve.reproduction.paper import FOUR_DIGITS
-from ranksieve.reproduction.ranks import recompute_ranks
 
 _PARAMETERS = {
     "lam": "lambda",
@@ -43,10 +42,6 @@ _PARAMETERS = {
 
 def reproduction_sheets(result: Reproduction) -> list[Sheet]:
     """All tables of a reproduction, as far as there is something to show in them.
-
-    Parameters
-    ----------
-    result : Reproduction
 
     Returns
     -------
@@ -186,7 +181,7 @@ def _choices(result: Reproduction) -> Sheet:
         "As published for the fold, or else by MAP on the validation queries.",
         [
             METHOD,
-            Column("chosen", align="left", is_name=True),
+            name_column("chosen"),
             SOURCE,
             *(Column(f"fold {number}") for number in range(1, n_folds + 1)),
         ],
@@ -207,7 +202,7 @@ def _shown(chosen: Any, parameter: str) -> str:
 
 def _ranks(result: Reproduction, table: str) -> Sheet:
     here = result.unified_ranks(table) or {}
-    paper, recomputed = result.paper, recompute_ranks(result.paper, table)
+    paper, recomputed = result.paper, result.paper.recompute_ranks(table)
     rows = []
     for name, printed in paper.unified_ranks[table].items():
         rank = here.get(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ranksieve.metrics import get_convention
-from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
+from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, name_column
 from ranksieve.reproduction import Reproduction
 from ranksieve.reproduction.outcomes import Number
 from ranksieve.study.results import BASE
@@ -15,8 +15,8 @@ TIES = {
     "average": "averaged over the orders of equal scores",
     "document": "equal scores by descending document id",
 }
-METHOD = Column("method", align="left", is_name=True)
-SOURCE = Column("source", align="left", is_name=True)
+METHOD = name_column("method")
+SOURCE = name_column("source")
 
 
 def folds_sheet(result: Reproduction) -> Sheet:
@@ -36,7 +36,7 @@ def folds_sheet(result: Reproduction) -> Sheet:
         f"{result.paper.name}-folds",
         f"{result.paper.title}: paper and ours on the folds of {result.facts.title}",
         _setting(result),
-        [Column("measure", align="left", is_name=True), METHOD, SOURCE, *map(Column, columns)],
+        [name_column("measure"), METHOD, SOURCE, *map(Column, columns)],
         groups,
         _notes(result),
     )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 from ranksieve.text import on_one_line
 
@@ -92,7 +92,15 @@ class Column:
         return self.heading or self.name
 
 
+def name_column(name: str, **more: Any) -> Column:
+    """A column of names, which say what rows are about; ``more`` as of :class:`Column`."""
+    return Column(name, align="left", is_name=True, **more)
+
+
 Row = Sequence[Entry]
+Item = TypeVar("Item")
+Fields = dict[Column, Callable[[Item], Entry]]
+"""Columns, each with what it shows of the item that a row is about."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +145,31 @@ class Sheet:
                     f"row {number} (0-based) of sheet {self.name!r} has {len(row)} cells, but "
                     f"there are {len(names)} columns"
                 )
+
+    @classmethod
+    def of_items(
+        cls,
+        name: str,
+        title: str,
+        setting: str,
+        fields: Fields[Item],
+        groups: Iterable[Iterable[Item]],
+        notes: Sequence[str] = (),
+    ) -> Sheet:
+        """A sheet with a row for each item of each group.
+
+        Examples
+        --------
+        >>> fields: Fields[str] = {
+        ...     name_column("word"): Entry,
+        ...     Column("letters"): lambda word: Entry(len(word)),
+        ... }
+        >>> sheet = Sheet.of_items("words", "Words", "", fields, [["rank", "sieve"]])
+        >>> [[entry.text for entry in row] for row in sheet.rows]
+        [['rank', '4'], ['sieve', '5']]
+        """
+        rows = [[[show(item) for show in fields.values()] for item in group] for group in groups]
+        return cls(name, title, setting, list(fields), rows, notes)
 
     @property
     def caption(self) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ranksieve.data import DataError
-from ranksieve.report.sheets.sheet import Column
+from ranksieve.report.sheets.sheet import name_column
 from ranksieve.significance.samples import Sample
 from ranksieve.study.results import StudyResult
 from ranksieve.text import file_stem, quantity
 
-SELECTOR = Column("selector", align="left", is_name=True)
+SELECTOR = name_column("selector")
 
 
 def setting_of(result: StudyResult) -> str:
