@@ -48,14 +48,6 @@ class Claim(NamedTuple):
     tested: bool
     shown: bool
 
-    @property
-    def smallest_margin(self) -> float:
-        """Smallest margin for which these values would show the claim; infinite if none would.
-
-        For information only: a margin that is chosen after looking at the results shows nothing.
-        """
-        return max(0.0, -self.lower)
-
 
 def claim_non_inferiority(
     a: Any, b: Any, margin: float = 0.01, level: float = 0.95, weights: Any = None

@@ -64,7 +64,8 @@ def kept_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
             + (", with their costs." if answer.has_costs else ".")
         )
     title = f"Features to keep: {len(answer.kept)} of {len(answer.kept) + len(answer.dropped)}"
-    setting = f"Selected by {answer.selector}."
+    pruned = ", then pruned by cost" if answer.is_pruned else ""
+    setting = f"Selected by {answer.selector}{pruned}."
     return Sheet.of_items("kept", title, setting, fields, [answer.kept], notes)
 
 
