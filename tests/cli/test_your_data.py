@@ -204,7 +204,7 @@ def test_columns_and_times_that_divide(run, table, tmp_path):
         "compare", "--plan", plan, "--test-queries-after", "2026-01-15", "--time-column", "date",
         "--no-figures", "--out", tmp_path / "d",
     )  # fmt: skip
-    assert "queries after 2026-01-15 test" in " ".join(other[1].split())
+    assert "tests on queries after 2026-01-15" in " ".join(other[1].split())
 
 
 def test_options_add_to_the_columns_of_a_plan(run, table, tmp_path):

@@ -17,7 +17,7 @@ from ranksieve.io.records import write_text
 _HOLD = """
 import sys, time
 from pathlib import Path
-from ranksieve.io.files import replacing
+from ranksieve.io.files import replace_on_success
 with replace_on_success(Path(sys.argv[1])) as temporary:
     temporary.write_text("half")
     print("ready", flush=True)

@@ -253,7 +253,7 @@ class TestNetworks:
 def test_lambdarank_cannot_search_lines(data):
     with pytest.raises(ValueError, match="other than LambdaRank"):
         LambdaRank(solver="lbfgs").fit(data)
-    with pytest.raises(ValueError, match="for linear models"):
+    with pytest.raises(ValueError, match="needs a linear model"):
         RankNet(hidden=2, solver="lbfgs").fit(data)
 
 

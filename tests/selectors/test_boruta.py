@@ -10,7 +10,6 @@ from scipy.stats import binomtest
 from ranksieve import RankingData, limit_threads, make_ranking
 from ranksieve.rankers import LambdaMART
 from ranksieve.selectors import Boruta
-from ranksieve.selectors.trees import boruta
 from ranksieve.selectors.trees.boruta import shuffle_within_codes, verdicts
 from ranksieve.significance import holm
 

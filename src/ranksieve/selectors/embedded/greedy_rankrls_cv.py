@@ -137,7 +137,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
     methods = (
         Method(
             "greedy-rankrls-cv",
-            "greedy-rankrls with lambda and number of features by validation",
+            "greedy-rankrls with lambda and size chosen by validation",
             draws=False,
             trial={"lams": (0.1, 10.0)},
         ),

@@ -83,7 +83,7 @@ class ShapSelector(TreeSelector):
     methods = (
         Method(
             "shap",
-            "largest spread of SHAP values within queries, of boosted trees",
+            "largest spread of SHAP values of trees within queries",
             grid=TREE_GRID,
             draws=False,
             trial={"n_estimators": 5},

@@ -124,7 +124,7 @@ class StabilitySelector(RankSelector):
     methods = (
         Method(
             "stability",
-            "features that another method selects on most halves of the queries",
+            "features that a method selects on most halves of the queries",
             trial={"selector": "ig", "n_pairs": 2},
         ),
     )
