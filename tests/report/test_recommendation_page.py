@@ -75,7 +75,11 @@ def made(names=NAMES, n_kept=4, n_queries=30, selector="greedy-rankrls", **chang
         "ranker_parameters": {}, "selectors": [selector], "rule": "half-margin", "margin": 0.02,
         "budget": None, "level": 0.95, "seed": 7, "keep": [], "drop": [], "division": "3 parts",
         "ranksieve": "1.0", "fingerprint": "f1f2f3f4f5f6f7f8", "scale": "none", "treated": None,
-        "costs": {"features": {}, "groups": {}, "group_costs": dict.fromkeys(names[:3], 2.0)},
+        "costs": {
+            "features": dict.fromkeys(names, 1.0),
+            "groups": {name: name for name in names[:3]},
+            "group_costs": dict.fromkeys(names[:3], 2.0),
+        },
     }  # fmt: skip
     parts = dict(
         title="My data",

@@ -129,13 +129,14 @@ class Verdict:
                 f", a change of {percent(self.change, sign=True)} "
                 f"({percent(self.lower, sign=True)} to {percent(self.upper, sign=True)})"
             )
-        return f"{means}." if self.is_shown else f"{means}.{self._could_be_shown()}"
+        return f"{means}. {self._could_be_shown()}"
 
     def _could_be_shown(self) -> str:
+        """The one-sided bound, which is what is tested, and what it takes to show the margin."""
         if not isfinite(self.bound):
-            return " These queries cannot show any margin."
-        text = f" The loss is below {percent(max(0.0, -self.bound))} with that confidence."
-        if isfinite(self.queries_needed):
+            return "These queries cannot show any margin."
+        text = f"The loss is below {percent(max(0.0, -self.bound))} with that confidence."
+        if isfinite(self.queries_needed) and not self.is_shown:
             text += (
                 f" If nothing is lost, it takes about {self.queries_needed:,.0f} queries to show "
                 f"a margin of {percent(self.margin)}."
