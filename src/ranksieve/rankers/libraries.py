@@ -19,8 +19,10 @@ from ranksieve.data import RankingData
 from ranksieve.foreign import parameters_of
 from ranksieve.rankers.library import DatasetLibrary, Library
 from ranksieve.rankers.lightgbm_data import as_known, check_whole_labels
+from ranksieve.rankers.lightgbm_text import load_booster
 from ranksieve.rankers.others import OtherEstimator
 from ranksieve.rankers.per_feature import CATBOOST, LIGHTGBM, XGBOOST
+from ranksieve.rankers.xgboost_text import check_json
 from ranksieve.threads import openmp_thread_count
 
 
@@ -105,9 +107,7 @@ class _LightGBM(DatasetLibrary):
         return estimator.booster_.model_to_string()  # up to the best iteration
 
     def restore(self, estimator: Any, text: str) -> None:
-        from lightgbm import Booster
-
-        self._set_booster(estimator, Booster(model_str=text))
+        self._set_booster(estimator, load_booster(text))
 
     def _set_booster(self, estimator: Any, booster: Any) -> None:
         estimator._Booster = booster  # LightGBM has no public way to do this
@@ -186,6 +186,7 @@ class _XGBoost(Library):
         return estimator.get_booster().save_raw("json").decode()
 
     def restore(self, estimator: Any, text: str) -> None:
+        check_json(text)
         estimator.load_model(bytearray(text, "utf-8"))
 
 
