@@ -202,9 +202,12 @@ def get_texts(record: dict[str, Any], key: str) -> list[str]:
 def get_numbers(record: Mapping[str, Any], key: str, *shape: int | None) -> np.ndarray:
     """Finite numbers of a shape, in which None is any length; a DataError if they are not there."""
     try:
-        values = np.array(record[key], dtype=np.float64)
-    except (KeyError, TypeError, ValueError):
+        found = np.array(record[key])
+        values = found.astype(np.float64)
+    except (KeyError, TypeError, ValueError, OverflowError):
         raise DataError(f"{key!r} should be numbers") from None
+    if found.dtype.kind not in "iuf" and not all(type(n) is int for n in found.flat):
+        raise DataError(f"{key!r} should be numbers")
     fits = len(shape) == values.ndim and all(
         wanted in (None, found) for wanted, found in zip(shape, values.shape, strict=True)
     )
