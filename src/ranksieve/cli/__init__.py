@@ -59,6 +59,10 @@ def main(arguments: list[str] | None = None) -> None:
     except BrokenPipeError:  # the reader of the output has seen enough
         sys.stderr.close()
         sys.exit(1)
+    except OSError as error:  # a name that is too long, a file that has vanished
+        if error.filename is None:
+            raise
+        _fail(f"{os.fsdecode(error.filename)}: {error.strerror}")
 
 
 def _fail(message: str) -> NoReturn:

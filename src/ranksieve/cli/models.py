@@ -108,7 +108,7 @@ def train(
     method = RANKERS.find(name)
     ranker = method.make(**ranker_parameters(method, settings or [], seed, parameters))
     if out is not None:
-        check_replaceable(out)
+        check_replaceable(out, [*(data or []), evaluate_on, selected, parameters])
         _check_savable(ranker)
     selection = None if selected is None else read_selection(selected)
     how = reading.how | {"missing": missing_policy(reading.missing, selection)}
@@ -162,7 +162,7 @@ def predict(
 
     ranker = load_model(model)
     if out is not None:
-        check_replaceable(out)
+        check_replaceable(out, [model, *data])
     with progress_bar():
         scores = _scores(ranker, data, reading)
     if out is not None:

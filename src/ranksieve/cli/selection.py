@@ -161,7 +161,7 @@ def select(
     if evaluate_on is not None:
         _check_held_out(found)
     if out is not None:
-        check_replaceable(out)
+        check_replaceable(out, data or [])
     with progress_bar(), ExitStack() as stack:
         how = reading.how | {"missing": reading.missing}
         opened = open_training_data(data, demo, dask, workers, verify, **how)

@@ -9,7 +9,7 @@ import os
 import stat
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -26,6 +26,7 @@ _LONGEST_LINE = 2**26
 _TEMPORARY = ".ranksieve-temporary-"  # how names of temporary files begin
 _OF_WRITING = {
     errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM,
+    errno.ENOENT, errno.ENAMETOOLONG, errno.EINVAL,
 }  # fmt: skip
 
 
@@ -139,8 +140,14 @@ def make_directory(directory: Path) -> Path:
     return directory
 
 
-def check_replaceable(path: Path) -> None:
-    """Raise a DataError if no file can be put there: to know that before a long computation."""
+def check_replaceable(path: Path, inputs: Iterable[Path | None] = ()) -> None:
+    """Raise a DataError if no file can be put there: to know that before a long computation.
+
+    Nor must it be one of the inputs, which would be lost.
+    """
+    for one in inputs:
+        if one is not None and path.is_file() and one.exists() and path.samefile(one):
+            raise DataError(f"{path}: is an input, which would be overwritten: name another file")
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise DataError(f"{path}: is a directory, not a file")
