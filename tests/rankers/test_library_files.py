@@ -184,6 +184,21 @@ def test_trees_within_our_models_are_checked_too(data, tmp_path):
             load_model(path)
 
 
+def test_other_forms_of_xgboost(document, data, tmp_path):
+    path = tmp_path / "model.json"
+    path.write_text(document)
+    scores = load_model(path).predict(data)
+    path.write_text(json.dumps(json.loads(document), indent=2))
+    assert load_model(path).predict(data).tolist() == scores.tolist()
+    path.write_text(document.replace('"num_feature"', '"num_feature":"9","num_feature"', 1))
+    with pytest.raises(DataError, match="'num_feature' appears twice"):
+        load_model(path)
+    booster = xgboost.Booster(model_file=bytearray(document.encode()))
+    booster.save_model(tmp_path / "model.ubj")
+    with pytest.raises(DataError, match=r"model.ubj: .* ends in .json"):
+        load_model(tmp_path / "model.ubj")
+
+
 @pytest.mark.parametrize("kind", ["text", "document"])
 def test_random_damage(kind, data, tmp_path, request):
     """Nothing gets through that the library would take for memory, or never come back from."""

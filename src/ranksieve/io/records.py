@@ -49,11 +49,11 @@ def read_record(path: PathLike) -> Any:
 def parse_record(text: bytes) -> Any:
     """Parse JSON in UTF-8; a ValueError says what is wrong.
 
-    Numbers must be finite, integers short, and no more than a hundred lists or objects
-    may lie in each other: what reads or writes a record can rely on that.
+    Numbers must be finite, integers short, names in an object different, and no more than a
+    hundred lists or objects may lie in each other: what reads or writes a record can rely on that.
     """
     try:
-        record = _decoder().decode(text.decode())
+        record = _decoder(object_of).decode(text.decode())
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
     _check_depth(record)
@@ -78,8 +78,22 @@ def parse_records(text: bytes) -> list[tuple[int, Any]]:
     return records
 
 
-def _decoder() -> json.JSONDecoder:
-    return json.JSONDecoder(parse_constant=_refuse, parse_float=_finite, parse_int=_integer)
+def _decoder(hook: Any = None) -> json.JSONDecoder:
+    return json.JSONDecoder(
+        object_pairs_hook=hook,
+        parse_constant=_refuse,
+        parse_float=_finite,
+        parse_int=_integer,
+    )
+
+
+def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; a ValueError if a name is there twice, of which the last would win."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(name for place, (name, _) in enumerate(pairs) if name in dict(pairs[:place]))
+        raise ValueError(f"{twice!r:.40} appears twice in an object")
+    return found
 
 
 def _after_space(text: str, start: int) -> int:

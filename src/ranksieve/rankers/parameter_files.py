@@ -12,6 +12,7 @@ import numpy as np
 from ranksieve.data import DataError
 from ranksieve.io.files import READ_ERRORS, explain_os_error
 from ranksieve.io.model import FORMAT, read_model
+from ranksieve.io.records import object_of
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.registry import Method, OwnMethod
 from ranksieve.text import on_one_line
@@ -65,7 +66,9 @@ def read_parameters(path: Path) -> FileParameters:
 def _read_json(path: Path) -> Any:
     """Read JSON; NaN, as ``get_params`` of XGBoost has it, is taken as null."""
     try:
-        return json.loads(path.read_bytes(), parse_constant=lambda _: None)
+        return json.loads(
+            path.read_bytes(), parse_constant=lambda _: None, object_pairs_hook=object_of
+        )
     except json.JSONDecodeError as error:
         raise DataError(
             f"{path}:{error.lineno}: neither JSON ({error.msg}) nor a model of LightGBM, CatBoost "
