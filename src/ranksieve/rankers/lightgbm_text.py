@@ -70,7 +70,10 @@ def _check_head(head: str, sizes: list[int]) -> int:
         raise DataError(f"there should be names of {n_features} features")
     # LightGBM cuts the text by these sizes, whatever is there.
     if "tree_sizes" in facts and _integers(facts, "tree_sizes", len(sizes)).tolist() != sizes:
-        raise DataError("'tree_sizes' are not the sizes of the trees")
+        raise DataError(
+            "'tree_sizes' are not the sizes of the trees; if these were changed on purpose, leave "
+            "that line out"
+        )
     return n_features
 
 
