@@ -26,7 +26,6 @@ _LONGEST_LINE = 2**26
 _TEMPORARY = ".ranksieve-temporary-"  # how names of temporary files begin
 _OF_WRITING = {
     errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM,
-    errno.ENOENT, errno.ENAMETOOLONG, errno.EINVAL,
 }  # fmt: skip
 
 
