@@ -15,8 +15,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.missing import Missing
 from ranksieve.datasets import open_collection
-from ranksieve.missing import Missing
 from ranksieve.preprocessing import QueryImputer, QueryMinMaxScaler, QueryStandardScaler
 from ranksieve.threads import limit_threads
 from tests import oracles

@@ -8,20 +8,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ranksieve._version import __version__
-from ranksieve.exports import export as _export
+from ranksieve.public_names import export as _export
 
 if TYPE_CHECKING:
-    from ranksieve.columns import Columns
     from ranksieve.costs import FeatureCosts
     from ranksieve.data import DataError, RankingData
+    from ranksieve.data.columns import Columns
+    from ranksieve.data.joining import concatenate
+    from ranksieve.data.missing import Missing
     from ranksieve.datasets import load_demo, make_ranking, open_collection
     from ranksieve.io.delimited import read_csv
     from ranksieve.io.feature_logs import read_feature_log
     from ranksieve.io.letor import read_letor, write_letor
     from ranksieve.io.parquet import read_parquet, write_parquet
     from ranksieve.io.shards import convert_to_shards, open_shards, write_shards
-    from ranksieve.joining import concatenate
-    from ranksieve.missing import Missing
     from ranksieve.rankers.loading import load_model
     from ranksieve.recommendation import recommend
     from ranksieve.study import Study
@@ -31,10 +31,10 @@ _HOME = {
     "__version__": "ranksieve._version",
     "DataError": "ranksieve.data",
     "RankingData": "ranksieve.data",
-    "Columns": "ranksieve.columns",
-    "Missing": "ranksieve.missing",
+    "Columns": "ranksieve.data.columns",
+    "Missing": "ranksieve.data.missing",
     "FeatureCosts": "ranksieve.costs",
-    "concatenate": "ranksieve.joining",
+    "concatenate": "ranksieve.data.joining",
     "read_letor": "ranksieve.io.letor",
     "write_letor": "ranksieve.io.letor",
     "read_csv": "ranksieve.io.delimited",

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ranksieve.data import DataError
-from ranksieve.frames import is_frame
+from ranksieve.data.frames import is_frame
 from ranksieve.io.entries import Entry, entries_of_frame, read_entries
 from ranksieve.io.records import PathLike
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from ranksieve import make_ranking, read_csv, read_parquet
-from ranksieve.columns import Columns
+from ranksieve.data.columns import Columns
 from ranksieve.io.shards import open_shards
 from tests.cli.test_data_commands import runner
 

@@ -11,7 +11,7 @@ from sklearn.feature_selection import SelectKBest, f_regression
 
 from ranksieve import DataError, RankingData, Study, make_ranking
 from ranksieve.base import RankSelector
-from ranksieve.foreign import make_recorded, record_of
+from ranksieve.registry.foreign import make_recorded, record_of
 from ranksieve.selectors import (
     GAS,
     Borda,

@@ -16,8 +16,8 @@ from ranksieve import RankingData, make_ranking
 from ranksieve.base import Choices, RankSelector
 from ranksieve.base.feature_lists import feature_groups, feature_indices
 from ranksieve.data import DataError
+from ranksieve.data.inputs import take_columns
 from ranksieve.engine.memo import Memo, sharing
-from ranksieve.inputs import take_columns
 from ranksieve.io.shards import open_shards, write_shards
 from ranksieve.rankers import LambdaMART
 from ranksieve.selectors import (

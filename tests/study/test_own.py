@@ -268,8 +268,8 @@ def test_results_are_read_back_without_the_class(data, tmp_path, monkeypatch):
     def fail(*_):
         raise AssertionError("nothing is imported to read results")
 
-    monkeypatch.setattr("ranksieve.own_code.import_module", fail)
-    monkeypatch.setattr("ranksieve.foreign.import_object", fail)
+    monkeypatch.setattr("ranksieve.registry.own_code.import_module", fail)
+    monkeypatch.setattr("ranksieve.registry.foreign.import_object", fail)
     loaded = load_study(tmp_path)
     assert without_times(loaded) == without_times(result)
     write_report(loaded, tmp_path, figures=False)

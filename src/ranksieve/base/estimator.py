@@ -10,10 +10,10 @@ from sklearn.utils.validation import _check_feature_names, validate_data
 
 from ranksieve.base.fit_inputs import with_sample_weight
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.inputs import in_row_order
+from ranksieve.data.missing import Missing
 from ranksieve.engine import Source
-from ranksieve.inputs import in_row_order
 from ranksieve.io.shards import Shards
-from ranksieve.missing import Missing
 from ranksieve.parameters import Constraints
 
 # Entry of docstrings, in which {verbose} stands for it.

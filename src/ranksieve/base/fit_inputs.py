@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.fitted import check_names
+from ranksieve.data.inputs import check_query_weights
 from ranksieve.engine import Source
-from ranksieve.fitted import check_names
-from ranksieve.inputs import check_query_weights
 from ranksieve.io.shards import Shards
 
 

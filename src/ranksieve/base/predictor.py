@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base.estimator import RankEstimator
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.fitted import as_in_training, checked_rows, checked_scores
 from ranksieve.engine import in_memory
-from ranksieve.fitted import as_in_training, checked_rows, checked_scores
 from ranksieve.io.shards import Shards
 from ranksieve.metrics import evaluate
 

@@ -18,9 +18,9 @@ from ranksieve.base.fit_inputs import as_source
 from ranksieve.base.per_feature import PerFeature, in_data
 from ranksieve.costs import AlignedCosts, FeatureCosts
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.feature_names import default_names
+from ranksieve.data.fitted import as_in_training, check_features, refusals
 from ranksieve.engine import Source
-from ranksieve.feature_names import default_names
-from ranksieve.fitted import as_in_training, check_features, refusals
 from ranksieve.io.shards import Shards
 from ranksieve.parameters import FeatureCount, Features
 from ranksieve.progress import progress_bar

@@ -18,7 +18,7 @@ import typer
 from ranksieve.cli.options import option
 
 if TYPE_CHECKING:
-    from ranksieve.columns import Columns
+    from ranksieve.data.columns import Columns
     from ranksieve.datasets.split_rules import SplitRule
 
 
@@ -82,7 +82,7 @@ class ReadingRows:
     @property
     def columns(self) -> Columns:
         """What is said about columns."""
-        from ranksieve.columns import Columns
+        from ranksieve.data.columns import Columns
 
         drop, features = _split(self.drop), _split(self.features)
         return Columns(self.label, self.qid, self.doc_id, self.weight, drop, features)

@@ -12,10 +12,10 @@ import typer
 
 if TYPE_CHECKING:
     from ranksieve.cli.option_groups import Reading, ReadingRows, Splitting
+    from ranksieve.data.missing import Missing
     from ranksieve.engine import Source
     from ranksieve.io.selection import Selection
     from ranksieve.io.shards import Verify
-    from ranksieve.missing import Missing
     from ranksieve.rankers.base import Ranker
 
 
@@ -82,7 +82,7 @@ def take_source(
     Options take precedence over what the plan file says. Returns data for a study: None, paths, or
     a tuple of those to train on, to tune on and to test on.
     """
-    from ranksieve.columns import Columns
+    from ranksieve.data.columns import Columns
 
     named = {name: wanted.pop(name, None) for name in ("data", "vali", "test")}
     data = data or named["data"]
@@ -131,9 +131,9 @@ def open_validation_data(
 
     Its missing values are treated as those of the training data.
     """
+    from ranksieve.data.joining import with_features_of
     from ranksieve.datasets.opening import open_source
     from ranksieve.io.shards import Shards
-    from ranksieve.joining import with_features_of
 
     client = train.client if isinstance(train, Shards) else None
     indicated = train.missing.indicated if train.missing else ()
@@ -186,7 +186,7 @@ def missing_policy(given: str | None, selection: Selection | None) -> Missing | 
 
     If both are the same, indicators are of the features that had them when features were chosen.
     """
-    from ranksieve.missing import Missing
+    from ranksieve.data.missing import Missing
 
     declared = Missing.of(given)
     recorded = None if selection is None else selection.missing

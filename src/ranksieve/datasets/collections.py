@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.joining import concatenate
 from ranksieve.datasets.fold_files import (
     Fold,
     FoldFiles,
@@ -18,7 +19,6 @@ from ranksieve.datasets.fold_files import (
     read_parts,
     rotate,
 )
-from ranksieve.joining import concatenate
 from ranksieve.splits import adjacent_parts, rotate_parts
 
 _TEXTS = (".txt", ".letor", ".svm", ".svmlight", ".dat", ".csv", ".tsv")

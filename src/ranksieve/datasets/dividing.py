@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from ranksieve.columns import Columns
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.columns import Columns
+from ranksieve.data.frames import is_frame, read_frame
+from ranksieve.data.joining import with_features_of
 from ranksieve.datasets.collections import Collection
 from ranksieve.datasets.fold_files import Fold, FoldFiles, fold_reader
 from ranksieve.datasets.opening import are_table_files, open_in_memory, paths_of
 from ranksieve.datasets.split_rules import SplitRule
-from ranksieve.frames import is_frame, read_frame
 from ranksieve.io import open_tables, stored_options
-from ranksieve.joining import with_features_of
 from ranksieve.splits import Split
 from ranksieve.text import quantity
 

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ranksieve.columns import Columns
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.columns import Columns
+from ranksieve.data.joining import concatenate
 from ranksieve.io import are_tables, check_no_columns, open_tables, stored_options
 from ranksieve.io.files import total_size
 from ranksieve.io.letor import read_letor
 from ranksieve.io.tables import Tables
-from ranksieve.joining import concatenate
 from ranksieve.progress import listen, track
 from ranksieve.splits import adjacent_parts, rotate_parts
 

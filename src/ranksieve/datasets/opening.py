@@ -9,11 +9,11 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from ranksieve.columns import Columns
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.columns import Columns
+from ranksieve.data.frames import is_frame
 from ranksieve.datasets.collections import Collection, open_collection
 from ranksieve.datasets.demo import load_demo
-from ranksieve.frames import is_frame
 from ranksieve.io import are_tables, check_no_columns, read_data
 from ranksieve.io.shards import Shards, Verify, open_shards
 from ranksieve.io.shards.format import MANIFEST

@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ranksieve.data import DataError
+from ranksieve.data.missing import Missing
 from ranksieve.engine.base import Engine, Workers
 from ranksieve.engine.local import LocalWorkers
 from ranksieve.io.shards import Shards, open_shards
 from ranksieve.io.shards.files import Checks
-from ranksieve.missing import Missing
 from ranksieve.threads import limit_threads
 
 _PATIENCE = 60.0  # seconds to wait for a worker when none is left

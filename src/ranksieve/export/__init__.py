@@ -7,7 +7,7 @@ reads what it has written again, in the arithmetic of the engine, to verify it.
 
 from __future__ import annotations
 
-from ranksieve.exports import export
+from ranksieve.public_names import export
 
 _HOMES = {
     "export_model": "ranksieve.export.exporting",

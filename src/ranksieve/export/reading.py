@@ -9,6 +9,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.data import DataError
+from ranksieve.data.feature_names import numbers
+from ranksieve.data.missing import Missing
 from ranksieve.export.forms import LinearModel, Model
 from ranksieve.export.trained_trees import (
     read_catboost,
@@ -16,8 +18,6 @@ from ranksieve.export.trained_trees import (
     read_rankboost,
     read_xgboost,
 )
-from ranksieve.feature_names import numbers
-from ranksieve.missing import Missing
 from ranksieve.rankers.adapter import RankerAdapter
 from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.lambdamart import LambdaMART

@@ -11,10 +11,10 @@ import numpy as np
 from scipy import sparse
 
 from ranksieve.data import RankingData
+from ranksieve.data.fitted import checked_scores
 from ranksieve.export.forms import LinearModel
 from ranksieve.export.reading import Trained
 from ranksieve.export.targets.target import Job, MissingRule, Target
-from ranksieve.fitted import checked_scores
 from ranksieve.metrics import evaluate
 
 MEASURE = "NDCG@10"

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ranksieve.columns import Columns
     from ranksieve.data import RankingData
+    from ranksieve.data.columns import Columns
     from ranksieve.io.tables import Tables
 
 
@@ -33,7 +33,7 @@ def _unpacked_suffix(path: Path) -> str:
 
 def are_tables(paths: Sequence[Path]) -> bool:
     """Whether all files are Parquet or CSV; a DataError if only some are."""
-    from ranksieve.errors import DataError
+    from ranksieve.data.errors import DataError
 
     tables = [path for path in paths if is_parquet(path) or is_delimited(path)]
     if tables and len(tables) < len(paths):
@@ -63,7 +63,7 @@ def read_data(
     :func:`read_letor`, and ``sparse`` and ``dtype`` of it to other files, which know the number of
     their features.
     """
-    from ranksieve.errors import DataError
+    from ranksieve.data.errors import DataError
     from ranksieve.io.feature_logs import read_feature_log
     from ranksieve.io.letor import read_letor
 
@@ -88,7 +88,7 @@ def stored_options(how: dict[str, Any]) -> dict[str, Any]:
 
 def check_no_columns(columns: Columns | None, place: Any, what: str) -> None:
     """Raise a DataError if columns are named for data that has none."""
-    from ranksieve.errors import DataError
+    from ranksieve.data.errors import DataError
 
     if columns:
         given = ", ".join(f"--{name.replace('_', '-')}" for name in columns.as_dict())
@@ -101,7 +101,7 @@ def check_no_columns(columns: Columns | None, place: Any, what: str) -> None:
 
 def write_data(data: RankingData, path: Path) -> None:
     """Write a file whose name tells the format: ``.parquet`` or ``.pq``, else LETOR text."""
-    from ranksieve.errors import DataError
+    from ranksieve.data.errors import DataError
     from ranksieve.io.letor import write_letor
     from ranksieve.io.parquet import write_parquet
 

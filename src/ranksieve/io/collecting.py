@@ -9,7 +9,7 @@ from scipy.sparse import vstack
 
 from ranksieve._kernels.rows import permute_rows
 from ranksieve.data import RankingData
-from ranksieve.inputs import group_rows
+from ranksieve.data.inputs import group_rows
 
 
 def rows_for(dtype: np.dtype[Any], sparse: bool, total: int) -> DenseRows | SparseRows:

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from ranksieve.columns import Columns, check_named
 from ranksieve.data import DataError, RankingData
-from ranksieve.frames import kind_of
+from ranksieve.data.columns import Columns, check_named
+from ranksieve.data.frames import kind_of
 from ranksieve.io.files import READ_ERRORS, decompressed, explain_os_error, total_size
 from ranksieve.io.tables import Tables
 

@@ -10,7 +10,7 @@ from types import NoneType
 from typing import Any, NamedTuple
 
 from ranksieve.data import DataError
-from ranksieve.frames import arrow_columns, is_frame
+from ranksieve.data.frames import arrow_columns, is_frame
 from ranksieve.io.files import READ_ERRORS, decompressed, explain_os_error
 from ranksieve.io.parquet import explaining_parquet
 from ranksieve.io.records import PathLike

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ranksieve.data import DataError
+from ranksieve.data.missing import Missing
 from ranksieve.io.records import (
     PathLike,
     check_format,
@@ -20,7 +21,6 @@ from ranksieve.io.records import (
     write_text,
 )
 from ranksieve.io.selection import Selection, selection_of
-from ranksieve.missing import Missing
 
 FORMAT = "ranksieve-model"
 VERSION = 1

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ranksieve.columns import Columns, check_distinct, check_named
 from ranksieve.data import DataError, RankingData
-from ranksieve.frames import kind_of, numbers_of
+from ranksieve.data.columns import Columns, check_distinct, check_named
+from ranksieve.data.frames import kind_of, numbers_of
 from ranksieve.io.files import explain_os_error, replacing
 from ranksieve.io.records import checksum_of
 from ranksieve.io.tables import Tables

@@ -14,8 +14,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ranksieve.data import DataError
+from ranksieve.data.missing import Missing
 from ranksieve.io.files import READ_ERRORS, explain_os_error, replacing
-from ranksieve.missing import Missing
 
 PathLike = str | os.PathLike[str]
 

@@ -11,7 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from ranksieve.data import DataError, RankingData
-from ranksieve.feature_names import are_numbers
+from ranksieve.data.feature_names import are_numbers
+from ranksieve.data.missing import Missing
 from ranksieve.io.records import (
     PathLike,
     checksum_of,
@@ -23,7 +24,6 @@ from ranksieve.io.records import (
     read_record,
     write_text,
 )
-from ranksieve.missing import Missing
 
 
 @dataclass(frozen=True)

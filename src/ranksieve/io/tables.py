@@ -10,10 +10,16 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from ranksieve.columns import ColumnRoles, Columns
 from ranksieve.data import DataError, RankingData
-from ranksieve.frames import explaining_weights, feature_matrix, float_type, ids_of, special_arrays
-from ranksieve.inputs import join_ids
+from ranksieve.data.columns import ColumnRoles, Columns
+from ranksieve.data.frames import (
+    explaining_weights,
+    feature_matrix,
+    float_type,
+    ids_of,
+    special_arrays,
+)
+from ranksieve.data.inputs import join_ids
 from ranksieve.io.collecting import DenseRows, group_by_query, rows_for
 from ranksieve.io.letor_blocks import are_integers
 from ranksieve.progress import track

@@ -29,7 +29,7 @@ def check_types(value: Any, kind: Any, where: str = "") -> None:
     >>> check_types({"a": "b"}, dict[str, int], "counts")
     Traceback (most recent call last):
         ...
-    ranksieve.errors.DataError: counts.a should be int, not 'b'
+    ranksieve.data.errors.DataError: counts.a should be int, not 'b'
     """
     if not _fits(value, kind, where):
         name = getattr(kind, "__name__", str(kind)) if get_origin(kind) is None else str(kind)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ranksieve.data import DataError
-from ranksieve.inputs import as_query_ids, as_query_weights, group_rows
+from ranksieve.data.inputs import as_query_ids, as_query_weights, group_rows
 from ranksieve.metrics.conventions import Convention, get_convention
 from ranksieve.metrics.measures import Measure
 from ranksieve.metrics.parsing import parse_measure

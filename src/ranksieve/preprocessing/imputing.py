@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from ranksieve.data import RankingData
-from ranksieve.missing import Missing, count_missing
+from ranksieve.data.missing import Missing, count_missing
 from ranksieve.preprocessing.transformer import ArrayTransformer, RankingDataMixin
 
 

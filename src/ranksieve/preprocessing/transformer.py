@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import validate_data
 
 from ranksieve.data import DataError, RankingData
-from ranksieve.fitted import check_features
-from ranksieve.inputs import as_query_ids
+from ranksieve.data.fitted import check_features
+from ranksieve.data.inputs import as_query_ids
 
 
 class RankingDataMixin:

@@ -5,7 +5,7 @@ Classes are found by the methods that they declare, and imported on first use.
 
 from __future__ import annotations
 
-from ranksieve.exports import export
+from ranksieve.public_names import export
 
 # What is public beside the classes of the registry.
 _OTHERS = {

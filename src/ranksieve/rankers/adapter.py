@@ -11,7 +11,6 @@ from scipy import sparse
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source, in_memory
-from ranksieve.foreign import adapter_of, changed_parameters, parameters_of
 from ranksieve.io.records import get
 from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.libraries import class_named, is_error_of_library, library_of
@@ -21,6 +20,7 @@ from ranksieve.rankers.lightgbm_refits import LightGBMRefits
 from ranksieve.rankers.per_feature import cut_to
 from ranksieve.rankers.refits import Refits
 from ranksieve.registry import OwnMethod
+from ranksieve.registry.foreign import adapter_of, changed_parameters, parameters_of
 from ranksieve.sums.magnitudes import check_magnitudes
 from ranksieve.threads import openmp_thread_count
 

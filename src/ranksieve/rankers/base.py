@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from ranksieve._version import __version__
 from ranksieve.base import Predictor, as_source
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.fitted import as_in_training, refusals
 from ranksieve.engine import Source
-from ranksieve.fitted import as_in_training, refusals
 from ranksieve.io.model import SavedModel, write_model
 from ranksieve.io.selection import PathLike, Selection
 from ranksieve.progress import progress_bar

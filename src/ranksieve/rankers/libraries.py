@@ -16,13 +16,13 @@ import numpy as np
 from scipy import sparse
 
 from ranksieve.data import RankingData
-from ranksieve.foreign import parameters_of
 from ranksieve.rankers.library import DatasetLibrary, Library
 from ranksieve.rankers.lightgbm_data import as_known, check_whole_labels
 from ranksieve.rankers.lightgbm_text import load_booster
 from ranksieve.rankers.others import OtherEstimator
 from ranksieve.rankers.per_feature import CATBOOST, LIGHTGBM, XGBOOST
 from ranksieve.rankers.xgboost_text import check_json
+from ranksieve.registry.foreign import parameters_of
 from ranksieve.threads import openmp_thread_count
 
 

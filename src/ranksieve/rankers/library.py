@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ranksieve.data import RankingData
-from ranksieve.foreign import unfitted
 from ranksieve.rankers.per_feature import Cut
+from ranksieve.registry.foreign import unfitted
 
 
 class Library(ABC):

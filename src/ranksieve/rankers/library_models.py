@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import DataError
-from ranksieve.feature_names import as_names
+from ranksieve.data.feature_names import as_names
 from ranksieve.io.files import READ_ERRORS, explain_os_error
 from ranksieve.io.records import PathLike
 from ranksieve.rankers.adapter import RankerAdapter, as_ranker

@@ -9,8 +9,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.data import DataError, RankingData
-from ranksieve.foreign import fit_foreign, rows_for, tags_of, takes_missing
 from ranksieve.rankers.library import Library
+from ranksieve.registry.foreign import fit_foreign, rows_for, tags_of, takes_missing
 
 _ACCEPTED = (
     "a ranker of ranksieve, an object of lightgbm.LGBMRanker, xgboost.XGBRanker or "

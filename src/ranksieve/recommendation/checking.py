@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.missing import Missing, count_missing, has_missing
 from ranksieve.datasets.opening import read_whole
 from ranksieve.io.records import get_missing
-from ranksieve.missing import Missing, count_missing, has_missing
 from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.rankers.loading import load_model
 from ranksieve.recommendation.cells import query_values

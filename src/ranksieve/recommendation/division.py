@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.joining import concatenate
 from ranksieve.datasets import Collection
 from ranksieve.datasets.dividing import DividedData
 from ranksieve.datasets.fold_files import Fold
 from ranksieve.engine.memo import Memo
-from ranksieve.joining import concatenate
 from ranksieve.splits import query_parts
 from ranksieve.study.protocols import check_distinct
 from ranksieve.text import quantity

@@ -13,11 +13,11 @@ from ranksieve._version import __version__
 from ranksieve.base.feature_lists import listed_features
 from ranksieve.costs import FeatureCosts
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.joining import concatenate, with_features_of
+from ranksieve.data.missing import has_missing
 from ranksieve.datasets.opening import read_whole
 from ranksieve.io.selection import SelectedFeature, Selection, write_selection
-from ranksieve.joining import concatenate, with_features_of
 from ranksieve.metrics import get_convention
-from ranksieve.missing import has_missing
 from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.recommendation.answer import Recommendation
 from ranksieve.recommendation.asking import Placed, Procedure, together

@@ -13,10 +13,10 @@ from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any
 
-from ranksieve.foreign import make_recorded, unfitted
-from ranksieve.own_code import class_path, import_object
+from ranksieve.registry.foreign import make_recorded, unfitted
 from ranksieve.registry.method import Method
 from ranksieve.registry.own import OwnMethod
+from ranksieve.registry.own_code import class_path, import_object
 
 
 class Registry(Mapping[str, Method]):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ranksieve.foreign import (
+from ranksieve.registry.foreign import (
     changed_from,
     copy_of,
     default_of,

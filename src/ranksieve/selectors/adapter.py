@@ -11,7 +11,10 @@ from ranksieve.base import Choices, RankSelector
 from ranksieve.base.selector import ChoiceParameters
 from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source, in_memory
-from ranksieve.foreign import (
+from ranksieve.parameters import FeatureCount
+from ranksieve.rankers.base import Ranker
+from ranksieve.rankers.libraries import is_of_library
+from ranksieve.registry.foreign import (
     adapter_of,
     copy_of,
     fit_foreign,
@@ -19,9 +22,6 @@ from ranksieve.foreign import (
     tags_of,
     takes_missing,
 )
-from ranksieve.parameters import FeatureCount
-from ranksieve.rankers.base import Ranker
-from ranksieve.rankers.libraries import is_of_library
 from ranksieve.text import quantity
 
 _NUMBERS = ("n_features_to_select", "k", "max_features")

@@ -10,10 +10,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.missing import has_missing
 from ranksieve.engine.clock import work_seconds
 from ranksieve.engine.memo import sharing
 from ranksieve.metrics import evaluate
-from ranksieve.missing import has_missing
 from ranksieve.registry import Method, OwnMethod, describe
 from ranksieve.significance.samples import Sample
 from ranksieve.study.plan import Plan, make_study_selector

@@ -10,8 +10,8 @@ from sklearn.model_selection import ParameterGrid
 
 from ranksieve.base import RankSelector
 from ranksieve.data import DataError
+from ranksieve.data.missing import Missing
 from ranksieve.metrics import get_convention, parse_measure
-from ranksieve.missing import Missing
 from ranksieve.preprocessing import SCALES
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.registry import Method, OwnMethod, Registry

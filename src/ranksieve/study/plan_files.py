@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ranksieve.columns import Columns
 from ranksieve.data import DataError
+from ranksieve.data.columns import Columns
 from ranksieve.datasets.opening import paths_of
 from ranksieve.datasets.split_rules import SplitRule
 from ranksieve.io.files import READ_ERRORS, explain_os_error

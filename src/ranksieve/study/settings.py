@@ -8,10 +8,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ranksieve.columns import Columns
+from ranksieve.data.columns import Columns
+from ranksieve.data.missing import Missing
 from ranksieve.datasets.split_rules import SplitByColumn, SplitByTime, SplitRule
 from ranksieve.metrics import Measure
-from ranksieve.missing import Missing
 from ranksieve.values import plain_value
 
 NULL = "null"

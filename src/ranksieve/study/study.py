@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 
 from ranksieve._version import __version__
-from ranksieve.columns import Columns
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.columns import Columns
+from ranksieve.data.missing import Missing, count_missing
 from ranksieve.datasets import Collection
 from ranksieve.datasets.dividing import DividedData, SplitRule, open_for_study
 from ranksieve.datasets.opening import paths_of, title_of
 from ranksieve.io.files import holding, make_directory
 from ranksieve.io.shards import Shards
 from ranksieve.metrics import get_convention, parse_measure
-from ranksieve.missing import Missing, count_missing
 from ranksieve.progress import track
 from ranksieve.selectors._search.checkpoint import fingerprint
 from ranksieve.study.assembly import assemble

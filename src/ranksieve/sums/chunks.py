@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ranksieve.data import Block
-from ranksieve.inputs import query_runs
+from ranksieve.data.inputs import query_runs
 
 CHUNK = 2**18  # numbers: 2 MB, which the caches near a core hold
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import Block, DataError
+from ranksieve.data.fitted import SCALE_FIRST
 from ranksieve.engine import Source, engine_of
-from ranksieve.fitted import SCALE_FIRST
 
 _LARGE, _SMALL = 1e18, 1e-18  # beyond, squares or products of squares may overflow or vanish
 

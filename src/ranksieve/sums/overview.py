@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ranksieve.data import Block
+from ranksieve.data.missing import count_missing
 from ranksieve.engine import Source, engine_of
-from ranksieve.missing import count_missing
 from ranksieve.sums.chunks import comparable_chunks, vary_within_queries, weights_of
 
 MOST_FEATURES_TO_PAIR = 2_000

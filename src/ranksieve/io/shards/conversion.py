@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ranksieve.columns import Columns
 from ranksieve.data import DataError, RankingData
-from ranksieve.frames import explaining_weights
-from ranksieve.inputs import weights_by_query
+from ranksieve.data.columns import Columns
+from ranksieve.data.frames import explaining_weights
+from ranksieve.data.inputs import weights_by_query
+from ranksieve.data.missing import Missing
 from ranksieve.io import are_tables, check_no_columns, open_tables
 from ranksieve.io.letor_blocks import Grammar, are_integers, decode, header_names, read_blocks
 from ranksieve.io.selection import Selection
@@ -21,7 +22,6 @@ from ranksieve.io.shards.shards import Shards
 from ranksieve.io.shards.store import ShardStore, replacing_directory
 from ranksieve.io.shards.writer import SHARD_BYTES, PathLike, settle_ids, write_shards
 from ranksieve.io.tables import Tables, settle_text_ids
-from ranksieve.missing import Missing
 
 _FILE = 2**40  # place = number of the file * _FILE + line: one small integer per query
 

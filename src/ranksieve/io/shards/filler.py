@@ -10,10 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from ranksieve.data import Block, DataError, RankingData
-from ranksieve.feature_names import are_numbers
-from ranksieve.inputs import group_rows, join_ids
+from ranksieve.data.feature_names import are_numbers
+from ranksieve.data.inputs import group_rows, join_ids
+from ranksieve.data.missing import Missing
 from ranksieve.io.shards.store import ShardStore
-from ranksieve.missing import Missing
 
 
 @dataclass

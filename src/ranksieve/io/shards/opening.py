@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from ranksieve.data import DataError
+from ranksieve.data.missing import Missing
 from ranksieve.io.files import explain_os_error
 from ranksieve.io.shards.files import Checks
 from ranksieve.io.shards.format import MANIFEST, Manifest, is_file_name
 from ranksieve.io.shards.shards import PathLike, Shards, Verify
 from ranksieve.io.shards.verifying import check_sizes
-from ranksieve.missing import Missing
 
 
 def open_shards(

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.joining import check_same_features
 from ranksieve.io.shards.filler import Piece, ReturningQueryError, ShardFiller
 from ranksieve.io.shards.format import as_integers, as_strings
 from ranksieve.io.shards.store import ShardStore, replacing_directory
-from ranksieve.joining import check_same_features
 
 PathLike = str | os.PathLike[str]
 SHARD_BYTES = 64 * 2**20

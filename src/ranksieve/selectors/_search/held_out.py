@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.inputs import check_query_weights
 from ranksieve.engine import whole_block
-from ranksieve.inputs import check_query_weights
 from ranksieve.metrics import Convention, Measure
 from ranksieve.progress import track
 from ranksieve.rankers.base import Ranker

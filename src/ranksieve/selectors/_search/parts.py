@@ -10,8 +10,8 @@ from sklearn.utils import check_random_state
 
 from ranksieve.base import Choices, RankSelector
 from ranksieve.data import DataError
+from ranksieve.data.fitted import SCALE_FIRST
 from ranksieve.engine import Source, Workers, engine_of
-from ranksieve.fitted import SCALE_FIRST
 from ranksieve.metrics import Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, FeatureCount, Seed, Share, Ties
 from ranksieve.solvers.rankrls.model import Products

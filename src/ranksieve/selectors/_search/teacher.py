@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.base import clone
 
 from ranksieve.data import DataError, RankingData
+from ranksieve.data.fitted import SCALE_FIRST
 from ranksieve.engine import Source, in_memory
 from ranksieve.engine.memo import shared
-from ranksieve.fitted import SCALE_FIRST
 from ranksieve.progress import track
 from ranksieve.rankers import LambdaMART, as_ranker, make_ranker
 from ranksieve.rankers.base import Ranker

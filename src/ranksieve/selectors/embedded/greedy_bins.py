@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import Choices, Predictor, RankSelector
 from ranksieve.base.feature_lists import feature_indices
+from ranksieve.data.feature_names import default_names
 from ranksieve.engine import Source, engine_of
-from ranksieve.feature_names import default_names
 from ranksieve.parameters import AtLeastTwo, Count, FeatureCount, Features, Positive, Seed
 from ranksieve.rankers import as_ranker
 from ranksieve.registry import Method

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import RankEstimator
 from ranksieve.data import DataError
-from ranksieve.fitted import checked_rows
+from ranksieve.data.fitted import checked_rows
 from ranksieve.parameters import Count, Positive, Seed
 from ranksieve.selectors._search.gradient import StandardizedLoss, standardized_loss
 

@@ -15,8 +15,8 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from ranksieve._kernels.scoring import score_models
 from ranksieve.base import Choices, RankSelector
 from ranksieve.data import DataError
+from ranksieve.data.fitted import SCALE_FIRST, checked_rows
 from ranksieve.engine import Source, engine_of, in_memory
-from ranksieve.fitted import SCALE_FIRST, checked_rows
 from ranksieve.metrics import Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, Count, FeatureCount, NotNegative, Ties
 from ranksieve.progress import track

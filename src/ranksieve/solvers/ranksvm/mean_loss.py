@@ -8,9 +8,9 @@ from contextlib import contextmanager
 import numpy as np
 
 from ranksieve.data import DataError
+from ranksieve.data.fitted import SCALE_FIRST
 from ranksieve.engine import Source, Workers, engine_of
 from ranksieve.engine.memory import fits_in_memory
-from ranksieve.fitted import SCALE_FIRST
 from ranksieve.solvers.ranksvm.active_set import ActiveSet
 from ranksieve.threads import limit_blas_threads
 

@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ranksieve.data import DataError
+from ranksieve.data.fitted import SCALE_FIRST
 from ranksieve.engine import Workers
-from ranksieve.fitted import SCALE_FIRST
 
 _LINE = 25  # trials along a Newton step; near the solution the first one is enough
 _LEVEL = 1e-3  # of the derivative at its start is left at the end of a Newton step

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from ranksieve._kernels.rows import first_bad_row
-from ranksieve.errors import DataError, NonFiniteError
+from ranksieve.data.errors import DataError, NonFiniteError
 
 _HOW_TO_DECLARE = (
     "declare what to do with missing values (missing= of RankingData, QueryImputer, or --missing): "

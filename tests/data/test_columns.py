@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranksieve import Columns, DataError
-from ranksieve.columns import check_distinct, check_named
+from ranksieve.data.columns import check_distinct, check_named
 
 
 def resolve(names, columns=None, text=(), **more):

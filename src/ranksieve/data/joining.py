@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy import sparse
 
-from ranksieve.data import DataError, RankingData
-from ranksieve.feature_names import same_names
-from ranksieve.inputs import join_ids
+from ranksieve.data.errors import DataError
+from ranksieve.data.feature_names import same_names
+from ranksieve.data.inputs import join_ids
+from ranksieve.data.ranking_data import RankingData
 
 S = TypeVar("S", bound=Any)
 

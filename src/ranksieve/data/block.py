@@ -9,7 +9,7 @@ from weakref import ref
 import numpy as np
 from scipy import sparse
 
-from ranksieve.inputs import check_finite
+from ranksieve.data.inputs import check_finite
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ranksieve.block import Block
-from ranksieve.columns import Columns
-from ranksieve.errors import DataError, NonFiniteError
-from ranksieve.feature_names import are_numbers, as_names, default_names, numbers
-from ranksieve.frames import read_frame
-from ranksieve.inputs import (
+from ranksieve.data.columns import Columns
+from ranksieve.data.errors import DataError
+from ranksieve.data.feature_names import are_numbers, as_names, default_names, numbers
+from ranksieve.data.frames import read_frame
+from ranksieve.data.inputs import (
     as_column,
     as_labels,
     as_matrix,
@@ -24,9 +23,7 @@ from ranksieve.inputs import (
     group_rows,
     take_columns,
 )
-from ranksieve.missing import Missing, count_missing
-
-__all__ = ["Block", "DataError", "NonFiniteError", "RankingData"]
+from ranksieve.data.missing import Missing, count_missing
 
 
 class RankingData:
@@ -147,7 +144,7 @@ class RankingData:
         """Build from a frame of pandas or polars, or a table of pyarrow, with all columns in it.
 
         ``columns`` says which are label, query, document, weight and features; by default their
-        names tell. See :class:`~ranksieve.columns.Columns`.
+        names tell. See :class:`~ranksieve.data.columns.Columns`.
 
         Examples
         --------

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from tests import oracles
 
 from ranksieve import DataError, RankingData, concatenate, make_ranking
 from ranksieve.selectors import GAS, GreedyRankRLS, RankFilter
-from tests import oracles
 
 X = np.arange(12.0).reshape(6, 2)
 Y = [0, 1, 2, 0, 1, 0]

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from ranksieve.data import DataError, RankingData
-from ranksieve.own_code import class_path, function_version, import_object, version_of
+from ranksieve.registry.own_code import class_path, function_version, import_object, version_of
 from ranksieve.values import ParameterValue, plain_value
 
 Record = dict[str, Any]
@@ -125,7 +125,7 @@ def record_of(estimator: Any) -> Record:
     Examples
     --------
     >>> from lightgbm import LGBMRanker
-    >>> from ranksieve.foreign import record_of
+    >>> from ranksieve.registry.foreign import record_of
     >>> record = record_of(LGBMRanker(num_leaves=63))
     >>> record["class"], record["parameters"]
     ('lightgbm:LGBMRanker', {'num_leaves': 63})

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import assert_all_finite, validate_data
 
-from ranksieve.data import DataError, NonFiniteError, RankingData
+from ranksieve.data.errors import DataError, NonFiniteError
+from ranksieve.data.ranking_data import RankingData
 
 SCALE_FIRST = (
     "scale the features first, with ranksieve.preprocessing.QueryMinMaxScaler or "

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from ranksieve._kernels.filling import QUERY_MEDIAN, QUERY_MIN, ZERO, fill_queries
-from ranksieve.inputs import query_runs
+from ranksieve.data.inputs import query_runs
 from ranksieve.threads import over_queries
 
 _FILLINGS = {"query-min": QUERY_MIN, "query-median": QUERY_MEDIAN, "zero": ZERO}

@@ -18,7 +18,8 @@ from sklearn.preprocessing import StandardScaler
 from xgboost import XGBRanker
 
 from ranksieve import DataError, RankingData
-from ranksieve.foreign import (
+from ranksieve.rankers import RankSVM
+from ranksieve.registry.foreign import (
     changed_parameters,
     copy_of,
     fit_foreign,
@@ -27,8 +28,7 @@ from ranksieve.foreign import (
     record_of,
     unfitted,
 )
-from ranksieve.own_code import class_path, import_object, version_of
-from ranksieve.rankers import RankSVM
+from ranksieve.registry.own_code import class_path, import_object, version_of
 from ranksieve.selectors import GAS, Importance, as_selector
 
 

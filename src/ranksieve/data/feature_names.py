@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ranksieve.errors import DataError
+from ranksieve.data.errors import DataError
 
 
 def default_names(n_features: int) -> np.ndarray:

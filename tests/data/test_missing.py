@@ -12,16 +12,16 @@ from lightgbm import LGBMRanker
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
+from tests import oracles
+from tests.example_statistics import ColumnTotals
 
 from ranksieve import DataError, Missing, RankingData, concatenate, make_ranking
+from ranksieve.data.missing import POLICIES, count_missing, has_missing
 from ranksieve.engine import engine_of
 from ranksieve.io.shards import convert_to_shards, open_shards, rewrite_shards, write_shards
-from ranksieve.missing import POLICIES, count_missing, has_missing
 from ranksieve.preprocessing import QueryImputer, QueryMinMaxScaler, QueryStandardScaler
 from ranksieve.rankers import as_ranker
 from ranksieve.selectors import TopImportance
-from tests import oracles
-from tests.example_statistics import ColumnTotals
 
 nan = float("nan")
 FILLS = [policy for policy in POLICIES if policy != "keep"]

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ranksieve.columns import ColumnRoles, Columns, check_named
-from ranksieve.errors import DataError
+from ranksieve.data.columns import ColumnRoles, Columns, check_named
+from ranksieve.data.errors import DataError
 
 T = TypeVar("T")
 

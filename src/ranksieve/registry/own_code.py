@@ -18,7 +18,7 @@ def import_object(path: str) -> Any:
 
     Examples
     --------
-    >>> from ranksieve.own_code import import_object
+    >>> from ranksieve.registry.own_code import import_object
     >>> import_object("ranksieve.rankers:RankSVM").__name__
     'RankSVM'
     """
@@ -54,7 +54,7 @@ def class_path(kind: Any) -> str:
     Examples
     --------
     >>> from lightgbm import LGBMRanker
-    >>> from ranksieve.own_code import class_path
+    >>> from ranksieve.registry.own_code import class_path
     >>> LGBMRanker.__module__, class_path(LGBMRanker)
     ('lightgbm.sklearn', 'lightgbm:LGBMRanker')
     """

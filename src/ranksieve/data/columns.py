@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from fnmatch import fnmatchcase
 from typing import Any, NoReturn
 
-from ranksieve.errors import DataError
+from ranksieve.data.errors import DataError
 from ranksieve.text import on_one_line, quantity
 
 # Names by which columns are recognized, in lower case.
@@ -61,7 +61,7 @@ class Columns:
 
     Examples
     --------
-    >>> from ranksieve.columns import Columns
+    >>> from ranksieve.data.columns import Columns
     >>> fields = {name: "" for name in ("query_id", "grade", "shop_id", "bm25", "price")}
     >>> roles = Columns(drop="shop_id").resolve(fields, "clicks.csv")
     >>> print(roles)
