@@ -57,14 +57,14 @@ def _measure(ranker: Any, X: np.ndarray, rounds: int) -> tuple[list[float], bool
     """Seconds a row of each way, and whether all give the same scores."""
     from ranksieve.export import export_model
     from ranksieve.export.reading import read_trained
-    from ranksieve.export.targets.c import bound_function, load_c
+    from ranksieve.export.targets.c import load_c, load_score_function
 
     with tempfile.TemporaryDirectory() as directory:
         place = Path(directory)
         export_model(ranker, "c", place)
         library = load_c(place / "model.c", place)
         names = read_trained(ranker).names
-        score, order = bound_function(place / "model.c", library, names)
+        score, order = load_score_function(place / "model.c", library, names)
     used = np.ascontiguousarray(X[:, order])  # which the caller computes in this order
     few = X[: max(1, len(X) // 20)]
     start, step = used.ctypes.data, used.strides[0]

@@ -713,31 +713,40 @@ def cost_of_features(chosen, costs, groups, group_costs):
     return sum(costs[name] for name in chosen) + sum(group_costs[group] for group in touched)
 
 
-def prune_by_cost(start, cost, group_of, value, limit, keep):
-    """Drop features, or all of a group, largest saving first, each once on a way through all.
+def prune_by_cost(start, cost, group_of, value, limit, keep, substitutes):
+    """Drop features or all of a group, or exchange a feature, largest saving first.
 
-    ``cost`` is that of a set; of equal savings, the last feature comes first, and groups come last.
+    Each is tried once on a way through all. ``cost`` is that of a set; of equal savings, the last
+    feature comes first, then groups, then exchanges.
     """
     features = list(start)
     while value(features) >= limit:
         before, tried = list(features), []
         while True:
             groups = {group_of[f] for f in features} - {None}
-            parts = [[f] for f in reversed(features)]
-            parts += [[f for f in features if group_of[f] == g] for g in sorted(groups)]
-            parts = [p for p in parts if p not in tried and set(p) < set(features)]
-            parts = [p for p in parts if not set(p) & set(keep)]
-            savings = [cost(features) - cost([f for f in features if f not in p]) for p in parts]
+            steps = [([f], []) for f in reversed(features)]
+            steps += [([f for f in features if group_of[f] == g], []) for g in sorted(groups)]
+            for f in reversed(features):
+                steps += [([f], [g]) for g in substitutes.get(f, ()) if g not in features]
+            steps = [s for s in steps if s not in tried and not set(s[0]) & set(keep)]
+            sets = [exchanged(features, *step) for step in steps]
+            savings = [cost(features) - cost(own) if own else 0 for own in sets]
             if max(savings, default=0) <= 0:
                 break
-            part = parts[savings.index(max(savings))]
-            tried.append(part)
-            rest = [f for f in features if f not in part]
-            if value(rest) >= limit:
-                features = rest
+            best = savings.index(max(savings))
+            tried.append(steps[best])
+            if value(sets[best]) >= limit:
+                features = sets[best]
         if features == before:
             break
     return features
+
+
+def exchanged(features, dropped, added) -> list[int]:
+    """A list in which others stand where the first of those that are dropped stood."""
+    place = features.index(dropped[0])
+    kept = [f for f in features[:place] if f not in dropped]
+    return kept + added + [f for f in features[place:] if f not in dropped]
 
 
 # Sums of ranks

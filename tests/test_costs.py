@@ -182,7 +182,7 @@ def test_it_does_not_change_with_what_it_was_made_of():
         ("feature,cost\na,1_0\n", ":2: the cost of feature 'a' is not a number: '1_0'"),
         ("feature,cost,group\na,1,g\n", ":2: group 'g' of feature 'a' has no cost: list it"),
         (b"feature,cost\n\xff,1\n", ": not UTF-8 text"),
-        ("feature,cost\na,1\nz,1\n", ":3: the data has no feature that is named 'z'"),
+        ("feature,cost\na,1\nz,1\n", ":3: the data has no feature named 'z'"),
         ("feature,cost\na,1\n", "costs: feature 'b' has no cost"),
     ],
 )
@@ -218,7 +218,9 @@ def test_tables_that_are_wrong(tmp_path):
     with pytest.raises(DataError, match=r"costs.parquet: row 2: the feature has no name"):
         FeatureCosts.read(path)
     path = write_table(tmp_path / "costs.parquet", {"feature": [1.5], "cost": [1.0]})
-    with pytest.raises(DataError, match=r"costs.parquet: row 1: the feature 1.5 is no name"):
+    with pytest.raises(
+        DataError, match=r"costs.parquet: row 1: the feature must be a name, not 1.5"
+    ):
         FeatureCosts.read(path)
     path.write_bytes(b"PAR1 but no more")
     with pytest.raises(DataError, match="costs.parquet: "):
@@ -240,13 +242,13 @@ def test_tables_that_are_wrong(tmp_path):
         (lambda: FeatureCosts.of([1, 2], ["a"]), "one number for each of 1 features"),
         (lambda: FeatureCosts.of([[1]], ["a"]), "one number for each of 1 features"),
         (lambda: FeatureCosts.of([np.nan], ["a"]), "the cost of feature 'a' is not a number"),
-        (lambda: FeatureCosts.of({"b": 1}, ["a"]), "the data has no feature that is named 'b'"),
+        (lambda: FeatureCosts.of({"b": 1}, ["a"]), "the data has no feature named 'b'"),
         (lambda: FeatureCosts.of({}, ["a"]), "feature 'a' has no cost"),
         (lambda: EXPECTED.total(["nope"]), "no feature is named 'nope'"),
         (lambda: FeatureCosts.from_frame([1]), "expected a frame"),
         (
             lambda: FeatureCosts.from_frame(pd.DataFrame({"feature": ["a", 1], "cost": [1, 2]})),
-            "column 'feature' holds values of several types",
+            "column 'feature' has values of several types",
         ),
     ],
 )

@@ -146,7 +146,7 @@ def test_held_out_data_of_other_names_are_refused(data):
 
 
 def test_kernels_never_see_another_width(data):
-    with pytest.raises(ValueError, match="8 features, but 9 weights"):
+    with pytest.raises(ValueError, match="8 features, but there are 9 weights"):
         linear_scores(data.X, np.ones(9))
     with pytest.raises(ValueError, match="not in 0 to 7"):
         measure_models(data, [(np.array([8]), np.ones((1, 1)))])

@@ -8,7 +8,7 @@ import time
 import pytest
 from rich.progress import Progress
 
-from ranksieve.progress import listen, progress_bar, shown_amount, shown_rate, track
+from ranksieve.progress import format_amount, format_rate, listen, progress_bar, track
 
 
 def test_nobody_listens_by_default(capsys):
@@ -107,7 +107,7 @@ def test_remaining_time_of_work_that_is_done_again(monkeypatch):
     ],
 )
 def test_amounts(done, total, expected):
-    assert shown_amount(done, total) == expected
+    assert format_amount(done, total) == expected
 
 
 @pytest.mark.parametrize(
@@ -122,4 +122,4 @@ def test_amounts(done, total, expected):
     ],
 )
 def test_rates(speed, total, expected):
-    assert shown_rate(speed, total) == expected
+    assert format_rate(speed, total) == expected

@@ -122,9 +122,11 @@ class TestEveryMethod:
 
     def test_parts_of_data_that_have_no_weight_left(self, data):
         nothing = data.with_weights([0.0, 0.0, *[1.0] * 18]).take_queries([0, 1])
-        with pytest.raises(DataError, match="not 0 for all queries"):
+        with pytest.raises(DataError, match="must not be 0 for all queries"):
             make_quick("gas-e").fit(nothing)
-        with pytest.raises(DataError, match="the weights of eval_set must be"):
+        with pytest.raises(
+            DataError, match="the weights of eval_set must not be 0 for all queries"
+        ):
             make_quick("fs-ed").fit(data, eval_set=nothing)
 
 
@@ -149,7 +151,7 @@ def test_a_method_without_weights_says_why():
     for how in ({"sample_weight": np.ones(10)}, {}):
         source = data if how else data.with_weights(np.ones(10))
         with pytest.raises(
-            DataError, match="takes no weights of queries: as published, it has none. Pass"
+            DataError, match="takes no weights of queries: as published, it has none. Remove them"
         ):
             Unweighted(2).fit(source, **how)
     registry = Registry("method", "ranksieve.selectors")

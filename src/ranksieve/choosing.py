@@ -1,4 +1,4 @@
-"""Choose among values: which are equal, nearly as good or worth their cost, and when to stop."""
+"""Choose among values: equal up to rounding, nearly best, or Pareto optimal; early stopping."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 ROUNDING = 1e-11
-"""Differences up to this are no differences: sums in another order differ in their last bits."""
+"""Differences up to this count as rounding: sums in another order differ in their last bits."""
 
 
 def equals_of_best(values: np.ndarray, scale: float = 1.0) -> np.ndarray:
     """Mask of the values that equal the largest one up to rounding.
 
-    ``scale`` is the size of the numbers that were added; that of a mean of measures is 1.
+    ``scale`` is the magnitude of the numbers that were added; 1 for means of measures.
     """
     return values >= values.max() - ROUNDING * scale
 
@@ -32,15 +32,16 @@ def first_nearly_best(values: np.ndarray, margin: float) -> int:
 
 
 def pareto_front(costs: Any, values: Any) -> list[int]:
-    """Positions of the candidates that are better than all that cost no more, cheapest first.
+    """Positions of the candidates that are better than all cheaper ones, by increasing cost.
 
     Parameters
     ----------
     costs : array of shape (candidates,)
-        Among those of equal cost, the best counts; among equally good ones, the first.
+        Cost of each candidate. Among equal costs only the best is kept; among equal values, the
+        first.
     values : array of shape (candidates,)
-        Larger is better; NaN where there is none. One that exceeds those of all cheaper candidates
-        by rounding alone is no better.
+        Larger is better; NaN if there is no value. Differences up to rounding do not count as
+        better.
 
     Examples
     --------
@@ -63,9 +64,9 @@ class EarlyStopping:
     Parameters
     ----------
     rounds : int or None
-        Stop after this many rounds without a better one; None never stops.
+        Stop after this many rounds without an improvement; None never stops.
     rounding : float
-        How much a round must exceed the best one to be better.
+        Smallest difference that counts as an improvement.
 
     Attributes
     ----------

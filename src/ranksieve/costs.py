@@ -1,4 +1,4 @@
-"""What features cost: each its own cost, and each group of features one that is paid once."""
+"""Costs of features, and of groups of features, which are paid once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PARTS = ("features", "groups", "group_costs")
 
 
 class AlignedCosts(NamedTuple):
-    """Costs as arrays: of the features of some data, in its order, by 0-based index.
+    """Costs as arrays, in the order of the features of some data.
 
     Attributes
     ----------
@@ -40,26 +40,26 @@ class AlignedCosts(NamedTuple):
     groups: np.ndarray
 
     def total(self, chosen: Iterable[int]) -> float:
-        """Cost of a set of features, the same bits in any order."""
+        """Cost of a set of features; the same bits in any order."""
         places = sorted({int(feature) for feature in chosen})
         touched = np.flatnonzero(self._is_paid(places))
         return math.fsum([*self.features[places], *self.groups[touched]])
 
     def marginal(self, chosen: Iterable[int]) -> np.ndarray:
-        """What each feature would add to the cost of a set; 0 for those in it."""
+        """Cost that each feature would add to a set; 0 for features in the set."""
         places = [int(feature) for feature in chosen]
         due = np.append(np.where(self._is_paid(places), 0.0, self.groups), 0.0)
-        added = self.features + due[self.group_of]  # -1 is the last, which costs nothing
+        added = self.features + due[self.group_of]  # group -1 is the last entry, which costs 0
         added[places] = 0.0
         return added
 
     @property
     def vary(self) -> bool:
-        """Whether sets of as many features can differ in cost."""
+        """Whether sets of the same size can differ in cost."""
         return bool(np.ptp(self.features) > 0 or np.any(self.groups > 0))
 
     def take(self, columns: Any) -> AlignedCosts:
-        """Costs of some of the features, as the data's ``take_features`` has them."""
+        """Costs of some features, in the order of ``take_features`` of the data."""
         return self._replace(features=self.features[columns], group_of=self.group_of[columns])
 
     def _is_paid(self, places: Sequence[int]) -> np.ndarray:
@@ -92,8 +92,8 @@ class FeatureCosts:
     Raises
     ------
     DataError
-        If a cost is negative or no finite number, a group has no cost or no feature, or a feature
-        has a group but no cost; with ``file:line`` if it was read from there.
+        If a cost is negative or not finite, a group has no cost or no feature, or a feature
+        has a group but no cost; the message has ``file:line`` if it was read from a file.
 
     Examples
     --------
@@ -132,15 +132,15 @@ class FeatureCosts:
         Parameters
         ----------
         path : str or path
-            With the columns ``feature`` and ``cost``, and ``group`` if there are groups; it is
-            empty for features in no group.
+            File with the columns ``feature`` and ``cost``, and ``group`` if there are groups, which
+            is empty for features in no group.
         groups : str or path, optional
-            With the columns ``group`` and ``cost``.
+            File with the columns ``group`` and ``cost``.
 
         Raises
         ------
         DataError
-            ``file:line: what is wrong``, or ``file: what is wrong`` where there is no one line.
+            If the files are not valid; the message has the file and, if possible, the line.
 
         Examples
         --------
@@ -156,28 +156,27 @@ class FeatureCosts:
 
     @classmethod
     def from_frame(cls, frame: Any, groups: Any = None) -> FeatureCosts:
-        """Make costs of frames (pandas, polars, pyarrow) with the columns that files have."""
+        """Make costs from frames (pandas, polars, pyarrow) with the columns of :meth:`read`."""
         entries = entries_of_frame(frame, "costs", _FEATURES, ("group",))
         of_groups = [] if groups is None else entries_of_frame(groups, "costs of groups", _GROUPS)
         return cls._of_entries(entries, of_groups)
 
     @classmethod
     def of(cls, given: Any, names: Sequence[str] | np.ndarray) -> FeatureCosts:
-        """Make costs of all features with these names from what a user gives.
+        """Make costs of all features with these names from any accepted form.
 
         Parameters
         ----------
         given : FeatureCosts, mapping, array, frame, path or None
-            A mapping has the cost of each feature by name, or the parts of
-            :meth:`to_record`. An array has one cost for each feature, in order. None: every feature
-            costs 1.
+            A mapping has the cost of each feature by name, or the fields of :meth:`to_record`. An
+            array has one cost for each feature, in order. None: every feature costs 1.
         names : sequence of str
             Names of the features of the data; their numbers from 1 if they have none.
 
         Raises
         ------
         DataError
-            If a feature has no cost, or if there is a cost of a feature that is not there.
+            If a feature has no cost, or if a cost belongs to an unknown feature.
         """
         if given is None:
             return cls(dict.fromkeys(map(str, names), 1.0))
@@ -193,7 +192,7 @@ class FeatureCosts:
         return given
 
     def aligned(self, names: Sequence[str] | np.ndarray) -> AlignedCosts:
-        """Costs as arrays in the order of the features of some data; checked as by :meth:`of`."""
+        """Costs as arrays in the order of the features of some data, checked as in :meth:`of`."""
         self._check_names(names)
         numbers = {group: number for number, group in enumerate(self.group_costs)}
         group_of = [numbers.get(self.groups.get(str(name), ""), -1) for name in names]
@@ -208,11 +207,11 @@ class FeatureCosts:
         return self._arrays.total(map(self._index, features))
 
     def marginal(self, feature: str, chosen: Iterable[str]) -> float:
-        """What a feature would add to the cost of a set; 0 if it is in the set."""
+        """Cost that a feature would add to a set; 0 if it is in the set."""
         return float(self._arrays.marginal(map(self._index, chosen))[self._index(feature)])
 
     def to_record(self) -> dict[str, dict[str, Any]]:
-        """Its parts, for JSON; :meth:`of` takes them."""
+        """Fields as JSON values, which :meth:`of` accepts."""
         return {part: dict(getattr(self, part)) for part in _PARTS}
 
     def __repr__(self) -> str:
@@ -262,7 +261,7 @@ class FeatureCosts:
         for name in self.features:
             if name not in known:
                 place = self._place("feature", name)
-                raise DataError(f"{place}: the data has no feature that is named {name!r}")
+                raise DataError(f"{place}: the data has no feature named {name!r}")
         for name in names:
             if str(name) not in self.features:
                 raise DataError(
@@ -273,7 +272,7 @@ class FeatureCosts:
 def _by_name(
     entries: Iterable[Entry], what: str, places: dict[tuple[str, str], str]
 ) -> dict[str, Entry]:
-    """Rows by the name in them, which must be there once; notes their places."""
+    """Rows by name, which must be unique; records their places in ``places``."""
     found: dict[str, Entry] = {}
     for entry in entries:
         name = entry.text(what)
@@ -289,7 +288,7 @@ def _by_name(
 
 
 def _cost(given: Any, what: str, name: Any, place: str) -> float:
-    """A cost as a number, from a number or text."""
+    """Cost as a number, from a number or text."""
     subject = f"{place}: the cost of {what} {str(name)!r}"
     if given is None or (isinstance(given, str) and not given.strip()):
         raise DataError(f"{subject} is missing")
@@ -312,7 +311,7 @@ def _number(given: Any) -> float | None:
 
 
 def _is_record(given: Mapping[Any, Any]) -> bool:
-    """Whether a mapping has the parts of costs, not costs."""
+    """Whether a mapping has the fields of :meth:`FeatureCosts.to_record`, not costs by name."""
     return set(given) <= set(_PARTS) and any(isinstance(v, Mapping) for v in given.values())
 
 

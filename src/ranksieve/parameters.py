@@ -6,8 +6,8 @@ An estimator is a dataclass whose fields are its parameters::
     away_steps: bool = True
     penalty: Literal["l1", "mcp"] = "l1"
 
-``__init__`` follows from that, and so does what is checked: a ``Literal`` must be one of its texts,
-an object must be of its class, and ``Annotated`` has constraints of scikit-learn itself.
+``__init__`` and the checks follow from that: a ``Literal`` must be one of its strings, an object
+must be an instance of its class, and ``Annotated`` has constraints of scikit-learn itself.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from ranksieve.metrics.conventions import CONVENTIONS, Convention, get_conventio
 
 
 class _ConventionName(StrOptions):
-    """Whatever :func:`get_convention` understands."""
+    """Constraint: a name that :func:`get_convention` accepts."""
 
     def __init__(self) -> None:
         super().__init__(set(CONVENTIONS))
 
     def is_satisfied_by(self, val: Any) -> bool:
-        """Whether it is the name of a convention."""
+        """Whether a value is the name of a convention."""
         try:
             return isinstance(val, str) and bool(get_convention(val))
         except ValueError:
@@ -46,14 +46,14 @@ Count = Annotated[int, Interval(Integral, 1, None, closed="left")]
 AtLeastTwo = Annotated[int, Interval(Integral, 2, None, closed="left")]
 Positive = Annotated[float, Interval(Real, 0, None, closed="neither")]
 NotNegative = Annotated[float, Interval(Real, 0, None, closed="left")]
-Share = Annotated[float, Interval(Real, 0, 1, closed="neither")]  # of a whole, but not all of it
-Weight = Annotated[float, Interval(Real, 0, 1, closed="both")]  # of one thing against another
+Share = Annotated[float, Interval(Real, 0, 1, closed="neither")]  # a fraction, without 0 and 1
+Weight = Annotated[float, Interval(Real, 0, 1, closed="both")]  # a fraction, including 0 and 1
 FeatureCount = Annotated[
     Any, Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="neither")
-]  # a number of features or a share of them; Any, as some selectors take words, too
+]  # a number of features or a fraction of them; Any, because some selectors also take words
 Features = Annotated[Sequence[int | str] | int | str, "array-like", Integral, str]
 Costs = Annotated[Any, FeatureCosts, Mapping, "array-like", None]
-# What FeatureCosts.of takes, but for paths: what a method depends on is in its parameters.
+# Forms that FeatureCosts.of takes, except paths: parameters must contain their values.
 Lambdas = Annotated[Sequence[float], "array-like", Real]
 ConventionChoice = Annotated[str | Convention, _ConventionName(), Convention]
 Ties = Literal["average", "stable"]
@@ -77,7 +77,7 @@ def _constraints_of(kind: type) -> dict[str, Any]:
 
 
 def _constraints(hint: Any) -> Any:
-    """What a value of some type has to satisfy."""
+    """Constraints for values of a type."""
     if hint is Any:
         return "no_validation"
     if hint is bool:

@@ -1,11 +1,11 @@
-"""The one hook through which long work reports how far it is.
+"""The hook by which long operations report their progress.
 
-The library is silent unless somebody listens::
+The library is silent unless a listener is set::
 
     with listen(lambda what, done, total: ...):
         read_letor("train.txt")
 
-The command line listens with a progress bar; so does every method that is asked to be ``verbose``.
+The command line sets a progress bar as the listener, and so does every ``verbose`` method.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from contextvars import ContextVar
 from typing import Any
 
 Listener = Callable[[str, int, int], None]
-"""Called with what is being done, how much of it is done, and how much there is in all."""
+"""Called with the name of the task, the amount done, and the total amount."""
 
-_COUNTABLE = 1_000_000  # more are bytes of files, mostly
+_COUNTABLE = 1_000_000  # larger totals are shown in percent; most of them are bytes
 
 _listener: ContextVar[Listener | None] = ContextVar("ranksieve_progress", default=None)
 
@@ -46,7 +46,7 @@ def listen(listener: Listener | None) -> Iterator[None]:
 
 
 def track(what: str, total: int) -> Callable[[int], None]:
-    """Start a piece of work; returns the function to call with how much more of it is done."""
+    """Start a task; return a function to call with each further amount done."""
     listener = _listener.get()
     done = 0
 
@@ -63,7 +63,7 @@ def track(what: str, total: int) -> Callable[[int], None]:
 def progress_bar(wanted: bool = True) -> Iterator[None]:
     """Show progress on standard error, if that is a terminal and ``wanted``.
 
-    A line says what is done, how much of it and how fast, and how long the rest will take.
+    A line shows the task, the amount done, the rate, and the remaining time.
     """
     if not (wanted and sys.stderr.isatty()):
         yield
@@ -78,7 +78,7 @@ def progress_bar(wanted: bool = True) -> Iterator[None]:
             if what not in tasks:
                 bar.add_task(what, total=total)
                 tasks[what] = bar.tasks[-1]
-            if done < tasks[what].completed:  # it is done again
+            if done < tasks[what].completed:  # the task has started again
                 tasks[what].finished_time = None
             bar.update(tasks[what].id, completed=done, total=total)
 
@@ -87,17 +87,17 @@ def progress_bar(wanted: bool = True) -> Iterator[None]:
 
 
 def _columns() -> list[Any]:
-    """Columns of a progress bar, as of rich."""
+    """Columns of the progress bar of rich."""
     from rich.progress import BarColumn, ProgressColumn, Task, TextColumn, TimeRemainingColumn
     from rich.text import Text
 
     class Amount(ProgressColumn):
         def render(self, task: Task) -> Text:
-            return Text(shown_amount(task.completed, task.total or 0))
+            return Text(format_amount(task.completed, task.total or 0))
 
     class Rate(ProgressColumn):
         def render(self, task: Task) -> Text:
-            return Text(shown_rate(task.speed, task.total or 0))
+            return Text(format_rate(task.speed, task.total or 0))
 
     return [
         TextColumn("{task.description}"),
@@ -108,13 +108,13 @@ def _columns() -> list[Any]:
     ]
 
 
-def shown_amount(done: float, total: float) -> str:
-    """How much is done, such as ``12/1,000``; of totals that nobody counts, ``1.2%``."""
+def format_amount(done: float, total: float) -> str:
+    """Amount done, such as ``12/1,000``; for large totals a percentage, such as ``1.2%``."""
     return f"{done / total:.1%}" if total > _COUNTABLE else f"{done:,.0f}/{total:,.0f}"
 
 
-def shown_rate(speed: float | None, total: float) -> str:
-    """How much is done in a second, in the unit of :func:`shown_amount`; empty if not known."""
+def format_rate(speed: float | None, total: float) -> str:
+    """Amount done per second, in the unit of :func:`format_amount`; empty if unknown."""
     if speed is None:
         return ""
     if total > _COUNTABLE:

@@ -15,11 +15,11 @@ def export(
     Parameters
     ----------
     package : str
-        Its name.
+        Name of the package.
     homes : mapping of str to str
         Public name -> the module that defines it.
     registry : str, optional
-        One of these names, of a registry whose own classes are public, too.
+        One of these names that is a registry, whose own classes are also public.
     """
 
     def classes() -> Mapping[str, Any]:

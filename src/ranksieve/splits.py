@@ -117,7 +117,7 @@ def query_parts(
     shuffle : bool
         Assign queries to parts at random instead of in runs. Within a part they stay in order.
     random_state : int, numpy Generator or None
-        Seed of the shuffle.
+        Random seed of the shuffle.
 
     Examples
     --------
@@ -141,11 +141,11 @@ def complementary_halves(n_queries: int, n_pairs: int, random_state: Any = 0) ->
     Parameters
     ----------
     n_queries : int
-        If it is odd, each pair of halves leaves out a query.
+        Number of queries. If it is odd, each pair of halves leaves out a query.
     n_pairs : int
-        How often to divide them.
+        Number of divisions.
     random_state : int, numpy Generator or None
-        Seed of the divisions.
+        Random seed of the divisions.
 
     Returns
     -------
@@ -170,7 +170,7 @@ def complementary_halves(n_queries: int, n_pairs: int, random_state: Any = 0) ->
 
 
 def rotate_parts(parts: Sequence[Any]) -> list[Split]:
-    """Rotate parts so that each of them tests once.
+    """Rotate parts so that each of them is the test part once.
 
     With ``k`` parts, fold ``f`` trains on parts ``f, ..., f + k - 3``, validates on
     ``f + k - 2`` and tests on ``f + k - 1``, counted cyclically. Five parts S1..S5 give the
@@ -251,8 +251,8 @@ def resample_queries(
 ) -> list[np.ndarray]:
     """Draw a fraction of the queries repeatedly, each time without replacement.
 
-    Unlike in a bootstrap, no query is drawn twice: methods that hold out queries of their own to
-    choose by would otherwise train on copies of what they choose by.
+    Unlike in a bootstrap, no query is drawn twice: otherwise, methods that hold out some of these
+    queries would train on copies of held-out queries.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Names and numbers in text, whatever characters the names contain.
 
-Names come from files: features, queries, folds, and the files themselves. Shown as they are, they
-could move the cursor, turn the direction of writing or end a line. Each output escapes what else
-is special to it.
+Names come from files: features, queries, folds, and the files themselves. Printed unchanged, they
+could move the cursor, change the direction of writing or end a line. Each output format escapes
+further characters that are special in it.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def on_one_line(text: str) -> str:
 def file_stem(text: str) -> str:
     """Part of a file name that is valid on any system: lowercase letters, digits, ``.`` and ``-``.
 
-    Other letters become their numbers; texts that differ only by case or by other signs have the
-    same.
+    Other letters become their code points; texts that differ only by case or punctuation have the
+    same stem.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def quantity(number: int, what: str, several: str = "") -> str:
 
 
 def every(number: int, what: str) -> str:
-    """All of a number of things.
+    """Phrase for all of a number of things.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """The number of threads that the library uses, and how it runs work on them.
 
-Kernels release Python's lock and work on a range of queries, so plain threads run them side by
-side. Nothing process-wide is set but the number of threads of BLAS, which is restored when the
-last of nested and concurrent calls ends; a forked child starts afresh.
+Kernels release Python's lock and work on a range of queries, so plain threads run them in parallel.
+The only process-wide setting is the number of threads of BLAS, which is restored when the last of
+nested and concurrent calls ends; a forked child process starts with a clean state.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
 from itertools import count
@@ -24,11 +24,11 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 _limit: ContextVar[int | None] = ContextVar("ranksieve_threads", default=None)
-_SMALL = 20_000  # rows: below this, handing work to threads costs more than it saves
+_SMALL = 20_000  # rows below which threads cost more time than they save
 
 
 def thread_count() -> int:
-    """Threads in use: the limit of :func:`limit_threads`, else the cores of this process."""
+    """Number of threads: the limit of :func:`limit_threads`, else the cores of this process."""
     limit = _limit.get()
     if limit is not None:
         return limit
@@ -57,18 +57,27 @@ def limit_threads(n: int) -> Iterator[None]:
         _limit.reset(token)
 
 
-class _BlasLimits:
-    """Limits of the ``with`` blocks that are open in any thread; the last one is in force.
+def limit_threads_for(n_rows: int) -> AbstractContextManager[None]:
+    """Use one thread inside a ``with`` block if there are few rows.
 
-    The libraries know one number of threads for the whole process, so that blocks which end in
-    another order than they began must not restore what they found.
+    Threads of LightGBM wait for each other after every step. On few rows they wait longer than they
+    work, and on a busy machine many times as long.
+    """
+    return limit_threads(1) if n_rows < _SMALL else nullcontext()
+
+
+class _BlasLimits:
+    """Limits of the ``with`` blocks that are open in any thread; the last one applies.
+
+    The libraries have one number of threads for the whole process, so blocks that end in another
+    order than they began must not restore the numbers they found.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._numbers = count()
         self._open: dict[int, int] = {}  # number of the block -> limit, in the order of entry
-        self._before: list[int] = []  # of each library, when none was open
+        self._before: list[int] = []  # threads of each library when no block was open
 
     def enter(self, limit: int) -> int:
         with self._lock:
@@ -82,7 +91,7 @@ class _BlasLimits:
 
     def leave(self, number: int) -> None:
         with self._lock:
-            if self._open.pop(number, None) is None:  # of a process that forked this one
+            if self._open.pop(number, None) is None:  # entered before this process was forked
                 return
             last = list(self._open.values())[-1:]
             _set_threads(last * len(self._before) or self._before)
@@ -96,10 +105,9 @@ class _BlasLimits:
 
 
 def _set_threads(numbers: Sequence[int]) -> None:
-    """Set the number of threads of each library of BLAS."""
+    """Set the number of threads of each BLAS library."""
     for library, number in zip(_libraries("blas").lib_controllers, numbers, strict=True):
-        # threadpoolctl 3.8 lets only the first of several threads change it, and the last of them
-        # to leave then restores what the first has set; here all know of each other.
+        # In threadpoolctl 3.8, concurrent limits of several threads restore wrong numbers.
         getattr(library, "_real_set_num_threads", library.set_num_threads)(number)
 
 
@@ -112,8 +120,9 @@ if hasattr(os, "register_at_fork"):
 def limit_blas_threads(n: int) -> Iterator[None]:
     """Let matrix products use ``n`` threads inside a ``with`` block.
 
-    For small ones, threads cost more than they save. This holds for the whole process: of blocks
-    that are open at a time, the last that was entered counts. Once none is open, all is as before.
+    For small matrices, threads cost more than they save. The limit holds for the whole process:
+    among concurrent blocks, the last one entered applies. When none is open, the original number is
+    restored.
     """
     number = _blas.enter(n)
     try:
@@ -124,10 +133,10 @@ def limit_blas_threads(n: int) -> Iterator[None]:
 
 @contextmanager
 def limit_openmp_threads(n: int) -> Iterator[None]:
-    """Let what scikit-learn computes in this thread use ``n`` threads inside a ``with`` block.
+    """Let scikit-learn use ``n`` threads of OpenMP inside a ``with`` block, in this thread.
 
-    On small data its threads wait for each other, and the longer the busier the machine is. OpenMP
-    keeps a number for each thread, so that other threads are not concerned.
+    On small data, its threads spend most of their time waiting for each other, especially on a busy
+    machine. OpenMP has a number for each thread, so other threads are not affected.
     """
     with _libraries("openmp").limit(limits=n):
         yield
@@ -136,7 +145,7 @@ def limit_openmp_threads(n: int) -> Iterator[None]:
 class _OpenMP:
     """Whether this process was forked from one that had used threads of OpenMP.
 
-    GNU's waits for these threads forever, as they are not there; without threads it works.
+    The OpenMP of GNU would wait forever for these threads, which do not exist in the child.
     """
 
     def __init__(self) -> None:
@@ -153,7 +162,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def openmp_thread_count() -> int:
-    """Threads for a library that uses OpenMP: as :func:`thread_count`, where that is safe."""
+    """Number of threads for a library that uses OpenMP: :func:`thread_count` if that is safe."""
     if _openmp.is_stuck:
         return 1
     _openmp.was_used = True
@@ -162,7 +171,7 @@ def openmp_thread_count() -> int:
 
 @cache
 def _libraries(user_api: str) -> Any:
-    """Controller of those that are loaded when they are first limited."""
+    """Controller of the libraries that are loaded at the first call."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController().select(user_api=user_api)
@@ -192,7 +201,7 @@ def ordered_map(
         while pending:
             yield pending.popleft().result()
     finally:
-        for future in pending:  # after an error, what has not begun need not begin
+        for future in pending:  # after an error, cancel work that has not begun
             future.cancel()
 
 

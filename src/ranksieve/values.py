@@ -1,4 +1,4 @@
-"""Parameters as values: groups of parameters that several methods share, and values in files."""
+"""Parameters that are values with several fields, and their form in files."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import numpy as np
 from ranksieve.costs import FeatureCosts
 from ranksieve.metrics import Convention, Measure, get_convention
 
-_DEEPEST = 8  # lists in lists that a parameter may be
+_DEEPEST = 8  # most levels of nested lists in a parameter
 
 
 @dataclass(frozen=True, repr=False)
 class ParameterValue:
-    """A parameter made of several parts; the first part alone may stand for the whole.
+    """A parameter with several fields (parts); the first part alone may stand for the whole.
 
     A subclass is a frozen dataclass whose parts, except for the first, have defaults. It checks
     them in ``__post_init__``. It is callable so that scikit-learn accepts it as the default of a
@@ -37,10 +37,10 @@ class ParameterValue:
         Parameters
         ----------
         given : value, mapping or anything else
-            A value is returned as it is. A mapping has some of the parts. Anything else is the
+            A value is returned unchanged. A mapping has some of the parts. Anything else is the
             first part.
         usual : value or its first part, optional
-            Has the parts that are not given.
+            Provides the parts that are not given.
         """
         if isinstance(given, cls):
             return given
@@ -98,7 +98,7 @@ def check_boolean(name: str, value: Any) -> None:
 
 
 def plain_value(value: Any, otherwise: Callable[[Any], Any], depth: int = _DEEPEST) -> Any:
-    """Return a parameter in a form that JSON can store and that makes the same method again.
+    """Return a parameter as JSON values from which the same method can be made again.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def plain_value(value: Any, otherwise: Callable[[Any], Any], depth: int = _DEEPE
     otherwise : callable
         Called with any value that has no such form; returns a replacement or raises an error.
     depth : int
-        How many levels of nested lists are allowed.
+        Largest number of levels of nested lists.
     """
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
@@ -127,7 +127,7 @@ def plain_value(value: Any, otherwise: Callable[[Any], Any], depth: int = _DEEPE
 
 
 def _is_known(convention: Convention) -> bool:
-    """Whether the name of a convention is enough to make it again."""
+    """Whether the name of a convention is enough to restore it."""
     try:
         return get_convention(convention.name) == convention
     except ValueError:

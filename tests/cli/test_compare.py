@@ -127,14 +127,14 @@ def test_report_writes_the_tables_again(letor_file, tmp_path, capsys):
     [
         (["--selectors", "gas-x"], "error: unknown method 'gas-x'; choose from fs-ed, fs-scpr"),
         (["--rankers", "svm"], "error: unknown ranker 'svm'; choose from adarank-map"),
-        (["--ks", "few"], "error: ks must be whole numbers from 1 on or 'all', got 'few'"),
+        (["--ks", "few"], "error: ks must be whole numbers of at least 1, or 'all', got 'few'"),
         (["--protocol", "loo"], "error: unknown protocol 'loo'; choose from letor, split, kfold"),
         (["--convention", "letor9"], "letor9"),
         (["--protocol", "letor"], "error: the protocol letor needs the directory of a collection"),
         (["--plan", "nowhere.toml"], "error: nowhere.toml: no such file"),
         pytest.param(
             ["--out", "/sys/kernel/study"],
-            "error: /sys/kernel/study: cannot be made",
+            "error: /sys/kernel/study: cannot be created",
             marks=pytest.mark.skipif(
                 not Path("/sys/kernel").is_dir(), reason="no read-only file system is known"
             ),

@@ -116,7 +116,7 @@ def test_reduced_models_take_their_columns_of_text(run, tmp_path):
 class TestErrors:
     def test_what_is_missing(self, run, saved, tmp_path):
         model, table, _ = saved
-        assert "--out a directory" in refused(run, "export", model, "--to", "c")
+        assert "--out DIR are required" in refused(run, "export", model, "--to", "c")
         error = refused(run, "export", model, "--to", "d", "--out", tmp_path / "out")
         assert "unknown target 'd'; choose from lightgbm, " in error
         error = refused(run, "export", table, "--to", "c", "--out", tmp_path / "out")

@@ -181,7 +181,7 @@ class TestCompare:
         ("options", "message"),
         [
             (["--rankers", "somebody:number"], "3 is no ranker: expected"),
-            (["--rankers", "somebody:Colum"], "there is no 'Colum'; there are Broken, Column"),
+            (["--rankers", "somebody:Colum"], "there is no 'Colum'; choose from Broken, Column"),
             (["--rankers", "nobody:Column"], "No module named 'nobody'"),
             (
                 ["--rankers", "somebody:Broken"],
@@ -193,7 +193,10 @@ class TestCompare:
             (["--rankers", "lightgbm", "--ranker-params", "no.json"], "no.json: no such file"),
             (["--rankers", "lightgbm", "--ranker-params", "data.txt"], "data.txt:1: neither JSON"),
             (["--rankers", "lightgbm", "--ranker-params", "wrong.json"], "no parameter 'leafs'"),
-            (["--rankers", "lightgbm", "--ranker-params", "list.json"], "should be an object with"),
+            (
+                ["--rankers", "lightgbm", "--ranker-params", "list.json"],
+                "expected a JSON object with",
+            ),
             (
                 ["--rankers", "lightgbm,xgboost", "--ranker-params", "rate.json"],
                 "the parameters learning_rate, which 2 rankers (lightgbm, xgboost) take; ",
@@ -328,7 +331,7 @@ class TestModels:
         command = ["train", "data.txt", "--ranker", "xgboost", "--ranker-params", "xgb.json"]
         status, _, error = run(*command)
         assert status == 1
-        assert "models of XGBoost do not tell the parameters they were trained with" in error
+        assert "models of XGBoost do not contain their training parameters" in error
 
     @pytest.mark.parametrize(
         "content",

@@ -650,7 +650,7 @@ class TestAroundARanker:
     def test_errors(self, run, stored):
         status, _, error = run("select", stored["txt"], "--method", "top", "--ranker", "ranksvm")
         assert status != 0
-        assert "method 'top' needs no ranker" in error
+        assert "method 'top' takes no ranker" in error
         assert "elimination, sequential" in error
         status, _, error = run("select", stored["txt"], "--ranker-param", "C=1")
         assert "--ranker-param and --ranker-params need --ranker" in error

@@ -116,9 +116,9 @@ def test_columns_of_text_and_of_the_demo_are_refused(run, tmp_path):
 
 def test_csv_is_only_read(run, table, tmp_path):
     errors = run("convert", table, tmp_path / "b.csv", "--features", "f?")[2]
-    assert "b.csv: CSV is only read; write Parquet" in errors
+    assert "b.csv: CSV cannot be written; write Parquet" in errors
     errors = run("convert", table, tmp_path / "b.txt", "--features", "f?")[2]
-    assert "b.txt: LETOR text has no place for the weights of queries" in errors
+    assert "b.txt: LETOR text cannot store the weights of queries" in errors
     done = run("convert", table, tmp_path / "b.txt", "--features", "f?", "--drop", "weight")
     assert done[0] == 0
 
@@ -176,9 +176,9 @@ def test_files_that_train_tune_and_test(run, parts, tmp_path):
     train, vali, test = parts
     told = compare(run, tmp_path / "a", train, "--vali", vali, "--test", test)
     assert "Quality of selectors with rankrls on train.parquet" in told
-    assert "Protocol: one split, as it was given." in told
+    assert "Protocol: one split, as given." in told
     told = compare(run, tmp_path / "b", tmp_path)  # a directory with the same files
-    assert "Protocol: one split, as the files of the directory say." in told
+    assert "Protocol: one split, by the files of the directory." in told
     assert table_of(tmp_path / "a") == table_of(tmp_path / "b")
     told = compare(run, tmp_path / "c", train, "--test", test, "--resamples", 3)
     assert "one in five training queries tunes (seed 0); 3 resamples select and train" in told
@@ -188,11 +188,14 @@ def test_files_that_train_tune_and_test(run, parts, tmp_path):
 def test_columns_and_times_that_divide(run, table, tmp_path):
     told = compare(run, tmp_path / "a", table, "--split-column", "fold")
     assert (
-        "Protocol: 3 folds, by the numbers in column 'fold': FoldN tests the queries of N" in told
+        "Protocol: 3 folds, by the numbers in column 'fold': FoldN tests on the queries of N"
+        in told
     )
     times = ("--time-column", "date", "--test-queries-after", "2026-01-21")
     told = compare(run, tmp_path / "b", table, *times)
-    assert "one split, by column 'date': queries after 2026-01-21 test; one in five train" in told
+    assert (
+        "one split, by column 'date': tests on queries after 2026-01-21; one in five train" in told
+    )
     plan = tmp_path / "b" / "study.toml"
     status, _, errors = run("compare", "--plan", plan, "--no-figures", "--out", tmp_path / "c")
     assert status == 0, errors
@@ -201,7 +204,7 @@ def test_columns_and_times_that_divide(run, table, tmp_path):
         "compare", "--plan", plan, "--test-queries-after", "2026-01-15", "--time-column", "date",
         "--no-figures", "--out", tmp_path / "d",
     )  # fmt: skip
-    assert "queries after 2026-01-15 test" in " ".join(other[1].split())
+    assert "tests on queries after 2026-01-15" in " ".join(other[1].split())
 
 
 def test_options_add_to_the_columns_of_a_plan(run, table, tmp_path):
@@ -230,9 +233,9 @@ def test_options_add_to_the_columns_of_a_plan(run, table, tmp_path):
         (
             ["train.parquet", "--split-column", "fold", "--time-column", "date",
              "--test-queries-after", "2026-01-02"],
-            "split by --split-column or by --time-column, not by both",
+            "use either --split-column or --time-column, not both",
         ),
-        (["train.parquet", "--test", "test.parquet", "--split-column", "fold"], "and a split by"),
+        (["train.parquet", "--test", "test.parquet", "--split-column", "fold"], "or a split by"),
         (["train.parquet", "--test", "train.parquet"], "is among those to train on and those to"),
         (["train.parquet", "--test", "none.parquet"], "none.parquet: no such file"),
         (["train.parquet", "--resamples", "3"], "resamples are of the training queries of"),

@@ -96,8 +96,8 @@ def test_categories_are_ids_but_no_features():
         ({"relevance": [1.0, 0.0, float("inf")]}, "row 2: column 'relevance' is inf"),
         ({"query_id": ["a", "b", None]}, "the frame: row 2: column 'query_id' has no value"),
         ({"weight": [2.0, 1.0, None]}, "the frame: row 2: column 'weight' has no value"),
-        ({"weight": [2.0, 1.0, 3.0]}, "column 'weight' is taken for .*2 in row 0, but 3 in row 2"),
-        ({"weight": [-1.0, 1.0, -1.0]}, "column 'weight' is taken for .*not negative"),
+        ({"weight": [2.0, 1.0, 3.0]}, "column 'weight' is used as .*2 in row 0, but 3 in row 2"),
+        ({"weight": [-1.0, 1.0, -1.0]}, "column 'weight' is used as .*not negative"),
         ({"query": ["a", "b", "c"]}, "the query may be column 'query_id' or 'query'"),
     ],
 )
@@ -113,7 +113,7 @@ def test_frames_of_no_use():
     with pytest.raises(DataError, match="expected a frame of pandas, polars or pyarrow, got dict"):
         RankingData.from_frame(TABLE)
     mixed = pd.DataFrame(TABLE | {"doc_id": [1, "a", 2.0]})
-    with pytest.raises(DataError, match="column 'doc_id' holds values of several types"):
+    with pytest.raises(DataError, match="column 'doc_id' has values of several types"):
         RankingData.from_frame(mixed)
     twice = pd.DataFrame([[1, 1, 2]], columns=["f", "qid", "f"])
     with pytest.raises(DataError, match="the frame: 2 columns are named 'f'"):

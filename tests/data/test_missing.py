@@ -12,8 +12,6 @@ from lightgbm import LGBMRanker
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
-from tests import oracles
-from tests.example_statistics import ColumnTotals
 
 from ranksieve import DataError, Missing, RankingData, concatenate, make_ranking
 from ranksieve.data.missing import POLICIES, count_missing, has_missing
@@ -22,6 +20,8 @@ from ranksieve.io.shards import convert_to_shards, open_shards, rewrite_shards, 
 from ranksieve.preprocessing import QueryImputer, QueryMinMaxScaler, QueryStandardScaler
 from ranksieve.rankers import as_ranker
 from ranksieve.selectors import TopImportance
+from tests import oracles
+from tests.example_statistics import ColumnTotals
 
 nan = float("nan")
 FILLS = [policy for policy in POLICIES if policy != "keep"]
@@ -74,7 +74,7 @@ def test_indicators_are_features(wrong):
 
 
 def test_indicators_of_features_that_are_not_there_are_refused():
-    with pytest.raises(ValueError, match="indicator of feature 8, but the last of 8 features"):
+    with pytest.raises(ValueError, match="indicator of feature 8, but there are only 8 features"):
         example(missing=Missing("zero", [8]))
 
 

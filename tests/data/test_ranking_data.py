@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from tests import oracles
 
 from ranksieve import DataError, RankingData, concatenate, make_ranking
 from ranksieve.selectors import GAS, GreedyRankRLS, RankFilter
+from tests import oracles
 
 X = np.arange(12.0).reshape(6, 2)
 Y = [0, 1, 2, 0, 1, 0]
@@ -250,7 +250,7 @@ def test_concatenate_refuses_what_does_not_fit():
         concatenate([data, data.take_features([0])])
     with pytest.raises(DataError, match="different feature names"):
         concatenate([data, data.take_features([1, 0])])
-    with pytest.raises(DataError, match="nothing"):
+    with pytest.raises(DataError, match="no data sets to concatenate"):
         concatenate([])
 
 
@@ -338,7 +338,7 @@ class TestWeights:
             ([1, 2], r"shape \(2,\), but there are 3 queries and 5 rows"),
             ([1, 1, 2, 1, 1], "the same for all rows of a query"),
             ([1, -1, 1], "not negative"),
-            ([0, 0, 0], "not 0 for all"),
+            ([0, 0, 0], "must not be 0 for all"),
             ([1, np.nan, 1], "finite"),
             (["many", "few", "none"], "must be numbers"),
         ],

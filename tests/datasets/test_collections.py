@@ -228,7 +228,7 @@ def test_different_names_in_headers_are_an_error(tmp_path):
     write(tmp_path / "train.txt", "#1:bm25\n" + text(1))
     write(tmp_path / "test.txt", "#1:links\n" + text(2))
 
-    with pytest.raises(DataError, match=r"train\.txt: its feature names are not those"):
+    with pytest.raises(DataError, match=r"train\.txt: its feature names differ from those"):
         open_collection(tmp_path).read_fold(0)
 
 
@@ -246,9 +246,9 @@ def test_a_query_in_two_files_is_an_error(tmp_path):
         ([], "no known layout; did not find any of Fold1/train.txt .* S1.txt.*Yahoo!.*Istella"),
         (["notes.txt", "full/notes.txt"], "no known layout"),
         (["S1.txt", "S2.txt", "S4.txt", "S5.txt"], "S3 of S1..S5 is missing"),
-        (["Fold1/train.txt"], "train.txt: there is no file to test on"),
+        (["Fold1/train.txt"], "train.txt: there is no test file next to it"),
         (["Fold1/train.txt", "Fold1/test.txt", "Fold2/test.txt"], "Fold2: there is no train or"),
-        (["set1.train.txt", "set1.valid.txt"], "set1.train.txt: there is no file to test on"),
+        (["set1.train.txt", "set1.valid.txt"], "set1.train.txt: there is no test file next to it"),
     ],
 )
 def test_unknown_and_incomplete_layouts(tmp_path, files, message):

@@ -22,5 +22,5 @@ def test_the_demo_comes_back(tmp_path, engine):
 def test_errors():
     with pytest.raises(ValueError, match="engine must be 'elasticsearch' or 'solr', got 'x'"):
         next(render_responses(load_demo()[0], "x"))
-    with pytest.raises(DataError, match="responses need document ids"):
+    with pytest.raises(DataError, match="responses need data with document ids"):
         next(render_responses(RankingData([[1.0]], [0], [1]), "solr"))

@@ -44,7 +44,7 @@ def test_one_split_by_a_column():
     data = rows_of(list("aabccd"))
     values = np.array(["Train", "train", "dev ", "test", "test", "train"], dtype=object)
     division = SplitByColumn("part").divide(data, values)
-    assert division.rule == "one split, by column 'part', which says train, vali and test"
+    assert division.rule == "one split, by the values train, vali and test of column 'part'"
     train, vali, test = division.splits[0].apply(data)
     assert queries_of((train, vali, test)) == [["a", "d"], ["b"], ["c"]]
 
@@ -83,7 +83,7 @@ def test_every_query_is_tested_in_the_fold_of_its_number(numbers):
         ([1.0, float("nan"), 2.0], "query 'a' has no value in column 'part'"),
         (["train", "train", "train"], "no query is marked 'test'"),
         (["test", "test", "vali"], "no query is marked 'train'"),
-        ([1, 1, 2], "column 'part' has 2 different numbers; .*at least 3"),
+        ([1, 1, 2], "column 'part' has 2 different numbers, .*at least 3"),
         (
             ["x", "x", "train"],
             "has the values 'train', 'x'; to split by it, they must be train, va",
@@ -121,7 +121,7 @@ def test_queries_after_a_time_test(times, after):
     division = SplitByTime("date", after).divide(rows_of(list("abc")), times)
     assert division.splits[0].train.tolist() == [0, 2]
     assert division.splits[0].test.tolist() == [1]
-    assert division.rule == f"one split, by column 'date': queries after {after} test"
+    assert division.rule == f"one split, by column 'date': tests on queries after {after}"
 
 
 DAYS = st.lists(st.integers(0, 40), min_size=1, max_size=4)
@@ -205,7 +205,7 @@ def test_parts_in_memory_and_on_disk(tmp_path, data):
     for source in sources:
         divided = open_for_study(source)
         assert isinstance(divided, DividedData)
-        assert divided.rule == "one split, as it was given"
+        assert divided.rule == "one split, as given"
         assert divided.has_validation
         for found, part in zip(divided.readers[0](), parts, strict=True):
             assert found.query_ids.tolist() == part.query_ids.tolist()
@@ -254,7 +254,7 @@ def test_several_files_of_a_part_are_one(tmp_path, data):
     [
         (lambda d: (d,), "a tuple of 1 is not a split"),
         (lambda d: (d, d, d, d), "a tuple of 4 is not a split: give"),
-        (lambda d: (None, d), "needs data to train on and to test on, but one of them is None"),
+        (lambda d: (None, d), "needs training and test data, but one of them is None"),
         (lambda d: (d, d, None), "one of them is None"),
         (
             lambda d: (d.X, d.y, d.qid),
@@ -268,7 +268,9 @@ def test_tuples_that_are_no_split(data, change, message):
 
 
 def test_a_split_is_given_once(data):
-    with pytest.raises(DataError, match="given as training and test data, and a split by a column"):
+    with pytest.raises(
+        DataError, match="give either training and test data, or a split by a column"
+    ):
         open_for_study((data, data), split=SplitByColumn("fold"))
     with pytest.raises(
         DataError, match="to split by column 'fold', data must be Parquet, CSV or a"
@@ -332,7 +334,7 @@ def test_two_files_of_a_part_are_refused_unless_one_is_a_copy(tmp_path):
         (tmp_path / name).write_text("1 qid:1 1:1\n")
     assert open_collection(tmp_path).folds[0].train == (tmp_path / "train.txt",)
     (tmp_path / "train.parquet").write_text("")
-    with pytest.raises(DataError, match=r"train.parquet: there is train.txt, too; name the files"):
+    with pytest.raises(DataError, match=r"train.parquet: there is also train.txt; name the files"):
         open_collection(tmp_path)
 
 

@@ -224,7 +224,7 @@ def test_a_fixed_number_of_documents(length):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_queries": 0}, "no queries 0 to 0 - 1"),
+        ({"n_queries": 0}, "queries 0 to 0 - 1 are not a valid range"),
         ({"n_informative": 0}, "at least 1 informative features, got 0"),
         ({"n_noise": -1}, "at least 0 noise features, got -1"),
         ({"skewed": 1.2}, "skewed must be between 0 and 1, got 1.2"),

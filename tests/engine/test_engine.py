@@ -229,10 +229,12 @@ def test_a_cluster_that_cannot_see_the_directory(data, tmp_path, client):
     write_shards(data, directory)
     with open_shards(directory, client=client) as shards:
         directory.rename(tmp_path / "there")
-        with pytest.raises(DataError, match=r"worker tcp://\S+ cannot open .* every worker sees"):
+        with pytest.raises(
+            DataError, match=r"worker tcp://\S+ cannot open .* every worker can access"
+        ):
             feature_importance(shards)
         write_shards(data, directory)
-        with pytest.raises(DataError, match="sees other data"):
+        with pytest.raises(DataError, match="finds other data"):
             feature_importance(shards)
 
 

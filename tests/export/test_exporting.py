@@ -268,6 +268,6 @@ class TestModels:
         data = rows_for(ranker_of("rankboost"))
         ranker = as_ranker(Ridge()).fit(data)
         made = export_model(ranker, "solr", tmp_path, verify=data)
-        assert made.notes == ["the intercept is left out, which changes no order"]
+        assert made.notes == ["the intercept is left out, which does not change the order"]
         made = export_model(ranker, "c", tmp_path, verify=data)
         assert made.verification.largest_difference < 1e-12

@@ -31,7 +31,7 @@ class TestPlugin:
         path = store(tmp_path, {"featureset": {"name": "all", "features": features}})
         found = read_feature_set(path, "plugin")
         assert (found.name, len(found.entries)) == ("all", 136)
-        kept = found.pruned(["f90", "f7", "f8"])
+        kept = found.prune(["f90", "f7", "f8"])
         assert list(kept.values()) == [features[7], features[8], features[90]]
 
     @pytest.mark.parametrize(
@@ -57,9 +57,9 @@ class TestPlugin:
             template("other", template={"match": {"body": "mean"}}),
         ]
         found = read_feature_set(store(tmp_path, {"features": features}), "plugin")
-        assert list(found.pruned(["mean"])) == ["title", "body", "mean"]
-        assert list(found.pruned(["script"])) == ["title", "body", "mean", "script"]
-        assert list(found.pruned(["other"])) == ["other"]  # its words are fields, not features
+        assert list(found.prune(["mean"])) == ["title", "body", "mean"]
+        assert list(found.prune(["script"])) == ["title", "body", "mean", "script"]
+        assert list(found.prune(["other"])) == ["other"]  # its words are fields, not features
 
 
 def test_solr(tmp_path):
@@ -70,9 +70,9 @@ def test_solr(tmp_path):
     ]
     found = read_feature_set(store(tmp_path, features), "solr")
     assert found.name == "s"
-    assert list(found.pruned(["a"])) == ["a"]
-    assert list(found.pruned(["c"])) == ["a", "b", "c"]
-    assert found.pruned(["b"])["b"] == features[1]
+    assert list(found.prune(["a"])) == ["a"]
+    assert list(found.prune(["c"])) == ["a", "b", "c"]
+    assert found.prune(["b"])["b"] == features[1]
 
 
 def test_elasticsearch(tmp_path):
@@ -83,7 +83,7 @@ def test_elasticsearch(tmp_path):
     config = {"learning_to_rank": {"feature_extractors": extractors}}
     for content in (config, {"inference_config": config}, extractors):
         found = read_feature_set(store(tmp_path, content), "elasticsearch")
-        assert list(found.pruned(["b"]).values()) == extractors[1:]
+        assert list(found.prune(["b"]).values()) == extractors[1:]
 
 
 class TestErrors:
@@ -176,5 +176,5 @@ class TestExports:
 
     def test_targets_without_feature_sets(self, tmp_path):
         path = store(tmp_path, [])
-        with pytest.raises(DataError, match="c has no feature set to prune"):
+        with pytest.raises(DataError, match="c does not use a feature set"):
             export_model(ranker_of("ranksvm"), "c", tmp_path, feature_set=path)

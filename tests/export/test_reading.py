@@ -144,7 +144,7 @@ class TestRefusals:
 
         data = rows_for(ranker_of("rankboost"), names=False)
         ranker = as_ranker(XGBRanker(n_estimators=2, missing=0.0, n_jobs=1)).fit(data)
-        with pytest.raises(DataError, match="XGBoost takes 0.0 as missing, which no target does"):
+        with pytest.raises(DataError, match="treats 0.0 as missing, which no target supports"):
             read_trained(ranker)
 
     def test_zeros_that_take_too_much(self, monkeypatch):

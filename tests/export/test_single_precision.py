@@ -9,7 +9,7 @@ from ranksieve.data import DataError
 from ranksieve.export.forms import TreeBuilder
 from ranksieve.export.single_precision import (
     SingleThresholds,
-    last_rounded_to,
+    largest_rounding_to,
     next_above,
     round_down,
     single_thresholds,
@@ -30,16 +30,16 @@ def test_round_down(threshold, x):
 @given(singles, doubles)
 def test_last_rounded_to(threshold, x):
     with np.errstate(over="ignore"):
-        assert (x <= last_rounded_to(threshold)) == (f32(x) <= f32(threshold))
+        assert (x <= largest_rounding_to(threshold)) == (f32(x) <= f32(threshold))
 
 
 @given(singles, st.integers(-3, 3))
 def test_last_rounded_to_at_its_edge(threshold, steps):
-    x = float(last_rounded_to(threshold))
+    x = float(largest_rounding_to(threshold))
     for _ in range(abs(steps)):
         x = float(np.nextafter(x, np.inf if steps > 0 else -np.inf))
     with np.errstate(over="ignore"):
-        assert (x <= last_rounded_to(threshold)) == (f32(x) <= f32(threshold))
+        assert (x <= largest_rounding_to(threshold)) == (f32(x) <= f32(threshold))
 
 
 def test_the_ends_of_float32():
@@ -47,7 +47,7 @@ def test_the_ends_of_float32():
     ends = np.array([-np.inf, -largest, largest, np.inf], dtype=f32)
     xs = [-1e300, -3.5e38, -3.4028235e38, 0.0, 3.4028235e38, 3.5e38, 1e300]
     with np.errstate(over="ignore"):
-        for end, last in zip(ends, last_rounded_to(ends), strict=True):
+        for end, last in zip(ends, largest_rounding_to(ends), strict=True):
             assert [x <= last for x in xs] == [bool(f32(x) <= end) for x in xs]
 
 

@@ -269,7 +269,7 @@ def test_what_is_hostile_is_refused_by_name(tmp_path):
     for depth in (150, 100_000):
         for value in ("[" * depth + "]" * depth, '{"a":' * depth + "1" + "}" * depth):
             path.write_text(good.replace('"parameters": {', f'"parameters": {{"deep": {value},', 1))
-            with pytest.raises(DataError, match="too many lists or objects in each other"):
+            with pytest.raises(DataError, match="lists or objects are nested too deeply"):
                 read_selection(path)
 
 

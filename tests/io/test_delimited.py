@@ -141,9 +141,9 @@ def test_columns_of_several_files_must_agree(write, other, message):
         ("qid,label,f\n1,0,2\n,1,3\n", "row 3: column 'qid' has no value"),
         ("qid,label,f\n1,0,2\n1,inf,3\n", "row 3: column 'label' is inf"),
         ("qid,label,weight,f\n1,0,1,2\n1,0,,2\n", "row 3: column 'weight' has no value"),
-        ("qid,label,weight,f\n1,0,1,2\n1,0,3,2\n", "'weight' is taken for the weight of queries"),
-        ('qid,label,f,doc_id\n1,0,2,"a\n1,1,3,b\n', "a quotation mark near its end is not closed"),
-        ('qid,label,f,doc_id\n1,0,2,"a\n1,1,3,b', "a quotation mark near its end is not closed"),
+        ("qid,label,weight,f\n1,0,1,2\n1,0,3,2\n", "'weight' is used as the weight of queries"),
+        ('qid,label,f,doc_id\n1,0,2,"a\n1,1,3,b\n', "a quotation mark near the end is not closed"),
+        ('qid,label,f,doc_id\n1,0,2,"a\n1,1,3,b', "a quotation mark near the end is not closed"),
         (b"qid,label,f\xff\n1,0,2\n", "row 1: not UTF-8 text"),
         (b"qid,label,f,doc_id\n1,0,2,\xff\n", "row 2: column 'doc_id': not UTF-8 text"),
     ],
@@ -169,7 +169,7 @@ def test_what_is_no_number_later_is_told_with_its_row(write, monkeypatch):
 
 def test_an_open_quotation_mark_in_a_column_that_is_left_out(write):
     path = write('qid,label,f,title\n1,0,2,a\n1,1,3,"b\n1,2,4,c\n')
-    with pytest.raises(DataError, match="a quotation mark near its end is not closed"):
+    with pytest.raises(DataError, match="a quotation mark near the end is not closed"):
         read_csv(path, Columns(drop="title"))
     closed = write('qid,label,f,title\n1,0,2,a\n1,1,3,"b\nof two lines"\n1,2,4,c\n')
     assert read_csv(closed, Columns(drop="title")).X.ravel().tolist() == [2, 3, 4]
@@ -208,7 +208,7 @@ def test_short_reads_make_no_short_blocks(write, monkeypatch):
             return super().read(min(size, 3))
 
     path = write("qid,label,f\n" + "1,0,2.123456\n" * 20)
-    monkeypatch.setattr(delimited, "decompressed", lambda file, path: Slow(file.read()))
+    monkeypatch.setattr(delimited, "open_decompressed", lambda file, path: Slow(file.read()))
     assert read_csv(path).n_rows == 20
 
 

@@ -175,7 +175,7 @@ def test_several_logs_of_a_hit_are_one(save):
     check_error(path, ":1: hit 1: there is no log 'x'; logs of the hit: 'log', 'res", log="x")
     logs["log"][0]["value"] = 3
     path = save({"qid": "rambo", **response(both)})
-    check_error(path, ":1: hit 1: feature 'a' is there twice, with the values 3.0 and 1.5")
+    check_error(path, ":1: hit 1: feature 'a' occurs twice, with the values 3.0 and 1.5")
     assert read_rows(path, log="log") == [("rambo", "7555", 4, [3])]
 
 
@@ -349,7 +349,7 @@ def test_nothing_in_common(save):
     check_error(
         log_of(save),
         ": no logged document is judged: the log has query '1' with document 'a', and the "
-        "judgments have query 'rambo' with document '7555'; do both",
+        "judgments have query 'rambo' with document '7555'; check that both",
     )
 
 
@@ -481,11 +481,11 @@ WRONG = [
     ([GOOD, "}"], ":2: not JSON: Expecting value"),
     ([GOOD, "[1, 2]"], ":2: expected a search response, found 1"),
     ([GOOD, '"text"'], ":2: expected a search response, found 'text'"),
-    ([GOOD, json.dumps(GOOD).replace("1.0", "NaN")], ":2: not JSON: NaN is not a number that"),
-    ([json.dumps(GOOD).replace("1.0", "1e999")], ":1: not JSON: 1e999 is not a number that"),
+    ([GOOD, json.dumps(GOOD).replace("1.0", "NaN")], ":2: not JSON: NaN is not a valid number"),
+    ([json.dumps(GOOD).replace("1.0", "1e999")], ":1: not JSON: 1e999 is not a valid number"),
     ([json.dumps(GOOD).replace("1.0", "9" * 400)], ":1: not JSON: 99999"),
-    ([GOOD, "[" * 100_000], ":2: not JSON: it has too many lists or objects in each other"),
-    ([GOOD, "[" * 200 + "]" * 200], ":2: not JSON: it has too many lists or objects in each"),
+    ([GOOD, "[" * 100_000], ":2: not JSON: lists or objects are nested too deeply"),
+    ([GOOD, "[" * 200 + "]" * 200], ":2: not JSON: lists or objects are nested too"),
     # responses
     ([GOOD, {"error": {"reason": "No query named [x]"}, "status": 400}],
      ":2: the engine answered with an error: 'No query named [x]'"),
@@ -494,7 +494,7 @@ WRONG = [
     ([{"responseHeader": {"status": 400}, "error": {"msg": "Missing store: x", "code": 400}}],
      ":1: the engine answered with an error: 'Missing store: x'"),
     ([{"qid": "a", "responses": [{"error": "x"}]}], ":1: response 1: the engine answered"),
-    ([{"grouped": {}}], ":1: grouped results of Solr are not read"),
+    ([{"grouped": {}}], ":1: grouped results of Solr are not supported"),
     ([{"qid": "a", "hits": 3}], ":1: 'hits' should have a list of hits, not 3"),
     ([{"qid": "a", "hits": {"hits": {}}}], ":1: 'hits' should have a list of hits, not {"),
     ([{"qid": "a", "hits": [3]}], ":1: hit 1: expected an object, found 3"),
@@ -502,8 +502,8 @@ WRONG = [
     ([GOOD, features("a=1")], ":2: document 1: this is a document of Solr, but the log beg"),
     ([features("a=1"), GOOD], ":2: hit 1: this is a document of Elasticsearch or OpenSearch, b"),
     # ids
-    ([ONE], ':1: hit 1: it does not say which query it answers; save each response with its query'),
-    ([{"qid": "", "query_id": 1.5, "query": {}, **ONE}], ":1: hit 1: it does not say which query"),
+    ([ONE], ':1: hit 1: the response has no query id; save each response with its query'),
+    ([{"qid": "", "query_id": 1.5, "query": {}, **ONE}], ":1: hit 1: the response has no query id"),
     ([GOOD, ONE], ":2: hit 1: there is no 'qid', which should have the query id"),
     ([GOOD, {"qid": 1.5, **ONE}], ":2: hit 1: query id 'qid' should be a text or a whole number"),
     ([GOOD, {"qid": True, **ONE}], ":2: hit 1: query id 'qid' should be a text or a whole num"),
@@ -518,8 +518,8 @@ WRONG = [
     ([{"qid": "a", **response({"_id": "x", "fields": {"title": ["y"]}})}],
      ":1: hit 1: the hit has no features: there is no 'fields._ltrlog'; ask for it"),
     ([{"qid": "a", **response({"_id": "x", "fields": 3})}], ":1: hit 1: the hit has no features"),
-    ([with_log(3)], ":1: hit 1: _ltrlog should hold an object of logs, not 3"),
-    ([with_log([[]])], ":1: hit 1: _ltrlog should hold an object of logs, not [[]]"),
+    ([with_log(3)], ":1: hit 1: _ltrlog should contain an object of logs, not 3"),
+    ([with_log([[]])], ":1: hit 1: _ltrlog should contain an object of logs, not [[]]"),
     ([with_log([{"l": {"a": 1}}])], ":1: hit 1: log 'l' should be a list of features, not {'a"),
     ([with_log([{"l": [3]}])], ":1: hit 1: _ltrlog should list features with a name, not 3"),
     ([with_log([{"l": [{"value": 3}]}])], ":1: hit 1: _ltrlog should list features with a name"),
@@ -540,9 +540,9 @@ WRONG = [
     ([features("a=1e999")], ":1: document 1: feature 'a' is '1e999', not a finite number"),
     ([features("a=1_0")], ":1: document 1: feature 'a' is '1_0', not a finite number"),
     ([features("a= 1")], ":1: document 1: feature 'a' is ' 1', not a finite number"),
-    ([features("a=1,a=2")], ":1: document 1: feature 'a' is there twice, with the values 1.0 and"),
+    ([features("a=1,a=2")], ":1: document 1: feature 'a' occurs twice, with the values 1.0 and"),
     ([{"qid": "a", "docs": [{"id": "x", "[features]": {"a": 1}}]}],
-     ":1: document 1: {'a': 1} is no text of features in field '[features]'"),
+     ":1: document 1: {'a': 1} is not a text of features in field '[features]'"),
     ([{"qid": "a", "docs": [{"[features]": "a=1"}]}], ":1: document 1: there is no 'id', which"),
 ]  # fmt: skip
 
@@ -562,7 +562,7 @@ def test_files_that_cannot_be_read(tmp_path):
     check_error(tmp_path, ": is a directory, not a file")
     text = tmp_path / "latin.jsonl"
     text.write_bytes(json.dumps(entry(1)).encode() + b'\n{"a":\n "\xe9"}\n')
-    check_error(text, ":3: not JSON: it is not UTF-8")
+    check_error(text, ":3: not JSON: not UTF-8 text")
 
 
 def test_values_are_bounded(save, monkeypatch):

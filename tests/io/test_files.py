@@ -11,14 +11,14 @@ import pytest
 
 from ranksieve import make_ranking, write_letor
 from ranksieve.data import DataError
-from ranksieve.io.files import holding, replacing
+from ranksieve.io.files import hold_directory, replace_on_success
 from ranksieve.io.records import write_text
 
 _HOLD = """
 import sys, time
 from pathlib import Path
-from ranksieve.io.files import replacing
-with replacing(Path(sys.argv[1])) as temporary:
+from ranksieve.io.files import replace_on_success
+with replace_on_success(Path(sys.argv[1])) as temporary:
     temporary.write_text("half")
     print("ready", flush=True)
     time.sleep(600)
@@ -29,9 +29,9 @@ needs_locks = pytest.mark.skipif(sys.platform == "win32", reason="there are no s
 
 @needs_locks
 def test_one_at_a_time_holds_a_directory(tmp_path):
-    with holding(tmp_path) as first, holding(tmp_path) as second:
+    with hold_directory(tmp_path) as first, hold_directory(tmp_path) as second:
         assert (first, second) == (True, False)
-    with holding(tmp_path) as third:
+    with hold_directory(tmp_path) as third:
         assert third
 
 
@@ -118,7 +118,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path):
     path.write_text("old")
 
     def write_to_a_full_disk():
-        with replacing(path), open("/dev/full", "w", buffering=1) as file:
+        with replace_on_success(path), open("/dev/full", "w", buffering=1) as file:
             file.write("x\n")
 
     with pytest.raises(DataError, match=r"data.txt: cannot be written: No space left on device"):
@@ -128,6 +128,6 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path):
 
 
 def test_other_errors_are_as_they_were(tmp_path):
-    with pytest.raises(FileNotFoundError), replacing(tmp_path / "data.txt"):
+    with pytest.raises(FileNotFoundError), replace_on_success(tmp_path / "data.txt"):
         (tmp_path / "nothing").read_text()
     assert os.listdir(tmp_path) == []

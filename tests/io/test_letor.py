@@ -680,7 +680,7 @@ def weighted(data: RankingData, draw) -> RankingData:
 def test_weights_are_not_lost_silently(tmp_path):
     data = RankingData(np.eye(2), [0, 1], [1, 2], sample_weight=[1, 2])
     path = tmp_path / "data.txt"
-    with pytest.raises(DataError, match=r"data.txt: LETOR text has no place for .*\.parquet"):
+    with pytest.raises(DataError, match=r"data.txt: LETOR text cannot store .*\.parquet"):
         write_letor(data, path)
     assert list(tmp_path.iterdir()) == []
     write_letor(data.with_weights(None), path)
@@ -763,7 +763,7 @@ def test_symbolic_links_are_followed(tmp_path):
     assert os.listdir(tmp_path / "there") == ["target.txt"]
     link.unlink()
     link.symlink_to(link)
-    with pytest.raises(DataError, match="link.txt: is a symbolic link that leads to itself"):
+    with pytest.raises(DataError, match="link.txt: is a symbolic link to itself"):
         write_letor(data, link)
     link.unlink()
     link.symlink_to(tmp_path / "none" / "target.txt")

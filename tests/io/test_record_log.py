@@ -213,7 +213,7 @@ def test_what_cannot_be_read_back_is_not_written(path):
     notes = Notes(path, HEAD)
     before = path.read_bytes()
     for result in ("refused", float("nan"), [float("inf")]):
-        with pytest.raises(DataError, match=r"notes.jsonl: a result cannot be kept"):
+        with pytest.raises(DataError, match=r"notes.jsonl: a result cannot be stored"):
             notes.add(1, result)
     assert path.read_bytes() == before
 
@@ -221,7 +221,7 @@ def test_what_cannot_be_read_back_is_not_written(path):
 def test_a_file_that_goes_away_is_noticed(path):
     notes = Notes(path, HEAD)
     path.unlink()
-    with pytest.raises(DataError, match="another program has removed or shortened it"):
+    with pytest.raises(DataError, match="another program has removed or truncated the file"):
         notes.add(1, 2)
 
 
@@ -274,7 +274,7 @@ def test_a_full_disk_loses_nothing(path):
     told = results.get(timeout=60)
     process.join(60)
     assert "cannot be written" in told
-    assert "what was finished before is kept" in told
+    assert "earlier results are kept" in told
     whole = path.read_bytes()
     assert whole.endswith(b"\n")
     n_kept = whole.count(b"\n") - 1

@@ -62,7 +62,7 @@ def test_what_is_written(tmp_path):
     assert read_selection(path).features[0].index == 4
     path.write_text(json.dumps(record | {"checksum": checksum}))
     with pytest.raises(
-        DataError, match=r"selected.json: it is not as it was written; if it was ch"
+        DataError, match=r"selected.json: the file was changed after it was written; if"
     ):
         read_selection(path)
     assert SELECTION.columns.tolist() == [0, 3]
@@ -97,7 +97,7 @@ BAD_TEXTS = {
     "empty": (b"", r":1: not JSON: "),
     "binary": (b"\xff\xfe\x00", r": not JSON: .*utf-8"),
     "deep": (b"[" * 100_000, r": not JSON: "),
-    "NaN": (b'{"score": NaN}', r": not JSON: NaN is not a number"),
+    "NaN": (b'{"score": NaN}', r": not JSON: NaN is not a valid number"),
     "a list": (b"[]", r": not a selection"),
 }
 
@@ -289,7 +289,9 @@ def test_width_that_text_cannot_tell(tmp_path):
     path = tmp_path / "narrow.txt"
     path.write_text("1 qid:1 1:3\n0 qid:1 2:4\n")
     selection = selected(4, 1, n_features_in=5)
-    with pytest.raises(DataError, match="if the others are zero, pass that as n_features"):
+    with pytest.raises(
+        DataError, match="if the other features are all zero, pass that number as n_features"
+    ):
         convert_to_shards(path, tmp_path / "kept", features=selection)
     convert_to_shards(path, tmp_path / "kept", features=selection, n_features=5)
     with open_shards(tmp_path / "kept") as shards:

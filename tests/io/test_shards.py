@@ -140,7 +140,9 @@ def test_pieces_make_the_same_shards_as_the_whole(tmp_path_factory, data, choose
         write_shards(source, base / name, shard_bytes=60, overwrite=True)
     with open_shards(base / "shards-whole") as whole, open_shards(base / "shards-pieces") as parts:
         assert parts.data_id != whole.data_id
-        assert [s.files for s in parts._opened.shards] == [s.files for s in whole._opened.shards]
+        assert [s.files for s in parts._open_manifest.shards] == [
+            s.files for s in whole._open_manifest.shards
+        ]
 
 
 @pytest.mark.parametrize(
@@ -999,7 +1001,7 @@ def test_weights_that_come_late(tmp_path):
     assert np.concatenate(parts).tolist() == expected
     for piece in pieces:
         piece.query_weights = np.zeros(3)
-    with pytest.raises(DataError, match="not 0 for all queries"):
+    with pytest.raises(DataError, match="must not be 0 for all queries"):
         write_shards(pieces, tmp_path / "e")
     assert not (tmp_path / "e").exists()
 
@@ -1016,9 +1018,7 @@ def test_converted_weights_are_those_of_the_file(tmp_path, name):
     convert_to_shards(tmp_path / name, tmp_path / "e", columns=Columns(drop="weight"))
     assert read_back(tmp_path / "e").query_weights is None
     save(frame.assign(weight=[3, 3, 1, 2]), tmp_path / name, index=False)
-    with pytest.raises(
-        DataError, match=rf"{name}: .*'weight' is taken for .*it is 3 in row 0, but"
-    ):
+    with pytest.raises(DataError, match=rf"{name}: .*'weight' is used as .*it is 3 in row 0, but"):
         convert_to_shards(tmp_path / name, tmp_path / "f")
     more = tmp_path / f"more-{name}"
     save(frame[3:].assign(weight=[5]), more, index=False)

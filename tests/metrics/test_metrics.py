@@ -460,7 +460,7 @@ class TestWeights:
         [
             ([1, 2], r"query_weights has shape \(2,\), but there are 3 queries and 6 rows"),
             ([1, 2, -1], "query_weights must be finite and not negative"),
-            ([0, 0, 0], "not 0 for all queries"),
+            ([0, 0, 0], "must not be 0 for all queries"),
             ([1, 2, 3, 1, 2, 4], "query_weights must be the same for all rows of a query"),
             ("abc", "query_weights must be numbers"),
         ],

@@ -37,8 +37,8 @@ def with_offsets(data):
 
 def naive_objective(kind, data, alpha, scale):
     pairs = sum(int(np.sum(y[:, None] > y)) for y in np.split(data.y, data.query_ptr[1:-1]))
-    telling = sum(len(set(y)) > 1 for y in np.split(data.y, data.query_ptr[1:-1]))
-    terms = pairs if kind is RankNet else telling
+    informative_queries = sum(len(set(y)) > 1 for y in np.split(data.y, data.query_ptr[1:-1]))
+    terms = pairs if kind is RankNet else informative_queries
 
     def objective(coef):
         scores = data.X @ (coef / scale)
@@ -157,8 +157,8 @@ def test_backpropagation(kind, data, activation, is_sparse):
                 for q, r in zip(chosen, rows, strict=True)
             )
 
-        loss, *gradient = statistic.loss_and_gradient(standard.applied(weights), some)
-        gradient = standard.returned(gradient)
+        loss, *gradient = statistic.loss_and_gradient(standard.to_original(weights), some)
+        gradient = standard.to_standardized(gradient)
         assert loss == pytest.approx(total(weights), rel=1e-9)
         for place, weight in enumerate(weights):
 
@@ -251,9 +251,9 @@ class TestNetworks:
 
 
 def test_lambdarank_cannot_search_lines(data):
-    with pytest.raises(ValueError, match="not for LambdaRank"):
+    with pytest.raises(ValueError, match="other than LambdaRank"):
         LambdaRank(solver="lbfgs").fit(data)
-    with pytest.raises(ValueError, match="for linear models"):
+    with pytest.raises(ValueError, match="needs a linear model"):
         RankNet(hidden=2, solver="lbfgs").fit(data)
 
 

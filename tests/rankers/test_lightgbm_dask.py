@@ -167,6 +167,6 @@ def test_a_lost_worker_is_an_error(parts, tmp_path):
 
         killer = threading.Thread(target=kill)
         killer.start()
-        with pytest.raises(DataError, match="was lost while it trained"):
+        with pytest.raises(DataError, match="was lost during training"):
             LambdaMART(20_000).fit(open_shards(tmp_path / "shards", client=own))
         killer.join()

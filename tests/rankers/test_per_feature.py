@@ -9,7 +9,7 @@ from xgboost import XGBRanker
 from ranksieve import make_ranking
 from ranksieve.data import DataError
 from ranksieve.rankers import LambdaMART, as_ranker
-from ranksieve.rankers.per_feature import groups, indices, one_each
+from ranksieve.rankers.per_feature import groups, indices, reduce_values
 from ranksieve.selectors import EliminationSelector, RandomizedBoostedTrees, SequentialSelector
 
 
@@ -22,11 +22,11 @@ def data():
 @pytest.mark.parametrize(
     ("cut", "value", "expected"),
     [
-        (one_each, [1, 0, -1, 1], [-1, 1]),
-        (one_each, (1, 0, -1, 1), (-1, 1)),
-        (one_each, "1, 0,-1,1", "-1,1"),
-        (one_each, "(1,0,-1,1)", "(-1,1)"),
-        (one_each, {0: 1, 2: -1}, {0: -1}),
+        (reduce_values, [1, 0, -1, 1], [-1, 1]),
+        (reduce_values, (1, 0, -1, 1), (-1, 1)),
+        (reduce_values, "1, 0,-1,1", "-1,1"),
+        (reduce_values, "(1,0,-1,1)", "(-1,1)"),
+        (reduce_values, {0: 1, 2: -1}, {0: -1}),
         (indices, [0, 2, 3], [0, 1]),
         (indices, "0,3", "1"),
         (groups, [[0, 1], [1, 2, 3]], [[0, 1]]),
@@ -40,7 +40,7 @@ def test_what_is_left_of_four_features(cut, value, expected):
 
 
 def test_arrays_stay_arrays():
-    np.testing.assert_array_equal(one_each(np.array([0.1, 0.2, 0.3]), [2, 0], 3), [0.3, 0.1])
+    np.testing.assert_array_equal(reduce_values(np.array([0.1, 0.2, 0.3]), [2, 0], 3), [0.3, 0.1])
 
 
 RISING = [1, 0, -1, 1, 0]  # one for each feature of the data

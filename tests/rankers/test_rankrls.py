@@ -135,7 +135,7 @@ def test_choice_of_lambda():
     for wrong in ([], [1, -1], [[1.0]], [np.nan], -1, ["x"]):
         with pytest.raises(ValueError, match="lams must be one or more numbers above 0"):
             RankRLSCV(wrong).fit(train)
-    with pytest.raises(DataError, match="needs two queries"):
+    with pytest.raises(DataError, match="needs at least two queries"):
         RankRLSCV().fit(train.take_queries([0]))
 
 

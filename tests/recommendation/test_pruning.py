@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranksieve.costs import AlignedCosts
-from ranksieve.recommendation.pruning import prune
-from tests.oracles import cost_of_features, prune_by_cost
+from ranksieve.recommendation.pruning import Step, prune
+from tests.oracles import cost_of_features, exchanged, prune_by_cost
 
 
 @st.composite
@@ -32,7 +32,10 @@ def problems(draw):
 
     keep = draw(st.sets(st.sampled_from(start), max_size=2))
     limit = value(start) - draw(st.integers(-1, 6))
-    return start, costs, value, limit, keep
+    features = st.integers(0, n - 1)
+    others = draw(st.dictionaries(features, st.lists(features, max_size=3, unique=True)))
+    how = {"keep": keep, "substitutes": others}
+    return start, costs, value, limit, how
 
 
 def total_of(costs):
@@ -43,55 +46,59 @@ def total_of(costs):
 
 @given(problems())
 def test_it_is_the_slow_way(problem):
-    start, costs, value, limit, keep = problem
+    start, costs, value, limit, how = problem
     group_of = {f: int(g) if g >= 0 else None for f, g in enumerate(costs.group_of)}
 
-    pruned = prune(start, costs, value, limit, keep=keep)
+    pruned = prune(start, costs, value, limit, **how)
 
     assert list(pruned.features) == prune_by_cost(
-        start, total_of(costs), group_of, value, limit, keep
+        start, total_of(costs), group_of, value, limit, **how
     )
 
 
 @given(problems(), st.none() | st.integers(1, 6))
 def test_never_dearer_always_within_the_limit(problem, most):
-    start, costs, value, limit, keep = problem
+    start, costs, value, limit, how = problem
     asked = []
 
     def noted(features):
         asked.append(features)
         return value(features)
 
-    pruned = prune(start, costs, noted, limit, keep=keep, max_evaluations=most)
+    pruned = prune(start, costs, noted, limit, **how, max_evaluations=most)
 
-    assert pruned.n_evaluations == len(asked) == len(set(asked))
+    assert pruned.n_evaluations == len(asked) == len({frozenset(own) for own in asked})
     assert most is None or len(asked) <= most
     assert pruned.is_complete or len(asked) == most
     assert pruned.features  # never nothing
-    assert set(keep) <= set(pruned.features)
+    assert how["keep"] <= set(pruned.features)
     assert pruned.value == value(pruned.features)
     assert pruned.cost == costs.total(pruned.features) <= costs.total(start)
     if value(start) < limit:
         assert pruned.features == tuple(start)
     else:
         assert pruned.value >= limit
-    gone = [feature for drop in pruned.drops for feature in drop]
-    assert [f for f in start if f not in gone] == list(pruned.features)
-    assert len(gone) == len(set(gone)) == len(start) - len(pruned.features)
+    left = list(start)
+    for dropped, added in pruned.steps:
+        left = exchanged(left, list(dropped), list(added))
+    assert left == list(pruned.features)
+    assert len(set(left)) == len(left)
 
 
 @given(problems())
-def test_nothing_is_left_to_drop(problem):
-    start, costs, value, limit, keep = problem
-    pruned = prune(start, costs, value, limit, keep=keep)
+def test_nothing_is_left_to_drop_or_to_exchange(problem):
+    start, costs, value, limit, how = problem
+    pruned = prune(start, costs, value, limit, **how)
     if value(start) < limit:
         return
     left = set(pruned.features)
     groups = [{f for f in left if costs.group_of[f] == g} for g in range(3)]
-    for part in [{f} for f in left] + groups:
-        rest = left - part
+    steps = [({f}, set()) for f in left] + [(group, set()) for group in groups]
+    steps += [({f}, {g}) for f in left for g in how["substitutes"].get(f, ()) if g not in left]
+    for part, new in steps:
+        rest = left - part | new
         saves = costs.total(rest) < pruned.cost
-        if rest and saves and not part & keep:
+        if rest and saves and not part & how["keep"]:
             assert value(rest) < limit
 
 
@@ -105,8 +112,23 @@ def test_a_group_goes_where_no_feature_alone_would_save_much():
 
     pruned = prune([0, 1, 2, 3], costs, value, 0.5)
 
-    assert pruned.drops == [(1, 2)]
+    assert pruned.steps == [Step((1, 2))]
     assert asked == [(0, 1, 2, 3), (0, 3), (0,), (3,)]
+
+
+def test_a_feature_is_exchanged_for_one_of_a_call_that_is_paid_for():
+    costs = AlignedCosts(np.ones(4), np.array([0, 1, 0, -1]), np.array([5.0, 5.0]))
+    asked = []
+
+    def value(features):
+        asked.append(features)
+        return 1.0 if {0, 1} <= set(features) or {0, 2} <= set(features) else 0.0
+
+    pruned = prune([1, 0], costs, value, 0.5, substitutes={1: [3, 2], 0: [2]})
+
+    assert asked == [(1, 0), (1,), (0,), (3, 0), (2, 0), (2,)]
+    assert pruned.steps == [Step((1,), (2,))]
+    assert pruned.features == (2, 0)
 
 
 def test_differences_by_rounding_do_not_matter():

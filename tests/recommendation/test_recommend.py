@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from ranksieve import DataError, RankingData, make_ranking, recommend
+from ranksieve import DataError, FeatureCosts, RankingData, make_ranking, recommend
 from ranksieve.io.letor import write_letor
 from ranksieve.metrics import evaluate
 from ranksieve.rankers import RankRLS
@@ -22,8 +22,11 @@ from ranksieve.recommendation.rules import Candidate, Rule
 from ranksieve.recommendation.timing import OutOfTimeError, TimeLimit
 from ranksieve.selectors.registry import make_selector
 from ranksieve.significance import non_inferiority
+from ranksieve.sums.similarity import Similarity, feature_similarity
+from tests.oracles import prune_by_cost
 
 QUICK = {"ranker": "rankrls", "selectors": ["greedy-rankrls", "top"], "details": False}
+ONE = QUICK | {"selectors": ["top"]}
 
 
 def planted(n_queries=40, seed=0, **other):
@@ -126,14 +129,15 @@ class TestProcedure:
         assert found.claim.bound == pytest.approx(tested.lower, rel=1e-12)
         assert found.claim.is_shown == tested.non_inferior
 
-    def test_queries_that_judge_do_not_change_the_choice(self, data):
+    @pytest.mark.parametrize("costs", [None, [3, 1, 4, 1, 5, 2]])
+    def test_queries_that_judge_do_not_change_the_choice(self, data, costs):
         division = divide(data, 5, 0)
         judges = np.isin(data.query_codes, division.parts["3"])
         rng = np.random.default_rng(1)
         X = np.where(judges[:, None], rng.normal(size=data.X.shape), data.X)
         y = np.where(judges, rng.integers(0, 3, data.n_rows), data.y)
         other = RankingData(X, y, data.qid)
-        before, after = (stage_choices(one)[2] for one in (data, other))
+        before, after = (stage_choices(one, costs)[2] for one in (data, other))
         assert before.features == after.features
         assert [one.values.tolist() for one in before.candidates] == [
             one.values.tolist() for one in after.candidates
@@ -214,7 +218,7 @@ def slow_choice(data, division, stage, margin, selectors=tuple(QUICK["selectors"
     return [*range(6)] if best is None else first(best, size, stage.final).tolist()
 
 
-def stage_choices(data):
+def stage_choices(data, costs):
     """Choices of all stages."""
     from ranksieve.recommendation import work
 
@@ -227,7 +231,7 @@ def stage_choices(data):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(work.Work, "claim", claim)
-        recommend(data, margin=0.05, **QUICK)
+        recommend(data, margin=0.05, costs=costs, **QUICK)
     return kept["choices"]
 
 
@@ -320,6 +324,75 @@ class TestCosts:
         assert found.has_costs
         assert 0 not in found.features
         assert found.cost < found.cost_of_all
+
+    def test_a_dear_feature_is_exchanged_for_a_cheaper_one_that_is_like_it(self, data):
+        """The selector does not know about costs, and the copy is a little worse."""
+        best = recommend(data, margin=0.05, **ONE).features[0]
+        rng = np.random.default_rng(0)
+        copy = data.X[:, best] + 0.1 * data.X[:, best].std() * rng.normal(size=data.n_rows)
+        both = RankingData(np.column_stack([data.X, copy]), data.y, data.qid)
+        costs = np.ones(7)
+        assert best in recommend(both, margin=0.1, costs=costs, **ONE).features
+        costs[best] = 10
+        found = recommend(both, margin=0.1, costs=costs, **ONE)
+        assert best not in found.features
+        assert 6 in found.features
+
+    def test_equal_to_a_slow_version(self, data):
+        """From the first features of a selector, as many as it takes, to what saves no more."""
+        costs = {"1": 3.0, "2": 2.0, "3": 5.0, "4": 1.0, "5": 4.0, "6": 2.0}
+        groups, once = {"1": "a", "3": "a", "5": "b"}, {"a": 4.0, "b": 1.0}
+        given = FeatureCosts(costs, groups, once)
+        found = recommend(data, margin=0.2, costs=given, **ONE)
+        division = divide(data, 5, 0)
+        stage = division.stages[-1]
+
+        def value(features):
+            means = []
+            for place, part in stage.inner:
+                train = data.take_queries(division.training_queries(place))
+                means.append(slow_values(train, data.take_queries(division.parts[part]), features))
+            return np.concatenate(means).mean()
+
+        limit = value(range(6)) * (1 - 0.2 / 2)
+        path, size = make_selector("top", 5).fit(data).selected_.tolist(), found.size
+        while size < 5 and value(path[:size]) < limit:
+            size += 1
+        like = feature_similarity(data, Similarity("tau_b", absolute=True))
+        others = {
+            f: sorted(
+                (g for g in range(6) if g != f and like[f, g] >= 0.5), key=lambda g: -like[f, g]
+            )
+            for f in range(6)
+        }
+        assert found.features == prune_by_cost(
+            path[:size],
+            lambda own: given.total([str(f + 1) for f in own]),
+            {f: groups.get(str(f + 1)) for f in range(6)},
+            value,
+            limit,
+            (),
+            others,
+        )
+
+    def test_costs_of_nothing_are_none(self, data, answer):
+        found = recommend(data, margin=0.05, costs=np.zeros(6), **QUICK)
+        assert found.features == answer.features
+        assert found.cost == len(found.features)
+        assert found.notes == ["No feature costs anything: the fewest features are recommended."]
+
+    def test_all_features_may_be_pruned(self):
+        """The feature that ranks best alone is dear, and of no use beside the others."""
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(300, 2))
+        utility = X.sum(axis=1)
+        X = np.column_stack([X, utility + rng.normal(size=300)])
+        labels = np.digitize(utility, [0, 1, 2]).astype(float)
+        given = RankingData(X, labels, np.repeat(np.arange(30), 10))
+        found = recommend(given, margin=0.01, costs=[1, 1, 50], **ONE)
+        assert found.selector == "all"
+        assert sorted(found.features) == [0, 1]
+        assert found.advice == "Keep 2 of 3 features, which cost 2 instead of 52."
 
     def test_a_budget_is_kept(self, data):
         found = recommend(data, budget=2, costs=[1, 2, 1, 2, 1, 2], **QUICK)

@@ -22,11 +22,11 @@ from ranksieve.rankers import RankSVM
 from ranksieve.registry.foreign import (
     changed_parameters,
     copy_of,
+    copy_unfitted,
     fit_foreign,
-    make_recorded,
+    make_from_record,
     parameters_of,
     record_of,
-    unfitted,
 )
 from ranksieve.registry.own_code import class_path, import_object, version_of
 from ranksieve.selectors import GAS, Importance, as_selector
@@ -65,10 +65,10 @@ def test_a_record_makes_the_same_estimator_again(value):
         record = record_of(kind(value))
         stored = json.loads(json.dumps(record, allow_nan=False))
         assert stored == record
-        assert parameters_of(make_recorded(stored)) == parameters_of(kind(value))
-        assert record_of(make_recorded(stored)) == record
+        assert parameters_of(make_from_record(stored)) == parameters_of(kind(value))
+        assert record_of(make_from_record(stored)) == record
     nested = record_of(Holder([("step", Holder(value))]))
-    assert record_of(make_recorded(nested)) == nested
+    assert record_of(make_from_record(nested)) == nested
 
 
 @pytest.mark.parametrize(
@@ -89,11 +89,11 @@ def test_a_record_makes_the_same_estimator_again(value):
 )
 def test_estimators_are_made_again(estimator):
     record = json.loads(json.dumps(record_of(estimator)))
-    again = make_recorded(record)
+    again = make_from_record(record)
     assert type(again) is type(estimator)
     assert record_of(again) == record
     assert record_of(copy_of(estimator)) == record
-    assert record_of(unfitted(estimator)) == record
+    assert record_of(copy_unfitted(estimator)) == record
     if isinstance(estimator, Pipeline):
         assert isinstance(again.steps[0], tuple)
 
@@ -113,7 +113,7 @@ def test_copies_are_independent():
     assert estimator.other.value == 2
     assert made.value is not estimator.value
     assert copy_of(Bare(1), value=2).value == 2
-    with pytest.raises(ValueError, match="Bare cannot be made: .*unexpected keyword"):
+    with pytest.raises(ValueError, match="Bare cannot be created: .*unexpected keyword"):
         copy_of(Bare(1), valeu=2)
 
 
@@ -127,7 +127,7 @@ class Listing(BaseEstimator):
 def test_estimators_that_change_their_parameters():
     with pytest.raises(RuntimeError):
         clone(Listing((1, 2)))
-    assert unfitted(Listing((1, 2))).items == [1, 2]
+    assert copy_unfitted(Listing((1, 2))).items == [1, 2]
     assert record_of(Listing((1, 2)))["parameters"] == {"items": [1, 2]}
 
 
@@ -144,7 +144,7 @@ class Old:
 def test_an_old_interface_is_enough():
     assert parameters_of(Old(3)) == {"size": 3}
     assert copy_of(Old(3), size=4).size == 4
-    assert unfitted(Old(3)).size == 3
+    assert copy_unfitted(Old(3)).size == 3
 
 
 class Mixed(RegressorMixin):

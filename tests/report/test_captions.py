@@ -21,7 +21,7 @@ from ranksieve.report.figures import (
     plot_front,
     plot_importance,
 )
-from ranksieve.report.folder import embed, write_drawing
+from ranksieve.report.folder import Drawing, embed, write_drawing
 from ranksieve.selectors import FSED, GreedyRankRLSCV
 from tests.report.test_figures import (
     RANKER,
@@ -199,7 +199,7 @@ class TestFront:
 
 
 def test_captions_are_files_and_on_the_page(tmp_path):
-    shown = write_drawing(plot_importance([1.0]), "Fig*1", "what $x$\nis", Path(tmp_path))
+    shown = write_drawing(Drawing(plot_importance([1.0]), "Fig*1", "what $x$\nis"), Path(tmp_path))
     assert (tmp_path / "figures" / "fig1.txt").read_text() == "what $x$ is\n"
     assert shown == "![fig1](figures/fig1.svg)\n\nwhat \\$x\\$ is"
     assert embed("fig1", tmp_path) == shown

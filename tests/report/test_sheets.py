@@ -97,7 +97,7 @@ class TestCells:
         with pytest.raises(ValueError, match="columns of names first"):
             Sheet("a", "", "", [Column("MAP"), SELECTOR], [])
         for name in ("", "../a", "a b", ".a"):
-            with pytest.raises(ValueError, match="no name for files"):
+            with pytest.raises(ValueError, match="not a valid file name"):
                 Sheet(name, "", "", [SELECTOR], [])
 
 

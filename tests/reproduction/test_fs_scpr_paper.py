@@ -16,7 +16,6 @@ from ranksieve.reproduction.papers.fs_scpr import (
     SELECTORS,
     UNIFIED_RANKS,
 )
-from ranksieve.reproduction.ranks import recompute_ranks
 from ranksieve.reproduction.training import best_weights
 from ranksieve.selectors import FSMRank
 from ranksieve.selectors.registry import SELECTORS as REGISTERED
@@ -61,7 +60,7 @@ class TestPublished:
 
     @pytest.mark.parametrize("table", UNIFIED_RANKS)
     def test_unified_ranks(self, table):
-        assert recompute_ranks(PAPER, table) == UNIFIED_RANKS[table]
+        assert PAPER.recompute_ranks(table) == UNIFIED_RANKS[table]
 
     def test_unified_ranks_from_the_printed_counts(self):
         counts = {

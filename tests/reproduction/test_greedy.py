@@ -232,7 +232,7 @@ class TestCommand:
     def test_errors(self, run, tmp_path):
         command = ["reproduce", "greedy-rankrls", "--data", tmp_path]
         unknown = run("reproduce", "letor", "--data", tmp_path)[2]
-        assert "nothing to reproduce for 'letor'; choose from greedy-rankrls, fs-scpr, " in unknown
+        assert "unknown results 'letor'; choose from greedy-rankrls, fs-scpr, " in unknown
         assert "fs-ed, gas, rankers" in unknown
         assert "no known layout" in run(*command)[2]
         for option, owners in (

@@ -190,11 +190,11 @@ def test_constant_features_fill_up():
 
 def test_bad_input(parts):
     train, test = parts
-    with pytest.raises(DataError, match="there is only one query, and none to hold out"):
+    with pytest.raises(DataError, match="cannot hold out the only query"):
         SimulatedAnnealing(2).fit(train.take_queries([int(np.argmax(train.group_counts))]))
     with pytest.raises(DataError, match="eval_set has 3 features, but the training data has 9"):
         SimulatedAnnealing(2).fit(train, eval_set=test.take_features([0, 1, 2]))
-    with pytest.raises(DataError, match="is above start_temperature=0.01"):
+    with pytest.raises(DataError, match="must not be larger than start_temperature=0.01"):
         SimulatedAnnealing(2, end_temperature=1.0).fit(train)
     with pytest.raises(ValueError, match="n_steps"):
         SimulatedAnnealing(2, n_steps=0).fit(train)

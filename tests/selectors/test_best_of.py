@@ -68,8 +68,8 @@ def test_defaults_take_few_trainings(data, monkeypatch):
     [
         ({"selectors": []}, "empty"),
         ({"selectors": ["nope"]}, "nope"),
-        ({"sizes": [0]}, "numbers from 1"),
-        ({"sizes": []}, "numbers from 1"),
+        ({"sizes": [0]}, "whole numbers of at least 1"),
+        ({"sizes": []}, "whole numbers of at least 1"),
         ({"ranker": "nope"}, "nope"),
         ({"parameters": {"gas-e": {}}}, "gas-e"),
     ],
@@ -81,5 +81,5 @@ def test_bad_input(data, wrong, message):
 
 
 def test_one_query_is_refused(data):
-    with pytest.raises(ValueError, match="none to hold out"):
+    with pytest.raises(ValueError, match="cannot hold out the only query"):
         BestOf(2, selectors=["top", "ig"]).fit(data.take_queries([0]))

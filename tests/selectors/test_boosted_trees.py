@@ -54,7 +54,7 @@ def test_scores_are_shares_of_the_gain(parts):
     selector = BoostedTrees(5, **FEW).fit(train)
     np.testing.assert_allclose(selector.scores_, gain / gain.max())
     np.testing.assert_array_equal(selector.selected_, np.argsort(-gain, kind="stable")[:5])
-    assert selector.reasons() == [f"influence {share:.3g}" for _, share in selector.path_]
+    assert selector.reasons() == [f"gain {share:.3g}" for _, share in selector.path_]
 
 
 def test_features_in_no_tree_come_in_their_order(parts):
@@ -63,7 +63,7 @@ def test_features_in_no_tree_come_in_their_order(parts):
     first = int(selector.selected_[0])
     rest = [feature for feature in range(train.n_features) if feature != first]
     assert selector.selected_.tolist() == [first, *rest]
-    assert selector.reasons() == ["influence 1", *["in no tree"] * len(rest)]
+    assert selector.reasons() == ["gain 1", *["in no tree"] * len(rest)]
 
 
 def test_too_few_documents_for_a_split():
@@ -246,7 +246,7 @@ class TestRandomized:
     def test_bad_input(self, parts):
         train, test = parts
         longest = int(np.argmax(train.group_counts))
-        with pytest.raises(DataError, match="there is only one query, and none to hold out"):
+        with pytest.raises(DataError, match="cannot hold out the only query"):
             RandomizedBoostedTrees(2).fit(train.take_queries([longest]))
         with pytest.raises(DataError, match="eval_set has 3 features"):
             RandomizedBoostedTrees(2).fit(train, eval_set=test.take_features([0, 1, 2]))

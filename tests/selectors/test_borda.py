@@ -11,7 +11,7 @@ from sklearn.feature_selection import SelectKBest, f_regression
 
 from ranksieve import DataError, RankingData, Study, make_ranking
 from ranksieve.base import RankSelector
-from ranksieve.registry.foreign import make_recorded, record_of
+from ranksieve.registry.foreign import make_from_record, record_of
 from ranksieve.selectors import (
     GAS,
     Borda,
@@ -189,7 +189,10 @@ class TestMembers:
 
     def test_clones_and_records(self, data):
         selector = Borda(3, selectors=[TopImportance(), "ig"], depth=5)
-        for copy in (clone(selector), make_recorded(json.loads(json.dumps(record_of(selector))))):
+        for copy in (
+            clone(selector),
+            make_from_record(json.loads(json.dumps(record_of(selector)))),
+        ):
             assert copy.fit(data).selected_.tolist() == selector.fit(data).selected_.tolist()
 
     def test_in_a_study(self, data):
@@ -239,7 +242,10 @@ class TestChoices:
         ({"selectors": ["nothing"]}, "unknown method 'nothing'"),
         ({"selectors": "top"}, "selectors"),
         ({"selectors": [3]}, "is no selector"),
-        ({"selectors": ["top"], "parameters": {"ig": {}}}, "no selector is named 'ig'; there are"),
+        (
+            {"selectors": ["top"], "parameters": {"ig": {}}},
+            "no selector is named 'ig'; the selectors are",
+        ),
         ({"selectors": ["top"], "parameters": {"top": 3}}, "parameters of top should be a mapping"),
         ({"selectors": ["top"], "parameters": {"top": {"x": 3}}}, "no parameter 'x'"),
         ({"selectors": ["top"], "depth": 0}, "depth"),

@@ -10,8 +10,7 @@ from scipy.stats import binomtest
 from ranksieve import RankingData, limit_threads, make_ranking
 from ranksieve.rankers import LambdaMART
 from ranksieve.selectors import Boruta
-from ranksieve.selectors.trees import boruta
-from ranksieve.selectors.trees.boruta import shuffled, verdicts
+from ranksieve.selectors.trees.boruta import shuffle_within_codes, verdicts
 from ranksieve.significance import holm
 
 SMALL = {"n_estimators": 4, "num_leaves": 6, "n_rounds": 10, "params": {"num_threads": 1}}
@@ -44,7 +43,7 @@ def test_shadows_keep_the_values_of_each_query(seed):
     random = np.random.RandomState(seed)
     codes = np.sort(random.randint(5, size=40))
     X = random.random_sample((40, 3))
-    found = shuffled(X, codes, random)
+    found = shuffle_within_codes(X, codes, random)
     for code in np.unique(codes):
         rows = codes == code
         np.testing.assert_array_equal(np.sort(found[rows], axis=0), np.sort(X[rows], axis=0))
@@ -60,7 +59,7 @@ def test_rounds_the_slow_way(planted, fitted):
         n_rounds += 1
         features = sorted(undecided + accepted)
         kept = data.X[:, features]
-        X = np.hstack([kept, shuffled(kept, data.query_codes, random)])
+        X = np.hstack([kept, shuffle_within_codes(kept, data.query_codes, random)])
         order = random.permutation(X.shape[1])
         trees = LambdaMART(4, num_leaves=6, params={"num_threads": 1})
         gains = np.empty(X.shape[1])
@@ -156,13 +155,13 @@ def test_sparse_missing_and_weighted_data(planted, fitted):
 def test_parameters_of_single_features_follow_them(planted, monkeypatch):
     data, _ = planted
     seen = []
-    train = boruta.train_trees
+    train = LambdaMART.fit
 
     def noted(ranker, source):
         seen.append((ranker.params["monotone_constraints"], source.X))
         return train(ranker, source)
 
-    monkeypatch.setattr(boruta, "train_trees", noted)
+    monkeypatch.setattr(LambdaMART, "fit", noted)
     params = {"num_threads": 1, "monotone_constraints": [1, 0, 0, -1, 0, 0]}
     Boruta(**SMALL | {"params": params, "n_rounds": 1}).fit(data)
     [(constraints, X)] = seen

@@ -509,7 +509,7 @@ class TestDegenerateData:
         assert FSBFS(3).fit(X, y, qid=qid).selected_.tolist() == [2, 0, 1]
         nothing = FSBFS(2).fit(X[:, :2], y, qid=qid)
         assert (nothing.subsets_, nothing.selected_.tolist()) == ([], [0, 1])
-        with pytest.raises(DataError, match="nothing to construct"):
+        with pytest.raises(DataError, match="nothing can be constructed"):
             FSBFS(1, output="constructed").fit(X[:, :2], y, qid=qid)
 
     def test_numbers_beyond_measure(self):

@@ -10,7 +10,7 @@ from scipy.sparse import csgraph
 
 from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.selectors import FSSCPR
-from ranksieve.selectors._search.clustering import levels, numbers_of_clusters
+from ranksieve.selectors._search.clustering import cluster_counts, dense_ranks
 from ranksieve.selectors._search.spectral import (
     bisecting_kmeans,
     eigengap,
@@ -100,7 +100,7 @@ class TestSteps:
     def test_preference(self):
         np.testing.assert_allclose(preference(np.array([3.0, 1.0])), [0.75, 0.25])
         np.testing.assert_allclose(preference(np.zeros(4)), [0.25] * 4)
-        with pytest.raises(DataError, match="not negative"):
+        with pytest.raises(DataError, match="needs a nonnegative importance"):
             preference(np.array([0.5, -0.1]))
 
     def test_embedding_has_unit_rows_or_zeros(self):
@@ -293,11 +293,11 @@ class TestParameters:
         data, _ = families(0)
         for way in ("eigengap", "silhouette"):
             assert FSSCPR(way, max_clusters=3).fit(data).n_clusters_ <= 3
-        assert numbers_of_clusters(46) == range(2, 24)
-        assert numbers_of_clusters(700) == range(2, 31)
-        assert numbers_of_clusters(700, 50) == range(2, 51)
-        assert numbers_of_clusters(5, 50) == range(2, 5)
-        assert [numbers_of_clusters(n)[0] for n in (1, 2, 3)] == [1, 2, 2]
+        assert cluster_counts(46) == range(2, 24)
+        assert cluster_counts(700) == range(2, 31)
+        assert cluster_counts(700, 50) == range(2, 51)
+        assert cluster_counts(5, 50) == range(2, 5)
+        assert [cluster_counts(n)[0] for n in (1, 2, 3)] == [1, 2, 2]
 
     def test_few_features(self):
         y, qid = [0, 1, 2], [1, 1, 1]
@@ -307,7 +307,7 @@ class TestParameters:
             assert FSSCPR(way).fit(one).selected_.tolist() == [0]
             assert FSSCPR(way).fit(two).selected_.tolist() == [0, 1]
         none = RankingData([[7.0], [7.0], [7.0]], y, qid)
-        with pytest.raises(DataError, match="nothing to cluster"):
+        with pytest.raises(DataError, match="cannot cluster: all features are constant"):
             FSSCPR(1).fit(none)
 
     def test_bad_parameters(self, planted):
@@ -324,7 +324,7 @@ class TestParameters:
             ({"n_init": 0}, "'n_init' parameter"),
             ({"max_clusters": 1}, "'max_clusters' parameter"),
             ({"random_state": "x"}, "'random_state' parameter"),
-            ({"importance": "pairwise-error"}, "not negative"),
+            ({"importance": "pairwise-error"}, "needs a nonnegative importance"),
         ]:
             with pytest.raises(ValueError, match=message):
                 FSSCPR(**{"n_features_to_select": 2, **parameters}).fit(data)
@@ -365,9 +365,9 @@ def test_it_is_the_same_wherever_the_data_lives(everywhere):
 
 def test_levels_join_what_differs_by_rounding():
     values = np.array([0.1 + 0.2, 0.3, 1.0, 0.0, 1.0 - 1e-9])
-    assert levels(values).tolist() == [1, 1, 3, 0, 2]
-    assert levels(np.zeros(3)).tolist() == [0, 0, 0]
-    assert levels(np.array([])).tolist() == []
+    assert dense_ranks(values).tolist() == [1, 1, 3, 0, 2]
+    assert dense_ranks(np.zeros(3)).tolist() == [0, 0, 0]
+    assert dense_ranks(np.array([])).tolist() == []
 
 
 def test_families_of_real_features(mq2008_dir):

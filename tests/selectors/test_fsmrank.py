@@ -137,7 +137,7 @@ class TestPath:
             next(fsmrank_path(data, [0.1], [0.1, -1.0]))
         with pytest.raises(TypeError, match="gamma"):
             next(fsmrank_path(data, [0.1], [0.1], gamma=1.0))
-        with pytest.raises(ValueError, match="takes no include"):
+        with pytest.raises(ValueError, match="does not take include"):
             next(fsmrank_path(data, [0.1], [0.1], include=[0]))
         with pytest.raises(DataError, match="equal labels"):
             next(fsmrank_path(RankingData(data.X, data.query_codes, data.qid), [0.1], [0.1]))

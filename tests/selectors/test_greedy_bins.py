@@ -316,7 +316,7 @@ class TestBadInput:
     def test_a_code_that_is_no_whole_number(self):
         data = nonlinear(n_queries=6)
         data = RankingData(data.X, data.y, data.qid, feature_names=list("abcdefg"))
-        with pytest.raises(DataError, match="feature b has the value -?[0-9.]+, but the codes"):
+        with pytest.raises(DataError, match="feature b has the value -?[0-9.]+, but codes of"):
             GreedyBins(2, categorical=["d", "b"]).fit(data)
 
     def test_a_feature_that_is_not_there(self):
@@ -324,7 +324,7 @@ class TestBadInput:
             GreedyBins(2, categorical=[7]).fit(nonlinear(n_queries=6))
 
     def test_fewer_queries_than_folds(self):
-        with pytest.raises(DataError, match="are only 4 queries for the 5 folds of a teacher"):
+        with pytest.raises(DataError, match="are only 4 queries for the 5 folds of the teacher"):
             GreedyBins(2, teacher="rankrls").fit(nonlinear(n_queries=4))
 
     def test_unknown_teacher(self):

@@ -201,8 +201,11 @@ def test_without_costs_there_is_no_cost():
         ({"search": "floating"}, "costs and a budget need search='forward'"),
         ({"fitting": "back"}, "costs and a budget need search='forward'"),
         ({"kappa": 3}, "costs and a budget need search='forward'"),
-        ({"budget": 0.01}, r"within the budget of 0\.01; the least that a feature costs is 0\.1"),
-        ({"budget": 3, "include": [0]}, "the included features cost 4, more than the budget of 3"),
+        ({"budget": 0.01}, r"within the budget of 0\.01; the cheapest feature costs 0\.1"),
+        (
+            {"budget": 3, "include": [0]},
+            "the included features cost 4, which exceeds the budget of 3",
+        ),
         ({"costs": {"1": 1}}, "feature '2' has no cost"),
         ({"costs": [1, 2]}, "costs must have one number for each of 6 features"),
         ({"costs": "costs.csv"}, "The 'costs' parameter of GreedyRankRLS must be"),

@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from ranksieve import DataError, RankingData, make_ranking
 from ranksieve.metrics import evaluate
 from ranksieve.selectors import GreedyRankRLS, GreedyRankRLSCV
-from ranksieve.selectors._search.fronts import FrontPoint, best_lam, front_of_sizes, settle
+from ranksieve.selectors._search.fronts import FrontPoint, best_lam, choose_point, front_of_sizes
 from ranksieve.sums.held_out import measure_models
 
 LAMS = (0.01, 1.0, 100.0)
@@ -273,13 +273,13 @@ class TestFront:
             ("penalized", 0.0, 0.06, 2),
             ("knee", 0.0, 0.0, 3),
         ):
-            assert settle(front, rule, 1, deviation, price).k == k
-            assert settle(mirrored, rule, -1, deviation, price).k == k
+            assert choose_point(front, rule, 1, deviation, price).k == k
+            assert choose_point(mirrored, rule, -1, deviation, price).k == k
 
     def test_no_knee(self):
         straight = [FrontPoint(k, 1.0, value) for k, value in ((1, 0.1), (2, 0.2), (3, 0.4))]
         for front in (straight, straight[:2], straight[:1]):
-            assert settle(front, "knee", 1, 0.0, 0.0) == front[-1]
+            assert choose_point(front, "knee", 1, 0.0, 0.0) == front[-1]
 
 
 class TestMeasureModels:

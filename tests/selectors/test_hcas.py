@@ -146,7 +146,7 @@ class TestEither:
 
     def test_nothing_varies(self, kind):
         data = RankingData([[1.0], [1.0], [1.0]], [0, 1, 2], [1, 1, 1])
-        with pytest.raises(DataError, match="nothing to cluster"):
+        with pytest.raises(DataError, match="cannot cluster: all features are constant"):
             kind(1).fit(data)
 
     @pytest.mark.parametrize("seed", range(4))

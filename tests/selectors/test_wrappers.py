@@ -139,7 +139,7 @@ class TestSequential:
         for cv in (splits, pairs):
             selector = SequentialSelector(RankRLS(), 2, cv=cv).fit(data)
             assert selector.values_.shape == (2, data.n_queries)
-        with pytest.raises(DataError, match="in the training and in the held-out part"):
+        with pytest.raises(DataError, match="in both the training part and the held-out part"):
             SequentialSelector(RankRLS(), 2, cv=[([0, 1], [1, 2])]).fit(data)
 
     def test_the_number_of_threads_changes_nothing(self, planted):
@@ -176,7 +176,7 @@ class TestSequential:
 
     def test_one_query_cannot_be_held_out(self):
         data = RankingData([[1.0], [2.0]], [0, 1], [1, 1])
-        with pytest.raises(DataError, match="there is only one query, and none to hold out"):
+        with pytest.raises(DataError, match="cannot hold out the only query"):
             SequentialSelector(n_features_to_select=1).fit(data)
         selector = SequentialSelector(n_features_to_select=1).fit(data, eval_set=data)
         assert selector.selected_.tolist() == [0]

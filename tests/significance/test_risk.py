@@ -69,7 +69,7 @@ def test_equal_methods_risk_nothing():
         (lambda: u_risk([1.0, 0.0], [1.0]), "a has 2 values and b has 1"),
         (lambda: geo_risk([0.1, 0.2]), r"methods by queries, got shape \(2,\)"),
         (lambda: geo_risk([[0.1], [np.nan]]), "nan for method 1 in query 0"),
-        (lambda: geo_risk([[0.1], [-0.1]]), "values holds negative numbers"),
+        (lambda: geo_risk([[0.1], [-0.1]]), "values has negative numbers"),
         (lambda: t_risk([1.0, 0.0], [1.0, 1.0], -1), "alpha must be 0 or more, got -1"),
         (lambda: geo_risk([[0.1], [0.2]], math.nan), "alpha must be 0 or more, got nan"),
     ],

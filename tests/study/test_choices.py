@@ -75,7 +75,9 @@ def test_own_selectors(data):
     mine = ("mine", SelectKBest(f_regression))
     result = Study(data, **SMALL | {"selectors": [mine]}, ks=[2], exclude=["f0"]).run()
     assert all(0 not in features for features in result.run("mine", "rankrls").by_k[2].selections)
-    with pytest.raises(ValueError, match="mine takes no include: the estimator itself decides"):
+    with pytest.raises(
+        ValueError, match="mine takes no include: the estimator chooses all features"
+    ):
         Plan(selectors=[mine], include=["f0"])
 
 
@@ -97,7 +99,7 @@ def load_plan(directory):
         (dict(exclude=[8]), "exclude: no feature 8; indices are 0 to 7"),
         (dict(include=["f1"], exclude=[1]), "feature f1 is both included and excluded"),
         (dict(exclude=NAMES), "all features are excluded"),
-        (dict(include=NAMES[:4], ks=[1, 2]), "set ks to numbers from 4, for what is included"),
+        (dict(include=NAMES[:4], ks=[1, 2]), "set ks to numbers from 4, because of included"),
         (dict(groups={"a": ["f1"], "b": [1]}), "a feature is in two groups"),
         (dict(groups={"a": NAMES[:5]}, ks=[2]), "set ks to numbers from 5"),
     ],

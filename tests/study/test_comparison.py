@@ -243,11 +243,11 @@ def test_all_pairs_are_those_of_a_slow_version(result):
     for measure in result.measures:
         slow = slow_pairs(result, measure)
         pairs = comparison.compare_pairs(result, measure)
-        assert [(p.first, p.second, p.ranker) for p in pairs] == list(slow)
+        assert [(p.selector, p.base, p.ranker) for p in pairs] == list(slow)
         for pair, expected in zip(pairs, slow.values(), strict=True):
             told = pair.difference, *pair.interval[1:], pair.p_value, pair.adjusted
             assert told == pytest.approx(expected, rel=1e-9)
-            a, b = (result.run(s, pair.ranker).chosen for s in (pair.first, pair.second))
+            a, b = (result.run(s, pair.ranker).chosen for s in (pair.selector, pair.base))
             won = int((a.per_query(measure) > b.per_query(measure)).sum())
             assert (pair.counts[0], sum(pair.counts)) == (won, 60)
 

@@ -12,7 +12,7 @@ from ranksieve.study import Study
 from ranksieve.study.first_fold import (
     FIRST_FOLD,
     count_taken,
-    look_at_first_fold,
+    describe_first_fold,
     read_first_fold,
     write_first_fold,
 )
@@ -32,7 +32,7 @@ def result(study):
 
 @pytest.fixture(scope="module")
 def seen(study, result):
-    return look_at_first_fold(study, result)
+    return describe_first_fold(study, result)
 
 
 def slow_similarity(data, first, second):

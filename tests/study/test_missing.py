@@ -93,7 +93,7 @@ def test_all_folds_have_the_same_indicators(data):
 def test_methods_that_cannot_are_named_before_anything_runs(data, tmp_path):
     wanted = QUICK | {"selectors": ["gas-e", "fs-ed"], "rankers": ["ranksvm", "lambdamart"]}
     wanted |= {"parameters": {}, "grids": {}}
-    with pytest.raises(DataError, match=r"Fold1: .* cannot be kept for fs-ed, ranksvm: fill them"):
+    with pytest.raises(DataError, match=r"Fold1: .* cannot use: fs-ed, ranksvm; fill them"):
         Study(data, out=tmp_path, missing="keep", **wanted).run()
     wrapped = QUICK | {
         "selectors": ["elimination"],

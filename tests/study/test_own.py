@@ -256,7 +256,7 @@ class TestKeys:
         result = load_study(tmp_path / "study")
         assert result.selectors == ["Mine"]
         assert result.run("Mine", "Ridge").chosen.selections == [(0, 2)] * 3
-        with pytest.raises(ValueError, match="'__main__:Mine' was defined in a script, a notebook"):
+        with pytest.raises(ValueError, match="'__main__:Mine' is defined in a script, a notebook"):
             Study(**read_settings(tmp_path / "study" / "study.toml"))
 
 
@@ -439,7 +439,7 @@ class Demanding(Column):
     ("entries", "message"),
     [
         ([object()], "is no ranker: expected a ranker of ranksieve"),
-        ([KMeans()], "is no ranker: .* got the clusterer KMeans, which ranks nothing"),
+        ([KMeans()], "is no ranker: .* got the clusterer KMeans, which cannot rank"),
         ([LogisticRegression()], "is no ranker: .* got the classifier LogisticRegression"),
         ([StandardScaler()], "is no ranker: .*; got StandardScaler"),
         ([("mine", Column()), ("mine", Column(1))], "two rankers are called 'mine': give each"),
@@ -451,15 +451,18 @@ class Demanding(Column):
         ([("***", Column())], "a ranker cannot be called"),
         ([("top", "mine")], "unknown ranker 'mine'"),
         ([LGBMRanker(objective=lambda y, s: (y, s))], "objective=<function .* cannot be written"),
-        ([Column(options=partial(max))], "write others into a class of your own"),
-        ([RandomForestRegressor(random_state=np.random.RandomState(0))], "give it a whole number"),
-        ([Column(np.nan)], "place=nan of Column cannot be written as JSON, .*: give it finite"),
+        ([Column(options=partial(max))], "put other functions into a class of your "),
+        (
+            [RandomForestRegressor(random_state=np.random.RandomState(0))],
+            "set it to a whole number",
+        ),
+        ([Column(np.nan)], "place=nan of Column cannot be written as JSON, .*: use finite"),
         ([Column(options={1: 2})], "dictionaries with strings as keys"),
         ([Column(options={"deep": [{"f": object()}]})], "options=<object .* of Column cannot be"),
-        ([Demanding], "Demanding is a class that cannot be made without arguments"),
-        ([Forgetful()], "its constructor must keep each of its parameters under the same name"),
+        ([Demanding], "Demanding is a class that cannot be created without arguments"),
+        ([Forgetful()], "its constructor must store each parameter in an attribute"),
         (["nowhere.at_all:Ranker"], "cannot be imported .*No module named 'nowhere'"),
-        (["sklearn.linear_model:Rigde"], "there is no 'Rigde'; there are ARDRegression, "),
+        (["sklearn.linear_model:Rigde"], "there is no 'Rigde'; choose from ARDRegression, "),
         (["sklearn.linear_model:"], "should be MODULE:OBJECT, such as"),
         (["sklearn.cluster:KMeans"], "is no ranker: .* got the clusterer KMeans"),
         (["mine=sklearn.linear_model:Ridge", ("mine", Column())], "two rankers are called 'mine'"),
@@ -531,12 +534,15 @@ def test_names_that_the_libraries_use_elsewhere_are_known(data):
     ("entry", "message"),
     [
         (Silent(), "Fold1, Silent: Silent has no selected_, get_support"),
-        (Choice(selected=[9]), "Choice selected feature 9, but there are 8 features, from 0 on"),
+        (
+            Choice(selected=[9]),
+            "Choice selected feature 9, but there are 8 features, numbered from 0",
+        ),
         (Choice(selected=[-1]), "Choice selected feature -1"),
         (Choice(selected=[1, 1]), "Choice selected a feature twice"),
         (Choice(selected=[]), "Fold1, Choice: .*Choice"),
         (Choice(selected=[0.5]), "selected_ should be a list of indices"),
-        (Choice(selected=[1, 2, 3]), "asked for 2 features, it selected 3"),
+        (Choice(selected=[1, 2, 3]), "selected 3 features instead of 2"),
     ],
 )
 def test_what_a_selector_cannot_select(data, entry, message):
@@ -565,7 +571,7 @@ def test_errors_of_own_code_say_where_and_lose_nothing(data, tmp_path):
         ("class = 'a:b'\nparameters = 3", "parameters must be a table"),
         ("class = 'a:b'\nseeds = 3", "seeds must be a list"),
         ("class = 'a:b'", "'a:b' cannot be imported"),
-        ("class = 'sklearn.linear_model:Ridge'\nparameters.alhpa = 1", "Ridge cannot be made: "),
+        ("class = 'sklearn.linear_model:Ridge'\nparameters.alhpa = 1", "Ridge cannot be created: "),
     ],
 )
 def test_a_plan_file_that_cannot_be_is_told(tmp_path, record, message):

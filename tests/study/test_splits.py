@@ -41,7 +41,7 @@ def frame_of(data, **more):
 
 def test_a_split_is_used_as_it_is(parts):
     study = Study(parts, **QUICK)
-    assert study.protocol_in_words == "one split, as it was given"
+    assert study.protocol_in_words == "one split, as given"
     assert study.title == "20 queries"
     fold = study.folds[0].load()
     assert [fold.train, fold.vali, fold.test] == list(parts)
@@ -52,7 +52,7 @@ def test_without_validation_data_one_in_five_training_queries_tunes(parts):
     train, _, test = parts
     study = Study((train, test), **QUICK)
     assert study.protocol_in_words == (
-        "one split, as it was given; one in five training queries tunes (seed 0)"
+        "one split, as given; one in five training queries tunes (seed 0)"
     )
     fold = study.folds[0].load()
     chosen = query_parts(20, 5, random_state=0)[0]
@@ -92,9 +92,7 @@ def test_an_empty_part_is_refused(parts):
 
 
 def test_other_protocols_do_not_divide_what_is_divided(parts, data):
-    with pytest.raises(
-        DataError, match="the data is divided already .one split, as it was given.: l"
-    ):
+    with pytest.raises(DataError, match="the data is already divided .one split, as given.: l"):
         Study(parts, protocol="kfold:5", **QUICK)
     with pytest.raises(DataError, match="the protocol split needs data that is divided"):
         Study(data, protocol="split", **QUICK)
@@ -187,7 +185,7 @@ def test_frames_with_columns(data):
     frame = frame_of(data, shop_id=data.qid * 7, part=part)
     study = Study(frame, columns=Columns(drop="shop_id"), split=SplitByColumn("part"), **QUICK)
     assert study.protocol_in_words.startswith(
-        "one split, by column 'part', which says train and te"
+        "one split, by the values train and test of column 'pa"
     )
     result = study.run()
     assert result.n_queries == len([q for q in data.query_ids if q % 4 == 0])

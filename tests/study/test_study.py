@@ -391,7 +391,7 @@ def test_directories_may_be_links(start, tmp_path, undisturbed):
     assert (out / "tables").is_symlink()
     (out / "tables").unlink()
     (out / "tables").symlink_to(tmp_path / "nowhere" / "tables")
-    with pytest.raises(DataError, match="tables: cannot be made"):
+    with pytest.raises(DataError, match="tables: cannot be created"):
         write_report(load_study(out), out, figures=False)
 
 
@@ -548,7 +548,7 @@ NESTED = json.loads("[" * 50 + "1" + "]" * 50)
         ({"measures": ["pairwise-error"]}, "where larger is better"),
         ({"convention": "letor5"}, "letor5"),
         ({"tune": "ndgc@10"}, "ndgc@10"),
-        ({"ks": [0]}, "whole numbers from 1 on or 'all', got 0"),
+        ({"ks": [0]}, "whole numbers of at least 1, or 'all', got 0"),
         ({"ks": ["few"]}, "got 'few'"),
         ({"ks": []}, "a study needs ks"),
         ({"rankers": []}, "a study needs rankers"),
@@ -725,7 +725,7 @@ def test_a_missing_part_file_is_named(data, tmp_path):
 
 @pytest.mark.skipif(not Path("/sys/kernel").is_dir(), reason="no read-only file system is known")
 def test_a_directory_that_cannot_be_made_is_named(data):
-    with pytest.raises(DataError, match="/sys/kernel/study: cannot be made"):
+    with pytest.raises(DataError, match="/sys/kernel/study: cannot be created"):
         Study(data, selectors=["top"], out="/sys/kernel/study", **QUICK).run()
 
 

@@ -9,7 +9,7 @@ from ranksieve import RankingData, make_ranking, read_letor, write_letor
 from ranksieve.metrics import evaluate
 from ranksieve.report.sheets.study_quality import comparison_sheet, curves_sheet
 from ranksieve.study import Study, load_study
-from ranksieve.sums.file_order import file_order, judged
+from ranksieve.sums.file_order import compare_with_chance, file_order
 from ranksieve.sums.inspection import inspect
 from tests.cli.test_data_commands import runner
 
@@ -64,7 +64,7 @@ def test_it_is_not_seen_where_it_is_not():
 
 
 def test_few_queries_show_nothing():
-    nine, ten = (judged(np.ones(n), np.zeros(n)) for n in (9, 10))
+    nine, ten = (compare_with_chance(np.ones(n), np.zeros(n)) for n in (9, 10))
     assert (nine.p_value, nine.better_than_chance) == (1, False)
     assert ten.better_than_chance
 

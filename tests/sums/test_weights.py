@@ -193,7 +193,7 @@ def test_labels_of_queries_that_do_not_count():
 def test_weights_too_small_for_densities():
     data = RankingData(np.arange(6.0).reshape(6, 1), [0, 1, 0, 1, 0, 1], [1, 1, 2, 2, 3, 3])
     tiny = data.with_weights([1e-3, 1e-3, 1e-3])
-    with pytest.raises(DataError, match="add up to 0.006: a weight says how often a query counts"):
+    with pytest.raises(DataError, match="add up to only 0.006: scale the weights"):
         map_densities(lambda found: 0.0, Part(tiny), None, grades_of(tiny))
 
 

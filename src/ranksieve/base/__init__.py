@@ -1,4 +1,4 @@
-"""The scikit-learn contract, with query ids."""
+"""Base classes: the interface of scikit-learn, with query ids."""
 
 from ranksieve.base.choices import Choices
 from ranksieve.base.estimator import RankEstimator

@@ -1,4 +1,4 @@
-"""What a selection must include, must exclude, and must treat as groups."""
+"""Constraints of a selection: its size, and features to include, to exclude, and to group."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ranksieve.base.feature_lists import Group, Listed, listed_features
+from ranksieve.base.feature_lists import FeatureLists, Group, listed_features
 from ranksieve.data import DataError
 from ranksieve.engine import Source
 from ranksieve.engine.memo import shared
@@ -17,23 +17,23 @@ from ranksieve.text import quantity
 
 @dataclass(frozen=True)
 class Choices:
-    """What to choose: how many, starting with what, from which groups of features.
+    """Constraints of a selection: number, included features, and groups of features.
 
-    Features are those that are not excluded, counted from 0. A feature in no group is a group of
-    its own, so that without groups the place of a group is the index of its feature.
+    Features are those that are not excluded, numbered from 0. A feature in no group is a group by
+    itself, so that without groups the position of a group is the index of its feature.
 
     Attributes
     ----------
     columns : int array of shape (features,)
-        Index of each feature in the data, where those that are excluded have one, too.
+        Index of each feature in the data, which also has the excluded features.
     n_features_in : int
         Number of features of the data.
     groups : list of tuples of int, or None
         Features of each group; None without groups.
     start : list of int
-        Places of the groups that come first, in this order.
+        Positions of the included groups, which come first, in this order.
     k : int
-        How many features or groups to choose; all of them if the method finds the number.
+        Number of features or groups to choose; all of them if the method chooses the number.
     counts_groups : bool
         Whether ``k`` is a number of groups.
     """
@@ -67,7 +67,7 @@ class Choices:
 
     @property
     def include(self) -> list[int]:
-        """Features that come first, in this order."""
+        """Included features, which come first, in this order."""
         return self.features_of(self.start)
 
     def features_of(self, places: Iterable[int]) -> list[int]:
@@ -77,7 +77,7 @@ class Choices:
         return [feature for place in places for feature in self.groups[place]]
 
     def leaders(self, values: np.ndarray, varies: np.ndarray) -> np.ndarray:
-        """The feature of each group with the largest value, of those that vary if there are any."""
+        """Feature with the largest value in each group, among those that vary if there are any."""
         if self.groups is None:
             return np.arange(self.n_features)
         order = np.lexsort((-values, ~varies))
@@ -93,11 +93,11 @@ class Choices:
         return self._reduce(np.add, values)
 
     def most_similar(self, similarity: np.ndarray) -> np.ndarray:
-        """Similarity of groups: that of their most similar features."""
+        """Similarity of each pair of groups, which is that of their most similar features."""
         return self._reduce(np.maximum, self._reduce(np.maximum, similarity).T).T
 
     def _reduce(self, function: np.ufunc, values: np.ndarray) -> np.ndarray:
-        """Values of features, along the first axis, put together by groups."""
+        """Reduce values of features, along the first axis, to one per group."""
         if self.groups is None:
             return values
         sizes = [len(group) for group in self.groups]
@@ -105,19 +105,19 @@ class Choices:
         return np.asarray(function.reduceat(values[order], np.cumsum([0, *sizes[:-1]])))
 
     def size_of(self, places: Collection[int]) -> int:
-        """Number of some groups, or of their features: whatever ``k`` counts."""
+        """Number of some groups or of their features, whichever ``k`` counts."""
         return len(places if self.counts_groups else self.features_of(places))
 
     def fits(self, places: Collection[int]) -> bool:
-        """Whether some groups do not exceed the number to select."""
+        """Whether the size of some groups is at most the number to select."""
         return self.size_of(places) <= self.k
 
     def is_full(self, places: Collection[int]) -> bool:
-        """Whether some groups reach the number to select."""
+        """Whether the size of some groups is at least the number to select."""
         return self.size_of(places) >= self.k
 
     def take(self, places: Sequence[int]) -> list[int]:
-        """The longest beginning of an order of groups that fits."""
+        """First groups of an order, as many as fit into the number to select."""
         if self.groups is None or self.counts_groups:
             return list(places)[: self.k]
         sizes = np.cumsum([len(self.groups[place]) for place in places])
@@ -129,20 +129,20 @@ class Choices:
             )
         return taken
 
-    def places_of(self, features: Iterable[int]) -> list[int]:
-        """Groups of some features, in the order of their first ones."""
+    def groups_of(self, features: Iterable[int]) -> list[int]:
+        """Positions of the groups of some features, in the order of their first features."""
         if self.groups is None:
             return list(features)
         place_of = {f: place for place, group in enumerate(self.groups) for f in group}
         return list(dict.fromkeys(place_of[feature] for feature in features))
 
     def in_order(self, order: Iterable[int], worthy: np.ndarray | None = None) -> list[int]:
-        """Features to select, by an order of all: a group comes where its first feature comes.
+        """Features to select, given an order of all; a group takes the position of its first one.
 
-        Those to start with come first. With ``worthy``, a mask of features, the others end with
-        the last group that has such a feature, whatever ``k``.
+        Included features come first. With ``worthy``, a mask of features, the selection ends with
+        the last group that has a worthy feature, whatever ``k``.
         """
-        places = list(dict.fromkeys([*self.start, *self.places_of(order)]))
+        places = list(dict.fromkeys([*self.start, *self.groups_of(order)]))
         if worthy is None:
             return self.features_of(self.take(places))
         n_start, kept = len(self.start), self.any_of(worthy)
@@ -150,11 +150,11 @@ class Choices:
         return self.features_of(places[:n_start] + others)
 
     def cut(self, source: Source) -> Source:
-        """Take the excluded features out of a source."""
+        """Remove the excluded features from a source."""
         return source if self.n_features == self.n_features_in else _cut(source, self.columns)
 
     def cut_ranker(self, ranker: Any) -> Any:
-        """A ranker whose parameters for single features are those of the features left."""
+        """Copy of a ranker, with per-feature parameters reduced to the features not excluded."""
         if self.n_features == self.n_features_in:
             return ranker
         return ranker._for_features(self.columns.tolist(), self.n_features_in)
@@ -162,29 +162,29 @@ class Choices:
 
 @shared
 def _cut(source: Source, columns: np.ndarray) -> Source:
-    """Some features of a source: one copy for all selectors that share statistics."""
+    """Some features of a source; selectors that share statistics share one copy."""
     return source.take_features(columns)
 
 
 def make_choices(selector: Any, source: Source) -> Choices:
-    """Read what the parameters of a selector say about the features of a source.
+    """Resolve the parameters of a selector that constrain its features.
 
     Parameters
     ----------
     selector : RankSelector
-        With ``include``, ``exclude``, ``groups`` and ``count``.
+        Selector with parameters ``include``, ``exclude``, ``groups`` and ``count``.
     source : RankingData or opened shards
     """
     n, counts_groups = source.n_features, selector.count == "groups"
     if counts_groups and selector.groups is None:
-        raise DataError("count='groups' needs groups: features that are selected together")
+        raise DataError("count='groups' needs groups: pass features that are selected together")
     given = selector.include, selector.exclude, selector.groups
-    listed = Listed([], [], None)
-    if any(part is not None for part in given):  # names, of which there may be many, are needed
+    listed = FeatureLists([], [], None)
+    if any(part is not None for part in given):  # only then are the names needed
         listed = listed_features(*given, source.feature_names)
     columns = np.setdiff1d(np.arange(n), listed.exclude)
     every = Choices(columns, n, _without(listed.groups, columns), [], n, counts_groups)
-    start = every.places_of(np.searchsorted(columns, listed.include).tolist())
+    start = every.groups_of(np.searchsorted(columns, listed.include).tolist())
     choices = replace(every, start=start, k=_number(selector, every))
     if not choices.fits(start):
         raise DataError(_too_many_included(choices))
@@ -192,7 +192,7 @@ def make_choices(selector: Any, source: Source) -> Choices:
 
 
 def _number(selector: Any, choices: Choices) -> int:
-    """How many features or groups are wanted."""
+    """Number of features or groups to select."""
     n = choices.n_groups if choices.counts_groups else choices.n_features
     k = int(selector._number_to_select(n))
     if k <= n:
@@ -205,7 +205,7 @@ def _number(selector: Any, choices: Choices) -> int:
 
 
 def _without(groups: list[Group] | None, columns: np.ndarray) -> list[Group] | None:
-    """Groups of the features that are not excluded, by their places among these."""
+    """Groups of the features that are not excluded, with indices among these."""
     if groups is None:
         return None
     place_of = {int(column): place for place, column in enumerate(columns)}

@@ -10,13 +10,13 @@ from sklearn.utils.validation import _check_feature_names, validate_data
 
 from ranksieve.base.fit_inputs import with_sample_weight
 from ranksieve.data import DataError, RankingData
-from ranksieve.data.inputs import in_row_order
+from ranksieve.data.inputs import polars_to_row_order
 from ranksieve.data.missing import Missing
 from ranksieve.engine import Source
 from ranksieve.io.shards import Shards
 from ranksieve.parameters import Constraints
 
-# Entry of docstrings, in which {verbose} stands for it.
+# Entry that replaces {verbose} in docstrings.
 _VERBOSE = """
     verbose : bool
         Whether to show progress on a terminal.
@@ -35,9 +35,9 @@ class RankEstimator(BaseEstimator):
     # Routes these to fit once metadata routing is enabled; without it, pass them by name.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"qid": True, "sample_weight": True}
 
-    no_weights: ClassVar[str] = ""  # why it takes no weights of queries, if it cannot: a sentence
-    takes_missing: ClassVar[bool] = False  # missing values, if the data declares to keep them
-    _allows_missing: ClassVar[bool] = False  # NaN in X, whatever the data declares
+    no_weights: ClassVar[str] = ""  # why it takes no weights of queries: a sentence, or empty
+    takes_missing: ClassVar[bool] = False  # whether it takes missing values that the data keeps
+    _allows_missing: ClassVar[bool] = False  # whether it takes NaN in arrays
 
     verbose: bool
 
@@ -48,12 +48,12 @@ class RankEstimator(BaseEstimator):
                 cls.__doc__ = cls.__doc__ and cls.__doc__.replace(f"{{{name}}}", text.strip())
 
     def _source(self, X: Any, y: Any, qid: Any, sample_weight: Any = None) -> Source:
-        """Data to learn from, with the weights of its queries."""
+        """Training data, with the weights of its queries."""
         source = with_sample_weight(self._open(X, y, qid), sample_weight)
         if self.no_weights and source.query_weights is not None:
             raise DataError(
-                f"{type(self).__name__} takes no weights of queries: {self.no_weights} Pass the "
-                "data with data.with_weights(None)"
+                f"{type(self).__name__} takes no weights of queries: {self.no_weights} Remove "
+                "them with data.with_weights(None)"
             )
         return source
 
@@ -70,13 +70,13 @@ class RankEstimator(BaseEstimator):
         names, frame = getattr(X, "columns", None), X
         X, y = validate_data(
             self,
-            in_row_order(X),
+            polars_to_row_order(X),
             y,
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
-            ensure_all_finite=False,  # our own check says where
+            ensure_all_finite=False,  # our own check names the row and feature
             y_numeric=True,
-            ensure_min_samples=2,  # one document cannot be ranked
+            ensure_min_samples=2,  # a single document cannot be ranked
         )
         _check_feature_names(self, frame, reset=True)
         return RankingData(X, y, qid, feature_names=names)
@@ -86,24 +86,24 @@ class RankEstimator(BaseEstimator):
         self.n_features_in_ = source.n_features
         if source.has_feature_names:
             self.feature_names_in_ = source.feature_names
-        elif hasattr(self, "feature_names_in_"):  # of an earlier fit
+        elif hasattr(self, "feature_names_in_"):  # from an earlier fit
             del self.feature_names_in_
 
     def _remember_missing(self, missing: Missing | None) -> None:
-        """What was done with missing values, which is done with those of later data."""
-        self.__dict__.pop("missing_", None)  # of an earlier fit
+        """Store the treatment of missing values, to apply it to later data."""
+        self.__dict__.pop("missing_", None)  # from an earlier fit
         if missing is not None:
             self.missing_ = missing
 
     def _name_of(self, feature: int) -> str:
-        """Name of a feature to show: its own, or its 1-based number."""
+        """Name of a feature for people: its name, or its 1-based number."""
         names = getattr(self, "feature_names_in_", None)
         return str(feature + 1) if names is None else str(names[feature])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        # A wrapper of a ranker has a property instead: that depends on the ranker, once trained.
+        # For a wrapper it is a property, which depends on the ranker.
         kept = getattr(self, "missing_", None)
         tags.input_tags.allow_nan = type(self)._allows_missing is True or (
             kept is not None and kept.keeps

@@ -1,4 +1,4 @@
-"""Features that users list: by name or index, alone or in groups."""
+"""Resolve features that users list by name or index, alone or in groups."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ranksieve.text import on_one_line
 Group = tuple[int, ...]
 
 
-class Listed(NamedTuple):
-    """Features that parameters list, as indices."""
+class FeatureLists(NamedTuple):
+    """Indices of the features that parameters list."""
 
     include: list[int]
     exclude: list[int]
@@ -24,9 +24,9 @@ class Listed(NamedTuple):
 
 def listed_features(
     include: Any, exclude: Any, groups: Any, names: Sequence[str] | np.ndarray
-) -> Listed:
-    """Read lists of features; a DataError if they contradict each other or the names."""
-    found = Listed(
+) -> FeatureLists:
+    """Resolve lists of features; raise a DataError if they are inconsistent or unknown."""
+    found = FeatureLists(
         feature_indices("include", include, names),
         feature_indices("exclude", exclude, names),
         None if groups is None else feature_groups(groups, names),
@@ -41,7 +41,7 @@ def listed_features(
 def feature_indices(what: str, items: Any, names: Sequence[str] | np.ndarray) -> list[int]:
     """Indices of features given by name or index; errors start with ``what``.
 
-    A single feature counts as a list of one, None as an empty one. The order of a set is that of
+    A single feature counts as a list of one, None as an empty list. A set is sorted in the order of
     the data.
     """
     if items is None:
@@ -70,12 +70,12 @@ def _index(what: str, item: Any, known: Mapping[str, int], n_features: int) -> i
 
 
 def feature_groups(groups: Any, names: Sequence[str] | np.ndarray) -> list[Group]:
-    """Groups of features that are selected together, in the order of their first ones.
+    """Resolve groups of features, sorted by the first feature of each group.
 
     Parameters
     ----------
     groups : list of lists of features, mapping of names to them, or sequence of labels
-        Features in no list are groups of their own. There is one label for each feature.
+        Features in no list are groups by themselves. Labels are one per feature.
     names : sequence of str
         Names of all features.
     """
@@ -85,7 +85,7 @@ def feature_groups(groups: Any, names: Sequence[str] | np.ndarray) -> list[Group
         found = [tuple(feature_indices("groups", group, names)) for group in listed]
         together = {feature for group in found for feature in group}
         if len(together) != sum(map(len, found)):
-            raise DataError("groups: a feature is in two groups")
+            raise DataError("groups: a feature is in two groups; list it once")
         found += [(feature,) for feature in range(len(names)) if feature not in together]
         return sorted((group for group in found if group), key=min)
     if len(listed) != len(names):

@@ -1,4 +1,4 @@
-"""What ``fit`` takes beside the training data: held-out data and weights."""
+"""Inputs of ``fit`` besides the training data: held-out data and weights."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ranksieve.io.shards import Shards
 def as_source(
     eval_set: Any, training: Source, eval_qid: Any = None, eval_group: Any = None
 ) -> Source | None:
-    """Held-out data as a source; a DataError unless it has the features of the training data.
+    """Open held-out data; raise a DataError unless it has the features of the training data.
 
     Its missing values are treated as those of the training data, unless it declares otherwise.
 
@@ -45,14 +45,14 @@ def as_source(
     check_names(training.feature_names if training.has_feature_names else None, source)
     check_query_weights(source.query_weights, "the weights of eval_set")
     if isinstance(source, RankingData) and source.has_feature_names != training.has_feature_names:
-        # Else parts of both, whose features are named by their numbers, would not match.
+        # Otherwise parts of both, whose features are named by numbers, would not match.
         named = training.feature_names if training.has_feature_names else None
         source = source._replace(feature_names=named)
     return source
 
 
 def _open_eval_set(eval_set: Any, eval_qid: Any, eval_group: Any) -> Source:
-    """Held-out data, in whichever form they are given."""
+    """Open held-out data in any of the accepted forms."""
     if isinstance(eval_set, list):
         if len(eval_set) != 1:
             raise DataError(f"eval_set must be one data set, but there are {len(eval_set)}")
@@ -65,30 +65,30 @@ def _open_eval_set(eval_set: Any, eval_qid: Any, eval_group: Any) -> Source:
             )
         X, y = eval_set
         if eval_qid is not None:
-            return RankingData(X, y, _only(eval_qid))
-        return RankingData.from_group_counts(X, y, _only(eval_group))
+            return RankingData(X, y, _single_array(eval_qid))
+        return RankingData.from_group_counts(X, y, _single_array(eval_group))
     if isinstance(eval_set, (RankingData, Shards)):
         return eval_set
     if isinstance(eval_set, tuple) and len(eval_set) == 3:
         return RankingData(*eval_set)
     if is_pair:
-        raise DataError("eval_set has no queries: pass (X, y, qid), or eval_qid or eval_group, too")
+        raise DataError("eval_set has no queries: pass (X, y, qid), or also eval_qid or eval_group")
     raise DataError(
         "eval_set must be a tuple (X, y, qid), a RankingData, opened shards, or a list [(X, y)] "
         f"with eval_qid or eval_group; got {type(eval_set).__name__}"
     )
 
 
-def _only(arrays: Any) -> Any:
-    """The array of a list of one array; an array itself."""
+def _single_array(arrays: Any) -> Any:
+    """The array in a list of one array, or the array itself."""
     is_list = isinstance(arrays, (list, tuple)) and len(arrays) == 1 and np.ndim(arrays[0]) == 1
     return arrays[0] if is_list else arrays
 
 
 def with_sample_weight(source: Source, sample_weight: Any) -> Source:
-    """Data with the weights that ``fit`` gets; a DataError if it has weights already."""
+    """Data with the weights passed to ``fit``; raises a DataError if it has its own weights."""
     if sample_weight is None:
-        check_query_weights(source.query_weights)  # those of a part may all be 0
+        check_query_weights(source.query_weights)  # the weights of a part may all be 0
         return source
     if source.query_weights is not None:
         raise DataError(

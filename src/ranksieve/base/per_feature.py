@@ -1,4 +1,4 @@
-"""Attributes of selectors that depend on features, of which some were excluded."""
+"""Restore excluded features in the attributes of fitted selectors."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from ranksieve.base.choices import Choices
 
 
 class PerFeature(NamedTuple):
-    """How an attribute of a fitted selector depends on the features.
+    """Layout of a fitted attribute with values per feature.
 
     Attributes
     ----------
     axes : tuple of int
-        Axes of the array along which the features lie.
+        Axes of the array that correspond to features.
     fill : number
-        What the array has for features that were excluded.
+        Value of excluded features.
     """
 
     axes: tuple[int, ...] = (0,)
     fill: float = np.nan
 
     def widen(self, values: np.ndarray, choices: Choices) -> np.ndarray:
-        """Give the excluded features a place."""
+        """Array with entries for all features, including excluded ones."""
         for axis in self.axes:
             shape = list(values.shape)
             shape[axis] = choices.n_features_in
@@ -34,10 +34,10 @@ class PerFeature(NamedTuple):
         return values
 
 
-def in_data(value: Any, columns: np.ndarray) -> Any:
-    """Records of chosen features, or lists of such, with the indices that features have in data."""
+def restore_indices(value: Any, columns: np.ndarray) -> Any:
+    """Replace indices of features in records, or lists of records, by those in the data."""
     if isinstance(value, list):
-        return [in_data(item, columns) for item in value]
+        return [restore_indices(item, columns) for item in value]
     if hasattr(value, "_replace"):  # a named tuple
         if "feature" in value._fields:
             return value._replace(feature=int(columns[value.feature]))

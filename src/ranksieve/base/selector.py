@@ -15,11 +15,15 @@ from sklearn.utils.validation import check_is_fitted
 from ranksieve.base.choices import Choices, make_choices
 from ranksieve.base.estimator import RankEstimator
 from ranksieve.base.fit_inputs import as_source
-from ranksieve.base.per_feature import PerFeature, in_data
+from ranksieve.base.per_feature import PerFeature, restore_indices
 from ranksieve.costs import AlignedCosts, FeatureCosts
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.feature_names import default_names
-from ranksieve.data.fitted import as_in_training, check_features, refusals
+from ranksieve.data.fitted import (
+    check_features,
+    explain_missing_refusal,
+    treat_missing_as_in_training,
+)
 from ranksieve.engine import Source
 from ranksieve.io.shards import Shards
 from ranksieve.parameters import FeatureCount, Features
@@ -27,10 +31,10 @@ from ranksieve.progress import progress_bar
 from ranksieve.sums.labels import check_labels_differ
 from ranksieve.sums.magnitudes import sound_numbers
 
-# Entries of docstrings, in which {n_features_to_select} and {choices} stand for them.
+# Entries that replace {n_features_to_select} and {choices} in docstrings.
 _NUMBER = """
     n_features_to_select : int or float
-        Number of features, or the share of them if below 1.
+        Number of features, or a fraction of them if below 1.
 """
 _CHOICES = """
     include : str, int, or list of these, optional
@@ -41,19 +45,19 @@ _CHOICES = """
         Features that must not be selected. All others are chosen as if these were not in the data.
     groups : list of lists of features, mapping of names to these, or list of labels, optional
         Features that are selected or dropped together: lists of features, or a label for each
-        feature. A feature in no list is a group of its own.
+        feature. A feature in no list is a group by itself.
         {grouped}
     count : {"features", "groups"}
-        What ``n_features_to_select`` counts. If features, then the first groups are selected that
-        have no more of them together.
+        What ``n_features_to_select`` counts. If features, groups are selected in order as long as
+        they have no more features together.
 """
 
 
 class _WholeDataMixin:
     """Let a transformer of arrays also take a RankingData or shards, and return the same type.
 
-    It is not a TransformerMixin itself, so that ``set_output`` wraps the arrays that its neighbor
-    returns but not these.
+    It is not a TransformerMixin, so that ``set_output`` wraps the arrays that the next class
+    returns, but not these.
     """
 
     def transform(self, X: Any) -> Any:
@@ -64,9 +68,9 @@ class _WholeDataMixin:
         if not isinstance(X, (RankingData, Shards)):
             return super().transform(X)  # type: ignore[misc]
         check_is_fitted(self)
-        X = as_in_training(self, X)
+        X = treat_missing_as_in_training(self, X)
         check_features(self, X)
-        return self._kept_of_data(X)  # type: ignore[attr-defined]
+        return self._transform_data(X)  # type: ignore[attr-defined]
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Fit, then transform the same rows."""
@@ -76,12 +80,12 @@ class _WholeDataMixin:
 
 
 class _ArraySelector(SelectorMixin):
-    """Transform arrays and frames, by a method that subclasses can override."""
+    """Transforms arrays and frames by a method that subclasses can override."""
 
     def transform(self, X: Any) -> Any:
-        return self._kept(X)
+        return self._transform_array(X)
 
-    def _kept(self, X: Any) -> Any:
+    def _transform_array(self, X: Any) -> Any:
         return super().transform(X)
 
 
@@ -115,11 +119,11 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
     feature_names_in_ : array of str
         Only if the features have names.
     missing_ : Missing
-        What the data declares to be done with missing values, if it does.
+        Treatment of missing values that the data declares, if any.
 
     Notes
     -----
-    Other attributes with a value for each feature have NaN, or 0 if it is a weight, for features
+    Other attributes with a value for each feature are NaN, or 0 for weights, for features
     that are excluded.
     """
 
@@ -128,10 +132,10 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
     n_features_to_select: FeatureCount
     works_on_shards: ClassVar[bool] = True
     # Sentences for documentation, tables and errors.
-    given: ClassVar[str] = "The others follow by their scores."  # how, given what is included
-    grouped: ClassVar[str] = "A group has the score of its best feature."  # how groups are chosen
-    no_include: ClassVar[str] = ""  # why it cannot start with features, if it cannot
-    no_groups: ClassVar[str] = ""  # why it cannot select groups, if it cannot
+    given: ClassVar[str] = "The others follow by their scores."  # after the included features
+    grouped: ClassVar[str] = "A group has the score of its best feature."
+    no_include: ClassVar[str] = ""  # why it cannot include features; empty if it can
+    no_groups: ClassVar[str] = ""  # why it cannot select groups; empty if it can
     _uses_labels: ClassVar[bool] = True
     _is_nested: ClassVar[bool] = False
     _per_feature: ClassVar[dict[str, PerFeature]] = {
@@ -171,11 +175,11 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
         Parameters
         ----------
         source : RankingData or opened shards
-            Without the features that are excluded.
+            Training data without the excluded features.
         choices : Choices
-            How many of its features to choose, and which to start with.
+            Number of features to choose, included features, and groups.
         **held_out
-            What ``fit`` takes beside the training data; an ``eval_set`` is a source, too.
+            Further arguments of ``fit``; an ``eval_set`` is a source like ``source``.
         """
 
     def reasons(self) -> list[str]:
@@ -195,8 +199,8 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
         qid : array of shape (rows,)
             Query of each row.
         sample_weight : array of shape (queries,) or (rows,), optional
-            How often each query counts, unless the data has weights: a weight for each query, in
-            order of first appearance; or for each row, the same for all rows of a query.
+            Weights of queries, unless the data has weights: one for each query, in order of first
+            appearance; or one for each row, the same for all rows of a query.
         """
         return self._fit(X, y, qid, sample_weight)
 
@@ -212,55 +216,59 @@ class RankSelector(_WholeDataMixin, _ArraySelector, ChoiceParameters, RankEstima
             held_out["eval_set"] = None if given is None else choices.cut(given)
         before = dict(vars(self))
         inside = choices.cut(source)
-        with progress_bar(bool(self.verbose)), sound_numbers(inside, self), refusals(self, X):
+        with (
+            progress_bar(bool(self.verbose)),
+            sound_numbers(inside, self),
+            explain_missing_refusal(self, X),
+        ):
             if self._uses_labels:
                 check_labels_differ(source)
             chosen = np.asarray(self._choose(inside, choices, **held_out), dtype=np.intp)
         if chosen[: len(choices.include)].tolist() != choices.include:
             raise DataError(f"{type(self).__name__} does not start with the included features")
-        self._note_selection(chosen, choices)
+        self._set_selection(chosen, choices)
         if choices.n_features < choices.n_features_in:
             new = {name for name, value in vars(self).items() if value is not before.get(name)}
             self._widen(choices, new)
         return self
 
     def _check_choices(self) -> None:
-        """Raise a DataError that says why if a parameter asks for what the method cannot do."""
+        """Raise a DataError with the reason if the method does not support a parameter."""
         for name, why in (("include", self.no_include), ("groups", self.no_groups)):
             given = getattr(self, name)
             if why and given is not None and not (np.ndim(given) == 1 and len(given) == 0):
                 raise DataError(f"{type(self).__name__} takes no {name}: {why}")
 
     def _costs_of_features(self) -> AlignedCosts:
-        """What all features of the data cost, by ``costs`` of a method that has this parameter."""
+        """Costs of all features of the data, from the parameter ``costs``."""
         names = getattr(self, "feature_names_in_", default_names(self.n_features_in_))
         return FeatureCosts.of(self.costs, names).aligned(names)
 
-    def _note_selection(self, chosen: np.ndarray, choices: Choices) -> None:
+    def _set_selection(self, chosen: np.ndarray, choices: Choices) -> None:
         self.selected_ = choices.columns[chosen]
         self.support_ = np.isin(np.arange(choices.n_features_in), self.selected_)
         self.n_included_ = len(choices.include)
-        self.__dict__.pop("n_groups_", None)  # of an earlier fit
+        self.__dict__.pop("n_groups_", None)  # from an earlier fit
         if choices.groups is not None:
-            self.n_groups_ = len(choices.places_of(chosen.tolist()))
+            self.n_groups_ = len(choices.groups_of(chosen.tolist()))
 
     def _widen(self, choices: Choices, names: set[str]) -> None:
-        """Give excluded features their places in attributes that ``_choose`` has set."""
+        """Add excluded features to the attributes that ``_choose`` has set."""
         for name in names - {"selected_", "support_"}:
             value = getattr(self, name)
             if name in self._per_feature:
                 setattr(self, name, self._per_feature[name].widen(value, choices))
             elif name.endswith("_"):
-                setattr(self, name, in_data(value, choices.columns))
+                setattr(self, name, restore_indices(value, choices.columns))
 
     def _number_to_select(self, n: int) -> int:
-        """How many of ``n`` features or groups are wanted; all if the method finds the number."""
+        """Number of features or groups to select of ``n``; all if the method chooses it."""
         wanted = self.n_features_to_select
         if wanted is None or isinstance(wanted, str):
             return n
         return int(wanted) if isinstance(wanted, Integral) else max(1, round(float(wanted) * n))
 
-    def _kept_of_data(self, data: Any) -> Any:
+    def _transform_data(self, data: Any) -> Any:
         """Transform a RankingData or shards."""
         return data.take_features(self.support_)
 

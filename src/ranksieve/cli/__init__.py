@@ -21,7 +21,7 @@ from ranksieve.cli.quick_imports import import_quickly
 from ranksieve.cli.recommend import check, recommend
 from ranksieve.cli.reproduce import reproduce
 from ranksieve.cli.selection import select
-from ranksieve.cli.sources import notes_on_stderr
+from ranksieve.cli.sources import show_notes_on_stderr
 from ranksieve.cli.studies import compare, report
 from ranksieve.text import printable
 
@@ -41,22 +41,20 @@ for _command in (
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; report errors of the input without a traceback."""
-    if isinstance(sys.stdout, TextIOWrapper):  # names that its encoding lacks
+    if isinstance(sys.stdout, TextIOWrapper):  # escape characters that its encoding lacks
         sys.stdout.reconfigure(errors="backslashreplace")
     import_quickly()
-    # Threads of LightGBM that wait for work would take the cores from those that have some.
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     # Imports and compilation make many objects that stay: looking through them takes a twentieth.
     gc.set_threshold(100_000, 20, 20)
     try:
-        with notes_on_stderr():
+        with show_notes_on_stderr():
             given = sys.argv[1:] if arguments is None else arguments
             app(given, prog_name="ranksieve", obj=["ranksieve", *given])
     except ValueError as error:  # bad data, or an unknown measure, convention or method
         _fail(str(error))
     except MemoryError as error:
         _fail(f"not enough memory: {error}")
-    except BrokenPipeError:  # the reader of the output has seen enough
+    except BrokenPipeError:  # the reader of the output has closed it
         sys.stderr.close()
         sys.exit(1)
     except OSError as error:  # a name that is too long, a file that has vanished
@@ -66,7 +64,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _fail(message: str) -> NoReturn:
-    """End the program; only the first line of a message can look like one of ours."""
+    """Print an error and exit; further lines of the message are indented."""
     sys.exit("error: " + printable(message).replace("\n", "\n  "))
 
 

@@ -194,7 +194,7 @@ def _write_shards(
 
 
 def _rewrite_shards(source: Path, destination: Path, missing: Any, **stored: Any) -> None:
-    """Write shards from shards, which stay as they are where nothing else is asked for."""
+    """Write shards from shards; the type and format stay the same unless options change them."""
     from ranksieve.io import shards
 
     unless_asked = {"sparse": stored["sparse"] or None, "dtype": stored.get("dtype")}
@@ -232,7 +232,7 @@ def _write_file(
 ) -> Source:
     from ranksieve.io import write_data
 
-    if scale != "none":  # scikit-learn, which scalers are made of, takes seconds to import
+    if scale != "none":  # scalers need scikit-learn, which is slow to import
         from ranksieve.preprocessing import scaled_within_queries
 
         data = scaled_within_queries(data, scale)

@@ -1,4 +1,4 @@
-"""The command that writes models for the places where they run."""
+"""The command that exports models."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def export(
         show_sheets([targets_sheet(TARGETS)], form)
         return
     if model is None or out is None or not to:
-        raise typer.BadParameter("name a model, --to a target and --out a directory")
+        raise typer.BadParameter("MODEL, --to TARGET and --out DIR are required")
     find_target(to)
     ranker = load_model(model)
     with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""How a long command ends before it is finished: by a signal, or for lack of memory."""
+"""End a long command early: by a signal, or for lack of memory."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from ranksieve.text import on_one_line
 
 
 def is_lack_of_memory(error: Exception) -> bool:
-    """Whether memory ran out, also where Python, or a library in C++, does not say so."""
+    """Whether an error means that memory ran out, including errors of threads and C++."""
     messages = ("can't start new thread", "std::bad_alloc")
     return isinstance(error, MemoryError) or any(text in str(error) for text in messages)
 
 
 class Terminated(KeyboardInterrupt):
-    """The program was asked to end, as batch systems do."""
+    """The program received SIGTERM, which batch systems send."""
 
 
 @contextmanager
-def without_dask_logs() -> Iterator[None]:
-    """Silence what Dask logs of each broken connection: the error that ends the program says it."""
+def silence_dask_logs() -> Iterator[None]:
+    """Context manager that silences Dask's logs of broken connections; errors are still raised."""
     logging.disable(logging.CRITICAL)
     yield
-    logging.disable(logging.NOTSET)  # not after an error: some of it comes late
+    logging.disable(logging.NOTSET)  # not after an error, because some logs come late
 
 
 @contextmanager
-def termination_as_interrupt() -> Iterator[None]:
-    """Let SIGTERM end the program as Ctrl-C does."""
+def treat_sigterm_as_interrupt() -> Iterator[None]:
+    """Context manager in which SIGTERM ends the program like Ctrl-C."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # where no signals arrive
+        yield  # signals arrive only in the main thread
         return
 
     def stop(*_: Any) -> NoReturn:
@@ -52,24 +52,24 @@ def termination_as_interrupt() -> Iterator[None]:
 
 @contextmanager
 def resumable(out: Path, dask: str | None, workers: int | None) -> Iterator[Any]:
-    """Run work whose finished parts are kept in a directory; yields the Dask client, if any.
+    """Context manager for work whose finished parts are kept; yields the Dask client, if any.
 
-    A signal, or lack of memory, ends the program with a message that says how to resume.
+    On a signal, or if memory runs out, the program ends with a message how to resume.
     """
     from ranksieve.data import DataError
     from ranksieve.progress import progress_bar
 
     try:
-        with termination_as_interrupt(), progress_bar(), ExitStack() as stack:
+        with treat_sigterm_as_interrupt(), progress_bar(), ExitStack() as stack:
             client = None
             if dask is not None or workers is not None:
                 from ranksieve.engine.dask import connect
 
-                stack.enter_context(without_dask_logs())
+                stack.enter_context(silence_dask_logs())
                 client = stack.enter_context(connect(dask, workers))
             yield client
     except KeyboardInterrupt as stopped:
-        exit_and_say_how_to_resume(
+        exit_with_resume_message(
             out, signal.SIGTERM if isinstance(stopped, Terminated) else signal.SIGINT
         )
     except Exception as error:
@@ -81,8 +81,8 @@ def resumable(out: Path, dask: str | None, workers: int | None) -> Iterator[Any]
         ) from None
 
 
-def exit_and_say_how_to_resume(out: Path, reason: signal.Signals) -> NoReturn:
-    """End the program at once: threads within a cell cannot be interrupted, nor need they be."""
+def exit_with_resume_message(out: Path, reason: signal.Signals) -> NoReturn:
+    """End the program immediately, without waiting for threads, and print how to resume."""
     kept = on_one_line(str(out))
     sys.stderr.write(
         f"\nstopped; finished work is kept in {kept}\nrun the same command again to resume it\n"

@@ -22,6 +22,7 @@ from ranksieve.cli.options import (
     Verify,
     option,
 )
+from ranksieve.cli.rehearsal import rehearse
 from ranksieve.cli.settings import allow_own_code, explain_errors, ranker_parameters
 from ranksieve.cli.sources import missing_policy, open_for, open_training_data, open_validation_data
 
@@ -106,7 +107,8 @@ def train(
     get_convention(convention)
     allow_own_code(name)
     method = RANKERS.find(name)
-    ranker = method.make(**ranker_parameters(method, settings or [], seed, parameters))
+    own = ranker_parameters(method, settings or [], seed, parameters)
+    ranker = method.make(**own)
     if out is not None:
         check_replaceable(out, [*(data or []), evaluate_on, selected, parameters])
         _check_savable(ranker)
@@ -114,6 +116,10 @@ def train(
     how = reading.how | {"missing": missing_policy(reading.missing, selection)}
     if selection is not None and reading.n_features is None:
         how["n_features"] = selection.n_features_given
+    trial = dict(method.trial) | own
+    wait_for_kernels = rehearse(
+        method, data, lambda few: _measure(method.make(**trial).fit(few), few, convention)
+    )
     with progress_bar(), ExitStack() as stack:
         source = stack.enter_context(open_training_data(data, demo, dask, workers, verify, **how))
         parts = {title_of(data): source}
@@ -125,6 +131,7 @@ def train(
                 selection.check_fits(part.n_features, part.feature_names, place)
                 parts[place] = part.take_features(selection.columns)
         first, *others = parts.values()
+        wait_for_kernels()
         with explain_errors(method):
             ranker.fit(first, eval_set=others[0] if others else None)
         measured = {place: _measure(ranker, part, convention) for place, part in parts.items()}
@@ -173,14 +180,14 @@ def predict(
 
 
 def _check_savable(ranker: Ranker) -> None:
-    """Raise an error, before the training, unless predict will be able to load the model."""
+    """Raise an error before the training if predict could not load the model."""
     from ranksieve.rankers.registry import RANKERS
 
     ranker.check_savable()
     if type(ranker) not in RANKERS.classes.values():
         raise ValueError(
-            f"{type(ranker).__name__} cannot be written to a model file, because predict would not "
-            "know it: name it under the entry point ranksieve.rankers of its package"
+            f"{type(ranker).__name__} cannot be written to a model file, because predict could not "
+            "find it: declare it as an entry point ranksieve.rankers of its package"
         )
 
 

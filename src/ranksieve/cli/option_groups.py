@@ -1,7 +1,7 @@
 """Options that several commands share as one value: how to read data, and how to divide it.
 
-A command takes such a value as a parameter; :func:`with_option_groups` puts the options of its
-fields in its place.
+A command takes such a value as a parameter; :func:`with_option_groups` replaces it by the options
+of its fields.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class ReadingRows:
 
     @property
     def columns(self) -> Columns:
-        """What is said about columns."""
+        """Roles of columns given by the options."""
         from ranksieve.data.columns import Columns
 
         drop, features = _split(self.drop), _split(self.features)
@@ -99,7 +99,7 @@ class ReadingRows:
 
 @dataclass(frozen=True)
 class Reading(ReadingRows):
-    """How to read data, and what is done with its missing values."""
+    """How to read data, and how to treat its missing values."""
 
     missing: Annotated[
         str | None,
@@ -116,7 +116,7 @@ class Reading(ReadingRows):
 
 @dataclass(frozen=True)
 class Splitting:
-    """How to divide queries that come divided, and what to do with several files."""
+    """How to divide the queries of the data, and how to treat several files."""
 
     vali: Annotated[
         list[Path] | None,
@@ -174,14 +174,14 @@ class Splitting:
 
     @property
     def rule(self) -> SplitRule | None:
-        """Rule by which a column divides the data, if there is one."""
+        """Rule that divides the data by a column; None if there is none."""
         from ranksieve.datasets.split_rules import SplitByColumn, SplitByTime
 
         if (self.time_column is None) != (self.test_queries_after is None):
-            raise typer.BadParameter("--time-column and --test-queries-after go together")
+            raise typer.BadParameter("use --time-column and --test-queries-after together")
         if self.time_column is not None:
             if self.split_column is not None:
-                raise typer.BadParameter("split by --split-column or by --time-column, not by both")
+                raise typer.BadParameter("use either --split-column or --time-column, not both")
             return SplitByTime(self.time_column, self.test_queries_after)
         return None if self.split_column is None else SplitByColumn(self.split_column)
 
@@ -191,7 +191,7 @@ def _split(texts: list[str] | None) -> list[str]:
 
 
 def with_option_groups(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of its parameters that are dataclasses, in their place."""
+    """Replace parameters of a command that are dataclasses by options for their fields."""
     hints = get_type_hints(command, include_extras=True)
     parameters: list[inspect.Parameter] = []
     groups: dict[str, Any] = {}

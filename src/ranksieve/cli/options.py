@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def option(metavar: str, text: str, *names: str, **limits: Any) -> Any:
-    """An option with a value: how that is written, and what it does.
+    """Make an option with a value, given its metavar and its help text.
 
-    Without ``names`` it is called as the parameter of the command; ``limits`` are those of typer.
+    Without ``names`` it has the name of the command's parameter; ``limits`` are those of typer.
     """
     return typer.Option(*names, metavar=metavar, help=text, **limits)
 

@@ -1,9 +1,9 @@
-"""Import scikit-learn without what it loads and a command does not use.
+"""Import scikit-learn without the modules that a command does not use.
 
-``import sklearn`` loads pandas and ``scipy.stats`` for a function of each that is rarely called;
-``sklearn.feature_selection`` loads half of scikit-learn beside the mixin of selectors. That takes
-longer than most commands. The command line, which is alone in its process, does without; where
-ranksieve is used as a library, nothing of this is done.
+``import sklearn`` loads pandas and ``scipy.stats`` for functions that are rarely called;
+``sklearn.feature_selection`` loads half of scikit-learn in addition to the mixin of selectors. That
+takes longer than most commands. The command line, which has its own process, avoids it; if
+ranksieve is used as a library, imports are not changed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Finder(MetaPathFinder):
 
 
 class _Loader(SourceFileLoader):
-    """Runs the package ``sklearn``, and imports the mixin of selectors as if it stood alone."""
+    """Loader of ``sklearn`` that imports the mixin of selectors without its package."""
 
     def exec_module(self, module: ModuleType) -> None:
         unused = [
@@ -45,16 +45,16 @@ class _Loader(SourceFileLoader):
             for name in ("pandas", "scipy.stats")
             if name not in sys.modules and find_spec(name)
         ]
-        with _in_place(*map(_Later, unused)):
+        with _replace_modules(*map(_LazyModule, unused)):
             super().exec_module(module)
         bare = ModuleType("sklearn.feature_selection")
         bare.__path__ = [str(Path(self.path).parent / "feature_selection")]
-        with _in_place(bare):
+        with _replace_modules(bare):
             import_module("sklearn.feature_selection._base")
 
 
-class _Later(ModuleType):
-    """Stands for a module, which is imported when something of it is used."""
+class _LazyModule(ModuleType):
+    """Placeholder of a module, which is imported when an attribute is used."""
 
     def __getattr__(self, name: str) -> Any:
         if sys.modules.get(self.__name__) is self:
@@ -63,8 +63,8 @@ class _Later(ModuleType):
 
 
 @contextmanager
-def _in_place(*modules: ModuleType) -> Iterator[None]:
-    """Modules that import statements find for a while. Later ones find the real modules."""
+def _replace_modules(*modules: ModuleType) -> Iterator[None]:
+    """Context manager in which import statements find these modules instead of the real ones."""
     for module in modules:
         sys.modules[module.__name__] = module
     try:

@@ -150,14 +150,14 @@ def recommend(
     """
     import json
 
-    from ranksieve.cli.settings import allow_own_code, chosen_features, read_costs
+    from ranksieve.cli.settings import allow_own_code, choice_parameters, read_costs
     from ranksieve.datasets.demo import demo_costs
     from ranksieve.recommendation import recommend as run
     from ranksieve.report.recommendation import show_recommendation, write_recommendation
 
     allow_own_code(ranker, selectors)
     source, wanted, reading = _source(data, splitting, reading)
-    listed = chosen_features(keep, [*(exclude or []), *wanted.pop("drop")])
+    listed = choice_parameters(keep, [*(exclude or []), *wanted.pop("drop")])
     wanted |= {"keep": listed.get("include", []), "drop": listed.get("exclude", [])}
     if source is None and ranker == "lambdamart" and not settings and ranker_file is None:
         settings = ["n_estimators=50", "num_leaves=10"]  # the demo should not take long

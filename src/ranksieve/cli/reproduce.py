@@ -98,9 +98,7 @@ def reproduce(
 
     papers = reproduction.PAPERS
     if what not in papers:
-        raise ValueError(
-            f"there is nothing to reproduce for {what!r}; choose from {', '.join(papers)}"
-        )
+        raise ValueError(f"unknown results {what!r}; choose from {', '.join(papers)}")
     options: dict[str, Any] = {
         "--ranker": ranker or None,
         "--method": method or None,
@@ -120,7 +118,7 @@ def reproduce(
 
 
 def _arguments_of(paper: Paper) -> dict[str, str]:
-    """Options that a paper takes, and the arguments of ``reproduce`` that they stand for."""
+    """Options that a paper takes, and the arguments of ``reproduce`` that they set."""
     arguments = {}
     if paper.study is not None:
         arguments = {"--seeds": "n_seeds"}

@@ -28,10 +28,11 @@ from ranksieve.cli.options import (
     option,
     show_result,
 )
+from ranksieve.cli.rehearsal import rehearse
 from ranksieve.cli.settings import (
     allow_own_code,
-    check_paying,
-    chosen_features,
+    check_takes_costs,
+    choice_parameters,
     explain_errors,
     parameters_of,
     ranker_parameters,
@@ -141,16 +142,16 @@ def select(
     from ranksieve.report.sheets.registry import registry_sheet
     from ranksieve.report.sheets.selection import Counted, selection_sheet
     from ranksieve.selectors.record import record_selection
-    from ranksieve.selectors.registry import SELECTORS
+    from ranksieve.selectors.registry import SELECTORS, make_method
 
     if methods:
         show_sheets([registry_sheet(SELECTORS)], form)
         return
     allow_own_code(method, ranker)
-    found = SELECTORS.find(method or _usual_method(costs or group_costs, budget))
+    found = SELECTORS.find(method or _default_method(costs or group_costs, budget))
     own = parameters_of(SELECTORS, found, settings or [], seed)
     paid = {"costs": read_costs(costs, group_costs), "budget": budget}
-    given = chosen_features(include, exclude, groups, count)
+    given = choice_parameters(include, exclude, groups, count)
     given |= {name: value for name, value in paid.items() if value is not None}
     selector = _make_selector(found, k, own, given)
     if ranker is not None:
@@ -162,6 +163,8 @@ def select(
         _check_held_out(found)
     if out is not None:
         check_replaceable(out, data or [])
+    trial = dict(found.trial) | own
+    wait_for_kernels = rehearse(found, data, lambda few: make_method(found, 2, **trial).fit(few))
     with progress_bar(), ExitStack() as stack:
         how = reading.how | {"missing": reading.missing}
         opened = open_training_data(data, demo, dask, workers, verify, **how)
@@ -170,6 +173,7 @@ def select(
         if evaluate_on is not None:
             validation = open_validation_data(evaluate_on, source, verify, **reading.how)
             held_out["eval_set"] = stack.enter_context(validation)
+        wait_for_kernels()
         with explain_errors(found):
             selector.fit(source, **held_out)
         files = [str(path) for path in data] if data else [title_of(data)]
@@ -182,8 +186,8 @@ def select(
     show_result([sheet], form, selection.to_json())
 
 
-def _usual_method(costs: Any, budget: float | None) -> str:
-    """What selects if no method is named: the best for trees that knows of what is given."""
+def _default_method(costs: Any, budget: float | None) -> str:
+    """Default method: the best one for trees that takes the given costs and budget."""
     if budget is not None:
         return "greedy-rankrls"
     return "tree-elimination" if costs is None else "cegb"
@@ -192,16 +196,16 @@ def _usual_method(costs: Any, budget: float | None) -> str:
 def _make_selector(
     method: Method, k: str | None, own: dict[str, Any], given: dict[str, Any]
 ) -> RankSelector:
-    """Make a selector from its parameters: ``own`` of --param, ``given`` by other options."""
+    """Make a selector from parameters of --param (``own``) and of other options (``given``)."""
     from ranksieve.selectors.registry import SELECTORS, make_method
 
-    check_paying(SELECTORS, method, given)
+    check_takes_costs(SELECTORS, method, given)
     for name in given:
         if name in own:
             raise ValueError(f"{name} is given twice, by --{name} and by --param {name}")
         SELECTORS.check_parameters(method, [name])
     if k is None and "budget" in given:
-        k = "best"  # of all that the budget pays
+        k = "best"  # the best number within the budget
     return make_method(method, None if k is None else _parse_number(k), **own, **given)
 
 
@@ -213,7 +217,7 @@ def _make_ranker(method: Method, name: str, settings: list[str], file: Path | No
     if "ranker" not in method.defaults:
         able = [other for other, known in SELECTORS.items() if "ranker" in known.defaults]
         raise ValueError(
-            f"method {method.name!r} needs no ranker: leave out --ranker; methods around a ranker "
+            f"method {method.name!r} takes no ranker: leave out --ranker; methods that take one "
             f"are {', '.join(able)}"
         )
     inside = RANKERS.find(name)
@@ -233,7 +237,7 @@ def _check_held_out(method: Method) -> None:
 
 
 def _changed_parameters(method: Method, selector: RankSelector) -> dict[str, Any]:
-    """Parameters that differ from the defaults, without the numbers that a table shows anyway."""
+    """Parameters that differ from the defaults, without the numbers that the table shows."""
     return {
         name: value
         for name, value in method.changed(selector).items()

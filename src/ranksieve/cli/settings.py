@@ -1,4 +1,4 @@
-"""Parse NAME=VALUE on a command line to parameters."""
+"""Parse parameters of the form NAME=VALUE on the command line."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def parameters_of(
     return parameters
 
 
-def chosen_features(
+def choice_parameters(
     include: list[str] | None,
     exclude: list[str] | None,
     groups: Path | None = None,
     count: str | None = None,
 ) -> dict[str, Any]:
-    """Parameters that restrict what a selector chooses from; only those that are given.
+    """Parameters of a selector that constrain its features; only those that are given.
 
     Features are separated by commas.
     """
@@ -53,16 +53,16 @@ def chosen_features(
 
 
 def read_costs(costs: Path | None, group_costs: Path | None) -> FeatureCosts | None:
-    """What features cost, from the files of --costs and --group-costs."""
+    """Read costs of features from the files of --costs and --group-costs."""
     from ranksieve.costs import FeatureCosts
 
     if costs is None and group_costs is not None:
-        raise typer.BadParameter("--group-costs needs --costs, whose groups it is about")
+        raise typer.BadParameter("--group-costs needs --costs, which defines the groups")
     return None if costs is None else FeatureCosts.read(costs, group_costs)
 
 
-def check_paying(registry: Registry, method: Method, parameters: dict[str, Any]) -> None:
-    """Raise a ValueError that lists the methods that can if this one takes no costs, or budget."""
+def check_takes_costs(registry: Registry, method: Method, parameters: dict[str, Any]) -> None:
+    """Raise a ValueError that lists suitable methods if this one takes no costs or budget."""
     for name in parameters.keys() & {"costs", "budget"}:
         if not method.accepts(name):
             able = [other for other, known in registry.items() if known.accepts(name)]
@@ -77,14 +77,14 @@ def _names(lists: list[str] | None) -> list[str]:
 
 
 def allow_own_code(*texts: str | None) -> None:
-    """Let ``module:object`` name modules of the current directory, after those installed."""
+    """Allow ``module:object`` to name modules of the current directory, after installed ones."""
     if any(":" in text for text in texts if text) and os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
 
 
 @contextmanager
 def explain_errors(method: Method) -> Iterator[None]:
-    """Report any error of what a user brings as one of the input."""
+    """Context manager that reports errors of users' code as errors of the input."""
     from ranksieve.data import DataError
 
     try:
@@ -119,18 +119,18 @@ def _parse_settings(settings: list[str]) -> dict[str, Any]:
             raise typer.BadParameter(f"--param needs NAME=VALUE, got {setting!r}")
         if name in parameters:
             raise typer.BadParameter(f"--param {on_one_line(name)} is given twice")
-        parameters[name] = parsed_setting(name, value)
+        parameters[name] = parse_setting(name, value)
     return parameters
 
 
-def parsed_setting(name: str, text: str) -> Any:
+def parse_setting(name: str, text: str) -> Any:
     """Parse the value of a parameter."""
-    value = parsed_value(text)
+    value = parse_value(text)
     return _by_name(value) if name in ("include", "exclude", "groups") else value
 
 
 def _by_name(features: Any) -> Any:
-    """Features by name, not by index: those without names have numbers from 1, as in tables."""
+    """Features as names, not indices: features without names are named by numbers from 1."""
     if isinstance(features, list):
         return [_by_name(feature) for feature in features]
     if isinstance(features, dict):
@@ -138,7 +138,7 @@ def _by_name(features: Any) -> Any:
     return str(features) if type(features) is int else features
 
 
-def parsed_value(text: str) -> Any:
+def parse_value(text: str) -> Any:
     """Parse JSON (a number, true, null, a list); any other text stays as it is."""
     import json
 

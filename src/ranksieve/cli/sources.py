@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class _Notes(logging.Handler):
-    """Prints what the library notes, such as which columns it took for what, each note once."""
+    """Prints notes of the library, such as the roles of columns; each note once."""
 
     def __init__(self) -> None:
         super().__init__(logging.INFO)
@@ -34,8 +34,8 @@ class _Notes(logging.Handler):
 
 
 @contextmanager
-def notes_on_stderr() -> Iterator[None]:
-    """Show what the library notes while it works."""
+def show_notes_on_stderr() -> Iterator[None]:
+    """Context manager that prints notes of the library."""
     log, notes = logging.getLogger("ranksieve"), _Notes()
     before = log.level
     log.addHandler(notes)
@@ -69,7 +69,9 @@ def open_training_data(
             from ranksieve.engine.dask import connect
 
             client = stack.enter_context(connect(dask, workers))
-        opened = open_source(paths or None, client=client, verify=_when(verify), **read_options)
+        opened = open_source(
+            paths or None, client=client, verify=_verify_mode(verify), **read_options
+        )
         source = stack.enter_context(opened)
         yield source if missing is None else source.with_missing(missing)
 
@@ -77,10 +79,10 @@ def open_training_data(
 def take_source(
     wanted: dict[str, Any], data: list[Path] | None, splitting: Splitting, reading: Reading
 ) -> Any:
-    """Take the data out of the settings of a plan file, and add how to read and to divide it.
+    """Take the data from the settings of a plan file, and add how to read and divide it.
 
-    Options take precedence over what the plan file says. Returns data for a study: None, paths, or
-    a tuple of those to train on, to tune on and to test on.
+    Options take precedence over the plan file. Returns data for a study: None, paths, or
+    a tuple of training, validation and test data.
     """
     from ranksieve.data.columns import Columns
 
@@ -119,7 +121,7 @@ def _check_shards(paths: list[Path] | None) -> None:
         )
 
 
-def _when(verify: bool | None) -> Verify:
+def _verify_mode(verify: bool | None) -> Verify:
     return "first-read" if verify is None else verify
 
 
@@ -138,7 +140,7 @@ def open_validation_data(
     client = train.client if isinstance(train, Shards) else None
     indicated = train.missing.indicated if train.missing else ()
     read_options["n_features"] = train.n_features - len(indicated)
-    with open_source([path], client=client, verify=_when(verify), **read_options) as source:
+    with open_source([path], client=client, verify=_verify_mode(verify), **read_options) as source:
         if train.missing is not None:
             source = source.with_missing(train.missing)
         yield with_features_of(source, train, path)
@@ -146,7 +148,7 @@ def open_validation_data(
 
 @contextmanager
 def open_for(ranker: Ranker, data: list[Path], reading: ReadingRows) -> Iterator[Source]:
-    """Open data with the features of a trained ranker, or with all that it was selected from."""
+    """Open data with the features of a trained ranker, or all features before selection."""
     from dataclasses import replace
 
     from ranksieve.datasets.opening import are_table_files, open_source, paths_of
@@ -154,7 +156,7 @@ def open_for(ranker: Ranker, data: list[Path], reading: ReadingRows) -> Iterator
     paths, how = paths_of(data), reading.how
     names: Any = getattr(ranker, "feature_names_in_", None)
     trained = getattr(ranker, "missing_", None)
-    indicated = trained.indicated if trained else ()  # whose indicators are in no file
+    indicated = trained.indicated if trained else ()  # files have no indicators
     columns = None
     if not are_table_files(paths) or reading.columns.features or indicated:
         columns = _numbers(names)
@@ -164,27 +166,27 @@ def open_for(ranker: Ranker, data: list[Path], reading: ReadingRows) -> Iterator
         how["n_features"] = n_features - len(indicated)
     elif names is not None:
         how["columns"] = replace(reading.columns, features=names.tolist())
-    if columns is not None:  # of more features, nobody knows how many
+    if columns is not None:  # the total number of features is unknown
         with open_source(paths, **how | {"n_features": None}) as source:
             wide = source.n_features > max(columns)
         how["n_features"] = None if wide else max(columns) + 1
     with open_source(paths, **how) as source:
-        if names is not None or columns is not None:  # in whatever order the columns are
+        if names is not None or columns is not None:  # columns may be in any order
             source = source.take_features(columns if names is None else names)
         yield source
 
 
 def _numbers(names: Any) -> list[int] | None:
-    """Columns of features whose names are their numbers in a file with more of them."""
+    """Columns of features that are named by their numbers in a file with more features."""
     if names is None or not all(name.isascii() and name.isdigit() for name in names):
         return None
     return [int(name) - 1 for name in names]
 
 
 def missing_policy(given: str | None, selection: Selection | None) -> Missing | None:
-    """What is done with missing values: as given, or as in the data that features were chosen on.
+    """Treatment of missing values: as given, or else that of the data of the selection.
 
-    If both are the same, indicators are of the features that had them when features were chosen.
+    If both are the same, the indicators are those of the selection.
     """
     from ranksieve.data.missing import Missing
 

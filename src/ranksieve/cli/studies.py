@@ -10,7 +10,7 @@ import typer
 from ranksieve.cli.interruption import resumable
 from ranksieve.cli.option_groups import Reading, Splitting
 from ranksieve.cli.options import DaskAddress, DaskWorkers, Exclude, Groups, Include, option
-from ranksieve.cli.settings import allow_own_code, chosen_features
+from ranksieve.cli.settings import allow_own_code, choice_parameters
 
 _Data = Annotated[
     list[Path] | None,
@@ -199,15 +199,15 @@ def compare(
 
     wanted = read_settings(plan) if plan is not None else {}
     wanted |= {name: value for name, value in given.items() if value is not None}
-    wanted |= chosen_features(include, exclude, groups)
+    wanted |= choice_parameters(include, exclude, groups)
     allow_own_code(selectors, rankers, "plan:" if plan else None)
     _leave_out_others(wanted)
     _add_from_files(wanted, ranker_parameters or [])
     _add_parameters(wanted, settings or [], grids or [])
     source = take_source(wanted, data, splitting, reading)
     if source is None:
-        wanted.setdefault("scale", "min-max")  # the demo's features are as logged
-        wanted.setdefault("seeds", 3)  # and it should not take long
+        wanted.setdefault("scale", "min-max")  # features of the demo are not scaled
+        wanted.setdefault("seeds", 3)  # to keep the demo short
     _compare(source, out, wanted, no_figures, dask, workers)
 
 
@@ -290,9 +290,9 @@ def _add_from_files(wanted: dict[str, Any], files: list[Path]) -> None:
     from ranksieve.rankers.parameter_files import parameters_from
     from ranksieve.rankers.registry import RANKERS
     from ranksieve.study.members import find_methods
-    from ranksieve.study.plan import Plan, import_again
+    from ranksieve.study.plan import Plan, reimport_estimators
 
-    own = import_again(wanted).get("own", {})
+    own = reimport_estimators(wanted).get("own", {})
     rankers = find_methods(wanted.get("rankers", Plan.rankers), RANKERS, own)
     given = wanted.setdefault("parameters", {})
     for file in files:
@@ -310,7 +310,7 @@ def _parse_size(text: str) -> int | str:
 
 def _add_parameters(wanted: dict[str, Any], settings: list[str], grids: list[str]) -> None:
     """Add METHOD.NAME=VALUE to the parameters, and METHOD.NAME=V,V to the grids."""
-    from ranksieve.cli.settings import parsed_setting, parsed_value
+    from ranksieve.cli.settings import parse_setting, parse_value
 
     for what, texts in (("parameters", settings), ("grids", grids)):
         own = wanted.setdefault(what, {})
@@ -319,7 +319,7 @@ def _add_parameters(wanted: dict[str, Any], settings: list[str], grids: list[str
             method, dot, name = place.partition(".")
             if not (equals and dot and method and name):
                 raise typer.BadParameter(f"{text!r} should be METHOD.NAME=VALUE")
-            values = [parsed_value(part) for part in value.split(",")]
+            values = [parse_value(part) for part in value.split(",")]
             own.setdefault(method, {})[name] = (
-                values if what == "grids" else parsed_setting(name, value)
+                values if what == "grids" else parse_setting(name, value)
             )

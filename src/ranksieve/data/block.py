@@ -29,12 +29,12 @@ class Block:
     first_query : int
         Number of queries in the blocks before this one.
     query_weights : (queries,) float64 array or None
-        How often each query counts; None if each counts once.
+        Weight of each query; None if each has weight 1.
     keeps_missing : bool
-        Whether NaN in X is a missing value that a statistic has to take; else it is refused.
+        Whether NaN in X is a missing value that statistics must accept; otherwise it is refused.
     keeps_X : bool
-        Whether X stays with the block once it is opened. Otherwise it lives as long as somebody
-        holds it, and is opened again: a copy of mapped values may be too large to stay.
+        Whether the block keeps X once it is opened. Otherwise X is opened again when it is no
+        longer referenced, because a copy of mapped values may be too large to keep.
     """
 
     X: Any
@@ -69,7 +69,7 @@ class Block:
         return sparse.issparse(self.X)
 
     def check_finite(self) -> None:
-        """Raise a NonFiniteError that names the first infinity in X, or NaN unless that is kept."""
+        """Raise a NonFiniteError for the first infinity in X, or NaN unless it is kept."""
         check_finite(
             self.X,
             lambda row, column: f"row {self.first_row + row}, column {column}",

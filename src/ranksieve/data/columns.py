@@ -29,13 +29,13 @@ _SHOWN = 8  # names in a message
 
 @dataclass(frozen=True)
 class Columns:
-    """What the columns of a table are: one value for Parquet, CSV, and pandas or polars frames.
+    """Roles of the columns of a table, for Parquet, CSV, and pandas or polars frames.
 
     Parameters
     ----------
     label, qid, doc_id, weight : str, optional
-        Columns with the label, the query, the document and the weight of the query. By default
-        those whose names say so; see the notes.
+        Columns with the label, the query, the document and the weight of the query. By default,
+        they are recognized by their names; see the notes.
     drop : str or sequence of str
         Columns to leave out: names, or patterns such as ``"debug_*"``.
     features : str or sequence of str
@@ -54,8 +54,8 @@ class Columns:
     Without ``features``, every other column must be a number. A number whose column is called
     ``id`` or ends in ``_id`` is an id rather than a measurement, which a model would memorize: it
     is refused unless ``features`` or ``drop`` names it. The index that pandas stores in Parquet
-    files is left out. With ``features``, columns that no pattern names are left out, whatever
-    they hold.
+    files is left out. With ``features``, columns that match no pattern are left out, whatever they
+    contain.
 
     Patterns are those of a shell: ``*`` any characters, ``?`` one, ``[ab]`` one of these.
 
@@ -86,7 +86,7 @@ class Columns:
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> Columns:
-        """Make the value from what :meth:`as_dict` returned; other names are a ValueError."""
+        """Make a value from :meth:`as_dict`; raise a ValueError for unknown names."""
         known = [field.name for field in fields(cls)]
         for name in settings:
             if name not in known:
@@ -94,7 +94,7 @@ class Columns:
         return cls(**settings)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what is specified, as values that TOML and JSON can store."""
+        """Return the settings that are given, as values for TOML and JSON."""
         given = {name: value for name, value in asdict(self).items() if value}
         return {n: list(v) if isinstance(v, tuple) else v for n, v in given.items()}
 
@@ -110,19 +110,19 @@ class Columns:
         known: Mapping[str, str] | None = None,
         aside: Sequence[str] = (),
     ) -> ColumnRoles:
-        """Find out what each column of a table is.
+        """Determine the role of each column of a table.
 
         Parameters
         ----------
         table : mapping of str to str
-            Names of the columns, with what they hold; empty for numbers.
+            Names of the columns -> type of their values in words; empty for numbers.
         place : path or str
-            Where the table is, for messages.
+            Location of the table, for messages.
         known : mapping of str to str, optional
-            Columns of the label, query, document and weight of a table that says so itself: there
-            is nothing to guess, and all other columns are features.
+            Columns of the label, query, document and weight, if the table declares them itself:
+            nothing is guessed then, and all other columns are features.
         aside : sequence of str
-            Columns that are read beside the data, such as those of a split.
+            Columns that are read in addition to the data, such as that of a split.
 
         Returns
         -------
@@ -131,14 +131,14 @@ class Columns:
         Raises
         ------
         DataError
-            With the columns in question, and what to say about them.
+            If roles are ambiguous or missing; the message names the columns and the options to use.
         """
         return _Resolution(self, table, place, known, aside).roles()
 
 
 @dataclass(frozen=True)
 class ColumnRoles:
-    """What each column of a table is; made by :meth:`Columns.resolve`."""
+    """Role of each column of a table; made by :meth:`Columns.resolve`."""
 
     label: str
     qid: str
@@ -156,7 +156,7 @@ class ColumnRoles:
 
     @property
     def special(self) -> dict[str, str]:
-        """Label, query, and document and weight if there are any, by role."""
+        """Columns of the label and query, and of document and weight if there are any, by role."""
         return {role: name for role in _WORDS if (name := getattr(self, role)) is not None}
 
 
@@ -173,7 +173,7 @@ def check_named(names: Sequence[str], place: Any) -> None:
     if "" in names:
         raise DataError(
             f"{place}: column {names.index('') + 1} has no name; if it is the index of a frame, "
-            "write it without (index=False)"
+            "write the file with index=False"
         )
 
 
@@ -229,10 +229,10 @@ class _Resolution:
             role: name
             for role in _WORDS
             if role not in self.given
-            and (name := self._only(role, guessed.get(role, []))) is not None
+            and (name := self._choose_one(role, guessed.get(role, []))) is not None
         }
 
-    def _only(self, role: str, names: list[str]) -> str | None:
+    def _choose_one(self, role: str, names: list[str]) -> str | None:
         if len(names) == 1:
             return names[0]
         if names:
@@ -302,7 +302,7 @@ class _Resolution:
         return [name for name in self.table if any(self._matches(name, p) for p in patterns)]
 
     def _matches(self, name: str, pattern: str) -> bool:
-        # What is the name of a column stands for it alone, whatever it looks like.
+        # An exact column name matches only that column, even if it looks like a pattern.
         return name == pattern if pattern in self.table else fnmatchcase(name, pattern)
 
     def _check_exists(self, name: str) -> None:
@@ -321,7 +321,7 @@ def _is_pandas_index(name: str) -> bool:
 
 
 def _option(role: str, name: str) -> str:
-    """How to say on the command line what a column is."""
+    """Command-line option that sets the role of a column."""
     return f"--{role.replace('_', '-')} {shlex.quote(name)}"
 
 

@@ -2,8 +2,8 @@
 
 
 class DataError(ValueError):
-    """Input that cannot be used, with the place where it went wrong."""
+    """Input that cannot be used; the message says what is wrong and where."""
 
 
 class NonFiniteError(DataError):
-    """NaN or infinity where a method needs numbers."""
+    """NaN or infinity where a method needs finite numbers."""

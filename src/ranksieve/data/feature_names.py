@@ -12,7 +12,7 @@ from ranksieve.data.errors import DataError
 
 
 def default_names(n_features: int) -> np.ndarray:
-    """Numbers of the features: the names of features without names."""
+    """Default names of features: their 1-based numbers."""
     return _few_names(n_features) if n_features <= _FEW else numbers(range(n_features))
 
 
@@ -27,7 +27,7 @@ def _few_names(n_features: int) -> np.ndarray:
 
 
 def numbers(features: Iterable[int]) -> np.ndarray:
-    """Names of 0-based features that are their 1-based numbers."""
+    """Default names of some features, given by 0-based index."""
     return np.array([str(feature + 1) for feature in features], dtype=object)
 
 
@@ -37,7 +37,7 @@ def are_numbers(names: Iterable[str]) -> bool:
 
 
 def as_names(names: Any, n_features: int) -> np.ndarray | None:
-    """Names as an array, checked; None if they are numbers."""
+    """Check names and return them as an array; None if they are the default numbers."""
     names = np.array([str(name) for name in names], dtype=object)
     if len(names) != n_features:
         raise DataError(f"there are {len(names)} feature names but {n_features} features")

@@ -24,7 +24,7 @@ def check_features(estimator: Any, data: Any) -> None:
     Parameters
     ----------
     estimator : estimator
-        With ``n_features_in_``, and ``feature_names_in_`` if the features have names.
+        Estimator with ``n_features_in_``, and ``feature_names_in_`` if the features have names.
     data : RankingData or opened shards
     """
     n_features = getattr(estimator, "n_features_in_", data.n_features)
@@ -47,13 +47,13 @@ def check_names(known: np.ndarray | None, data: Any) -> None:
         )
 
 
-def as_in_training(estimator: Any, data: Any) -> Any:
+def treat_missing_as_in_training(estimator: Any, data: Any) -> Any:
     """Treat the missing values of data that declares nothing as those of the training data.
 
     Parameters
     ----------
     estimator : estimator
-        With ``missing_`` if its training data declared what is done with missing values.
+        Estimator with ``missing_`` if its training data declared a treatment of missing values.
     data : RankingData or opened shards
     """
     missing = getattr(estimator, "missing_", None)
@@ -61,10 +61,10 @@ def as_in_training(estimator: Any, data: Any) -> Any:
 
 
 @contextmanager
-def refusals(estimator: Any, data: Any) -> Iterator[None]:
-    """Say in the errors of a ``with`` block that a method takes no missing values.
+def explain_missing_refusal(estimator: Any, data: Any) -> Iterator[None]:
+    """Context manager that adds to errors that a method cannot use missing values.
 
-    Whoever has declared to keep them would not understand that they are to be declared.
+    If missing values were declared to be kept, the advice to declare them would be confusing.
     """
     try:
         yield
@@ -75,24 +75,24 @@ def refusals(estimator: Any, data: Any) -> Iterator[None]:
         raise NonFiniteError(f"{name} cannot use missing values: {error}") from error
 
 
-def checked_rows(estimator: Any, X: Any, *, allow_missing: bool = False) -> Any:
+def check_rows(estimator: Any, X: Any, *, allow_missing: bool = False) -> Any:
     """Return rows as an array or a CSR matrix with the features an estimator was trained on.
 
     Parameters
     ----------
     estimator : estimator
     X : array, frame, sparse matrix or RankingData
-        Anything other than finite values of these features is refused.
+        Rows; values that are not finite, and other features, are refused.
     allow_missing : bool
         Whether NaN is allowed.
     """
     if isinstance(X, RankingData):
-        X = as_in_training(estimator, X)
+        X = treat_missing_as_in_training(estimator, X)
         check_features(estimator, X)
         if allow_missing:
             assert_all_finite(X.X, allow_nan=True, input_name="X")
         else:
-            X.refusing_missing().check_finite()  # says where
+            X.refusing_missing().check_finite()  # raises an error with the row and feature
         return X.X
     return validate_data(
         estimator,
@@ -104,7 +104,7 @@ def checked_rows(estimator: Any, X: Any, *, allow_missing: bool = False) -> Any:
     )
 
 
-def checked_scores(scores: np.ndarray) -> np.ndarray:
+def check_scores(scores: np.ndarray) -> np.ndarray:
     """Return scores of rows; raise a DataError if one is not finite."""
     for row in np.flatnonzero(~np.isfinite(scores))[:1]:
         raise DataError(f"the score of row {row} is {scores[row]}: {SCALE_FIRST}")

@@ -27,7 +27,7 @@ def is_frame(source: Any) -> bool:
 def read_frame(
     make: Callable[..., T], frame: Any, columns: Columns | None = None, aside: Sequence[str] = ()
 ) -> tuple[T, dict[str, np.ndarray]]:
-    """Make data (``make`` is RankingData) of a frame; ``aside`` are columns to return beside it."""
+    """Make data of a frame by ``make`` (RankingData); also return the columns ``aside``."""
     if hasattr(frame, "collect"):
         raise DataError("the frame is lazy: call collect() first")
     if not is_frame(frame):
@@ -42,17 +42,19 @@ def read_frame(
     _log.info("%s", roles)
     for name in (*roles.special.values(), *aside):
         if table[name] is None:
-            raise DataError(f"{_FRAME}: column {name!r} holds values of several types")
+            raise DataError(
+                f"{_FRAME}: column {name!r} has values of several types; convert them to one"
+            )
     special = special_arrays(table, roles, f"{_FRAME}: row", 0)
     kind = float_type([table[name].type for name in roles.features])
     X = feature_matrix(table, roles.features, kind, len(special["y"]))
-    with explaining_weights(_FRAME, roles.weight):
+    with explain_weight_errors(_FRAME, roles.weight):
         data = make(X, **special, feature_names=roles.features)
     return data, {name: ids_of(table[name]) for name in aside}
 
 
 def arrow_columns(frame: Any) -> dict[str, Any]:
-    """Columns by name, without a copy where that can be; None for values of several types."""
+    """Columns by name, without a copy if possible; None for values of several types."""
     import pyarrow as pa
 
     if isinstance(frame, (pa.Table, pa.RecordBatch)):
@@ -76,7 +78,7 @@ def _arrow_column(series: Any) -> Any:
 
 
 def kind_of(kind: Any) -> str:
-    """What a column of this Arrow type holds, in a word; empty for numbers."""
+    """Description of the values of an Arrow type, such as "text"; empty for numbers."""
     import pyarrow.types as kinds
 
     is_number = (kinds.is_floating, kinds.is_integer, kinds.is_boolean, kinds.is_decimal)
@@ -91,7 +93,7 @@ def kind_of(kind: Any) -> str:
 
 
 def float_type(kinds: Sequence[Any]) -> np.dtype[Any]:
-    """Type for features of these Arrow types: float32 if it holds them exactly, else float64."""
+    """Float type for features of these Arrow types: float32 if it is exact, else float64."""
     import pyarrow.types as types
 
     simple = (types.is_floating, types.is_integer, types.is_boolean)
@@ -104,7 +106,7 @@ def float_type(kinds: Sequence[Any]) -> np.dtype[Any]:
 def feature_matrix(
     table: Mapping[str, Any], names: Sequence[str], dtype: np.dtype[Any], n_rows: int
 ) -> np.ndarray:
-    """Feature columns side by side, in row order; missing values are NaN."""
+    """Matrix of feature columns in row order; missing values are NaN."""
     X = np.empty((n_rows, len(names)), dtype=dtype)
     for index, name in enumerate(names):
         X[:, index] = numbers_of(table[name])
@@ -122,7 +124,7 @@ def numbers_of(column: Any) -> np.ndarray:
 
 
 def ids_of(column: Any) -> np.ndarray:
-    """Arrow column as values of their own type; a missing one is None."""
+    """Arrow column as Python or NumPy values of its type; missing values are None."""
     import pyarrow.types as kinds
 
     if kinds.is_dictionary(column.type):
@@ -137,7 +139,7 @@ def ids_of(column: Any) -> np.ndarray:
 def _to_numpy(column: Any) -> np.ndarray:
     import pyarrow as pa
 
-    # Chunked arrays always copy, and older versions know no such argument there.
+    # Chunked arrays always copy, and older versions do not take the argument.
     whole = isinstance(column, pa.ChunkedArray)
     return column.to_numpy() if whole else column.to_numpy(zero_copy_only=False)
 
@@ -150,10 +152,10 @@ def special_arrays(
     *,
     ids_are_text: bool = False,
 ) -> dict[str, Any]:
-    """Labels, queries, documents and weights, checked, by the names that RankingData gives them.
+    """Checked labels, queries, documents and weights, by their parameter names in RankingData.
 
-    ``place`` and a number, from ``first_row`` on, name a row in messages. If ids are those of text
-    files, an empty one is missing.
+    Messages name a row by ``place`` and its number, counted from ``first_row``. If ids come from
+    text files, empty ones are missing.
     """
     arrays: dict[str, Any] = {
         "y": numbers_of(table[roles.label]).astype(np.float64),
@@ -176,14 +178,14 @@ def special_arrays(
 
 
 @contextmanager
-def explaining_weights(place: Any, name: str | None) -> Iterator[None]:
-    """Say in an error about weights which column they are, and what to do about it."""
+def explain_weight_errors(place: Any, name: str | None) -> Iterator[None]:
+    """Context manager that adds to errors about weights which column they come from."""
     try:
         yield
     except DataError as error:
         if name is None or "sample_weight" not in str(error):
             raise
         raise DataError(
-            f"{place}: column {name!r} is taken for the weight of queries, but {error}; if it is a "
+            f"{place}: column {name!r} is used as the weight of queries, but {error}; if it is a "
             "feature, list the features with --features, or leave it out with --drop"
         ) from None

@@ -1,4 +1,4 @@
-"""Convert what users pass to arrays for kernels: matrices, labels, query ids."""
+"""Convert matrices, labels and query ids of users to arrays for kernels."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ranksieve._kernels.rows import first_bad_row
 from ranksieve.data.errors import DataError, NonFiniteError
 
 _HOW_TO_DECLARE = (
-    "declare what to do with missing values (missing= of RankingData, QueryImputer, or --missing): "
+    "declare how to treat missing values (missing= of RankingData, QueryImputer, or --missing): "
     "query-min, query-median or zero fills them in, keep passes them on to methods that take them"
 )
 
 
 def as_matrix(X: Any) -> tuple[Any, list[str] | None]:
-    """X as a float array or CSR matrix, and the names of its columns if it has any."""
+    """Convert X to a float array or CSR matrix; also return its column names, or None."""
     if sparse.issparse(X):
         return canonical(sparse.csr_matrix(X, dtype=_float_type(X.dtype))), None
     names = [str(column) for column in X.columns] if hasattr(X, "columns") else None
-    array = np.asarray(in_row_order(X))
+    array = np.asarray(polars_to_row_order(X))
     if array.ndim != 2:
         raise DataError(
             f"X must have two dimensions, rows and features, but its shape is {array.shape}"
@@ -32,21 +32,21 @@ def as_matrix(X: Any) -> tuple[Any, list[str] | None]:
             array = X.to_numpy(dtype=np.float64, na_value=np.nan)
         if array.dtype.kind not in "fiubO":
             raise TypeError(f"its type is {array.dtype}")
-        # In row order, for which kernels are compiled: other orders are slow, too.
+        # Row order, for which kernels are compiled; other orders would also be slow.
         return np.ascontiguousarray(array, dtype=_float_type(array.dtype)), names
     except (TypeError, ValueError) as error:
         raise DataError(f"X must contain only numbers: {error}") from None
 
 
-def in_row_order(X: Any) -> Any:
-    """Rows of a polars frame as an array, of which there would be two copies otherwise; else X."""
+def polars_to_row_order(X: Any) -> Any:
+    """Convert a polars frame to an array with one copy instead of two; return others unchanged."""
     is_polars = type(X).__module__.partition(".")[0] == "polars"
     return X.to_numpy(order="c") if is_polars and hasattr(X, "to_numpy") else X
 
 
 def canonical(X: Any) -> Any:
     """Sort the features of each row and add up duplicate entries, as kernels require."""
-    is_safe = len(X.indptr) == X.shape[0] + 1 and _leads_through(X.indptr, X.indices)
+    is_safe = len(X.indptr) == X.shape[0] + 1 and _is_in_range(X.indptr, X.indices)
     if is_safe and first_bad_row(X.indptr, X.indices, X.shape[1]) < 0:
         X.has_canonical_format = True
         return X
@@ -60,13 +60,13 @@ def canonical(X: Any) -> Any:
     return X
 
 
-def _leads_through(indptr: np.ndarray, indices: np.ndarray) -> bool:
+def _is_in_range(indptr: np.ndarray, indices: np.ndarray) -> bool:
     return indptr[0] == 0 and indptr[-1] == len(indices) and bool(np.all(np.diff(indptr) >= 0))
 
 
 def take_columns(X: Any, columns: np.ndarray) -> Any:
     """Columns of an array or CSR matrix, in the order given."""
-    # An array of X[:, columns] would be in the order of columns.
+    # X[:, columns] of an array would be in column order.
     return canonical(X[:, columns]) if sparse.issparse(X) else np.take(X, columns, axis=1)
 
 
@@ -124,7 +124,7 @@ def as_column(values: Any, name: str, n_rows: int) -> np.ndarray:
 
 
 def _as_array(values: Any, name: str) -> np.ndarray:
-    """Values as an array that keeps their types: numpy would make 1 and "1" equal."""
+    """Values as an array that keeps their types, because NumPy would make 1 and "1" equal."""
     try:
         column = np.asarray(values)
     except ValueError:
@@ -165,7 +165,7 @@ def group_rows(qid: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
 
 
 def query_runs(query_ptr: np.ndarray, most_rows: int) -> Iterator[tuple[int, int]]:
-    """Runs of whole queries of at most so many rows, or of one query: first, and after the last."""
+    """Runs of whole queries with at most ``most_rows`` rows, as (first, last + 1) positions."""
     first, n_queries = 0, len(query_ptr) - 1
     while first < n_queries:
         end = query_ptr[first] + most_rows
@@ -180,7 +180,7 @@ def as_query_weights(
 ) -> np.ndarray | None:
     """One weight per query, from one per query or one per input row; None stays None.
 
-    Errors call them by ``name``.
+    Error messages use ``name``.
     """
     values = weights_by_query(weights, query_ptr, row_order, name)
     check_query_weights(values, name)
@@ -190,7 +190,7 @@ def as_query_weights(
 def weights_by_query(
     weights: Any, query_ptr: np.ndarray, row_order: np.ndarray, name: str = "sample_weight"
 ) -> np.ndarray | None:
-    """As :func:`as_query_weights`, for a part of the data: all of them may be 0."""
+    """Like :func:`as_query_weights`, for a part of the data, whose weights may all be 0."""
     if weights is None:
         return None
     values = as_weights(weights, name)
@@ -214,7 +214,7 @@ def weights_by_query(
 
 
 def as_weights(weights: Any, name: str = "sample_weight") -> np.ndarray:
-    """Weights as an array of their own; a DataError unless they are finite and not negative."""
+    """Copy of weights as an array; raises a DataError unless finite and not negative."""
     try:
         values = np.array(weights, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -227,17 +227,17 @@ def as_weights(weights: Any, name: str = "sample_weight") -> np.ndarray:
 def check_query_weights(weights: np.ndarray | None, name: str = "sample_weight") -> None:
     """Raise a DataError if queries have weights that are all 0."""
     if weights is not None and weights.size and weights.max() == 0:
-        raise DataError(f"{name} must be above 0, not 0 for all queries")
+        raise DataError(f"{name} must not be 0 for all queries")
 
 
 def as_positions(choice: Any) -> np.ndarray:
-    """Positions or a mask as an array; an empty list is one of positions."""
+    """Positions or a mask as an array; an empty list counts as positions."""
     positions = np.asarray(choice)
     return positions if positions.size else positions.astype(np.intp)
 
 
 def check_finite(X: Any, place: Callable[[int, int], str], *, allow_missing: bool = False) -> None:
-    """Raise a NonFiniteError that names the place of the first value that is not finite.
+    """Raise a NonFiniteError with the place of the first value that is not finite.
 
     NaN is such a value unless missing values are allowed.
     """

@@ -24,7 +24,7 @@ def concatenate(parts: Iterable[RankingData], *, merge: bool = False) -> Ranking
     """
     parts = list(parts)
     if not parts:
-        raise DataError("there is nothing to concatenate")
+        raise DataError("there are no data sets to concatenate")
     first = parts[0]
     for number, part in enumerate(parts[1:], start=2):
         check_same_features(part, first, "part", number)
@@ -43,16 +43,16 @@ def concatenate(parts: Iterable[RankingData], *, merge: bool = False) -> Ranking
         join_ids([part.qid for part in parts]),
         feature_names=first._names,
         doc_ids=documents,
-        sample_weight=_joined_weights(parts),
+        sample_weight=_join_weights(parts),
     )
-    # What was done to all parts was done to the whole; else NaN must be declared anew.
+    # If all parts were treated alike, so is the whole; otherwise NaN must be declared again.
     same = all(part.missing == first.missing for part in parts)
     keeps = all(part.keeps_missing for part in parts)
     return joined._replace(missing=first.missing if same else None, keeps_missing=keeps)
 
 
-def _joined_weights(parts: list[RankingData]) -> np.ndarray | None:
-    """Weight of each row; a part without weights counts once."""
+def _join_weights(parts: list[RankingData]) -> np.ndarray | None:
+    """Weight of each row; 1 for parts without weights."""
     if all(part.query_weights is None for part in parts):
         return None
     weights = [np.ones(p.n_queries) if p.query_weights is None else p.query_weights for p in parts]
@@ -71,10 +71,10 @@ def check_same_features(data: RankingData, first: RankingData, word: str, number
 
 
 def with_features_of(data: S, first: Any, place: Any) -> S:
-    """Data with its features in the order of other data, which must have the same features.
+    """Reorder the features of data like those of other data, which must have the same features.
 
     Features are matched by name; if only one side has names, by their order.
-    Data may be a RankingData or shards; ``place`` is what to call it in messages.
+    Data may be a RankingData or shards; ``place`` names it in messages.
     """
     if data.n_features != first.n_features:
         raise DataError(

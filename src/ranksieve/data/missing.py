@@ -1,4 +1,4 @@
-"""Missing values (NaN): how they are treated, which is declared with the data."""
+"""Treatment of missing values (NaN), which is declared with the data."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ranksieve.threads import over_queries
 _FILLINGS = {"query-min": QUERY_MIN, "query-median": QUERY_MEDIAN, "zero": ZERO}
 POLICIES = ("keep", *_FILLINGS)
 _INDICATORS = "+indicators"
-_CHUNK = 2**20  # numbers: little beside any data that is worth cutting
+_CHUNK = 2**20  # numbers at a time
 
 
 @dataclass(frozen=True, repr=False)
 class Missing:
-    """How missing values (NaN) are treated; a string such as ``"query-min"`` may stand for it.
+    """Treatment of missing values (NaN); a string such as ``"query-min"`` is also accepted.
 
     Parameters
     ----------
@@ -42,9 +42,9 @@ class Missing:
     Notes
     -----
     Values are filled in from rows of the same query only, so nothing leaks between training,
-    validation and test queries. Which features get indicators is all that is learned: data made
-    by :meth:`ranksieve.RankingData.with_missing` has them in its ``missing``, which is to be
-    applied to validation and test data.
+    validation and test queries. Only the features that get indicators are learned from training
+    data: :meth:`ranksieve.RankingData.with_missing` stores them in ``missing`` of the new data,
+    which is to be applied to validation and test data.
 
     Examples
     --------
@@ -82,12 +82,12 @@ class Missing:
 
     @classmethod
     def of(cls, given: Any) -> Missing | None:
-        """The value that a user means; None stays None."""
+        """Make a value from a string or another value; None stays None."""
         return given if given is None or isinstance(given, Missing) else cls(given)
 
     @property
     def name(self) -> str:
-        """Text that stands for it, except for the features with indicators."""
+        """Text form, without the list of features with indicators."""
         has_indicators = self.indicators is True or bool(self.indicators)
         return self.policy + (_INDICATORS if has_indicators else "")
 
@@ -105,25 +105,25 @@ class Missing:
         return self.indicators if isinstance(self.indicators, tuple) else ()
 
     def to_record(self) -> dict[str, Any]:
-        """Its parts, for JSON."""
+        """Fields as JSON values."""
         return {"policy": self.policy, "indicators": list(self.indicated)}
 
     def learned(self, count: Callable[[], np.ndarray]) -> Missing:
-        """With the features that have missing values, of which ``count`` tells the number."""
+        """The same with indicators of the features for which ``count()`` is above 0."""
         if self.indicators is not True:
             return self
         return replace(self, indicators=tuple(np.flatnonzero(count()).tolist()))
 
     def check_fits(self, n_features: int) -> None:
-        """Raise a ValueError if there is no feature to indicate."""
+        """Raise a ValueError if an indicator refers to a feature that does not exist."""
         if self.indicated and self.indicated[-1] >= n_features:
             raise ValueError(
-                f"missing has an indicator of feature {self.indicated[-1]}, but the last of "
-                f"{n_features} features is number {n_features - 1}"
+                f"missing has an indicator of feature {self.indicated[-1]}, but there are only "
+                f"{n_features} features, numbered from 0"
             )
 
     def applied_to(self, X: Any, query_ptr: np.ndarray) -> Any:
-        """Fill a matrix and append indicators; X itself if that changes nothing.
+        """Fill a matrix and append indicators; return X itself if nothing changes.
 
         Parameters
         ----------
@@ -135,8 +135,8 @@ class Missing:
         if not fills and not self.indicated:
             return X
         if sparse.issparse(X):
-            filled = _filled_csr(X, query_ptr, _FILLINGS[self.policy]) if fills else X
-            return _with_indicators_csr(filled, X, self.indicated)
+            filled = _fill_csr(X, query_ptr, _FILLINGS[self.policy]) if fills else X
+            return _append_indicators_csr(filled, X, self.indicated)
         made = np.empty((X.shape[0], X.shape[1] + len(self.indicated)), dtype=X.dtype)
         made[:, : X.shape[1]] = X
         for place, feature in enumerate(self.indicated, start=X.shape[1]):
@@ -146,7 +146,7 @@ class Missing:
         return made
 
     def names(self, names: Sequence[str] | np.ndarray) -> np.ndarray:
-        """Names of all features: those given, and those of the indicators."""
+        """Names of all features: the given names, and those of the indicators."""
         known = [str(name) for name in names]
         taken = set(known)
         for feature in self.indicated:
@@ -168,7 +168,7 @@ def _as_indices(given: Any) -> tuple[int, ...]:
             f"indicators must be True, False or a list of 0-based features, got {given!r:.60}"
         ) from None
     if found and found[0] < 0:
-        raise ValueError(f"indicators must be features counted from 0, got {found[0]}")
+        raise ValueError(f"indicators must be 0-based indices of features, got {found[0]}")
     return tuple(found)
 
 
@@ -188,14 +188,14 @@ def count_missing(X: Any) -> np.ndarray:
 
 
 def _parts(values: np.ndarray) -> list[np.ndarray]:
-    """Runs of rows: what is computed of one at a time stays small."""
+    """Slices of rows, so that temporary arrays stay small."""
     width = values.shape[1] if values.ndim == 2 else 1
     step = max(1, _CHUNK // max(1, width))
     return [values[start : start + step] for start in range(0, len(values), step)]
 
 
-def _filled_csr(X: Any, query_ptr: np.ndarray, how: int) -> Any:
-    """Fill stored NaN; entries that are not stored are zeros, which count as values."""
+def _fill_csr(X: Any, query_ptr: np.ndarray, how: int) -> Any:
+    """Fill stored NaN; entries that are not stored count as zeros."""
     filled = X.copy()
     columns = np.unique(X.indices[np.isnan(X.data)])
     for first, last in query_runs(query_ptr, _CHUNK // len(columns)):
@@ -211,7 +211,7 @@ def _filled_csr(X: Any, query_ptr: np.ndarray, how: int) -> Any:
     return filled
 
 
-def _with_indicators_csr(filled: Any, X: Any, features: tuple[int, ...]) -> Any:
+def _append_indicators_csr(filled: Any, X: Any, features: tuple[int, ...]) -> Any:
     if not features:
         return filled
     chosen = X[:, list(features)].tocsr()

@@ -47,8 +47,8 @@ class RankingData:
     doc_ids : array of shape (rows,), optional
         Document of each row.
     sample_weight : array of shape (rows,) or (queries,), optional
-        How often a query counts: a weight for each row, the same for all rows of a query, or for
-        each query in order of first appearance.
+        Weights of queries: one for each row, the same for all rows of a query; or one for each
+        query in order of first appearance.
     missing : str or Missing, optional
         How to treat missing values (NaN); see :class:`ranksieve.Missing`. Without it they may be
         stored, but only rankers that accept NaN can use them.
@@ -59,7 +59,7 @@ class RankingData:
         As given, grouped by query; sparse input is CSR. Missing values are treated as ``missing``
         says.
     missing : Missing or None
-        What was done with missing values, to be applied to validation and test data.
+        Treatment of missing values, to be applied to validation and test data.
     keeps_missing : bool
         Whether NaN in X is a missing value that was declared to be kept.
     query_ptr : int64 array of shape (queries + 1,)
@@ -67,7 +67,7 @@ class RankingData:
     row_order : int64 array of shape (rows,)
         ``row_order[i]`` is the input row that became row ``i``.
     query_weights : float64 array of shape (queries,) or None
-        Weight of each query; None if each counts once.
+        Weight of each query; None if each has weight 1.
     feature_names : object array of shape (features,)
         If they are numbers, they are created on first use.
 
@@ -82,7 +82,7 @@ class RankingData:
     (['b', 'a'], [0, 2, 4], [0, 2, 1, 3])
     """
 
-    X: Any  # np.ndarray or scipy.sparse.csr_matrix: their common methods are used throughout
+    X: Any  # np.ndarray or scipy.sparse.csr_matrix, of which only common methods are used
     y: np.ndarray
     qid: np.ndarray
     query_ptr: np.ndarray
@@ -91,7 +91,7 @@ class RankingData:
     query_weights: np.ndarray | None
     missing: Missing | None = None
     keeps_missing: bool = False
-    _names: np.ndarray | None  # None if they are the features' numbers, of which there may be many
+    _names: np.ndarray | None  # None if they are the numbers of the features
 
     def __init__(
         self,
@@ -143,8 +143,8 @@ class RankingData:
     def from_frame(cls, frame: Any, columns: Columns | None = None) -> RankingData:
         """Build from a frame of pandas or polars, or a table of pyarrow, with all columns in it.
 
-        ``columns`` says which are label, query, document, weight and features; by default their
-        names tell. See :class:`~ranksieve.data.columns.Columns`.
+        ``columns`` sets which columns are label, query, document, weight and features; by default
+        they are recognized by name. See :class:`~ranksieve.data.columns.Columns`.
 
         Examples
         --------
@@ -218,7 +218,7 @@ class RankingData:
         if len(values) != self.n_rows:
             raise DataError(f"got {len(values)} values for {self.n_rows} rows")
         if self.n_rows and self.row_order.max() >= self.n_rows:
-            raise DataError("this data is part of a larger input, whose order is not known")
+            raise DataError("this data is part of a larger input, whose row order is not known")
         restored = np.empty_like(values)
         restored[self.row_order] = values
         return restored
@@ -293,7 +293,7 @@ class RankingData:
         )
 
     def check_finite(self) -> None:
-        """Raise a NonFiniteError that names the first infinity in X, or NaN unless that is kept."""
+        """Raise a NonFiniteError for the first infinity in X, or NaN unless it is kept."""
         check_finite(
             self.X,
             lambda row, column: (

@@ -43,9 +43,9 @@ class Collection:
     name : str
         Name of its directory.
     layout : {"parts", "folds", "sets", "single"}
-        How its files are arranged.
+        Arrangement of its files.
     folds : list of FoldFiles
-        Which files play which part in each fold.
+        Training, validation and test files of each fold.
     """
 
     name: str
@@ -55,9 +55,8 @@ class Collection:
     def read_fold(self, fold: int, **read_options: Any) -> Fold:
         """Read one fold, counted from 0: data to train on, to validate on and to test on.
 
-        All three have the same features: the highest feature number in any of the files says
-        how many, unless ``n_features`` does. The second is None if there is no validation
-        part.
+        All three have the same features. Their number is the highest feature number in any of the
+        files, unless ``n_features`` is given. The second is None if there is no validation part.
 
         Parameters
         ----------
@@ -73,8 +72,8 @@ class Collection:
     def read_all(self, **read_options: Any) -> RankingData:
         """Read the whole collection: the parts of its first fold, joined.
 
-        Every fold holds every query once, except that ``set1`` and ``set2`` are collections
-        of their own: choose one when opening them.
+        Every fold contains every query once, except that ``set1`` and ``set2`` are separate
+        collections: choose one when opening them.
 
         Parameters
         ----------
@@ -86,17 +85,19 @@ class Collection:
 
     @property
     def whole(self) -> tuple[Path, ...]:
-        """Files that hold the whole collection: those of its first fold."""
+        """Files that contain the whole collection: those of its first fold."""
         if self.layout == "sets" and len(self.folds) > 1:
             names = " or ".join(repr(fold.name) for fold in self.folds)
-            raise DataError(f"{self.name} holds several collections: open it with subset={names}")
+            raise DataError(
+                f"{self.name} contains several collections: open it with subset={names}"
+            )
         return self.folds[0].files
 
     def fold_readers(self, **read_options: Any) -> list[Callable[[], Fold]]:
         """Functions that read one fold each, as :meth:`read_fold` does.
 
-        The files of the layout "parts", which all folds share, are read once, by the first of
-        them; they stay in memory as long as one of the functions does.
+        The files of the layout "parts", which all folds share, are read once, at the first call;
+        they stay in memory as long as one of the functions exists.
 
         Parameters
         ----------
@@ -116,7 +117,7 @@ class Collection:
 
 
 def open_collection(path: str | os.PathLike[str], *, subset: str | None = None) -> Collection:
-    r"""Open a downloaded collection: find out its layout, without reading it yet.
+    r"""Open a downloaded collection: detect its layout, without reading it yet.
 
     ====== ==================================================== ===========================
     layout files                                                known from
@@ -182,13 +183,13 @@ def open_collection(path: str | os.PathLike[str], *, subset: str | None = None) 
 
 
 def _inner_directory(path: Path, subset: str | None) -> Path:
-    """Directory below the path that holds the files, or the path if there is none."""
+    """Directory below the path that contains the files, or the path itself."""
     below = _entries(path)
     names = _INNER if subset is None else (subset.lower(),)
     found = [below[name] for name in names if name in below and below[name].is_dir()]
     if len(found) > 1:
         choices = " or ".join(repr(directory.name) for directory in found)
-        raise DataError(f"{path}: holds several collections: pass subset={choices}")
+        raise DataError(f"{path}: contains several collections: pass subset={choices}")
     return found[0] if found else path
 
 
@@ -271,18 +272,18 @@ def _roles(entries: dict[str, Path], name: str, prefix: str = "") -> FoldFiles |
     if train is None:
         return None
     if test is None:
-        raise DataError(f"{train}: there is no file to test on beside it")
+        raise DataError(f"{train}: there is no test file next to it")
     return FoldFiles(name, (train,), () if vali is None else (vali,), (test,))
 
 
 def _file(entries: dict[str, Path], stems: Sequence[str]) -> Path | None:
-    """The file with one of the stems; a DataError if there are several that are no copies."""
+    """File with one of the stems; raises a DataError if there are several different files."""
     names = [stem + suffix for stem in stems for suffix in _SUFFIXES]
     found = [entries[name] for name in names if name in entries]
     for other in found[1:]:
         if _name_without_compression(other) != _name_without_compression(found[0]):
             raise DataError(
-                f"{other}: there is {found[0].name}, too; name the files to use, such as "
+                f"{other}: there is also {found[0].name}; name the files to use, such as "
                 f"compare {found[0]} --test ..."
             )
     return found[0] if found else None

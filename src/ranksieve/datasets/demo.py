@@ -1,4 +1,4 @@
-"""The embedded demo: a synthetic travel search with features that search engineers will know."""
+"""The embedded demo: a synthetic travel search with typical features of search engines."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def load_demo() -> tuple[RankingData, RankingTruth]:
     rng = np.random.default_rng(_SEED)
     phrases = _phrases(rng)
     named = RankingData(
-        # With the decimals that such features are logged with.
+        # Rounded to the decimals with which such features are usually logged.
         np.stack(list(map(np.round, data.X.T, table["decimals"].astype(int))), axis=1),
         data.y,
         phrases[data.query_codes],
@@ -69,11 +69,12 @@ def load_demo() -> tuple[RankingData, RankingTruth]:
 
 
 def demo_costs() -> FeatureCosts:
-    """What the features of the embedded demo cost, in microseconds per document.
+    """Costs of the features of the embedded demo, in microseconds per document.
 
-    What is known of a document or its address is cheap. Features of text need the postings of a
+    Properties of a document or its address are cheap. Features of text need the postings of a
     field, those of links, clicks and page quality a lookup each, and the embeddings a call of a
-    model, which is paid once however many of its features are used. Only made up, as the demo is.
+    model, which is paid once however many of its features are used. The costs are made up, like the
+    demo.
 
     Returns
     -------
@@ -124,7 +125,7 @@ def _phrases(rng: np.random.Generator) -> np.ndarray:
 
 
 def _document_ids(queries: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Distinct addresses under reserved domains, each about the place of its query."""
+    """Distinct addresses under reserved domains, each related to its query."""
     sites = rng.choice(_SITES, len(queries))
     numbers = rng.choice(90_000, len(queries), replace=False) + 10_000
     pages = zip(sites, queries, numbers, strict=True)

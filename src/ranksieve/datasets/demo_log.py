@@ -1,4 +1,4 @@
-"""The embedded demo as search engines would log it."""
+"""Write the embedded demo as a log of a search engine."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def write_demo_log(
     Parameters
     ----------
     directory : path
-        Gets ``responses.jsonl``, with the search response to each query (5 to 20 MB),
-        ``qrels.txt``, with the grades, and ``featureset.json``, with a definition of each feature,
-        as the engine has it. Made if it is not there.
+        Directory to write to; created if necessary. It gets ``responses.jsonl``, with the search
+        response to each query (5 to 20 MB), ``qrels.txt``, with the grades, and
+        ``featureset.json``, with a definition of each feature for the engine.
     engine : {"elasticsearch", "solr"}
-        Whose responses; OpenSearch writes those of Elasticsearch.
+        Format of the responses; OpenSearch uses that of Elasticsearch.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def render_responses(data: RankingData, engine: EngineName) -> Iterator[dict[str
     if engine not in _RESPONSES:
         raise ValueError(f"engine must be {' or '.join(map(repr, _RESPONSES))}, got {engine!r}")
     if data.doc_ids is None:
-        raise DataError("responses need document ids")
+        raise DataError("responses need data with document ids")
     names = data.feature_names.tolist()
     for number, query in enumerate(data.query_ids.tolist()):
         rows = slice(data.query_ptr[number], data.query_ptr[number + 1])

@@ -21,7 +21,7 @@ from ranksieve.io import open_tables, stored_options
 from ranksieve.splits import Split
 from ranksieve.text import quantity
 
-_GIVEN = "one split, as it was given"
+_GIVEN = "one split, as given"
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class DividedData:
     Attributes
     ----------
     rule : str
-        How queries are divided, in words.
+        Description of the division.
     names : sequence of str
         Names of the folds; one if there is one split.
     readers : sequence of functions
@@ -54,7 +54,7 @@ def open_for_study(
     columns: Columns | None = None,
     **read_options: Any,
 ) -> RankingData | Collection | DividedData:
-    """Open data in memory, divided as it is given or as a rule says.
+    """Open data in memory, with its given division or one by a rule.
 
     Parameters
     ----------
@@ -62,20 +62,20 @@ def open_for_study(
         A tuple ``(train, test)`` or ``(train, vali, test)`` is a split; its parts are whatever
         :func:`~ranksieve.datasets.opening.open_data` opens, except collections.
     split : SplitByColumn or SplitByTime, optional
-        How to divide a table by one of its columns.
+        Rule that divides a table by one of its columns.
     pool : bool
-        Whether several files are one data set, whose queries are split.
+        Whether several files are one data set, whose queries are divided together.
     columns, **read_options
         As in :func:`~ranksieve.datasets.opening.open_data`.
 
     Raises
     ------
     DataError
-        If there are several files, and neither ``pool`` nor ``split`` says what to do with them.
+        If there are several files, and neither ``pool`` nor ``split`` is given.
     """
     if isinstance(source, tuple):
         if split is not None:
-            raise DataError("the data is given as training and test data, and a split by a column")
+            raise DataError("give either training and test data, or a split by a column, not both")
         return _open_parts(source, columns, read_options)
     if split is not None:
         return _divide_by_rule(source, split, columns, read_options)
@@ -84,7 +84,7 @@ def open_for_study(
         shown = ", ".join(map(str, paths[:4])) + (" ..." if len(paths) > 4 else "")
         raise DataError(
             f"{quantity(len(paths), 'file')} are given as data ({shown}): to divide all of their "
-            "queries anew, say so with --pool (pool=True); to train on one and test on another, "
+            "queries together, use --pool (pool=True); to train on one and test on another, "
             f"use {paths[0]} --test {paths[1]} (in Python, a tuple (train, test))"
         )
     return open_in_memory(source, columns=columns, **read_options)
@@ -102,18 +102,18 @@ def _open_parts(
     roles = {"training": train, "validation": vali, "test": test}
     given = {role: part for role, part in roles.items() if part is not None}
     if train is None or test is None:
-        raise DataError("a split needs data to train on and to test on, but one of them is None")
+        raise DataError("a split needs training and test data, but one of them is None")
     paths = {role: paths_of(part) for role, part in given.items()}
     if all(own and not any(path.is_dir() for path in own) for own in paths.values()):
         files = FoldFiles("Split", *(tuple(paths.get(role, ())) for role in roles))
         reader = fold_reader(files, columns, **read_options)
     else:
-        fold = _opened_parts(given, columns, read_options)
+        fold = _read_parts(given, columns, read_options)
         reader = lambda: fold  # noqa: E731
     return DividedData(_GIVEN, ["Split"], [reader], vali is not None)
 
 
-def _opened_parts(
+def _read_parts(
     given: dict[str, Any], columns: Columns | None, read_options: dict[str, Any]
 ) -> Fold:
     opened: dict[str, RankingData] = {}
@@ -121,7 +121,9 @@ def _opened_parts(
         own = columns if is_frame(part) or are_table_files(paths_of(part)) else None
         data = open_in_memory(part, columns=own, **read_options)
         if isinstance(data, Collection):
-            raise DataError(f"the {role} data is the directory of a collection; name its files")
+            raise DataError(
+                f"the {role} data is the directory of a collection; name its files instead"
+            )
         opened[role] = data
     train = opened["training"]
     aligned = {
@@ -131,7 +133,7 @@ def _opened_parts(
 
 
 def _like_training(data: RankingData, train: RankingData, place: str) -> RankingData:
-    """Data with the features of the training data, indicators of missing values included."""
+    """Data with the features of the training data, including indicators of missing values."""
     if data.missing is None and train.missing is not None and train.missing.indicated:
         n_given = train.n_features - len(train.missing.indicated)
         given = train.take_queries([0]).take_features(np.arange(n_given))

@@ -45,7 +45,7 @@ class FoldFiles:
 def fold_reader(
     fold: FoldFiles, columns: Columns | None = None, **read_options: Any
 ) -> Callable[[], Fold]:
-    """Function that reads a fold; columns of Parquet and CSV files are checked at once."""
+    """Make a function that reads a fold; columns of tables are checked immediately."""
     if are_tables(fold.files):
         tables = open_tables(fold.files, columns)
         return partial(_read_tables, tables, fold, stored_options(read_options))
@@ -83,7 +83,7 @@ def join_parts(parts: list[RankingData]) -> RankingData:
 
 
 def rotate(read_joined: Callable[[], tuple[RankingData, list[int]]], turn: int) -> Fold:
-    """Fold of LETOR's rotation, counted from 0, of joined parts with so many queries each."""
+    """Fold number ``turn`` (from 0) of LETOR's rotation, from joined parts and their sizes."""
     data, sizes = read_joined()
     return rotate_parts(adjacent_parts(sizes))[turn].apply(data)
 
@@ -119,7 +119,7 @@ def _align(data: RankingData, names: np.ndarray, path: Path) -> RankingData:
     """Give data the named features: columns of zeros for those that its file leaves out."""
     width = data.n_features
     if data.has_feature_names and np.any(data.feature_names != names[:width]):
-        raise DataError(f"{path}: its feature names are not those of the other files")
+        raise DataError(f"{path}: its feature names differ from those of the other files")
     if data.is_sparse:
         matrix = (data.X.data, data.X.indices, data.X.indptr)
         X = sparse.csr_matrix(matrix, shape=(data.n_rows, len(names)))

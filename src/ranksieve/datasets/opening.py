@@ -1,4 +1,4 @@
-"""The one way from what a user names to data: arrays, frames, shards, a collection or files."""
+"""Open data from anything that a user names: arrays, frames, shards, a collection or files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def open_data(
     verify: Verify = "first-read",
     **read_options: Any,
 ) -> RankingData | Shards | Collection:
-    """Open data without reading it, except frames and files, which are read.
+    """Open data; frames and files are read, shards and collections are not read yet.
 
     Parameters
     ----------
@@ -38,9 +38,9 @@ def open_data(
         A path names a file, files by a pattern such as ``"part-*.parquet"``, the directory of a
         collection, or one of shards. Several files are one data set. By default the embedded demo.
     columns : Columns, optional
-        What the columns of Parquet and CSV files and of frames are.
+        Roles of the columns of Parquet and CSV files and of frames.
     client : distributed.Client, optional
-        Client of the Dask cluster that has the shards.
+        Client of a Dask cluster, to work on shards there.
     verify : {"first-read", True, False}
         When checksums of shards are compared; see :func:`ranksieve.open_shards`.
     **read_options
@@ -89,11 +89,11 @@ def open_source(
     verify: Verify = "first-read",
     **read_options: Any,
 ) -> Iterator[RankingData | Shards]:
-    """Open data as :func:`open_data` does, with collections read; shards are closed at the end."""
+    """Context manager: open data like :func:`open_data`, but read collections; closes shards."""
     data = open_data(source, columns=columns, client=client, verify=verify, **read_options)
     if isinstance(data, Collection):
         yield data.read_all(columns=columns, **read_options)
-    elif isinstance(data, Shards) and data is not source:  # what the caller opened stays open
+    elif isinstance(data, Shards) and data is not source:  # shards of the caller stay open
         with data:
             yield data
     else:
@@ -101,7 +101,7 @@ def open_source(
 
 
 def open_in_memory(source: Any = None, **how: Any) -> RankingData | Collection:
-    """Open data as :func:`open_data` does, with shards read into memory."""
+    """Open data like :func:`open_data`, but read shards into memory."""
     data = open_data(source, **how)
     if not isinstance(data, Shards):
         return data
@@ -116,7 +116,7 @@ def read_whole(source: Any = None, **how: Any) -> RankingData:
 
 
 def title_of(source: Any) -> str:
-    """What to call data in headings: its first path, or its size."""
+    """Title of data for headings: its first path, or its size."""
     if source is None:
         return DEMO
     if isinstance(source, Collection):
@@ -132,14 +132,14 @@ def title_of(source: Any) -> str:
 def paths_of(source: Any) -> list[Path]:
     """The files or the directory that data is read from; empty if it is not read from any.
 
-    A name that is no file but a pattern, which a shell would have replaced, stands for all files
-    that match it, in alphabetical order.
+    A name that is not a file is a pattern, which stands for all files that match it, in
+    alphabetical order.
     """
     return [path for name in _paths_and_patterns(source) for path in _matching(name)]
 
 
 def _paths_and_patterns(source: Any) -> list[Path]:
-    """Paths and patterns as they were given; empty if these are none."""
+    """Paths and patterns as they were given; empty if the source is neither."""
     named = source if isinstance(source, (list, tuple)) else [source]
     is_named = all(isinstance(path, (str, os.PathLike)) for path in named)
     return [Path(path) for path in named] if is_named else []

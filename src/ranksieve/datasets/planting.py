@@ -1,4 +1,4 @@
-"""How planted features are made: their kinds, families and shapes."""
+"""Plans of planted features: their kinds, families and shapes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-# What is seen of a tied feature: counts 0, 1, 2, ... of which about 63 % are 0.
+# Values of a tied feature: counts 0, 1, 2, ..., of which about 63 % are 0.
 _STEPS = 1.5
 _AT_LEAST = ndtr(-(np.arange(1, 16) - 0.5) / _STEPS)  # P(count >= 1), P(count >= 2), ...
 _COUNT_MEAN = _AT_LEAST.sum()
@@ -17,7 +17,7 @@ _COUNT_DEVIATION = np.sqrt((_AT_LEAST * (2 * np.arange(1, 16) - 1)).sum() - _COU
 
 @dataclass(frozen=True, eq=False)
 class RankingTruth:
-    """What was planted; arrays have one entry per feature unless said otherwise.
+    """Properties of planted features; arrays have one entry per feature unless noted.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class RankingTruth:
     direction : int array
         1 if large values are good, -1 if small ones are, 0 if neither.
     costs : float array or None
-        What a feature costs.
+        Cost of each feature.
     utility : float array of shape (rows,) or None
         Relevance of each row before noise and before its query's shift: the scores of a
         perfect ranker.
@@ -60,10 +60,10 @@ class FeaturePlan:
     kind, source, weights, costs
         As in :class:`RankingTruth`.
     copy_noise : float array
-        Standard deviation of the noise that a redundant feature adds to what it copies, whose
-        own is 1.
+        Standard deviation of the noise that a redundant feature adds to the feature it copies,
+        whose standard deviation is 1.
     shape : str array
-        Monotone function by which a latent value v is seen: "plain" (v), "skewed" (exp(v)),
+        Monotone function from a latent value v to the feature: "plain" (v), "skewed" (exp(v)),
         "share" (Phi(v), between 0 and 1) or "tied" (a count, most often 0; no query shifts it).
     location, scale : float arrays
         The feature is location + scale * shape(v), or shape(location + scale * v) for a share.
@@ -104,8 +104,8 @@ class FeaturePlan:
     def latent(self, normal: np.ndarray) -> np.ndarray:
         """Latent values of one query's documents, from independent normal ones, in place.
 
-        A tied feature is coarse already here, so that what is seen of an informative feature
-        is all that the labels depend on.
+        A tied feature is already coarse here, so that labels depend only on the observed values of
+        an informative feature.
         """
         tied, copies = self.shape == "tied", self.kind == "redundant"
         normal[:, tied & ~copies] = _coarse(normal[:, tied & ~copies])
@@ -117,7 +117,7 @@ class FeaturePlan:
         return normal
 
     def seen(self, latent: np.ndarray, shift: np.ndarray) -> np.ndarray:
-        """Feature values of one query's documents, whose features the query shifts."""
+        """Observed feature values of one query's documents, given the shift of each feature."""
         values = latent + np.where(self.kind == "constant", 0.0, shift)
         skewed, share, tied = (self.shape == name for name in ("skewed", "share", "tied"))
         values[:, skewed] = np.exp(values[:, skewed])
@@ -178,7 +178,7 @@ def draw_plan(
 
 
 def _coarse(normal: np.ndarray) -> np.ndarray:
-    """Turn normal values into counts, brought to mean 0 and variance 1."""
+    """Turn normal values into counts, scaled to mean 0 and variance 1."""
     counts = np.maximum(0.0, np.floor(_STEPS * normal + 0.5))
     return (counts - _COUNT_MEAN) / _COUNT_DEVIATION
 
@@ -218,7 +218,7 @@ def _draw_sources(kind: np.ndarray, rng: Any) -> np.ndarray:
 
 
 def _draw_weights(kind: np.ndarray, small_is_good: float, rng: Any) -> np.ndarray:
-    """Weights of norm 1 whose sizes fall from the first to half of it, in random order."""
+    """Weights of norm 1, in random order; the smallest is half of the largest."""
     informative = rng.permutation(np.flatnonzero(kind == "informative"))
     sizes = np.linspace(1.0, 0.5, len(informative))
     n_small = round(small_is_good * len(informative))

@@ -1,4 +1,4 @@
-"""Rules that divide queries by a column of their table: by its values, or by time."""
+"""Rules that divide queries by the values or times in a column of their table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ROLE_OF = {word: role for role, words in _ROLES.items() for word in words}
 
 
 class Division(NamedTuple):
-    """How queries are divided: the rule in words, and a name and a split for each fold."""
+    """A division of queries: the rule in words, and a name and a split for each fold."""
 
     rule: str
     names: list[str]
@@ -35,13 +35,13 @@ class SplitByColumn:
 
     If the values are ``train``, ``vali`` (or ``valid``, ``validation``, ``val``, ``dev``) and
     ``test``, there is one split; validation queries may be missing. If they are whole numbers, at
-    least three, each is a part of the queries, and the parts rotate: in a fold, one part tests, the
-    one before it tunes, and the others train.
+    least three, each is a part of the queries, and the parts rotate: in a fold, one part is for
+    testing, the one before it for validation, and the others for training.
 
     Parameters
     ----------
     column : str
-        Its value must be the same for all rows of a query.
+        Name of the column. Its value must be the same for all rows of a query.
     """
 
     column: str
@@ -62,7 +62,7 @@ class SplitByColumn:
                 if not len(parts[role]):
                     raise DataError(f"column {self.column!r}: no query is marked {role!r}")
             named = "train, vali and test" if len(parts["vali"]) else "train and test"
-            rule = f"one split, by column {self.column!r}, which says {named}"
+            rule = f"one split, by the values {named} of column {self.column!r}"
             return Division(on_one_line(rule), ["Split"], [Split(**parts)])
         if not all(isinstance(mark, int) for mark in marks):
             found = ", ".join(sorted({repr(mark) for mark in marks})[:5])
@@ -76,14 +76,14 @@ class SplitByColumn:
         numbers = np.unique(marks)
         if len(numbers) < 3:
             raise DataError(
-                f"column {self.column!r} has {len(numbers)} different numbers; one part tests, one "
-                "tunes and the others train, so there must be at least 3"
+                f"column {self.column!r} has {len(numbers)} different numbers, but testing, "
+                "validation and training need at least 3"
             )
-        # The rotation tests the last part first; here the first number comes first.
+        # The rotation tests on the last part first; reorder it to begin with the first number.
         splits = rotate_parts([np.flatnonzero(marks == number) for number in numbers])
         rule = (
-            f"{len(numbers)} folds, by the numbers in column {self.column!r}: FoldN tests the "
-            "queries of N, tunes on those of the number before it and trains on the others"
+            f"{len(numbers)} folds, by the numbers in column {self.column!r}: FoldN tests on the "
+            "queries of N, validates on those of the number before it and trains on the others"
         )
         names = [f"Fold{number}" for number in numbers]
         return Division(on_one_line(rule), names, [*splits[1:], splits[0]])
@@ -96,7 +96,7 @@ class SplitByTime:
     Parameters
     ----------
     column : str
-        Dates, timestamps (those without a time zone are taken as UTC), texts in ISO 8601, or
+        Column with dates, timestamps (UTC if they have no time zone), texts in ISO 8601, or
         numbers.
     after : str, int, float, date or datetime
         A date stands for the whole day: queries of the next day are after it. A time or number is
@@ -112,7 +112,7 @@ class SplitByTime:
         Raises
         ------
         DataError
-            If a query has rows on both sides, if a side is empty, or for values that are no times.
+            If a query has rows on both sides, a side is empty, or values are not times.
         """
         is_after = self._are_after(values)
         starts = data.query_ptr[:-1]
@@ -124,12 +124,12 @@ class SplitByTime:
             raise DataError(
                 f"query {data.query_ids.tolist()[query]!r} has rows before and after {self.after} "
                 f"in column {self.column!r}: it would be in training and test; choose another "
-                "time, or give what is asked again later another id"
+                "time, or give repeated queries different ids"
             )
         for side, queries in (("after", every), ("up to", ~every)):
             if not queries.any():
                 raise DataError(f"no query is {side} {self.after} by column {self.column!r}")
-        rule = f"one split, by column {self.column!r}: queries after {self.after} test"
+        rule = f"one split, by column {self.column!r}: tests on queries after {self.after}"
         split = Split(np.flatnonzero(~every), np.array([]), np.flatnonzero(every))
         return Division(on_one_line(rule), ["Split"], [split])
 
@@ -168,7 +168,7 @@ SplitRule = SplitByColumn | SplitByTime
 
 
 def _mark_of_query(data: RankingData, values: np.ndarray, column: str) -> list[Any]:
-    """The one value of each query: a role, a whole number, or what else there is."""
+    """The value of each query: a role, a whole number, or another value."""
     marks = [_mark(value) for value in values.tolist()]
     ids = data.query_ids.tolist()
     for query, (start, end) in enumerate(pairwise(data.query_ptr.tolist())):
@@ -189,7 +189,7 @@ def _mark(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A whole number, also as text or float, as int; other texts without white space around."""
+    """Whole numbers, also as text or float, as int; other texts stripped of white space."""
     if isinstance(value, str):
         value = value.strip()
         digits = value.removeprefix("-")
@@ -206,7 +206,7 @@ def _number(after: Any) -> float:
 
 
 def _moment(value: Any) -> tuple[datetime, bool]:
-    """A time in UTC, without its zone, and whether it is a whole day."""
+    """Time in UTC, without its zone, and whether it is a whole day."""
     if isinstance(value, str):
         text = value.strip()
         try:
@@ -220,7 +220,7 @@ def _moment(value: Any) -> tuple[datetime, bool]:
 
 
 def _bound(after: Any) -> tuple[np.datetime64, bool]:
-    """The first moment after a day, or a time that is compared as it is; and which it is."""
+    """Start of the next day, or the given time; and whether it is a whole day."""
     try:
         moment, is_day = _moment(after if not isinstance(after, int) else str(after))
     except (AttributeError, ValueError):

@@ -1,10 +1,10 @@
-"""Where blocks live and how their sums come together.
+"""Engines: run statistics on blocks of data, and add up their results.
 
-Every quantity of the library is a sum over queries. Data is cut into *blocks* of whole queries; a
-*statistic* is a class whose instances live beside one block each; the *engine* makes one instance
-per block, calls a method of all of them with the same arguments and adds up what they return,
-always in block order. A selector or ranker asks for sums and never knows where the data lives: in
-memory, in memory-mapped shards on disk, or on a Dask cluster.
+Every quantity of the library is a sum over queries. Data is divided into *blocks* of whole queries;
+a *statistic* is a class with one instance per block; the *engine* makes these instances, calls a
+method of all of them with the same arguments and adds up the results, always in block order. A
+selector or ranker asks for sums and does not depend on where the data is: in memory, in
+memory-mapped shards on disk, or on a Dask cluster.
 
 The interface is three methods::
 
@@ -12,22 +12,22 @@ The interface is three methods::
     workers.sum("method", *arguments)    # sum over blocks of method(*arguments)
     workers.collect("method", *arguments)    # the same as a list, in block order, not added up
 
-A method returns a number, an array or a tuple of arrays. What an instance stores in ``self`` stays
-beside its block until ``workers.close()`` (or the end of a ``with``), so that a method of many
-rounds keeps its caches there and only small things travel. If a Dask worker dies, its blocks are
-opened elsewhere and all calls so far are repeated there; so the state of an instance must follow
-from its block, its parameters and the calls that it got, and from nothing else.
+A method returns a number, an array or a tuple of arrays. Attributes of an instance stay with its
+block until ``workers.close()`` (or the end of a ``with``), so that iterative methods keep their
+caches there and communicate only small arrays. If a Dask worker dies, its blocks are opened by
+another one and all calls so far are repeated there; so the state of an instance must depend only on
+its block, its parameters and the calls that it got.
 
-Queries may have weights, which come with the block (``block.query_weights``, None if each counts
-once): a statistic weighs the terms of its sums by them.
+Queries may have weights (``block.query_weights``, None if each has weight 1), by which a statistic
+multiplies the terms of its sums.
 
-The same blocks give the same bits, whatever the number of threads or workers: blocks are cut by
-the data alone, each is summed by one thread, and the sums are added in a fixed order.
+The same blocks give the same bits, whatever the number of threads or workers: blocks depend only on
+the data, each is summed by one thread, and the sums are added in a fixed order.
 
 Examples
 --------
-A new statistic: coordinate-wise mean of the documents with a label of at least ``grade``, in two
-rounds, the second of which uses what the first left beside each block.
+A new statistic: component-wise mean of the documents with a label of at least ``grade``, in two
+rounds, the second of which uses what the first one stored with each block.
 
 >>> import numpy as np
 >>> from ranksieve import RankingData
@@ -50,11 +50,10 @@ rounds, the second of which uses what the first left beside each block.
 
 Notes
 -----
-Blocks keep the order of rows (C order). Feature-major blocks were measured and do not pay: ranking
-by each of 46 to 700 features takes the same time within 10 % either way, since sorting dominates
-and reads each column of a query once, and matrix products take either order; while in row order
-a block is a view of the data, a shard is written as rows arrive, and a query is one stretch of
-memory.
+Blocks are in row order (C order). Feature-major blocks were measured and do not pay off: ranking by
+each of 46 to 700 features takes the same time within 10 % either way, since sorting dominates and
+reads each column of a query once, and matrix products take either order. In row order, a block is a
+view of the data, a shard is written as rows arrive, and a query is contiguous in memory.
 """
 
 from ranksieve.engine.base import Engine, Workers

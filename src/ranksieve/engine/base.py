@@ -1,4 +1,4 @@
-"""What every engine offers."""
+"""Interface of engines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Engine(ABC):
 
     @abstractmethod
     def start(self, statistic: type, *parameters: Any) -> Workers:
-        """Make ``statistic(block, *parameters)`` beside each block."""
+        """Make ``statistic(block, *parameters)`` for each block."""
 
 
 class Workers(ABC):
@@ -27,7 +27,7 @@ class Workers(ABC):
         self._title = getattr(statistic, "title", statistic.__name__)
 
     def sum(self, method: str, *arguments: Any) -> Any:
-        """Sum over blocks, in block order, of what ``method(*arguments)`` returns."""
+        """Sum over blocks, in block order, of the results of ``method(*arguments)``."""
         results = self._track_progress(method, arguments)
         total = _copy_result(next(results))
         for result in results:
@@ -35,7 +35,7 @@ class Workers(ABC):
         return total
 
     def collect(self, method: str, *arguments: Any) -> list[Any]:
-        """List, in block order, of what ``method(*arguments)`` returns."""
+        """List, in block order, of the results of ``method(*arguments)``."""
         return list(self._track_progress(method, arguments))
 
     def _track_progress(self, method: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
@@ -46,11 +46,11 @@ class Workers(ABC):
 
     @abstractmethod
     def _results(self, method: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
-        """Yield what the method of each instance returns, in block order."""
+        """Yield the results of all instances, in block order."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the instances and what they store."""
+        """Release the instances and their memory."""
 
     def __enter__(self) -> Workers:
         return self
@@ -60,7 +60,7 @@ class Workers(ABC):
 
 
 def _copy_result(result: Any) -> Any:
-    """A result that later ones can be added to without changing what an instance may keep."""
+    """Copy of a result, so that adding others to it does not change arrays of an instance."""
     if isinstance(result, tuple):
         return tuple(_copy_result(part) for part in result)
     return np.array(result) if isinstance(result, np.ndarray) else result

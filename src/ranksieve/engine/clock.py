@@ -1,4 +1,4 @@
-"""A clock for times that people compare: it stands still while numba makes kernels ready."""
+"""A clock that excludes the time in which numba compiles or loads kernels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numba.core.event import Event, Listener, register
 
 
 class _Thread(local):
-    """Of each thread: locks of numba's compiler that it holds or waits for, and its seconds."""
+    """State per thread: locks of numba's compiler that it holds or waits for, and seconds."""
 
     depth = 0
     since = 0.0
@@ -17,7 +17,7 @@ class _Thread(local):
 
 
 class _Watch(Listener):
-    """Is told when a thread wants the compiler: to compile, to load, or to wait for others."""
+    """Listener for events in which a thread compiles, loads, or waits for the compiler."""
 
     def on_start(self, event: Event) -> None:
         if _here.depth == 0:
@@ -37,7 +37,7 @@ register("numba:compiler_lock", _Watch())
 def work_seconds() -> float:
     """Seconds of this thread for measuring differences, like :func:`time.perf_counter`.
 
-    The time in which the thread has waited for numba to compile a kernel, or to load it from its
-    cache, does not count: it comes once, to whoever is the first.
+    It excludes the time in which the thread waited for numba to compile a kernel or to load it from
+    its cache, because that happens only once per process.
     """
     return perf_counter() - _here.seconds

@@ -1,4 +1,4 @@
-"""Blocks on a Dask cluster, as actors beside their shards.
+"""Blocks on a Dask cluster, as actors on the workers that hold their shards.
 
 Each Dask worker hosts a run of shards in one actor, which calls the instances of its blocks with
 the worker's threads. Arguments are broadcast to the hosts; each returns one result per block, and
@@ -26,8 +26,8 @@ from ranksieve.io.shards.files import Checks
 from ranksieve.threads import limit_threads
 
 _PATIENCE = 60.0  # seconds to wait for a worker when none is left
-_MOST_LOSSES = 5  # of one place: a worker that its own work kills would take all others along
-_POLL = 5.0  # seconds after which to ask whether a silent worker is still there
+_MOST_LOSSES = 5  # of one place; work that kills its worker would otherwise kill all workers
+_POLL = 5.0  # seconds between checks that a worker is alive
 
 Call = tuple[str, tuple[Any, ...]]
 
@@ -46,15 +46,15 @@ class DaskEngine(Engine):
         self.client = client
 
     def start(self, statistic: type, *parameters: Any) -> DaskWorkers:
-        """Make ``statistic(block, *parameters)`` beside each shard, on its worker."""
+        """Make ``statistic(block, *parameters)`` for each shard, on its worker."""
         return DaskWorkers(self.shards, self.client, statistic, parameters)
 
 
-_checks: dict[tuple[str, str, bool], Checks] = {}  # of a worker: it opens shards again and again
+_checks: dict[tuple[str, str, bool], Checks] = {}  # per worker, which reopens shards often
 
 
 class Stored(NamedTuple):
-    """What a worker needs to know to open shards."""
+    """Description of shards that a worker needs to open them."""
 
     path: str
     data_id: str
@@ -65,14 +65,14 @@ class Stored(NamedTuple):
 
     @classmethod
     def of(cls, shards: Shards) -> Stored:
-        """What to tell about opened shards."""
+        """Description of opened shards."""
         path, checksums = str(shards.path.resolve()), shards.checks.checksums
         missing = shards.missing, shards.keeps_missing
         weights = shards.given_weights
         return cls(path, shards.data_id, shards.columns, missing, checksums, weights)
 
     def open_on_worker(self) -> Shards:
-        """Open them there."""
+        """Open the shards in a worker."""
         from distributed import get_worker
 
         try:
@@ -80,10 +80,10 @@ class Stored(NamedTuple):
         except DataError as error:
             raise DataError(
                 f"worker {get_worker().address} cannot open the shards: {error}; put them on a "
-                "file system that every worker sees under the same path"
+                "file system that every worker can access under the same path"
             ) from None
         if opened.data_id != self.data_id:
-            raise DataError(f"worker {get_worker().address} sees other data in {self.path}")
+            raise DataError(f"worker {get_worker().address} finds other data in {self.path}")
         key = (self.path, self.data_id, self.checksums)
         opened.checks = _checks.setdefault(key, Checks(self.checksums))
         missing, keeps = self.missing
@@ -92,7 +92,7 @@ class Stored(NamedTuple):
         if not keeps:
             opened = opened.refusing_missing()
         if self.given_weights is not None:
-            opened = opened._changed(given_weights=self.given_weights)
+            opened = opened._copy_with(given_weights=self.given_weights)
         return opened if self.columns is None else opened.take_features(self.columns)
 
 
@@ -145,7 +145,7 @@ class DaskWorkers(Workers):
         self._made = (statistic, parameters)
         self._calls: list[Call] = []
         threads = self._threads_of_workers()
-        runs = _runs(shards.n_shards, len(threads))
+        runs = _shard_runs(shards.n_shards, len(threads))
         workers = sorted(threads)
         self._places = [self._place(*pair) for pair in zip(runs, workers, strict=False)]
         for place in self._places:
@@ -165,7 +165,7 @@ class DaskWorkers(Workers):
         return threads
 
     def _place(self, shards: range, worker: str) -> _Place:
-        """Begin to open shards on a worker."""
+        """Start to open shards on a worker."""
         n_threads = self._threads_of_workers().get(worker, 1)
         arguments = (Stored.of(self._shards), shards, n_threads, self._made)
         creation = self._client.submit(_Host, *arguments, actor=True, workers=[worker], pure=False)
@@ -178,18 +178,18 @@ class DaskWorkers(Workers):
                 results = self._wait(place, future)
             except _LostWorkerError:
                 self._reopen(place)
-                results = self._again(place, method, arguments)
+                results = self._repeat_call(place, method, arguments)
             yield from results
         self._calls.append((method, arguments))
 
     def _ask(self, place: _Place, method: str, arguments: tuple[Any, ...]) -> Any:
-        """Begin a call; None if the worker was lost before."""
+        """Start a call; None if the worker was lost before."""
         try:
             return place.actor.call(method, arguments)
         except RuntimeError:
             return None
 
-    def _again(self, place: _Place, method: str, arguments: tuple[Any, ...]) -> list[Any]:
+    def _repeat_call(self, place: _Place, method: str, arguments: tuple[Any, ...]) -> list[Any]:
         """Repeat a call at a place that moved, and may have to move again."""
         while True:
             try:
@@ -217,7 +217,7 @@ class DaskWorkers(Workers):
                 if place.worker not in self._client.nthreads():
                     break
             except Exception as error:
-                # The scheduler may hear of the loss later than we do.
+                # The scheduler may notice the loss later than we do.
                 told = isinstance(error, (OSError, RuntimeError)) and "Actor" in str(error)
                 if told or place.worker not in self._client.nthreads():
                     break
@@ -230,7 +230,7 @@ class DaskWorkers(Workers):
         if place.losses > _MOST_LOSSES:
             raise DataError(
                 f"the workers of shards {place.shards.start} to {place.shards.stop - 1} died "
-                f"{place.losses} times; the cluster's logs say why (too little memory?)"
+                f"{place.losses} times; see the cluster's logs (they may have run out of memory)"
             )
         load = dict.fromkeys(self._threads_of_workers(), 0)
         for other in self._places:
@@ -241,15 +241,15 @@ class DaskWorkers(Workers):
         place.worker, place.creation, place.actor = worker, moved.creation, None
 
     def close(self) -> None:
-        """Let go of the actors."""
+        """Release the actors."""
         for place in self._places:
             place.creation.release()
             place.actor = None
         self._places = []
 
 
-def _runs(n_shards: int, n_workers: int) -> list[range]:
-    """Runs of neighboring shards, one for each worker that gets any."""
+def _shard_runs(n_shards: int, n_workers: int) -> list[range]:
+    """Runs of adjacent shards, at most one per worker."""
     cuts = np.linspace(0, n_shards, min(n_shards, n_workers) + 1).round().astype(int).tolist()
     return [range(first, last) for first, last in pairwise(cuts)]
 
@@ -257,7 +257,7 @@ def _runs(n_shards: int, n_workers: int) -> list[range]:
 def connect(
     address: str | None = None, n_workers: int | None = None, *, timeout: float = 10.0
 ) -> Any:
-    """Client of a running scheduler, or of a new local cluster of ``n_workers`` processes.
+    """Connect to a running scheduler, or to a new local cluster of ``n_workers`` processes.
 
     Waits ``timeout`` seconds for the scheduler to answer. Closing the client of a local cluster
     ends the cluster.

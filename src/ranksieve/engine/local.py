@@ -11,7 +11,7 @@ from ranksieve.data import Block, NonFiniteError
 from ranksieve.engine.base import Engine, Workers
 from ranksieve.threads import limit_blas_threads, limit_threads, ordered_map, thread_count
 
-_QUICK = 0.003  # seconds a block
+_QUICK = 0.003  # seconds per block
 
 
 class LocalEngine(Engine):
@@ -20,8 +20,8 @@ class LocalEngine(Engine):
     Parameters
     ----------
     blocks : sequence of callables
-        Each opens one block. A block is opened when its statistic is made, so that those of
-        shards need not exist at the same time.
+        Each opens one block. A block is opened when its statistic is made, so that blocks of shards
+        need not exist at the same time.
     check : callable, optional
         Called when a block has a value that is not finite; raises an error that names its row and
         feature as users know them.
@@ -40,9 +40,9 @@ class LocalEngine(Engine):
 class LocalWorkers(Workers):
     """Instances in this process, called by threads.
 
-    Each instance is called by one thread at a time. With several blocks, whatever a statistic
-    calls runs on one thread, so that threads do not start threads; with a single block it may use
-    all of them.
+    Each instance is called by one thread at a time. With several blocks, statistics are limited to
+    one thread each, so that threads do not start threads; with a single block, the statistic may
+    use all threads.
     """
 
     def __init__(
@@ -67,9 +67,9 @@ class LocalWorkers(Workers):
         def answer(instances: Sequence[Any]) -> list[Any]:
             return [getattr(instance, method)(*arguments) for instance in instances]
 
-        # Handing a block to a thread takes about as long as a quick method; so, once a method is
-        # known to be quick, each thread gets its share of the blocks at once. The results of slow
-        # ones, which may be large, are added up as they come.
+        # Passing a block to a thread takes about as long as a quick method. So once a method is
+        # known to be quick, each thread gets its share of the blocks at once. Results of slow
+        # methods, which may be large, are added up as they arrive.
         n = len(self._instances)
         size = -(-n // self._n_threads) if method in self._quick else 1
         start = time.perf_counter()
@@ -102,10 +102,10 @@ class LocalWorkers(Workers):
             with limit_threads(1):
                 return function(item)
 
-        with limit_blas_threads(1):  # whose threads would get in the way of ours
+        with limit_blas_threads(1):  # its threads would compete with ours
             yield from ordered_map(alone, items, self._pool)
 
     def close(self) -> None:
-        """Let go of the instances and what they store."""
+        """Release the instances and their memory."""
         self._instances = []
         self._pool.shutdown()

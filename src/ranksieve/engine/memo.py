@@ -1,7 +1,7 @@
-"""A cache of statistics that several selectors need of the same data.
+"""A cache of statistics that several selectors compute from the same data.
 
-Selectors ask for importances, similarities and tables as if nobody had asked before. Whoever runs
-many of them on the same data makes that true only once::
+Selectors compute importances, similarities and tables independently of each other. Code that runs
+many selectors on the same data can share these results::
 
     memo = Memo()
     for selector in selectors:
@@ -34,14 +34,14 @@ _IDENTITY: Any = object.__eq__
 
 @dataclass
 class Borrowed:
-    """How much time sharing has saved.
+    """Time that sharing has saved.
 
     Attributes
     ----------
     seconds : float
-        Time that statistics had taken which were there already, less the time that was spent on
-        waiting for them; as of :func:`ranksieve.engine.clock.work_seconds`. Below 0 if the wait was
-        longer, as that for kernels that the first to ask had to compile.
+        Time that the reused statistics had taken, minus the time spent waiting for them, by
+        :func:`ranksieve.engine.clock.work_seconds`. Negative if the wait was longer, for instance
+        because another thread had to compile kernels.
     """
 
     seconds: float = 0.0
@@ -51,18 +51,18 @@ _Key = tuple[Hashable, ...]  # the name of a function comes first
 
 
 class _Item(NamedTuple):
-    """A statistic that is there or on its way."""
+    """A statistic that is computed or being computed."""
 
-    source: Any  # as long as it is held, no other object has its id
+    source: Any  # kept alive, so that no other object gets its id
     answer: Future[tuple[Any, float]]  # the statistic, and the seconds that it took
 
 
 class Memo:
     """Statistics of some sources, for any number of threads.
 
-    A statistic is computed by the first that asks for it; others who ask meanwhile wait. If it
-    fails, all of them get the error, and the next to ask tries again. Sources must not change,
-    and are held as long as the memo lives. Copies and pickles of a memo are empty.
+    A statistic is computed by the first thread that requests it; others wait for the result. If it
+    fails, all of them get the error, and the next request tries again. Sources must not change, and
+    are kept alive by the memo. Copies and pickles of a memo are empty.
     """
 
     def __init__(self) -> None:
@@ -74,7 +74,7 @@ class Memo:
 
     @property
     def costs(self) -> list[tuple[str, float]]:
-        """Function and seconds of each statistic that is there, in the order of first requests."""
+        """Function and seconds of each computed statistic, in the order of first requests."""
         with self._lock:
             answers = [(str(key[0]), item.answer) for key, item in self._items.items()]
         return [
@@ -84,7 +84,7 @@ class Memo:
         ]
 
     def _recall(self, key: _Key, source: Any, compute: Callable[[], T], borrowed: Borrowed) -> T:
-        """The statistic of a key, computed if it is not there."""
+        """Statistic of a key, computed if necessary."""
         with self._lock:
             found = self._items.get(key)
             if found is None:
@@ -104,7 +104,7 @@ class Memo:
                 del self._items[key]
             mine.answer.set_exception(error)
             raise
-        # What it has borrowed itself belongs to its price.
+        # Its cost includes the statistics that it reused itself.
         seconds = work_seconds() - start + borrowed.seconds - before
         mine.answer.set_result((value, seconds))
         return value
@@ -117,7 +117,7 @@ _current: ContextVar[tuple[Memo, Borrowed] | None] = ContextVar("ranksieve_shari
 def sharing(memo: Memo) -> Iterator[Borrowed]:
     """Let functions that are :func:`shared` use a memo inside a ``with`` block.
 
-    Other threads are not meant: each of them enters a block of its own, with the same memo.
+    The block applies to this thread only; other threads enter their own, with the same memo.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def shared(function: Callable[P, T]) -> Callable[P, T]:
     """Decorator: inside :func:`sharing`, compute a statistic once for each source and arguments.
 
     The source is the first argument, and is compared by identity; the others are compared by their
-    values. With an argument that has no value to compare, such as a function, nothing is shared.
+    values. If an argument cannot be compared by value, such as a function, nothing is shared.
     Arrays of a shared result are read-only.
     """
     signature = inspect.signature(function)
@@ -171,20 +171,20 @@ def shared(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def _hashable(value: Any) -> Hashable:
-    """What equal values have in common, and others have not; a TypeError if there is no such."""
+    """Hashable form that is equal for equal values only; raises a TypeError if there is none."""
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
         return value.shape, value.dtype.str, value.tobytes()
     if isinstance(value, (tuple, list)):
         return type(value), tuple(map(_hashable, value))
     # Objects that equal only themselves, such as random generators, may change between two calls.
     if value is not None and (callable(value) or type(value).__eq__ is _IDENTITY):
-        raise TypeError(f"{type(value).__name__} has no value to compare")
+        raise TypeError(f"{type(value).__name__} cannot be compared by value")
     hash(value)
     return type(value), value
 
 
 def _make_read_only(value: Any) -> None:
-    """Protect all arrays of a result, so that no selector changes what another one gets."""
+    """Make all arrays of a result read-only, so that no selector changes those of another."""
     if isinstance(value, np.ndarray):
         value.flags.writeable = False
     elif isinstance(value, (tuple, list)):

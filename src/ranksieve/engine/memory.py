@@ -1,4 +1,4 @@
-"""How much memory there is where the data lives."""
+"""Free memory on this machine or on Dask workers."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import os
 from ranksieve.engine import Source
 from ranksieve.io.shards import Shards
 
-_SHARE = 0.7  # of the free memory that may be used
+_SHARE = 0.7  # fraction of the free memory that may be used
 
 
 def fits_in_memory(source: Source, n_bytes: int) -> bool:
-    """Whether so many bytes more fit beside the data, on this machine or on the Dask workers."""
+    """Whether ``n_bytes`` more fit into memory, on this machine or on the Dask workers."""
     free = _free_on_workers(source) if isinstance(source, Shards) and source.client else _free()
     return free is None or n_bytes <= _SHARE * free
 
 
 def _free() -> int | None:
-    """Bytes of memory that this process could still use; None if that cannot be known."""
+    """Bytes of memory that this process could still use; None if unknown."""
     try:
         with open("/proc/meminfo") as facts:
             for line in facts:

@@ -1,4 +1,4 @@
-"""From data to the engine that works on it."""
+"""Choose the engine for a source."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ranksieve.io.shards import Shards
 
 Source = RankingData | Shards
 
-# Blocks of data in memory: enough of them to keep threads busy, large enough that calling one
-# costs little, and that its rows outweigh a sum of features^2 numbers. Cut by the size of the data
-# alone, so that results do not depend on the machine.
+# Sizes of blocks of data in memory: small enough for many threads, large enough that calls and sums
+# of features^2 numbers cost little. They depend only on the data, so that results do not depend on
+# the machine.
 _BLOCKS = 16
 _SMALLEST, _LARGEST = 2**18, 2**23  # bytes
 _ROWS_PER_FEATURE = 8
@@ -24,15 +24,15 @@ _ROWS_PER_FEATURE = 8
 def engine_of(source: Source, smallest: int = _SMALLEST) -> Engine:
     """Engine for data in memory, opened shards, or shards on a Dask cluster.
 
-    Data in memory is cut into blocks of ``smallest`` bytes or more: methods of many quick rounds
-    want larger ones.
+    Data in memory is divided into blocks of at least ``smallest`` bytes; methods of many quick
+    rounds need larger ones.
     """
     if isinstance(source, RankingData):
         runs = block_runs(source, smallest)
         return LocalEngine([partial(_view, source, *run) for run in runs], source.check_finite)
     if not isinstance(source, Shards):
         raise TypeError(f"expected a RankingData or opened shards, got {type(source).__name__}")
-    numbers = range(source.n_shards)  # an error if the shards are closed
+    numbers = range(source.n_shards)  # raises an error if the shards are closed
     if source.client is None:
         return LocalEngine([partial(source.block, number) for number in numbers])
     from ranksieve.engine.dask import DaskEngine
@@ -41,7 +41,7 @@ def engine_of(source: Source, smallest: int = _SMALLEST) -> Engine:
 
 
 def in_memory(source: Source) -> RankingData:
-    """The data itself; shards are read."""
+    """Data in memory; shards are read, and other data is returned unchanged."""
     return source if isinstance(source, RankingData) else source.read()
 
 
@@ -57,13 +57,13 @@ def whole_block(data: RankingData) -> Block:
 
 
 def total_weight(source: Source) -> float:
-    """Weight of all queries: their number, if each counts once."""
+    """Total weight of all queries; their number if they have no weights."""
     weights = source.query_weights
     return source.n_queries if weights is None else float(weights.sum())
 
 
 def block_runs(data: RankingData, smallest: int = _SMALLEST) -> list[tuple[int, int]]:
-    """Runs of queries that make blocks of similar size: first query, and the one after the last."""
+    """Runs of queries for blocks of similar size, as (first, last + 1) positions."""
     if data.n_rows == 0:
         raise DataError("the data has no rows")
     stored = data.X.data.nbytes + data.X.indices.nbytes if data.is_sparse else data.X.nbytes

@@ -1,8 +1,8 @@
-"""Models and feature sets for search engines, and the proof that they rank there as they did here.
+"""Export models and feature sets to search engines, and verify that they rank in the same way.
 
 :func:`export_model` writes the files. A trained model is first read in a neutral form
 (:mod:`ranksieve.export.forms`); each target (:mod:`ranksieve.export.targets`) writes that form, and
-reads what it has written again, in the arithmetic of the engine, to verify it.
+reads its files again, in the arithmetic of the engine, to verify them.
 """
 
 from __future__ import annotations

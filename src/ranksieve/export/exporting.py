@@ -1,4 +1,4 @@
-"""Write trained models and feature sets for the place where they run."""
+"""Write trained models and feature sets for search engines, libraries and programs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ranksieve.export.verifying import (
     scores_of,
     verify_files,
 )
-from ranksieve.io.files import make_directory, replacing
+from ranksieve.io.files import make_directory, replace_on_success
 from ranksieve.io.records import PathLike
 from ranksieve.rankers.adapter import as_ranker
 from ranksieve.rankers.loading import load_model
@@ -37,7 +37,7 @@ from ranksieve.text import quantity
 
 @dataclass(frozen=True)
 class Export:
-    """What was written.
+    """Result of an export.
 
     Attributes
     ----------
@@ -46,12 +46,12 @@ class Export:
     features : list of str
         Features that the model uses.
     missing : {"nan", "zero"}
-        What is served where a value is missing.
+        Value that the target gets for a missing value.
     switched_off : dict of str to float or None
-        Features of the feature set, or else of the training data and the costs, that nothing needs
-        any more, and what each costs alone; None if that is not known.
+        Features of the feature set, or else of the training data and the costs, that are no longer
+        needed -> cost of each alone; None if it is unknown.
     saved : float or None
-        What all of them cost, with the groups that are no longer needed.
+        Total cost of these features, including groups that are no longer needed.
     notes : list of str
     verification : Verification or None
     """
@@ -89,21 +89,21 @@ def export_model(
         trees), ``"elasticsearch-ltr"``, ``"opensearch-ltr"``, ``"elasticsearch"``, ``"solr"``,
         ``"vespa"``, ``"onnx"``, ``"python"`` or ``"c"``.
     out : path
-        Directory of the files; made if it is not there. Nothing is written unless all is right.
+        Directory of the files; created if necessary. Nothing is written if anything is wrong.
     missing : {"nan", "zero"}, optional
-        What is served where a feature has no value. Needed if a search engine is the target and the
-        model was trained with missing values, or may have been.
+        Value that the target gets for a missing value. Needed if a search engine is the target and
+        the model was trained with missing values, or may have been.
     feature_set : path, optional
-        The engine's definition of all features, in JSON. What the model needs of it is written
-        beside the model, untouched.
+        The engine's definition of all features, in JSON. The definitions that the model needs are
+        written next to the model, unchanged.
     verify : RankingData, optional
         Score this data with the written files, in the arithmetic of the target.
     tolerate : bool
-        Whether to write files that order documents of ``verify`` otherwise than the model.
+        Whether to write files that order documents of ``verify`` differently from the model.
     name : str, optional
         Name of the model in the engine; by default the name of the file, or ``"ranksieve"``.
     costs : FeatureCosts, mapping of str to float, or path, optional
-        What features cost, for the list of those that can be switched off.
+        Costs of features, for the list of features that can be switched off.
 
     Returns
     -------
@@ -112,15 +112,15 @@ def export_model(
     Raises
     ------
     DataError
-        If the model cannot run there, or would rank otherwise than it was tested.
+        If the model cannot run on the target, or would rank differently there.
 
     Notes
     -----
     A tree sends a row to the left if ``x <= t``. Engines that compute in float32 get the largest
-    float32 threshold up to t, so that all float32 values go as before; values of ``verify`` that
-    have more digits keep their sides if float32 tells them apart at all.
+    float32 threshold up to t, so that all float32 values take the same branches; values of
+    ``verify`` with more digits keep their branches if float32 can distinguish them.
 
-    Verifying counts the queries in which two documents change places, or become equal, whose scores
+    Verifying counts the queries in which two documents change order, or become equal, whose scores
     differ by more than the rounding of the sums, for which there is a bound: u times the sum of the
     absolute partial sums, u = 2^-24 in float32 and 2^-53 in float64. Takes O(m T d) time for m rows
     and T trees of depth d.
@@ -157,7 +157,7 @@ def export_model(
         raise DataError(_refusal(found, target, artifact))
     folder = make_directory(Path(out))
     files = _write(artifact, folder)
-    off, saved = _switched_off(job, target, _as_costs(costs))
+    off, saved = _find_switched_off(job, target, _as_costs(costs))
     return Export(target.name, files, job.names, rule, off, saved, notes, found)
 
 
@@ -172,7 +172,7 @@ def _open(model: Any) -> tuple[Trained, str]:
 def _as_data(given: Any) -> RankingData:
     data = in_memory(given)
     if not data.n_rows:
-        raise DataError("there is nothing to verify with: the data has no rows")
+        raise DataError("cannot verify: the data has no rows")
     return data
 
 
@@ -180,7 +180,7 @@ def _feature_set(path: PathLike | None, target: Target) -> FeatureSet | None:
     if path is None:
         return None
     if target.feature_set_kind is None:
-        raise DataError(f"{target.name} has no feature set to prune: leave out {path}")
+        raise DataError(f"{target.name} does not use a feature set: leave out {path}")
     return read_feature_set(path, target.feature_set_kind)
 
 
@@ -198,7 +198,7 @@ def _make_job(
     if isinstance(model, TreeEnsemble) and rule == "zero":
         model = model.with_missing_as_zero()
     if isinstance(model, LinearModel) and target.is_engine:
-        model = LinearModel(model.weights)  # which changes no order
+        model = LinearModel(model.weights)  # the intercept does not change the order
     names = [trained.names[feature] for feature in used]
     known = None if rows is None else rows.served(rule)[:, used]
     return Job(trained, model, names, name, rule, feature_set, known)
@@ -207,13 +207,13 @@ def _make_job(
 def _missing_rule(
     given: MissingRule | None, target: Target, trained: Trained, rows: Rows | None
 ) -> MissingRule:
-    """The rule for missing values; a DataError if it must be said and is not."""
+    """The rule for missing values; raises a DataError if it is required but not given."""
     model = trained.model
     if isinstance(model, LinearModel):
         if given == "nan":
             raise DataError("a linear model has no rule for missing values: use missing 'zero'")
         if target.is_engine and given is None and trained.fills_by_query:
-            raise DataError(_unsaid(target, trained, rows))
+            raise DataError(_explain_missing_rule(target, trained, rows))
         return "zero"
     if given is not None:
         return given
@@ -221,12 +221,12 @@ def _missing_rule(
         return "nan"
     learned = trained.saw_missing is not False and model.tells_missing_from_zero
     if learned or trained.fills_by_query:
-        raise DataError(_unsaid(target, trained, rows))
+        raise DataError(_explain_missing_rule(target, trained, rows))
     return "zero"
 
 
-def _unsaid(target: Target, trained: Trained, rows: Rows | None) -> str:
-    """Why a rule for missing values is needed, and what zeros would cost."""
+def _explain_missing_rule(target: Target, trained: Trained, rows: Rows | None) -> str:
+    """Explain why a rule for missing values is needed, and what zeros would change."""
     if trained.fills_by_query:
         why = f"the model was trained with missing values filled in ({trained.missing})"
     elif trained.saw_missing:
@@ -254,7 +254,7 @@ def _notes(job: Job, target: Target) -> list[str]:
         )
     whole = job.trained.model
     if isinstance(whole, LinearModel) and whole.intercept and target.is_engine:
-        notes.append("the intercept is left out, which changes no order")
+        notes.append("the intercept is left out, which does not change the order")
     return notes
 
 
@@ -265,7 +265,7 @@ def _refusal(found: Verification, target: Target, artifact: Artifact) -> str:
         f"{quantity(found.n_queries, 'query', 'queries')} otherwise than the model "
         f"({found.n_strayed} rows get another score, by up to {found.largest_difference:.3g}, "
         f"{MEASURE} {found.before:.4f} becomes {found.after:.4f}){reasons}; nothing was written, "
-        "--tolerate writes it all the same"
+        "use --tolerate to write the files anyway"
     )
 
 
@@ -274,7 +274,7 @@ def _write(artifact: Artifact, directory: Path) -> list[Path]:
     for name, content in artifact.files.items():
         path = directory / name
         make_directory(path.parent)
-        with replacing(path) as temporary:
+        with replace_on_success(path) as temporary:
             raw = content if isinstance(content, bytes) else content.encode("utf-8", "replace")
             temporary.write_bytes(raw)
         paths.append(path)
@@ -287,15 +287,15 @@ def _as_costs(given: Any) -> FeatureCosts:
     return FeatureCosts(given) if isinstance(given, Mapping) else FeatureCosts.read(given)
 
 
-def _switched_off(
+def _find_switched_off(
     job: Job, target: Target, costs: FeatureCosts
 ) -> tuple[dict[str, float | None], float | None]:
-    """Features that are no longer needed, with the cost of each, and what they cost together."""
+    """Features that are no longer needed, with the cost of each, and their total cost."""
     if job.trained.library == target.name:
-        return {}, None  # the library's file has a column for each
+        return {}, None  # the library's file needs all features
     if job.feature_set is not None:
         needed = [name for name in job.names if name in job.feature_set.entries]
-        kept = set(job.feature_set.pruned(needed))
+        kept = set(job.feature_set.prune(needed))
         known = list(job.feature_set.entries)
     else:
         kept = set(job.names)

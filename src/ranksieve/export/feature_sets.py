@@ -1,4 +1,4 @@
-"""Feature sets of search engines, cut to what a model uses and to what that refers to."""
+"""Feature sets of search engines, reduced to the features that a model needs."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class FeatureSet:
     ----------
     kind : {"plugin", "solr", "elasticsearch"}
     place : str
-        File that it comes from.
+        File from which it was read.
     name : str
         Name of the set or store; may be empty.
     entries : dict of str to dict
-        Feature name to its definition, untouched, in the order of the file.
+        Feature name -> its unchanged definition, in the order of the file.
     """
 
     kind: Kind
@@ -40,8 +40,8 @@ class FeatureSet:
     name: str
     entries: dict[str, dict[str, Any]]
 
-    def pruned(self, needed: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """Definitions of the features that are needed and of those that they refer to, in order.
+    def prune(self, needed: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """Definitions of the needed features and of those that they refer to, in order.
 
         Raises
         ------
@@ -63,7 +63,7 @@ class FeatureSet:
         return {name: entry for name, entry in self.entries.items() if name in kept}
 
     def _references(self, entry: dict[str, Any]) -> Iterator[str]:
-        """Other features that the definition of a feature names."""
+        """Names of other features in the definition of a feature."""
         own = _name_of(entry, self.kind)
         texts = list(_referring_texts(entry, self.kind))
         for name in self.entries:
@@ -73,10 +73,10 @@ class FeatureSet:
 
 
 def _referring_texts(entry: dict[str, Any], kind: Kind) -> Iterator[str]:
-    """Texts in which names of other features mean these features.
+    """Texts in which names of other features refer to these features.
 
     In the plugin these are derived expressions and scripts with a feature vector; everything else
-    is a query, whose words are fields. In Solr, they are parameters that speak of features.
+    is a query, whose words are fields. In Solr, they are parameters that refer to features.
     """
     if kind == "plugin" and entry.get("template_language") in (
         "derived_expression",
@@ -103,15 +103,15 @@ def read_feature_set(path: PathLike, kind: Kind) -> FeatureSet:
     Parameters
     ----------
     path : str or path
-        JSON: as it is uploaded, or as the engine answers it.
+        JSON in the form of an upload, or of a response of the engine.
     kind : {"plugin", "solr", "elasticsearch"}
-        Whose: the learning-to-rank plugin of Elasticsearch and OpenSearch, Solr, or the learning to
-        rank of Elasticsearch itself (8.12 and later).
+        Its engine: the learning-to-rank plugin of Elasticsearch and OpenSearch, Solr, or the
+        learning to rank of Elasticsearch itself (8.12 and later).
     """
     record = read_record(path)
     found, name = _find_list(record, kind)
     if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
-        raise DataError(f"{path}: it should be {_EXPECTED[kind]}")
+        raise DataError(f"{path}: expected {_EXPECTED[kind]}")
     entries: dict[str, dict[str, Any]] = {}
     for place, entry in enumerate(found, start=1):
         own = _name_of(entry, kind)
@@ -126,7 +126,7 @@ def read_feature_set(path: PathLike, kind: Kind) -> FeatureSet:
 
 
 def _find_list(record: Any, kind: Kind) -> tuple[Any, str]:
-    """The list of features, wherever the JSON of an engine has it, and the name of the set."""
+    """The list of features in the JSON of an engine, and the name of the set."""
     if kind == "solr":
         features = record.get("features") if isinstance(record, dict) else record
         known = features if isinstance(features, list) else []

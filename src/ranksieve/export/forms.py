@@ -1,9 +1,9 @@
 """Trained models in one neutral form, whatever library trained them: trees, or weights.
 
-A split sends a row to the left if ``x <= threshold`` in float64, and a missing value (NaN) where
-``missing_left`` says. What a library does otherwise (strict comparisons, float32, zeros that count
-as missing) is put into thresholds and splits where its trees are read, so that all that writes
-or evaluates trees knows one rule.
+A split sends a row to the left if ``x <= threshold`` in float64, and a missing value (NaN)
+according to ``missing_left``. Other rules of libraries (strict comparisons, float32, zeros that
+count as missing) are converted to thresholds and splits when trees are read, so that there is only
+one rule for writing and evaluating trees.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 SINGLE = 2.0**-24  # relative error of one rounding to float32
 DOUBLE = 2.0**-53
-_CHUNK = 2**20  # rows x trees that are evaluated at a time
+_CHUNK = 2**20  # rows x trees to evaluate at a time
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class TreeEnsemble:
 
     @property
     def splits(self) -> np.ndarray:
-        """Nodes that are no leaves."""
+        """Nodes that are not leaves."""
         return np.flatnonzero(self.feature >= 0)
 
     @property
@@ -68,7 +68,7 @@ class TreeEnsemble:
 
     @cached_property
     def depth(self) -> int:
-        """Splits on the longest way from a root to a leaf."""
+        """Number of splits on the longest path from a root to a leaf."""
         depths = [0] * len(self.feature)
         left, right = self.left.tolist(), self.right.tolist()
         for node in self.splits.tolist():  # children come first
@@ -82,17 +82,17 @@ class TreeEnsemble:
 
     @property
     def tells_missing_from_zero(self) -> bool:
-        """Whether a missing value goes another way than 0 at any split."""
+        """Whether a missing value takes another branch than 0 at any split."""
         at = self.splits
         return bool((self.missing_left[at] != self.zero_left[at]).any())
 
     def with_missing_as_zero(self) -> TreeEnsemble:
-        """The same trees, with NaN where 0 goes."""
+        """The same trees, in which NaN takes the branch of 0."""
         return replace(self, missing_left=self.zero_left)
 
     def take_features(self, features: np.ndarray) -> TreeEnsemble:
-        """The same trees on some of the features, which must have all used ones."""
-        places = np.full(self.n_features + 1, -1)  # that of leaves, -1, is the last
+        """The same trees on some of the features, which must include all used ones."""
+        places = np.full(self.n_features + 1, -1)  # the last entry is for leaves, -1
         places[features] = np.arange(len(features))
         return replace(self, feature=places[self.feature], n_features=len(features))
 
@@ -122,7 +122,7 @@ class TreeEnsemble:
         return self.sums(X, np.float32 if self.sums_in_single else np.float64)
 
     def rounding(self, X: np.ndarray, unit: float) -> np.ndarray:
-        """Bound of the error in adding the trees of each row, for numbers with this error each."""
+        """Bound of the rounding error in the sum of each row, given the unit roundoff."""
 
         def bound(rows: np.ndarray) -> np.ndarray:
             values = self.leaf_values(rows)
@@ -131,20 +131,20 @@ class TreeEnsemble:
         return self._by_rows(X, bound)
 
     def _by_rows(self, X: np.ndarray, compute: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """A number for each row, from some rows at a time: all leaves would take much memory."""
+        """Compute a number for each row, some rows at a time to limit memory."""
         step = max(1, _CHUNK // len(self.roots))
         parts = [compute(X[start : start + step]) for start in range(0, len(X), step)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
     @property
     def unit(self) -> float:
-        """Relative error of one number in the arithmetic of the model."""
+        """Unit roundoff of the arithmetic of the model."""
         return SINGLE if self.sums_in_single else DOUBLE
 
 
 @dataclass(frozen=True)
 class LinearModel:
-    """A weighted sum of features, added in their order, from the intercept on.
+    """A weighted sum of features, added in their order, starting with the intercept.
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ class LinearModel:
         return np.flatnonzero(self.weights)
 
     def take_features(self, features: np.ndarray) -> LinearModel:
-        """The same model on some of the features, which must have all used ones."""
+        """The same model on some of the features, which must include all used ones."""
         return LinearModel(self.weights[features], self.intercept)
 
     def scores(self, X: np.ndarray) -> np.ndarray:
@@ -173,7 +173,7 @@ class LinearModel:
         return scores
 
     def rounding(self, X: np.ndarray, unit: float) -> np.ndarray:
-        """Bound of the error in the sum of each row, for numbers with this error each."""
+        """Bound of the rounding error in the sum of each row, given the unit roundoff."""
         parts = X[:, self.used] * self.weights[self.used]
         sums = np.abs(np.cumsum(parts, axis=1))
         return unit * (sums + 3 * np.abs(parts)).sum(axis=1)
@@ -184,7 +184,7 @@ Number = float | np.floating[Any]
 
 
 def add_up(values: np.ndarray, dtype: Any) -> np.ndarray:
-    """Sum of each row from the left to the right, each step rounded to a type; as float64."""
+    """Sum of each row from left to right, each step rounded to a type; returned as float64."""
     total = np.zeros(len(values), dtype=dtype)
     for column in values.T:
         total += column.astype(dtype)
@@ -212,14 +212,14 @@ class TreeBuilder:
         return len(self._nodes) - 1
 
     def copy(self, top: int) -> int:
-        """Add a node once more, with all that is below it; returns the number of the copy."""
+        """Copy a node with all nodes below it; return the number of the copy."""
         feature, threshold, missing_left, left, right, value = self._nodes[top]
         if feature < 0:
             return self.add_leaf(value)
         return self.add_split(feature, threshold, missing_left, self.copy(left), self.copy(right))
 
     def end_tree(self, root: int) -> None:
-        """Say that a node is the root of the next tree."""
+        """Make a node the root of the next tree."""
         self._roots.append(root)
 
     def __len__(self) -> int:
@@ -228,7 +228,7 @@ class TreeBuilder:
     def build(self, n_features: int, **facts: bool) -> TreeEnsemble:
         """The trees so far; ``facts`` are further attributes of :class:`TreeEnsemble`."""
         if not self._roots:
-            self.end_tree(self.add_leaf(0.0))  # a model without trees gives all rows the same
+            self.end_tree(self.add_leaf(0.0))  # a model without trees scores all rows equally
         columns = zip(*self._nodes, strict=True)
         kinds = (np.int64, np.float64, np.bool_, np.int64, np.int64, np.float64)
         arrays: list[Any] = [
@@ -236,3 +236,8 @@ class TreeBuilder:
         ]
         arrays += [np.array(self._roots), n_features]
         return replace(TreeEnsemble(*arrays), **facts)  # type: ignore[arg-type]
+
+    def build_in_single(self, n_features: int) -> TreeEnsemble:
+        """The trees so far, with thresholds that are compared in float32."""
+        trees = self.build(n_features)
+        return replace(trees, threshold=trees.threshold.astype(np.float32))

@@ -1,4 +1,4 @@
-"""What an export needs to know about a trained ranker: its model, names and missing values."""
+"""Read a trained ranker for export: its model, feature names and missing values."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Trained:
     ----------
     ranker : Ranker
     library : {"lightgbm", "xgboost", "catboost", ""}
-        Whose trees they are; none if they are ours.
+        Library of the trees; empty for models of ranksieve.
     model : TreeEnsemble or LinearModel
     names : list of str
         Name of each feature, or its 1-based number in the data that it was selected from.
     saw_missing : bool or None
-        Whether the training data had missing values; None if nobody knows.
+        Whether the training data had missing values; None if unknown.
     """
 
     ranker: Ranker
@@ -48,7 +48,7 @@ class Trained:
 
     @property
     def missing(self) -> Missing | None:
-        """What was declared to be done with missing values of the training data."""
+        """Declared treatment of missing values of the training data."""
         return getattr(self.ranker, "missing_", None)
 
     @property
@@ -58,17 +58,17 @@ class Trained:
 
     @property
     def is_linear(self) -> bool:
-        """Whether it has weights, not trees."""
+        """Whether the model is linear, not trees."""
         return isinstance(self.model, LinearModel)
 
 
 def read_trained(ranker: Ranker) -> Trained:
-    """Read a trained ranker; a DataError says why it cannot be exported."""
+    """Read a trained ranker; raise a DataError with the reason if it cannot be exported."""
     check_is_fitted(ranker)
     library, model, saw_missing = _read(ranker)
     missing = getattr(ranker, "missing_", None)
     if missing is not None and not missing.keeps:
-        saw_missing = False  # they were filled in
+        saw_missing = False  # missing values were filled in
     if isinstance(model, LinearModel) and not np.isfinite(model.weights).all():
         raise DataError("a weight of the model is not finite")
     return Trained(ranker, library, model, _names(ranker), saw_missing)
@@ -97,8 +97,8 @@ def _read_foreign(ranker: RankerAdapter) -> tuple[str, Model, bool | None]:
     if "xgboost" in homes:
         if not np.isnan(estimator.missing):
             raise DataError(
-                f"XGBoost takes {estimator.missing} as missing, which no target does: train with "
-                "NaN for missing values"
+                f"the model treats {estimator.missing} as missing, which no target supports: "
+                "train with NaN for missing values"
             )
         return "xgboost", read_xgboost(bytes(xgboost_booster(estimator).save_raw("json"))), None
     if "catboost" in homes:
@@ -117,7 +117,7 @@ def xgboost_booster(estimator: Any) -> Any:
     booster = estimator.get_booster()
     try:
         best = estimator.best_iteration
-    except AttributeError:  # it did not stop early
+    except AttributeError:  # training did not stop early
         return booster
     return booster[: best + 1]
 

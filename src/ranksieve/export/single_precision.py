@@ -1,4 +1,4 @@
-"""Thresholds for engines that know only float32: chosen so that rows go as they went before."""
+"""Thresholds for engines that use float32, chosen so that rows take the same branches."""
 
 from __future__ import annotations
 
@@ -10,10 +10,16 @@ import numpy as np
 from ranksieve.data import DataError
 from ranksieve.export.forms import TreeEnsemble
 
-_AS_ZERO = np.float32(1e-35)  # no feature has smaller numbers; LightGBM cuts there to tell zeros
+_AS_ZERO = np.float32(1e-35)  # LightGBM's threshold to distinguish zeros from other values
 _LARGEST = np.finfo(np.float32).max
-_NO_CUT = 1e300  # LightGBM's threshold of splits that only tell missing values from others
+_NO_CUT = 1e300  # LightGBM's threshold of splits that separate only missing values
 _ROUNDS_TO_LARGEST = np.nextafter(2.0**128 - 2.0**103, 0)  # more would be infinite in float32
+
+
+def to_single(values: np.ndarray) -> np.ndarray:
+    """Values as an engine rounds them to float32; those that are too large are infinite."""
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32)
 
 
 def round_down(values: np.ndarray) -> np.ndarray:
@@ -27,15 +33,15 @@ def round_down(values: np.ndarray) -> np.ndarray:
         return np.where(rounded > values, np.nextafter(rounded, np.float32(-np.inf)), rounded)
 
 
-def last_rounded_to(values: Any) -> np.ndarray:
+def largest_rounding_to(values: Any) -> np.ndarray:
     """Largest float64 that rounds to each float32 or below.
 
-    For all x in float64, ``float32(x) <= value`` is then ``x <= last_rounded_to(value)``.
+    For all x in float64, ``float32(x) <= value`` is then ``x <= largest_rounding_to(value)``.
 
     Examples
     --------
     >>> import numpy as np
-    >>> last = last_rounded_to(np.float32([0.1]))[0]
+    >>> last = largest_rounding_to(np.float32([0.1]))[0]
     >>> bool(np.float32(last) == np.float32(0.1) < np.float32(np.nextafter(last, 1)))
     True
     """
@@ -65,10 +71,10 @@ class SingleThresholds:
     wanted : float32 array of shape (nodes,)
         ``x <= wanted`` is the decision of the model.
     lowest, highest : float32 arrays of shape (nodes,)
-        Thresholds from ``lowest`` to ``highest`` decide alike on the values that are known, or on
+        Thresholds from ``lowest`` to ``highest`` give the same decisions on the known values, or on
         all float32 numbers if none are.
     clashes : list of tuple (node, value, value)
-        Values on different sides of a threshold that float32 cannot tell apart.
+        Values on different sides of a threshold that float32 cannot distinguish.
     """
 
     wanted: np.ndarray
@@ -81,8 +87,8 @@ def single_thresholds(trees: TreeEnsemble, X: np.ndarray | None = None) -> Singl
     """Choose thresholds for rows that an engine rounds to float32.
 
     Without data, they are right for all rows of float32 numbers, except that positive ones up to
-    1e-35 may count as 0. The values of ``X`` (rows,
-    features), which may have more digits, keep their sides wherever float32 tells them apart.
+    1e-35 may count as 0. The values of ``X`` (rows, features), which may have more digits, keep
+    their sides if float32 can distinguish them.
     """
     if trees.cuts_at_values:
         with np.errstate(all="ignore"):
@@ -130,7 +136,7 @@ def _neighbors(column: np.ndarray, thresholds: np.ndarray) -> tuple[np.ndarray, 
 
 
 def add_in_single(values: Any, slack: np.float32) -> np.ndarray:
-    """Sum in float32, as an engine computes it that adds a slack to thresholds."""
+    """Sum in float32, like an engine that adds a slack to thresholds."""
     return np.asarray(values, dtype=np.float32) + slack
 
 
@@ -139,8 +145,8 @@ def subtract_slack(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Thresholds to write for an engine that adds a slack to them in float32.
 
-    Returns float32 numbers T of which ``T + slack``, rounded to float32, is a threshold that
-    decides alike, and whether there is such a T for each.
+    Returns float32 numbers T such that ``T + slack``, rounded to float32, gives the same decisions,
+    and whether there is such a T for each threshold.
     """
     middle = thresholds.wanted.astype(np.float64) - float(slack)
     found = middle.astype(np.float32)

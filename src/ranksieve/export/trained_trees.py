@@ -12,7 +12,7 @@ import numpy as np
 
 from ranksieve.data import DataError
 from ranksieve.export.forms import TreeBuilder, TreeEnsemble
-from ranksieve.export.single_precision import last_rounded_to
+from ranksieve.export.single_precision import largest_rounding_to
 
 _ZERO = float(np.float32(1e-35))  # LightGBM takes what is not larger for 0
 _BEFORE_ZERO = float(np.nextafter(-_ZERO, -np.inf))
@@ -160,7 +160,7 @@ def read_xgboost(document: bytes) -> TreeEnsemble:
 def _add_xgboost_tree(builder: TreeBuilder, tree: dict[str, Any]) -> None:
     lefts, rights = tree["left_children"], tree["right_children"]
     cuts = np.array(tree["split_conditions"], dtype=np.float32)
-    thresholds = last_rounded_to(np.nextafter(cuts, np.float32(-np.inf)))
+    thresholds = largest_rounding_to(np.nextafter(cuts, np.float32(-np.inf)))
     order = [0]
     for node in order:  # which grows: parents before their children
         if lefts[node] >= 0:
@@ -245,7 +245,7 @@ class _CatBoostTrees:
         if split["split_type"] != "FloatFeature":
             raise DataError(f"CatBoost: {_NO_CATEGORIES}")
         feature = split["float_feature_index"]
-        threshold = float(last_rounded_to(split["border"]))
+        threshold = float(largest_rounding_to(split["border"]))
         nan_left = self._nan_left[feature]
         return self.builder.add_split(self._columns[feature], threshold, nan_left, left, right)
 

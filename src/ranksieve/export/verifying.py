@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from ranksieve.data import RankingData
-from ranksieve.data.fitted import checked_scores
+from ranksieve.data.fitted import check_scores
 from ranksieve.export.forms import LinearModel
 from ranksieve.export.reading import Trained
 from ranksieve.export.targets.target import Job, MissingRule, Target
@@ -101,7 +101,7 @@ def _dense(X: Any, trained: Trained) -> np.ndarray:
 
 def scores_of(trained: Trained, rows: np.ndarray) -> np.ndarray:
     """Scores of the ranker itself."""
-    return checked_scores(trained.ranker._scores(rows))
+    return check_scores(trained.ranker._scores(rows))
 
 
 def measure(data: RankingData, scores: np.ndarray) -> float:

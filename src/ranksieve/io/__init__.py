@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 
 def is_parquet(path: Path) -> bool:
-    """Whether a file's name says that it is Parquet."""
+    """Whether a file is Parquet, by its name."""
     return path.suffix in (".parquet", ".pq")
 
 
 def is_delimited(path: Path) -> bool:
-    """Whether a file's name says that it is CSV or TSV, maybe compressed."""
+    """Whether a file is CSV or TSV, possibly compressed, by its name."""
     return _unpacked_suffix(path) in (".csv", ".tsv")
 
 
 def is_feature_log(path: Path) -> bool:
-    """Whether a file's name says that it is JSON, maybe compressed: responses of an engine."""
+    """Whether a file is JSON, possibly compressed, by its name: responses of an engine."""
     return _unpacked_suffix(path) in (".json", ".jsonl", ".ndjson")
 
 
@@ -32,7 +32,7 @@ def _unpacked_suffix(path: Path) -> str:
 
 
 def are_tables(paths: Sequence[Path]) -> bool:
-    """Whether all files are Parquet or CSV; a DataError if only some are."""
+    """Whether all files are Parquet or CSV; raises a DataError if only some are."""
     from ranksieve.data.errors import DataError
 
     tables = [path for path in paths if is_parquet(path) or is_delimited(path)]
@@ -57,11 +57,10 @@ def open_tables(
 def read_data(
     paths: Sequence[Path], columns: Columns | None = None, *, judgments: Any = None, **how: Any
 ) -> RankingData:
-    """Read files of one format, which their names tell: Parquet, CSV, TSV, or else LETOR text.
+    """Read files of one format, recognized by their names: Parquet, CSV, TSV, or else LETOR text.
 
-    With ``judgments`` they are feature logs. ``columns`` is for Parquet and CSV; ``how`` goes to
-    :func:`read_letor`, and ``sparse`` and ``dtype`` of it to other files, which know the number of
-    their features.
+    With ``judgments`` they are feature logs. ``columns`` is for Parquet and CSV; ``how`` is passed
+    to :func:`read_letor`, and its ``sparse`` and ``dtype`` also to other readers.
     """
     from ranksieve.data.errors import DataError
     from ranksieve.io.feature_logs import read_feature_log
@@ -82,12 +81,12 @@ def read_data(
 
 
 def stored_options(how: dict[str, Any]) -> dict[str, Any]:
-    """Options of :func:`read_letor` for other files: how values are stored."""
+    """Options of :func:`read_letor` that other readers also take: how values are stored."""
     return {name: how[name] for name in ("sparse", "dtype") if how.get(name)}
 
 
 def check_no_columns(columns: Columns | None, place: Any, what: str) -> None:
-    """Raise a DataError if columns are named for data that has none."""
+    """Raise a DataError if columns are given for data without columns."""
     from ranksieve.data.errors import DataError
 
     if columns:
@@ -100,11 +99,11 @@ def check_no_columns(columns: Columns | None, place: Any, what: str) -> None:
 
 
 def write_data(data: RankingData, path: Path) -> None:
-    """Write a file whose name tells the format: ``.parquet`` or ``.pq``, else LETOR text."""
+    """Write a file: Parquet if its name ends in ``.parquet`` or ``.pq``, else LETOR text."""
     from ranksieve.data.errors import DataError
     from ranksieve.io.letor import write_letor
     from ranksieve.io.parquet import write_parquet
 
     if is_delimited(path):
-        raise DataError(f"{path}: CSV is only read; write Parquet (.parquet) instead")
+        raise DataError(f"{path}: CSV cannot be written; write Parquet (.parquet) instead")
     (write_parquet if is_parquet(path) else write_letor)(data, path)

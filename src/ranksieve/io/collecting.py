@@ -12,8 +12,15 @@ from ranksieve.data import RankingData
 from ranksieve.data.inputs import group_rows
 
 
+def check_dtype(dtype: Any) -> np.dtype[Any]:
+    """The type of feature values; a ValueError if it is another than float64 or float32."""
+    if np.dtype(dtype) not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float64 or float32, got {dtype!r}")
+    return np.dtype(dtype)
+
+
 def rows_for(dtype: np.dtype[Any], sparse: bool, total: int) -> DenseRows | SparseRows:
-    """Make an empty matrix that grows, dense or sparse; ``total`` is how much there is to read."""
+    """Make an empty growing matrix, dense or sparse; ``total`` is the amount to read."""
     return SparseRows() if sparse else DenseRows(dtype, total)
 
 
@@ -27,7 +34,7 @@ def group_by_query(
     sample_weight: np.ndarray | None = None,
     feature_names: Any = None,
 ) -> RankingData:
-    """Group collected rows; everything else is given in the order in which rows came."""
+    """Group collected rows by query; other arguments are in the order of the rows."""
     order, _ = group_rows(qid)
     X = rows.finish(n_features, order)
     if order is not None:
@@ -40,11 +47,11 @@ def group_by_query(
 
 
 class DenseRows:
-    """An array that grows at the bottom, and to the right where a block is wider.
+    """An array that grows at the bottom, and to the right if a block is wider.
 
-    Blocks are copied as they come, so that there is never a second copy of all of them. Room for
-    the rows to come is estimated from what is still to be read; memory that they turn out not to
-    need is never touched.
+    Blocks are copied as they arrive, so that there is never a second copy of all of them. Space for
+    further rows is estimated from the amount still to be read; memory that is not needed in the end
+    is never touched.
     """
 
     def __init__(self, dtype: np.dtype[Any], total: int) -> None:
@@ -56,19 +63,19 @@ class DenseRows:
 
     @classmethod
     def of(cls, X: np.ndarray) -> DenseRows:
-        """Rows that are there already; the array is theirs from now on."""
+        """Rows of an existing array, which is used without a copy."""
         rows = cls(X.dtype, 0)
         rows._X, rows._n_rows, rows.width = X, *X.shape
         return rows
 
     def append(self, block: np.ndarray, amount: int) -> None:
-        """Add rows at the bottom; ``amount`` of the total was read for them."""
+        """Add rows at the bottom, for which ``amount`` of the total was read."""
         self._done += amount
         end = self._n_rows + len(block)
         if block.shape[1] > self.width:
             self._move(self._room(end), block.shape[1])
         elif end > len(self._X):
-            # In place where the system can do that. Nobody else has seen the array yet.
+            # In place if the system can do that; there are no other references to the array yet.
             self._X.resize((self._room(end), self.width), refcheck=False)
         self._X[self._n_rows : end, : block.shape[1]] = block
         self._X[self._n_rows : end, block.shape[1] :] = 0
@@ -79,14 +86,14 @@ class DenseRows:
         return int(n_rows * max(1.05 * still_to_read, 1.25))
 
     def _move(self, room: int, width: int) -> None:
-        """Make room for more rows, or for wider ones, which are zero so far."""
+        """Reserve space for more rows or columns; new columns are zero."""
         wider = np.empty((room, width), dtype=self._X.dtype)
         wider[: self._n_rows, : self.width] = self._X[: self._n_rows]
         wider[: self._n_rows, self.width :] = 0
         self._X, self.width = wider, width
 
     def finish(self, n_features: int, order: np.ndarray | None) -> np.ndarray:
-        """Return the array with so many features and its rows in the given order."""
+        """Return the array with ``n_features`` columns and its rows in the given order."""
         if n_features > self.width:
             self._move(self._n_rows, n_features)
         self._X.resize((self._n_rows, n_features), refcheck=False)
@@ -108,7 +115,7 @@ class SparseRows:
         self._parts.append(block)
 
     def finish(self, n_features: int, order: np.ndarray | None) -> Any:
-        """Return the matrix with so many features and its rows in the given order."""
+        """Return the matrix with ``n_features`` columns and its rows in the given order."""
         for part in self._parts:
             part.resize(part.shape[0], n_features)
         X = vstack(self._parts, format="csr")

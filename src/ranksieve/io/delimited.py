@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,10 +11,15 @@ from typing import IO, Any
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.columns import Columns, check_named
 from ranksieve.data.frames import kind_of
-from ranksieve.io.files import READ_ERRORS, decompressed, explain_os_error, total_size
+from ranksieve.io.files import (
+    READ_ERRORS,
+    PathLike,
+    as_paths,
+    explain_os_error,
+    open_decompressed,
+    total_size,
+)
 from ranksieve.io.tables import Tables
-
-PathLike = str | os.PathLike[str]
 
 _BLOCK = 2**22  # bytes; a row must fit
 _PARSING = re.compile(r"CSV parse error: (?:Row #(\d+): )?(.*)", re.DOTALL)
@@ -36,7 +40,7 @@ def read_csv(
     The first row names the columns. Fields are separated by tabs if the name ends in ``.tsv``
     (``.tsv.gz``, ``.tsv.zst``), else by commas, and may be quoted. Numbers are rounded correctly.
     An empty field, or ``NULL``, ``NA``, ``nan`` and the like, is a missing value of a feature;
-    labels, query ids and weights must be there. ``true`` and ``false`` are 1 and 0.
+    labels, query ids and weights must not be missing. ``true`` and ``false`` are 1 and 0.
 
     Parameters
     ----------
@@ -44,7 +48,7 @@ def read_csv(
         File, or files with the same columns, which are one data set. Names that end in ``.gz`` or
         ``.zst`` are decompressed.
     columns : Columns, optional
-        What the columns are; by default their names tell.
+        Roles of the columns; by default they are recognized by name.
     dtype : {"float64", "float32"}
         Type of the feature values.
     sparse : bool
@@ -58,7 +62,7 @@ def read_csv(
     Raises
     ------
     DataError
-        ``file: row N: what is wrong``; rows are counted with the header, which is row 1.
+        If a file is not valid; the message has the file and row, where the header is row 1.
 
     Examples
     --------
@@ -70,16 +74,15 @@ def read_csv(
     >>> data.feature_names.tolist(), data.X.tolist(), data.qid.tolist()
     (['bm25', 'price'], [[2.5, 10.0], [nan, 12.0]], [7, 7])
     """
-    paths = [path] if isinstance(path, (str, os.PathLike)) else path
-    tables = Tables([DelimitedTable(Path(p)) for p in paths], columns)
+    tables = Tables(list(map(DelimitedTable, as_paths(path))), columns)
     return tables.read(dtype=dtype, sparse=sparse)
 
 
 class DelimitedTable:
     """A CSV or TSV file: a :class:`~ranksieve.io.tables.TableFile`, whose size is in bytes.
 
-    Types are those of the first rows. Columns of numbers are read as float64, and all others as
-    text, whatever comes later.
+    Types are determined from the first rows: columns of numbers are read as float64, all others as
+    text.
     """
 
     known: dict[str, str] | None = None
@@ -113,9 +116,9 @@ class DelimitedTable:
     def batches(
         self, numbers: Sequence[str], others: Sequence[str], rows: int
     ) -> Iterator[tuple[Any, int]]:
-        """Yield batches of some columns, with the bytes of the file that each took.
+        """Yield batches of some columns, and the number of bytes of the file for each.
 
-        A batch has the rows of a block of the file, however many these are.
+        A batch has the rows of a block of the file, whatever their number.
         """
         import pyarrow as pa
         import pyarrow.types as kinds
@@ -137,14 +140,14 @@ class DelimitedTable:
             self._check_end(batch[last][-1].as_py())
 
     def _check_end(self, value: str) -> None:
-        # The file gets a newline at its end, which is part of the last value only if quotation
-        # marks make it so: rows before it may be part of that value, too.
+        # A newline is added at the end of the file. If it is part of the last value, a quotation
+        # mark is not closed, and rows before it may also be part of that value.
         if value.endswith("\n"):
-            raise DataError(f"{self.path}: a quotation mark near its end is not closed")
+            raise DataError(f"{self.path}: a quotation mark near the end is not closed")
 
     @contextmanager
     def _open_reader(self, types: dict[str, Any] | None = None) -> Iterator[tuple[IO[bytes], Any]]:
-        """The file, and a reader of its rows: of columns with these types, or of all columns."""
+        """Open the file and a reader of its rows, for columns of these types or for all columns."""
         import pyarrow as pa
         import pyarrow.csv as pc
 
@@ -152,8 +155,8 @@ class DelimitedTable:
         try:
             with self.path.open("rb") as file:
                 reader = pc.open_csv(
-                    pa.PythonFile(_WholeBlocks(decompressed(file, self.path)), mode="r"),
-                    # Only a single thread knows the numbers of rows; it is as fast.
+                    pa.PythonFile(_WholeBlocks(open_decompressed(file, self.path)), mode="r"),
+                    # Errors have row numbers only with a single thread, which is as fast.
                     pc.ReadOptions(block_size=_BLOCK, use_threads=False),
                     pc.ParseOptions(
                         delimiter="\t" if self._has_tabs else ",", newlines_in_values=True
@@ -195,7 +198,7 @@ class DelimitedTable:
 
 
 def _example(values: list[str | None], first_row: int) -> str:
-    """What a column holds, with the first value that is no number."""
+    """Description of a column of text, with the first value that is not a number."""
     for row, value in enumerate(values, start=first_row):
         try:
             float(value or "nan")
@@ -205,7 +208,7 @@ def _example(values: list[str | None], first_row: int) -> str:
 
 
 class _WholeBlocks:
-    """A stream for Arrow: all blocks but the last are full, and the last line ends."""
+    """Stream for Arrow with full blocks, except for the last, and a final newline."""
 
     def __init__(self, stream: Any) -> None:
         self._stream, self._rest, self._last, self.closed = stream, b"", b"\n", False

@@ -1,4 +1,4 @@
-"""Small tables that people write, such as costs of features: rows that know their places."""
+"""Read small tables that people write, such as costs of features, row by row."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from ranksieve.data import DataError
 from ranksieve.data.frames import arrow_columns, is_frame
-from ranksieve.io.files import READ_ERRORS, decompressed, explain_os_error
-from ranksieve.io.parquet import explaining_parquet
+from ranksieve.io.files import READ_ERRORS, explain_os_error, open_decompressed
+from ranksieve.io.parquet import explain_parquet_errors
 from ranksieve.io.records import PathLike
 
 
@@ -22,7 +22,7 @@ class Entry(NamedTuple):
     Attributes
     ----------
     place : str
-        Where it is, for messages: ``file:line``, or ``file: row N``, counted from 1.
+        Place for messages: ``file:line``, or ``file: row N``, counted from 1.
     values : dict of str to values
         Value of each column; text if the table is text.
     """
@@ -31,10 +31,10 @@ class Entry(NamedTuple):
     values: dict[str, Any]
 
     def text(self, column: str) -> str:
-        """A name: text, or an integer; empty if there is none."""
+        """Name in a column as text, also of an integer; empty if it is missing."""
         value = self.values.get(column)
         if not isinstance(value, (str, int, NoneType)) or isinstance(value, bool):
-            raise DataError(f"{self.place}: the {column} {value!r:.60} is no name")
+            raise DataError(f"{self.place}: the {column} must be a name, not {value!r:.60}")
         return "" if value is None else str(value)
 
 
@@ -43,25 +43,25 @@ def read_entries(
 ) -> list[Entry]:
     """Read the rows of a small table: CSV, TSV (``.tsv``) or Parquet (``.parquet``).
 
-    Text may be compressed (``.gz``, ``.zst``). Names of columns are in any case, in any order.
+    Text may be compressed (``.gz``, ``.zst``). Columns may be in any order, and names in any case.
 
     Parameters
     ----------
     path : str or path
     needed, optional : sequences of str
-        Columns that must be there, and those that may be; no others.
+        Required and optional columns; others are refused.
 
     Raises
     ------
     DataError
-        ``file:line: what is wrong``, or ``file: what is wrong`` where there is no one line.
+        If the table is not valid; the message has the file and, if possible, the line.
     """
     path = Path(path)
     if path.suffix in (".parquet", ".pq"):
         return _entries_of_table(_read_parquet(path), str(path), needed, optional)
     try:
         with path.open("rb") as file:
-            text = io.TextIOWrapper(decompressed(file, path), encoding="utf-8-sig", newline="")
+            text = io.TextIOWrapper(open_decompressed(file, path), encoding="utf-8-sig", newline="")
             delimiter = "\t" if ".tsv" in path.suffixes[-2:] else ","
             rows = csv.reader(text, delimiter=delimiter, strict=True)
             return list(_entries_of_rows(rows, path, needed, optional))
@@ -74,13 +74,15 @@ def read_entries(
 def entries_of_frame(
     frame: Any, what: str, needed: Sequence[str], optional: Sequence[str] = ()
 ) -> list[Entry]:
-    """The rows of a frame of pandas or polars, or of a table of pyarrow, called ``what``."""
+    """Rows of a frame of pandas or polars, or a table of pyarrow; messages name it ``what``."""
     if not is_frame(frame):
         raise DataError(f"{what}: expected a frame of pandas, polars or pyarrow")
     columns = arrow_columns(frame)
     for name, values in columns.items():
         if values is None:
-            raise DataError(f"{what}: column {name!r} holds values of several types")
+            raise DataError(
+                f"{what}: column {name!r} has values of several types; convert them to one"
+            )
     listed = {name: values.to_pylist() for name, values in columns.items()}
     return _entries_of_table(listed, what, needed, optional)
 
@@ -88,7 +90,7 @@ def entries_of_frame(
 def _read_parquet(path: Path) -> dict[str, list[Any]]:
     import pyarrow.parquet as pq
 
-    with explaining_parquet(path), pq.ParquetFile(path) as file:
+    with explain_parquet_errors(path), pq.ParquetFile(path) as file:
         table = file.read()
     return {name: table[place].to_pylist() for place, name in enumerate(table.schema.names)}
 
@@ -96,7 +98,7 @@ def _read_parquet(path: Path) -> dict[str, list[Any]]:
 def _entries_of_table(
     columns: dict[str, list[Any]], place: str, needed: Sequence[str], optional: Sequence[str]
 ) -> list[Entry]:
-    names = _checked_header(list(columns), place, needed, optional)
+    names = _check_header(list(columns), place, needed, optional)
     rows = zip(*columns.values(), strict=True)
     return [
         Entry(f"{place}: row {number}", dict(zip(names, row, strict=True)))
@@ -108,7 +110,7 @@ def _entries_of_rows(
     rows: Any, path: Path, needed: Sequence[str], optional: Sequence[str]
 ) -> Iterator[Entry]:
     try:
-        names = _checked_header(next(rows, []), f"{path}:1", needed, optional)
+        names = _check_header(next(rows, []), f"{path}:1", needed, optional)
         for row in rows:
             place = f"{path}:{rows.line_num}"
             if row and len(row) != len(names):
@@ -119,7 +121,7 @@ def _entries_of_rows(
         raise DataError(f"{path}:{rows.line_num}: not CSV: {error}") from None
 
 
-def _checked_header(
+def _check_header(
     header: Sequence[str], place: str, needed: Sequence[str], optional: Sequence[str]
 ) -> list[str]:
     names = [name.strip().lower() for name in header]

@@ -1,4 +1,4 @@
-"""Opening, decompressing and safely replacing files."""
+"""Open, decompress and safely replace files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import os
 import stat
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -18,34 +18,36 @@ from ranksieve.data import DataError
 
 try:
     import fcntl
-except ImportError:  # not on Windows: there, run one process at a time
+except ImportError:  # not on Windows, where only one process may run at a time
     fcntl = None  # type: ignore[assignment]
+
+PathLike = str | os.PathLike[str]
 
 _CHUNK = 2**20
 _LONGEST_LINE = 2**26
-_TEMPORARY = ".ranksieve-temporary-"  # how names of temporary files begin
+_TEMPORARY = ".ranksieve-temporary-"  # prefix of temporary files
 _OF_WRITING = {
     errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM,
 }  # fmt: skip
 
 
 class LongLineError(Exception):
-    """A line that would take too much memory: the one after those that were read."""
+    """The next line is too long to be read into memory."""
 
     def __init__(self) -> None:
         super().__init__(
-            f"the line has more than {_LONGEST_LINE:,} bytes: not a file of lines, or damaged"
+            f"the line has more than {_LONGEST_LINE:,} bytes: not a text file, or damaged"
         )
 
 
 def line_chunks(path: Path, advance: Callable[[int], None]) -> Iterator[bytes]:
     """Yield the decompressed text in pieces of about a megabyte, each of whole lines.
 
-    The last line gets a newline if it has none. ``advance`` is told the bytes of the file
-    (before decompression) that each piece took. A line beyond all measure is a LongLineError.
+    The last line gets a newline if it has none. ``advance`` is called with the number of bytes of
+    the file (before decompression) for each piece. Raises a LongLineError for an excessive line.
     """
     with path.open("rb") as file:
-        stream = decompressed(file, path)
+        stream = open_decompressed(file, path)
         rest: list[bytes] = []
         n_rest = before = 0
         is_first = True
@@ -68,8 +70,8 @@ def line_chunks(path: Path, advance: Callable[[int], None]) -> Iterator[bytes]:
             yield b"".join([*rest, b"\n"])
 
 
-def decompressed(file: IO[bytes], path: Path) -> Any:
-    """Stream of the content of an opened file, decompressed as its name says."""
+def open_decompressed(file: IO[bytes], path: Path) -> Any:
+    """Stream of the content of an opened file, decompressed according to its name."""
     if path.suffix == ".gz":
         return gzip.GzipFile(fileobj=file)
     if path.suffix == ".zst":
@@ -79,13 +81,22 @@ def decompressed(file: IO[bytes], path: Path) -> Any:
     return file
 
 
+def as_paths(paths: PathLike | Sequence[PathLike]) -> list[Path]:
+    """Files that are one data set: a path, or several; a DataError if there are none."""
+    named = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    found = [Path(path) for path in named]
+    if not found:
+        raise DataError("no file to read")
+    return found
+
+
 def place_of(path: Path, line: int) -> str:
-    """Where an error is: ``file:line``, or the file alone before its first line."""
+    """Place of an error: ``file:line``, or the file alone before its first line."""
     return f"{path}:{line}" if line else str(path)
 
 
 def explain_os_error(error: Exception) -> str:
-    """What went wrong with a file, in words."""
+    """Describe an error of a file in words."""
     if isinstance(error, IsADirectoryError):
         return "is a directory, not a file"
     if isinstance(error, PermissionError):
@@ -102,12 +113,12 @@ def explain_os_error(error: Exception) -> str:
 READ_ERRORS = (OSError, EOFError, zlib.error, LongLineError)
 
 
-def numbered_lines(
+def read_numbered_lines(
     path: Path, advance: Callable[[int], None] = lambda n_bytes: None
 ) -> Iterator[tuple[int, bytes]]:
     """Yield the lines of :func:`line_chunks` without their ends, numbered from 1.
 
-    What is wrong with the file is a DataError with the line.
+    Errors of the file become a DataError with the line.
     """
     number = 0
     try:
@@ -122,7 +133,7 @@ def numbered_lines(
 
 
 def total_size(paths: list[Path]) -> int:
-    """Bytes of the files that can be looked at; the others will be reported when opened."""
+    """Total size of the accessible files in bytes; others raise an error when opened."""
     total = 0
     for path in paths:
         with suppress(OSError):
@@ -131,18 +142,18 @@ def total_size(paths: list[Path]) -> int:
 
 
 def make_directory(directory: Path) -> Path:
-    """Make a directory unless it is there, and return it."""
+    """Create a directory if it does not exist, and return it."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DataError(f"{directory}: cannot be made: {error.strerror}") from error
+        raise DataError(f"{directory}: cannot be created: {error.strerror}") from error
     return directory
 
 
 def check_replaceable(path: Path, inputs: Iterable[Path | None] = ()) -> None:
-    """Raise a DataError if no file can be put there: to know that before a long computation.
+    """Raise a DataError if a file cannot be written there, before a long computation.
 
-    Nor must it be one of the inputs, which would be lost.
+    It must not be one of the inputs either, which would be lost.
     """
     for one in inputs:
         if one is not None and path.is_file() and one.exists() and path.samefile(one):
@@ -151,28 +162,28 @@ def check_replaceable(path: Path, inputs: Iterable[Path | None] = ()) -> None:
     if target.is_dir():
         raise DataError(f"{path}: is a directory, not a file")
     if target.is_symlink():
-        raise DataError(f"{path}: is a symbolic link that leads to itself")
+        raise DataError(f"{path}: is a symbolic link to itself")
     if not target.parent.is_dir():
         missing = target.parent if path.parent.is_dir() else path.parent
         raise DataError(f"{path}: there is no directory {missing}")
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary path to write to, which takes the place of ``path`` on success.
+def replace_on_success(path: Path) -> Iterator[Path]:
+    """Context manager that yields a temporary path, which replaces ``path`` on success.
 
-    An error or interruption leaves what was at ``path`` as it was; what keeps it from being written
-    becomes a DataError.
-    A symbolic link stays, and the file that it leads to is replaced. What is no file, such as
-    ``/dev/stdout``, is never replaced, but written to. What programs that were killed have left in
-    the directory is removed.
+    An error or interruption leaves an existing file unchanged; errors of writing become a
+    DataError.
+    A symbolic link stays, and the file that it points to is replaced. Special files, such as
+    ``/dev/stdout``, are written to and never replaced. Temporary files that killed programs have
+    left in the directory are removed.
     """
     check_replaceable(path)
     try:
         if path.exists() and not path.is_file():
             yield path
         else:
-            with _beside(Path(os.path.realpath(path)), path.name) as temporary:
+            with _write_beside(Path(os.path.realpath(path)), path.name) as temporary:
                 yield temporary
     except OSError as error:
         if error.errno not in _OF_WRITING:
@@ -181,8 +192,8 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _beside(target: Path, name: str) -> Iterator[Path]:
-    """Give a temporary file whose name ends like ``name``, and put it at the target on success."""
+def _write_beside(target: Path, name: str) -> Iterator[Path]:
+    """Yield a temporary file with the suffix of ``name``, which replaces the target on success."""
     _remove_leftovers(target.parent)
     with _locked_temporary(target.parent, name) as temporary:
         yield temporary
@@ -192,16 +203,16 @@ def _beside(target: Path, name: str) -> Iterator[Path]:
 
 @contextmanager
 def _locked_temporary(directory: Path, name: str) -> Iterator[Path]:
-    """A new file, gone at the end; locked, so that others do not take it for a leftover."""
+    """Yield a new temporary file, locked so that other processes do not remove it."""
     while True:
-        # The end of the name tells how to compress; a long one would become too long.
+        # Keep only the end of the name, which sets the compression; long names would not be valid.
         handle, temporary = tempfile.mkstemp(f"-{name[-40:]}", _TEMPORARY, dir=directory)
         if fcntl is None:
-            os.close(handle)  # Windows replaces no file that is open
+            os.close(handle)  # Windows cannot replace an open file
             break
-        with suppress(OSError):  # a file system without locks
+        with suppress(OSError):  # the file system may not support locks
             fcntl.flock(handle, fcntl.LOCK_EX)
-        if os.path.exists(temporary):  # nobody took it for a leftover before it was locked
+        if os.path.exists(temporary):  # not removed as a leftover before it was locked
             break
         os.close(handle)
     try:
@@ -213,11 +224,11 @@ def _locked_temporary(directory: Path, name: str) -> Iterator[Path]:
 
 
 def _remove_leftovers(directory: Path) -> None:
-    """Remove temporary files of ours that nobody holds: their programs have been killed."""
+    """Remove temporary files that no process locks: their programs were killed."""
     if fcntl is None:
         return
     for path in directory.glob(f"{_TEMPORARY}*"):
-        with suppress(OSError):  # it is held, it is not ours, or it is gone meanwhile
+        with suppress(OSError):  # locked, of another user, or removed meanwhile
             handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -228,7 +239,7 @@ def _remove_leftovers(directory: Path) -> None:
 
 
 def _mode_at(target: Path) -> int:
-    """Permissions of the file that is there, else those of a new one."""
+    """Permissions of the existing file, or else those of a new file."""
     if target.exists():
         return stat.S_IMODE(target.stat().st_mode)
     umask = os.umask(0)
@@ -237,8 +248,8 @@ def _mode_at(target: Path) -> int:
 
 
 @contextmanager
-def holding(directory: Path) -> Iterator[bool | None]:
-    """Hold a directory; whether no other process does, None where that cannot be known."""
+def hold_directory(directory: Path) -> Iterator[bool | None]:
+    """Lock a directory; yield whether that succeeded, or None if locks are not available."""
     if fcntl is None:
         yield None
         return
@@ -247,16 +258,16 @@ def holding(directory: Path) -> Iterator[bool | None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             is_free = True
-        except OSError:  # another has it, or there are no locks here
+        except OSError:  # another process has the lock, or locks are not supported
             is_free = False
         yield is_free
     finally:
-        os.close(handle)  # and with it the lock
+        os.close(handle)  # also releases the lock
 
 
 @contextmanager
 def compressed_writer(path: Path) -> Iterator[IO[bytes]]:
-    """Open for writing, compressed as the suffix says."""
+    """Open a file for writing, compressed according to its suffix."""
     if path.suffix == ".gz":
         with gzip.open(path, "wb", compresslevel=6) as stream:
             yield stream  # type: ignore[misc]

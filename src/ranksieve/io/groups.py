@@ -1,4 +1,4 @@
-"""Groups of features that are selected together, as people write them: JSON, CSV or Parquet."""
+"""Read groups of features that are selected together, from JSON, CSV or Parquet."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def read_groups(path: PathLike) -> dict[str, list[str]]:
     path : str or path
         ``.json``: an object of lists of features, or a list of such lists. Anything else is CSV
         with the columns ``feature`` and ``group`` (``.tsv``: separated by tabs; ``.parquet``: a
-        table of Parquet). A number is the name that features without names have: 1 for the first.
+        table of Parquet). Features without names are named by their numbers: 1 for the first.
 
     Raises
     ------
     DataError
-        ``file:line: what is wrong``, or ``file: what is wrong`` where there is no one line.
+        If the file is not valid; the message has the file and, if possible, the line.
 
     Examples
     --------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.io.collecting import group_by_query, rows_for
-from ranksieve.io.files import compressed_writer, replacing, total_size
+from ranksieve.io.files import PathLike, as_paths, compressed_writer, replace_on_success, total_size
 from ranksieve.io.letor_blocks import (
     Grammar,
     TextBlock,
@@ -21,8 +20,6 @@ from ranksieve.io.letor_blocks import (
     header_names,
     read_blocks,
 )
-
-PathLike = str | os.PathLike[str]
 
 _QUERY_ID = re.compile(r"[^\s#\0]+")
 _ONE_LINE = re.compile(r"[^\s\0]([^\n\0]*[^\s\0])?")
@@ -67,7 +64,7 @@ def read_letor(
     Raises
     ------
     DataError
-        ``file:line: what is wrong``, for the first error.
+        For the first error; the message has the file and line.
 
     Notes
     -----
@@ -85,9 +82,7 @@ def read_letor(
     >>> data.X.tolist(), data.y.tolist(), data.qid.tolist(), data.doc_ids.tolist()
     ([[0.5, 0.0, 0.001], [0.0, 1.0, 0.0]], [2.0, 0.0], [10, 10], ['GX1', 'GX2'])
     """
-    paths = [Path(path)] if isinstance(path, (str, os.PathLike)) else [Path(p) for p in path]
-    if not paths:
-        raise DataError("no file to read")
+    paths = as_paths(path)
     grammar = Grammar.make(n_features, dtype, sparse, zero_based)
     blocks = read_blocks(paths, grammar)
     return _assemble(blocks, grammar, total_size(paths), source=paths[0])
@@ -96,7 +91,7 @@ def read_letor(
 def _assemble(
     blocks: Iterable[TextBlock], grammar: Grammar, text_bytes: int, source: Path
 ) -> RankingData:
-    """Join blocks as they come, then group their rows by query."""
+    """Join blocks as they arrive, then group their rows by query."""
     matrix = rows_for(grammar.dtype, grammar.sparse, text_bytes)
     names: dict[int, str] = {}
     kept: list[TextBlock] = []
@@ -152,17 +147,17 @@ def write_letor(data: RankingData, path: PathLike, *, zero_based: bool = False) 
     ------
     DataError
         If a query id, document id or feature name cannot be distinguished from the text around it;
-        or if queries have weights, for which the format has no place.
+        or if queries have weights, which the format cannot store.
     """
     target = Path(path)
     if data.query_weights is not None:
         raise DataError(
-            f"{path}: LETOR text has no place for the weights of queries: write Parquet (.parquet) "
+            f"{path}: LETOR text cannot store the weights of queries: write Parquet (.parquet) "
             "or shards, or drop the weights first (data.with_weights(None), --drop)"
         )
     first = 0 if zero_based else 1
     queries = [_check_writable(query, _QUERY_ID, "query id") for query in data.query_ids.tolist()]
-    with replacing(target) as temporary, compressed_writer(temporary) as file:
+    with replace_on_success(target) as temporary, compressed_writer(temporary) as file:
         if data.has_feature_names:
             for index, name in enumerate(data.feature_names, start=first):
                 name = _check_writable(name, _ONE_LINE, "feature name")
@@ -182,7 +177,7 @@ def _lines(data: RankingData, query: str, start: int, end: int, first: int) -> I
     """Lines of one query."""
     labels = data.y[start:end].tolist()
     rows = data.X[start:end]
-    # The width of the file shows in its largest index: sparse rows could leave that out.
+    # The largest index sets the number of features, but sparse rows may leave it out.
     show_width = start == 0 and data.is_sparse and data.n_features
     for offset, label in enumerate(labels):
         row = rows[offset]

@@ -14,6 +14,7 @@ from scipy import sparse
 
 from ranksieve._kernels import text as kernel
 from ranksieve.data import DataError
+from ranksieve.io.collecting import check_dtype
 from ranksieve.io.files import (
     READ_ERRORS,
     LongLineError,
@@ -29,15 +30,15 @@ _FEATURE_NAME = re.compile(r"#\s*([0-9]{1,10}):(.*)")
 _PLAIN_INTEGER = re.compile(rb"0|-?[1-9][0-9]{0,17}")
 _MAX_DENSE_INDEX = 2**20
 
-# What any text may ask for, and what for each of its bytes, unless n_features says that it is
-# meant: bytes of an array, and features of a CSR matrix, for each of which methods need some bytes.
+# Limits for any text, and per byte of text, unless n_features is given: bytes of an array, and
+# features of a CSR matrix, for each of which methods need some memory.
 _DENSE_BYTES, _DENSE_PER_BYTE = 2**26, 256
 _SPARSE_FEATURES, _SPARSE_PER_BYTE = 2**20, 64
 
 
 @dataclass(frozen=True)
 class Grammar:
-    """What to accept and what to build."""
+    """Options of parsing: what to accept, and what to build."""
 
     n_features: int | None
     dtype: np.dtype[Any]
@@ -47,11 +48,10 @@ class Grammar:
     @classmethod
     def make(cls, n_features: int | None, dtype: Any, sparse: bool, zero_based: bool) -> Grammar:
         """Check the options of a reader."""
-        if np.dtype(dtype) not in (np.float32, np.float64):
-            raise ValueError(f"dtype must be float64 or float32, got {dtype!r}")
+        kind = check_dtype(dtype)
         if n_features is not None and n_features < 1:
             raise ValueError(f"n_features must be at least 1, got {n_features}")
-        return cls(n_features, np.dtype(dtype), sparse, 0 if zero_based else 1)
+        return cls(n_features, kind, sparse, 0 if zero_based else 1)
 
     @property
     def last_index(self) -> int:
@@ -95,7 +95,7 @@ class TextBlock:
 
 
 class _LineError(Exception):
-    """What is wrong with a line, counted from the start of its piece."""
+    """Error in a line, which is counted from the start of its piece."""
 
     def __init__(self, line: int, message: str) -> None:
         super().__init__(message)
@@ -103,7 +103,7 @@ class _LineError(Exception):
 
 
 def read_blocks(paths: Iterable[Path], grammar: Grammar) -> Iterator[TextBlock]:
-    """Parse files piece by piece; the pieces in flight are bounded by the number of threads."""
+    """Parse files piece by piece; the number of pieces in memory depends on the threads."""
     paths = list(paths)
     file_bytes = total_size(paths)
     advance = track("Reading", file_bytes)
@@ -134,7 +134,7 @@ def read_blocks(paths: Iterable[Path], grammar: Grammar) -> Iterator[TextBlock]:
 
 
 def _pieces(path: Path, advance: Callable[[int], None]) -> Iterator[bytes | Exception]:
-    """Pieces of whole lines; an error of the file comes last, after the lines before it."""
+    """Yield pieces of whole lines; an error of the file is yielded after the lines before it."""
     try:
         yield from line_chunks(path, advance)
     except READ_ERRORS as error:
@@ -143,11 +143,11 @@ def _pieces(path: Path, advance: Callable[[int], None]) -> Iterator[bytes | Exce
 
 def _parse_piece(piece: bytes | Exception, grammar: Grammar) -> TextBlock:
     if isinstance(piece, Exception):
-        # What stops a reader is told with the last line that it read.
+        # An error of reading is reported with the last line that was read.
         raise _LineError(int(isinstance(piece, LongLineError)), explain_os_error(piece)) from piece
     text = np.frombuffer(piece, dtype=np.uint8)
-    # The shortest row is "0 qid:0\n" and the shortest entry " 1:1". Memory that no row or entry
-    # comes to use is never touched.
+    # The shortest row is "0 qid:0\n" and the shortest entry " 1:1". Memory that is not needed is
+    # never touched.
     max_rows, max_entries = text.size // 8 + 1, text.size // 4 + 1
     lines = kernel.ParsedLines(
         labels=np.empty(max_rows),
@@ -170,7 +170,10 @@ def _parse_piece(piece: bytes | Exception, grammar: Grammar) -> TextBlock:
     n_rows, n_runs, n_hard, n_remarks, n_lines = counts
     infinite = _fill_in(lines, n_hard)
     if infinite.size:
-        error, at = kernel.INFINITE_LABEL, int(infinite[0])  # what the kernel found comes later
+        error, at = (
+            kernel.INFINITE_LABEL,
+            int(infinite[0]),
+        )  # before the error that the kernel found
     _check_piece(piece, error, at, grammar)
     labels, row_ptr = lines.labels[:n_rows].copy(), lines.row_ptr[: n_rows + 1]
     runs = lines.runs[:n_runs]
@@ -188,7 +191,7 @@ def _parse_piece(piece: bytes | Exception, grammar: Grammar) -> TextBlock:
 
 
 def _fill_in(lines: kernel.ParsedLines, n_hard: int) -> np.ndarray:
-    """Parse the numbers that the kernel left; returns the places of labels that are not finite."""
+    """Parse the numbers that the kernel left; return the rows of labels that are not finite."""
     hard = lines.hard
     slots = hard.slots[:n_hard]
     if n_hard == 0:
@@ -260,7 +263,7 @@ def _matrix(
 
 
 def decode(text: bytes) -> str:
-    """Decode UTF-8; other bytes are escaped, so that they neither stop a reader nor get lost."""
+    """Decode UTF-8; invalid bytes are escaped, so that they are neither errors nor lost."""
     return text.decode("utf-8", "backslashreplace")
 
 
@@ -286,7 +289,7 @@ def _feature_names(piece: bytes, remarks: np.ndarray, grammar: Grammar) -> dict[
 
 
 def header_names(names: dict[int, str], n_features: int, source: Path) -> list[str] | None:
-    """Names of all features, those without a header line by their number; None without headers."""
+    """Names of all features, numbers if they have no header line; None without header lines."""
     if not names:
         return None
     all_names = [names.get(feature, str(feature + 1)) for feature in range(n_features)]
@@ -299,5 +302,5 @@ def header_names(names: dict[int, str], n_features: int, source: Path) -> list[s
 
 
 def are_integers(query_ids: Iterable[bytes]) -> bool:
-    """Whether all query ids are the usual text of integers, so that nothing is lost as numbers."""
+    """Whether all query ids are integers in canonical form, so that conversion is lossless."""
     return all(map(_PLAIN_INTEGER.fullmatch, query_ids))

@@ -1,4 +1,4 @@
-"""Models on disk, as JSON: nothing in such a file is ever run or unpickled."""
+"""Model files in JSON; nothing in such a file is ever executed or unpickled."""
 
 from __future__ import annotations
 
@@ -8,18 +8,8 @@ from typing import Any
 
 from ranksieve.data import DataError
 from ranksieve.data.missing import Missing
-from ranksieve.io.records import (
-    PathLike,
-    check_format,
-    checksum_of,
-    get,
-    get_count,
-    get_missing,
-    get_texts,
-    matches_checksum,
-    read_record,
-    write_text,
-)
+from ranksieve.io import records
+from ranksieve.io.files import PathLike
 from ranksieve.io.selection import Selection, selection_of
 
 FORMAT = "ranksieve-model"
@@ -28,24 +18,24 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class SavedModel:
-    """A trained ranker, in numbers and texts.
+    """A trained ranker as numbers and texts.
 
     Attributes
     ----------
     ranker : str
-        Its class in ``ranksieve.rankers``.
+        Name of its class in ``ranksieve.rankers``.
     parameters : dict
         Parameters of the class.
     n_features_in : int
-        Features that it was trained on.
+        Number of features that it was trained on.
     feature_names : list of str or None
-        Their names, if they say more than their numbers.
+        Names of the features; None if they are numbers.
     selection : Selection or None
-        How they were chosen from more.
+        How the features were selected.
     missing : Missing or None
-        What was done with missing values of the training data.
+        Treatment of missing values of the training data.
     learned : dict
-        What training has found.
+        Result of training.
     ranksieve : str
         Version of the program.
     """
@@ -60,7 +50,7 @@ class SavedModel:
     ranksieve: str
 
     def to_json(self) -> str:
-        """Text for :func:`read_model`: a line for each part."""
+        """Text for :func:`read_model`, with a line for each field."""
         selection = None if self.selection is None else self.selection.to_record()
         missing = None if self.missing is None else self.missing.to_record()
         parts = vars(self) | {"selection": selection, "missing": missing}
@@ -69,24 +59,24 @@ class SavedModel:
             f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}"
             for key, value in record.items()
         ]
-        lines.append(f'"checksum": "{checksum_of(record)}"')
+        lines.append(f'"checksum": "{records.checksum_of(record)}"')
         return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def write_model(model: SavedModel, path: PathLike) -> None:
     """Write JSON that :func:`read_model` reads back; replaced only when all is written."""
-    write_text(model.to_json(), path)
+    records.write_text(model.to_json(), path)
 
 
 def read_model(path: PathLike) -> SavedModel:
-    """Read and check a model, as :func:`write_model` writes it.
+    """Read and check a model written by :func:`write_model`.
 
     Raises
     ------
     DataError
-        ``file:line: what is wrong``, or ``file: what is wrong`` where there is no one line.
+        If the file is not valid; the message has the file and, if possible, the line.
     """
-    record = read_record(path)
+    record = records.read_record(path)
     try:
         return _model(record)
     except DataError as error:
@@ -94,26 +84,26 @@ def read_model(path: PathLike) -> SavedModel:
 
 
 def _model(record: Any) -> SavedModel:
-    check_format(record, FORMAT, VERSION, "a model of ranksieve")
+    records.check_format(record, FORMAT, VERSION, "a model of ranksieve")
     for key, kind in (("version", int), ("checksum", str)):
-        get(record, key, kind)
-    if not matches_checksum(record):
+        records.get(record, key, kind)
+    if not records.matches_checksum(record):
         raise DataError("the model is damaged: its checksum is not that of its content")
-    n_features_in = get_count(record, "n_features_in")
+    n_features_in = records.get_count(record, "n_features_in")
     named, chosen = record.get("feature_names"), record.get("selection")
-    names = None if named is None else get_texts(record, "feature_names")
+    names = None if named is None else records.get_texts(record, "feature_names")
     if names is not None and len(names) != n_features_in:
         raise DataError(f"{len(names)} feature names for {n_features_in} features")
     selection = None if chosen is None else selection_of(chosen)
     if selection is not None and len(selection.features) != n_features_in:
         raise DataError(f"{len(selection.features)} selected for {n_features_in} features")
     return SavedModel(
-        ranker=get(record, "ranker", str),
-        parameters=get(record, "parameters", dict),
+        ranker=records.get(record, "ranker", str),
+        parameters=records.get(record, "parameters", dict),
         n_features_in=n_features_in,
         feature_names=names,
         selection=selection,
-        missing=get_missing(record),
-        learned=get(record, "learned", dict),
-        ranksieve=get(record, "ranksieve", str),
+        missing=records.get_missing(record),
+        learned=records.get(record, "learned", dict),
+        ranksieve=records.get(record, "ranksieve", str),
     )

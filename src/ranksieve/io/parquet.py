@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,15 +13,13 @@ import numpy as np
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.columns import Columns, check_distinct, check_named
 from ranksieve.data.frames import kind_of, numbers_of
-from ranksieve.io.files import explain_os_error, replacing
+from ranksieve.io.files import PathLike, as_paths, explain_os_error, replace_on_success
 from ranksieve.io.records import checksum_of
 from ranksieve.io.tables import Tables
 
-PathLike = str | os.PathLike[str]
-
 _ROWS_PER_GROUP = 65_536
-_BUFFER = 2**16  # bytes of a column that are read at a time
-_COLUMNS = 16  # a line of the cache, as rows are filled with them
+_BUFFER = 2**16  # bytes of a column to read at a time
+_COLUMNS = 16  # columns at a time; they fill a cache line of a row
 _METADATA_KEY = b"ranksieve"
 
 
@@ -48,10 +45,10 @@ def write_parquet(data: RankingData, path: PathLike) -> None:
         if len(kinds) > 1:
             raise DataError(
                 f"{path}: {what} ids are of several types ({', '.join(sorted(kinds))}), but a "
-                "column of Parquet has one: make all of them texts"
+                "column of Parquet has one type: convert all of them to text"
             )
     writer = None
-    with replacing(Path(path)) as temporary:
+    with replace_on_success(Path(path)) as temporary:
         try:
             for start in range(0, max(data.n_rows, 1), _ROWS_PER_GROUP):
                 columns = _columns(data, slice(start, start + _ROWS_PER_GROUP))
@@ -68,7 +65,7 @@ def write_parquet(data: RankingData, path: PathLike) -> None:
 
 
 def _note(schema: Any, data: RankingData) -> dict[bytes, str]:
-    """What a reader could not tell otherwise: sparse storage, and damage outside of pages."""
+    """Metadata for readers: sparse storage, and a checksum of names and types."""
     note = {
         "version": 1,
         "sparse": data.is_sparse,
@@ -108,14 +105,14 @@ def read_parquet(
     path : path or list of paths
         File, or files with the same columns, which are one data set.
     columns : Columns, optional
-        What the columns are; by default their names tell. A file of :func:`write_parquet` knows.
+        Roles of the columns; by default by name. Files of :func:`write_parquet` have them.
     sparse : bool, optional
         Whether to build a CSR matrix; by default if the data was sparse when it was written.
 
     Returns
     -------
     RankingData
-        float32 if that holds all feature columns exactly, else float64; nulls become NaN.
+        float32 if that stores all feature columns exactly, else float64; nulls become NaN.
 
     Examples
     --------
@@ -129,8 +126,7 @@ def read_parquet(
     >>> data.feature_names.tolist(), data.X.tolist()
     (['bm25', 'price'], [[2.5, 10.0], [nan, 12.0]])
     """
-    paths = [path] if isinstance(path, (str, os.PathLike)) else path
-    return Tables([ParquetTable(Path(p)) for p in paths], columns).read(sparse=sparse)
+    return Tables(list(map(ParquetTable, as_paths(path))), columns).read(sparse=sparse)
 
 
 class ParquetTable:
@@ -143,7 +139,7 @@ class ParquetTable:
         import pyarrow.parquet as pq
 
         self.path = path
-        with explaining_parquet(path), pq.ParquetFile(path, pre_buffer=False) as file:
+        with explain_parquet_errors(path), pq.ParquetFile(path, pre_buffer=False) as file:
             schema, self.size = file.schema_arrow, file.metadata.num_rows
             check_distinct(schema.names, path)
         note = _read_note(schema, self.size, path)
@@ -164,8 +160,8 @@ class ParquetTable:
         import pyarrow.parquet as pq
 
         with (
-            explaining_parquet(self.path),
-            # Buffering ahead would hold the whole file.
+            explain_parquet_errors(self.path),
+            # Pre-buffering would read the whole file into memory.
             pq.ParquetFile(
                 self.path, pre_buffer=False, buffer_size=_BUFFER, page_checksum_verification=True
             ) as file,
@@ -174,9 +170,9 @@ class ParquetTable:
                 yield batch, batch.num_rows
 
     def fill(self, names: Sequence[str], X: np.ndarray) -> Iterator[int]:
-        """Read columns of numbers into an array of all rows; yields how many are read.
+        """Read columns of numbers into an array of all rows; yield the number read so far.
 
-        A few columns at a time: each column that is open takes a few MB, whatever the batch.
+        A few columns at a time, because each open column takes a few MB.
         """
         for first in range(0, len(names), _COLUMNS):
             some = names[first : first + _COLUMNS]
@@ -191,8 +187,8 @@ class ParquetTable:
 
 
 @contextmanager
-def explaining_parquet(path: Path) -> Iterator[None]:
-    """Turn errors of the file into a DataError that names it."""
+def explain_parquet_errors(path: Path) -> Iterator[None]:
+    """Context manager that turns errors of a file into a DataError with its name."""
     import pyarrow as pa
 
     try:
@@ -202,7 +198,7 @@ def explaining_parquet(path: Path) -> Iterator[None]:
 
 
 def _read_note(schema: Any, n_rows: int, path: PathLike) -> dict[str, Any]:
-    """What :func:`write_parquet` has noted, checked; nothing for files of others."""
+    """Check and return the metadata of :func:`write_parquet`; empty for other files."""
     text = (schema.metadata or {}).get(_METADATA_KEY, b"{}")
     try:
         note = json.loads(text)
@@ -210,7 +206,7 @@ def _read_note(schema: Any, n_rows: int, path: PathLike) -> dict[str, Any]:
         note = None
     flags = ("sparse", "weights")
     if not isinstance(note, dict) or any(type(note.get(flag, False)) is not bool for flag in flags):
-        raise DataError(f"{path}: is damaged: ranksieve's note in it cannot be read")
+        raise DataError(f"{path}: is damaged: its metadata of ranksieve cannot be read")
     if note.get("schema", "") not in ("", _schema_checksum(schema, n_rows)):
-        raise DataError(f"{path}: is damaged: its columns are not those that were written")
+        raise DataError(f"{path}: is damaged: its columns differ from those that were written")
     return note

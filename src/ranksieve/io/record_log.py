@@ -1,4 +1,4 @@
-"""Results by what they are results of, in a file that survives whatever ends the program."""
+"""Append-only files of results, which survive crashes and interruptions."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ class RecordLog(ABC):
     """Results by cell, one line of JSON each, appended to a file; every line has a checksum.
 
     A line is on the disk when :meth:`add` returns. Lines are written whole under a lock, so that
-    several processes can share a file; what a killed one has left of its last line is dropped.
-    A line that is damaged, or that says of a cell what an earlier line does not, is an error.
+    several processes can share a file; an incomplete last line of a killed process is dropped.
+    A damaged line, or one that contradicts an earlier line of the same cell, is an error.
 
-    Subclasses say what a file is, and check what it holds.
+    Subclasses name the format and check its content.
 
     Parameters
     ----------
     path : Path
-        A file that is there is read.
+        An existing file is read.
     head : mapping, optional
-        What all results depend on, for the first line of a new file. Left out to read a file
-        without writing.
+        Everything that all results depend on, for the first line of a new file. Without it, the
+        file is only read.
     """
 
     FORMAT: ClassVar[str]
     VERSION: ClassVar[int]
     WHAT: ClassVar[str]
-    """What the file holds, in words."""
+    """Description of the content of the file."""
     INSTEAD: ClassVar[str]
-    """What to do if it holds something else."""
+    """Advice if the file has other content."""
 
     def __init__(self, path: Path, head: Mapping[str, Any] | None = None) -> None:
         self.path = path
         self.head: dict[str, Any] = {}
         self._wanted = dict(head or {})
-        self._results: dict[str, tuple[str, Any]] = {}  # with the checksum of the line
+        self._results: dict[str, tuple[str, Any]] = {}  # key -> checksum of the line, result
         self._read_bytes = 0
         self._read_lines = 0
         self._one_thread = RLock()
         if head is None or path.exists():
-            self.refresh()  # a file of something else is never written to
+            self.refresh()  # raises an error before writing to a file of another kind
         if head is not None and not self.head:
             first = {"format": self.FORMAT, "version": self.VERSION, **head}
             with self._open_locked() as file:
@@ -67,24 +67,24 @@ class RecordLog(ABC):
         return len(self._results)
 
     def get(self, cell: Any) -> Any:
-        """What was kept of the result; None if there is none."""
+        """Result of a cell as kept in memory; None if there is none."""
         return self._results.get(key_of(cell), (None, None))[1]
 
     def add(self, cell: Any, result: Any) -> None:
-        """Write a result down, unless another process has been quicker."""
+        """Write a result, unless another process has already written it."""
         with self._one_thread, self._open_locked() as file:
             self._take(file)
             if cell not in self:
                 try:
                     line = _line_of({"cell": cell, "result": result})
-                    self._read_line(line, "it")  # what could not be read is not written
+                    self._read_line(line, "it")  # only lines that can be read are written
                 except ValueError as error:
-                    raise DataError(f"{self.path}: a result cannot be kept: {error}") from None
+                    raise DataError(f"{self.path}: a result cannot be stored: {error}") from None
                 self._append(file, line)
                 self._take(file)
 
     def refresh(self) -> None:
-        """Read what other processes have written."""
+        """Read lines that other processes have written."""
         try:
             with self._one_thread, self.path.open("rb") as file:
                 self._take(file)
@@ -92,19 +92,19 @@ class RecordLog(ABC):
             raise DataError(f"{self.path}: {explain_os_error(error)}") from error
 
     def _differs(self, name: str, found: Any, wanted: Any) -> str:
-        """What to say of a file whose head has something else."""
+        """Message for a file whose head differs."""
         return f"these are results with other {name}; {self.INSTEAD}"
 
     def _check_head(self, head: dict[str, Any]) -> None:  # noqa: B027  what all have may be enough
-        """Raise a ValueError if the first line lacks something."""
+        """Raise a ValueError if the first line is incomplete."""
 
     @abstractmethod
     def _checked(self, cell: Any, result: Any, where: str) -> Any:
-        """What to keep in memory of a result; a ValueError if it cannot be one of the cell."""
+        """Result to keep in memory; raises a ValueError if it does not fit the cell."""
 
     @contextmanager
     def _open_locked(self) -> Iterator[IO[bytes]]:
-        """The file, to read and to append to, locked against other processes; its end is whole."""
+        """Open the file for reading and appending, locked, without an incomplete last line."""
         with ExitStack() as stack:
             try:
                 handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
@@ -112,16 +112,16 @@ class RecordLog(ABC):
                 if fcntl is not None:
                     fcntl.flock(file, fcntl.LOCK_EX)
                 start = f'{{"format": "{self.FORMAT}"'.encode()
-                if start.startswith(file.read(len(start))):  # or it is not ours to cut
+                if start.startswith(file.read(len(start))):  # do not truncate other files
                     _drop_torn_line(file)
             except OSError as error:
                 raise DataError(f"{self.path}: cannot be written: {error.strerror}") from error
             yield file
 
     def _take(self, file: IO[bytes]) -> None:
-        """Read the whole lines that have not been read yet."""
+        """Read the complete lines that have not been read yet."""
         if file.seek(0, os.SEEK_END) < self._read_bytes:
-            raise DataError(f"{self.path}: another program has removed or shortened it")
+            raise DataError(f"{self.path}: another program has removed or truncated the file")
         file.seek(self._read_bytes)
         text = file.read()
         text = text[: text.rfind(b"\n") + 1]
@@ -142,12 +142,12 @@ class RecordLog(ABC):
                 key, expected, kept = self._read_line(line, where)
             except (ValueError, RecursionError) as error:
                 raise DataError(
-                    f"{where}: damaged ({error}); remove this line, and its cell is computed again"
+                    f"{where}: damaged ({error}); remove this line to compute its result again"
                 ) from None
             if self._results.setdefault(key, (expected, kept))[0] != expected:
                 raise DataError(
-                    f"{where}: an earlier line has another result of this cell; remove the wrong "
-                    "one, or both, and it is computed again"
+                    f"{where}: an earlier line has another result for the same cell; remove the "
+                    "wrong line, or both to compute the result again"
                 )
         self._read_lines += 1
 
@@ -170,7 +170,7 @@ class RecordLog(ABC):
         return head
 
     def _read_line(self, line: bytes, where: str) -> tuple[str, str, Any]:
-        """Key of a cell, checksum of the line, and what to keep of the result."""
+        """Key of a cell, checksum of the line, and the result to keep in memory."""
         record = _parse_line(line)
         expected = _pop_checksum(line, record)
         if record.keys() != {"cell", "result"}:
@@ -179,7 +179,7 @@ class RecordLog(ABC):
         return key_of(record["cell"]), expected, kept
 
     def _append(self, file: IO[bytes], line: bytes) -> None:
-        """Add a line and wait until it is on the disk; if it does not fit there, leave nothing."""
+        """Append a line and flush it to the disk; if that fails, remove the incomplete line."""
         end = file.seek(0, os.SEEK_END)
         line += b"\n"
         try:
@@ -190,29 +190,28 @@ class RecordLog(ABC):
         except OSError as error:
             file.truncate(end)
             raise DataError(
-                f"{self.path}: cannot be written: {error.strerror}; what was finished before is "
-                "kept"
+                f"{self.path}: cannot be written: {error.strerror}; earlier results are kept"
             ) from error
 
 
 def key_of(cell: Any) -> str:
-    """A cell as a text: the same for equal cells."""
+    """Text that identifies a cell; the same for equal cells."""
     return json.dumps(cell, sort_keys=True, allow_nan=False)
 
 
 def checksum(body: bytes) -> str:
-    """Sixteen hexadecimal digits that reveal damage."""
+    """Checksum of sixteen hexadecimal digits."""
     return hashlib.blake2b(body, digest_size=8).hexdigest()
 
 
 def _line_of(record: Mapping[str, Any]) -> bytes:
-    """A record as JSON; its last value is the checksum of all before it."""
+    """Record as a line of JSON, whose last value is the checksum of the rest."""
     body = json.dumps(record, allow_nan=False).encode()[:-1]
     return body + f', "checksum": "{checksum(body)}"}}'.encode()
 
 
 def _parse_line(line: bytes) -> Any:
-    """What a line says; None if it is not JSON."""
+    """Parse a line; None if it is not JSON."""
     try:
         return json.loads(line)
     except (ValueError, RecursionError):
@@ -220,7 +219,7 @@ def _parse_line(line: bytes) -> Any:
 
 
 def _pop_checksum(line: bytes, record: Any) -> str:
-    """Take the checksum out of a record; a ValueError unless it is that of the line."""
+    """Remove the checksum from a record; raise a ValueError unless it matches the line."""
     if not isinstance(record, dict) or "checksum" not in record:
         raise ValueError("not a record with a checksum")
     expected = record.pop("checksum")
@@ -231,7 +230,7 @@ def _pop_checksum(line: bytes, record: Any) -> str:
 
 
 def _drop_torn_line(file: IO[bytes]) -> None:
-    """Cut off what follows the last newline: its writer is gone, or there would be a lock."""
+    """Truncate after the last newline: the lock is free, so the writer was killed."""
     size = end = file.seek(0, os.SEEK_END)
     while end > 0:
         start = max(0, end - 2**16)

@@ -1,11 +1,10 @@
-"""Records that ranksieve writes as JSON: reading with checks, and safe writing."""
+"""Read and check JSON records, and write files safely."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
-import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -15,12 +14,10 @@ import numpy as np
 
 from ranksieve.data import DataError
 from ranksieve.data.missing import Missing
-from ranksieve.io.files import READ_ERRORS, explain_os_error, replacing
-
-PathLike = str | os.PathLike[str]
+from ranksieve.io.files import READ_ERRORS, PathLike, explain_os_error, replace_on_success
 
 _DEPTH = 100
-_TOO_DEEP = "it has too many lists or objects in each other"
+_TOO_DEEP = "lists or objects are nested too deeply"
 _SPACE = re.compile(r"[ \t\n\r]*")  # as JSON has it
 _LONGEST_INTEGER = 300  # characters; a float holds any such number
 
@@ -35,7 +32,7 @@ _KINDS = {
 
 
 def read_record(path: PathLike) -> Any:
-    """Read JSON; a DataError says ``file:line: what is wrong``."""
+    """Read JSON; raise a DataError with the file, the line and the reason."""
     try:
         return parse_record(Path(path).read_bytes())
     except json.JSONDecodeError as error:
@@ -47,10 +44,10 @@ def read_record(path: PathLike) -> Any:
 
 
 def parse_record(text: bytes) -> Any:
-    """Parse JSON in UTF-8; a ValueError says what is wrong.
+    """Parse JSON in UTF-8; raise a ValueError with the reason if it is not valid.
 
-    Numbers must be finite, integers short, names in an object different, and no more than a
-    hundred lists or objects may lie in each other: what reads or writes a record can rely on that.
+    Numbers must be finite, integers short, names in an object distinct, and lists or objects nested
+    at most a hundred levels deep, so that records can be processed safely.
     """
     try:
         record = _decoder(object_of).decode(text.decode())
@@ -61,11 +58,11 @@ def parse_record(text: bytes) -> Any:
 
 
 def parse_records(text: bytes) -> list[tuple[int, Any]]:
-    """Parse as :func:`parse_record` any number of records, each with the lines before it."""
+    """Parse any number of records; return each with the number of lines before it."""
     decoder, decoded = _decoder(), text.decode()
     records = []
     lines = seen = 0
-    start = _after_space(decoded, 0)
+    start = _skip_space(decoded, 0)
     while start < len(decoded):
         try:
             record, end = decoder.raw_decode(decoded, start)
@@ -74,7 +71,7 @@ def parse_records(text: bytes) -> list[tuple[int, Any]]:
         _check_depth(record)
         lines, seen = lines + decoded.count("\n", seen, start), start
         records.append((lines, record))
-        start = _after_space(decoded, end)
+        start = _skip_space(decoded, end)
     return records
 
 
@@ -82,8 +79,8 @@ def _decoder(hook: Any = None) -> json.JSONDecoder:
     return json.JSONDecoder(
         object_pairs_hook=hook,
         parse_constant=_refuse,
-        parse_float=_finite,
-        parse_int=_integer,
+        parse_float=_parse_float,
+        parse_int=_parse_integer,
     )
 
 
@@ -96,7 +93,7 @@ def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _after_space(text: str, start: int) -> int:
+def _skip_space(text: str, start: int) -> int:
     return _SPACE.match(text, start).end()  # type: ignore[union-attr]
 
 
@@ -113,12 +110,12 @@ def _parts(node: dict[str, Any] | list[Any]) -> Iterable[Any]:
     return node.values() if isinstance(node, dict) else node
 
 
-def _finite(text: str) -> float:
+def _parse_float(text: str) -> float:
     number = float(text)
     return number if math.isfinite(number) else _refuse(text)
 
 
-def _integer(text: str) -> int:
+def _parse_integer(text: str) -> int:
     return int(text) if len(text) < _LONGEST_INTEGER else _refuse(text)
 
 
@@ -127,17 +124,17 @@ def checksum_of(record: dict[str, Any]) -> str:
     try:
         text = json.dumps(record, sort_keys=True, allow_nan=False)
     except ValueError as error:
-        raise DataError(f"it cannot have been written by ranksieve: {error}") from None
+        raise DataError(f"not written by ranksieve: {error}") from None
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
 def matches_checksum(record: dict[str, Any], key: str = "checksum") -> bool:
-    """Whether the checksum under this key is that of the rest of the record."""
+    """Whether the checksum under this key matches the rest of the record."""
     return record[key] == checksum_of({k: v for k, v in record.items() if k != key})
 
 
 def check_format(record: Any, name: str, newest: int, what: str) -> None:
-    """Raise a DataError that says what it is not unless this version reads such a record."""
+    """Raise a DataError unless this version can read a record of this format."""
     found = record.get("format") if isinstance(record, dict) else None
     if found != name:
         raise DataError(f"not {what}: its format is {found!r:.40}")
@@ -149,17 +146,17 @@ def check_format(record: Any, name: str, newest: int, what: str) -> None:
 
 
 def _refuse(number: str) -> NoReturn:
-    raise ValueError(f"{number:.40} is not a number that ranksieve reads")
+    raise ValueError(f"{number:.40} is not a valid number")
 
 
 def write_text(text: str, path: PathLike) -> None:
-    """Write a file that takes the place of an older one only when all is written."""
-    with replacing(Path(path)) as temporary:
+    """Write a file; an old file is replaced only when the new one is complete."""
+    with replace_on_success(Path(path)) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
 def get(record: Any, key: str, kind: type, where: str = "") -> Any:
-    """Value of a record; a DataError that begins with ``where`` if it is not of this kind."""
+    """Value of a record; raises a DataError that begins with ``where`` if it has another type."""
     if not isinstance(record, dict) or key not in record:
         raise DataError(f"{where}{key!r} is missing")
     _check_kind(record[key], kind, f"{where}{key!r}")
@@ -167,9 +164,9 @@ def get(record: Any, key: str, kind: type, where: str = "") -> Any:
 
 
 def check_kinds(record: Any, kinds: Mapping[str, type]) -> None:
-    """Raise a DataError unless a record has these keys alone, each with a value of its kind.
+    """Raise a DataError unless a record has exactly these keys, with values of these types.
 
-    The kind ``object`` is any.
+    The type ``object`` accepts any value.
     """
     if not isinstance(record, dict) or record.keys() != kinds.keys():
         raise DataError(f"it should have {', '.join(kinds)}")
@@ -179,12 +176,12 @@ def check_kinds(record: Any, kinds: Mapping[str, type]) -> None:
 
 
 def _check_kind(value: Any, kind: type, what: str) -> None:
-    if type(value) is not kind:  # true is an int for isinstance
+    if type(value) is not kind:  # isinstance would accept true as an int
         raise DataError(f"{what} should be {_KINDS[kind]}, not {value!r:.40}")
 
 
 def get_count(record: Any, key: str) -> int:
-    """A number of things, as large as an index can be."""
+    """Nonnegative integer that fits an index."""
     count = get(record, key, int)
     if not 0 <= count < 2**63:
         raise DataError(f"{key!r} is {count!r:.40}")
@@ -192,7 +189,7 @@ def get_count(record: Any, key: str) -> int:
 
 
 def get_missing(record: dict[str, Any]) -> Missing | None:
-    """What was done with missing values, as ``Missing.to_record`` tells it; None if nothing."""
+    """Treatment of missing values, from ``Missing.to_record``; None if there is none."""
     if record.get("missing") is None:
         return None
     stored = get(record, "missing", dict)
@@ -206,7 +203,7 @@ def get_missing(record: dict[str, Any]) -> Missing | None:
 
 
 def get_texts(record: dict[str, Any], key: str) -> list[str]:
-    """A list of texts."""
+    """List of texts under a key."""
     texts = get(record, key, list)
     if not all(type(text) is str for text in texts):
         raise DataError(f"{key!r} should be a list of texts")
@@ -214,7 +211,7 @@ def get_texts(record: dict[str, Any], key: str) -> list[str]:
 
 
 def get_numbers(record: Mapping[str, Any], key: str, *shape: int | None) -> np.ndarray:
-    """Finite numbers of a shape, in which None is any length; a DataError if they are not there."""
+    """Array of finite numbers of a shape (None: any length); raises a DataError otherwise."""
     try:
         found = np.array(record[key])
         values = found.astype(np.float64)

@@ -1,4 +1,4 @@
-"""Scores, as rankers write them: one number per line."""
+"""Read and write scores, one number per line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ranksieve.data import DataError
-from ranksieve.io.files import compressed_writer, numbered_lines, place_of, replacing
+from ranksieve.io.files import compressed_writer, place_of, read_numbered_lines, replace_on_success
 
 
 def read_scores(path: str | os.PathLike[str]) -> np.ndarray:
@@ -20,7 +20,7 @@ def read_scores(path: str | os.PathLike[str]) -> np.ndarray:
     path = Path(path)
     scores: list[float] = []
     number = 0
-    for number, line in numbered_lines(path):
+    for number, line in read_numbered_lines(path):
         words = line.split()
         if words:
             scores.append(_score(words, f"{path}:{number}"))
@@ -43,11 +43,11 @@ def _score(words: list[bytes], place: str) -> float:
 
 
 def write_scores(scores: np.ndarray, path: str | os.PathLike[str]) -> None:
-    """Write one score per line, in all its digits; replaced only when all is written.
+    """Write one score per line with all digits; an old file is replaced when this is complete.
 
     The text is compressed if the name ends in ``.gz`` or ``.zst``.
     """
     path = Path(path)
     lines = "".join(f"{score!r}\n" for score in np.asarray(scores, dtype=np.float64).tolist())
-    with replacing(path) as temporary, compressed_writer(temporary) as stream:
+    with replace_on_success(path) as temporary, compressed_writer(temporary) as stream:
         stream.write(lines.encode())

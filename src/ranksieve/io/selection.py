@@ -1,4 +1,4 @@
-"""Selections on disk: which features a method chose, as JSON for people and programs."""
+"""Selection files: the features that a method chose, as JSON for people and programs."""
 
 from __future__ import annotations
 
@@ -13,17 +13,8 @@ from scipy import sparse
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.feature_names import are_numbers
 from ranksieve.data.missing import Missing
-from ranksieve.io.records import (
-    PathLike,
-    checksum_of,
-    get,
-    get_count,
-    get_missing,
-    get_texts,
-    matches_checksum,
-    read_record,
-    write_text,
-)
+from ranksieve.io import records
+from ranksieve.io.files import PathLike
 
 
 @dataclass(frozen=True)
@@ -33,11 +24,11 @@ class SelectedFeature:
     Attributes
     ----------
     index : int
-        0-based.
+        0-based index of the feature.
     name : str
-        Its name in the data, or its 1-based number.
+        Name of the feature in the data, or its 1-based number.
     score : float or None
-        Its score when it was chosen, if the method has one.
+        Score of the feature when it was chosen, if the method has scores.
     reason : str
         Why it was chosen, in a few words; may be empty.
     """
@@ -50,23 +41,23 @@ class SelectedFeature:
 
 @dataclass(frozen=True)
 class Selection:
-    """The features that a method chose, in the order of choice, and how it came to them.
+    """The features that a method chose, in the order of selection, and how it chose them.
 
     Attributes
     ----------
     method : str
         Name of the method, as on the command line.
     parameters : dict
-        All of its parameters.
+        All parameters of the method.
     n_features_in : int
         Number of features to choose from.
     data : list of str
-        Files that they were chosen on.
+        Files from which they were chosen.
     ranksieve : str
         Version of the program.
     features : list of SelectedFeature
     missing : Missing or None
-        What was done with missing values before; indicators are among the features to choose from.
+        Treatment of missing values before selection; indicators count as features to choose from.
     """
 
     method: str
@@ -79,7 +70,7 @@ class Selection:
 
     @property
     def n_features_given(self) -> int:
-        """Number of features of files, which have no indicators."""
+        """Number of features of the data without indicators."""
         return self.n_features_in - len(self.missing.indicated if self.missing else ())
 
     @property
@@ -89,11 +80,11 @@ class Selection:
 
     @property
     def has_feature_names(self) -> bool:
-        """Whether the names say more than the features' numbers."""
+        """Whether the features have names other than their numbers."""
         return any(feature.name != str(feature.index + 1) for feature in self.features)
 
     def to_record(self) -> dict[str, Any]:
-        """All of it, for JSON and for :func:`selection_of`."""
+        """Record as JSON values, for :func:`selection_of`."""
         record = asdict(self)
         del record["missing"]
         return record if self.missing is None else record | {"missing": self.missing.to_record()}
@@ -101,21 +92,23 @@ class Selection:
     def to_json(self) -> str:
         """Text for people and for :func:`read_selection`.
 
-        Its checksum tells damage. Whoever changes the text by hand takes it out.
+        It has a checksum, which must be removed if the text is edited by hand.
         """
         record = self.to_record()
-        return json.dumps(record | {"checksum": checksum_of(record)}, indent=2, allow_nan=False)
+        return json.dumps(
+            record | {"checksum": records.checksum_of(record)}, indent=2, allow_nan=False
+        )
 
     def check_fits(
         self, n_features: int, names: Sequence[str] | np.ndarray | None, place: PathLike
     ) -> None:
-        """Raise a DataError that begins with ``place`` if data have other features.
+        """Raise a DataError that begins with ``place`` if data has other features.
 
-        ``names`` are those of all features, None if they have none. They are compared where both
-        sides have names that say more than a number.
+        ``names`` are the names of all features, or None. They are compared if both sides have names
+        other than numbers.
         """
         if n_features != self.n_features_in:
-            zeros = "; if the others are zero, pass that as n_features"
+            zeros = "; if the other features are all zero, pass that number as n_features"
             raise DataError(
                 f"{place}: there are {n_features} features, but the selection was made from "
                 f"{self.n_features_in}{zeros if n_features < self.n_features_in else ''}"
@@ -130,7 +123,7 @@ class Selection:
                 )
 
     def take_from(self, X: Any) -> Any:
-        """Selected columns of a matrix, in their order there; those beyond its width are zero."""
+        """Selected columns of a matrix, in its order; columns beyond its width are zero."""
         columns = self.columns
         if X.shape[1] > columns[-1]:
             return X[:, columns]
@@ -144,7 +137,7 @@ class Selection:
         return taken
 
     def applied_to(self, X: Any) -> Any:
-        """Keep the selected features of data with all features; other data stay as they are.
+        """Keep the selected features of data with all features; return other data unchanged.
 
         Parameters
         ----------
@@ -164,16 +157,16 @@ class Selection:
 
 def write_selection(selection: Selection, path: PathLike) -> None:
     """Write JSON that :func:`read_selection` reads back; replaced only when all is written."""
-    write_text(selection.to_json() + "\n", path)
+    records.write_text(selection.to_json() + "\n", path)
 
 
 def read_selection(path: PathLike) -> Selection:
-    """Read and check a selection, as :func:`write_selection` writes it.
+    """Read and check a selection written by :func:`write_selection`.
 
     Raises
     ------
     DataError
-        ``file:line: what is wrong``, or ``file: what is wrong`` where there is no one line.
+        If the file is not valid; the message has the file and, if possible, the line.
 
     Examples
     --------
@@ -186,7 +179,7 @@ def read_selection(path: PathLike) -> Selection:
     >>> read_selection(path).columns.tolist()
     [4, 38]
     """
-    record = read_record(path)
+    record = records.read_record(path)
     try:
         _check_signature(record)
         return selection_of(record)
@@ -196,31 +189,31 @@ def read_selection(path: PathLike) -> Selection:
 
 def _check_signature(record: Any) -> None:
     """Raise a DataError if there is a checksum, and it is not that of the content."""
-    if isinstance(record, dict) and "checksum" in record and not matches_checksum(record):
+    if isinstance(record, dict) and "checksum" in record and not records.matches_checksum(record):
         raise DataError(
-            "it is not as it was written; if it was changed on purpose, take out its 'checksum'"
+            "the file was changed after it was written; if that is intended, remove its 'checksum'"
         )
 
 
 def selection_of(record: Any) -> Selection:
-    """Check a record, as JSON holds it; a DataError says what is wrong."""
+    """Make a selection from a JSON record; raise a DataError if it is not valid."""
     if not isinstance(record, dict):
         raise DataError("not a selection: it should be an object with the features selected")
-    n_features_in = get_count(record, "n_features_in")
+    n_features_in = records.get_count(record, "n_features_in")
     features = [
         _feature(entry, place, n_features_in)
-        for place, entry in enumerate(get(record, "features", list), start=1)
+        for place, entry in enumerate(records.get(record, "features", list), start=1)
     ]
     _check_distinct(features)
-    missing = get_missing(record)
+    missing = records.get_missing(record)
     if missing is not None and len(missing.indicated) >= n_features_in:
         raise DataError(f"{len(missing.indicated)} indicators among {n_features_in} features")
     return Selection(
-        method=get(record, "method", str),
-        parameters=get(record, "parameters", dict),
+        method=records.get(record, "method", str),
+        parameters=records.get(record, "parameters", dict),
         n_features_in=n_features_in,
-        data=get_texts(record, "data"),
-        ranksieve=get(record, "ranksieve", str),
+        data=records.get_texts(record, "data"),
+        ranksieve=records.get(record, "ranksieve", str),
         features=features,
         missing=missing,
     )
@@ -230,16 +223,16 @@ def _feature(entry: Any, place: int, n_features_in: int) -> SelectedFeature:
     where = f"feature {place} of the list: "
     if not isinstance(entry, dict):
         raise DataError(f"{where}it should be an object, not {entry!r:.40}")
-    index = get(entry, "index", int, where)
+    index = records.get(entry, "index", int, where)
     if not 0 <= index < n_features_in:
         raise DataError(
             f"{where}index {index} is out of range: there are {n_features_in} features, "
-            "counted from 0"
+            "numbered from 0"
         )
     score = entry.get("score")
     if score is not None and type(score) not in (int, float):
         raise DataError(f"{where}'score' should be a number or null, not {score!r:.40}")
-    name, reason = get(entry, "name", str, where), get(entry, "reason", str, where)
+    name, reason = records.get(entry, "name", str, where), records.get(entry, "reason", str, where)
     return SelectedFeature(index, name, None if score is None else float(score), reason)
 
 

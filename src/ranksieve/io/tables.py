@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.columns import ColumnRoles, Columns
 from ranksieve.data.frames import (
-    explaining_weights,
+    explain_weight_errors,
     feature_matrix,
     float_type,
     ids_of,
@@ -153,7 +153,7 @@ class Tables:
         documents, weights = (
             [b.special[name] for b in kept] for name in ("doc_ids", "sample_weight")
         )
-        with explaining_weights(kept[0].file.path, self.roles.weight):
+        with explain_weight_errors(kept[0].file.path, self.roles.weight):
             data = group_by_query(
                 matrix,
                 len(self.roles.features),
@@ -224,7 +224,7 @@ class Tables:
         return file.batches([*numbers, *features], [*texts, *self.aside], rows)
 
 
-def settle_text_ids(ids: np.ndarray) -> np.ndarray:
+def convert_text_ids(ids: np.ndarray) -> np.ndarray:
     """Ids that were read as text: integers if all of them look like integers."""
     distinct = set(ids.tolist())
     return ids.astype(np.int64) if are_integers(i.encode() for i in distinct) else ids
@@ -235,7 +235,7 @@ def _join_query_ids(batches: Sequence[TableBatch]) -> np.ndarray:
     ids = [batch.special["qid"] for batch in batches]
     texts = [n for n, batch in enumerate(batches) if batch.file.ids_are_text]
     if texts:
-        settled = settle_text_ids(np.concatenate([ids[n] for n in texts]))
+        settled = convert_text_ids(np.concatenate([ids[n] for n in texts]))
         ends = np.cumsum([len(ids[n]) for n in texts])[:-1]
         for number, part in zip(texts, np.split(settled, ends), strict=True):
             ids[number] = part

@@ -1,4 +1,4 @@
-"""Measures of ranking quality, under the conventions of the programs people compare with.
+"""Measures of ranking quality, under the conventions of well-known programs.
 
 Examples
 --------

@@ -1,4 +1,4 @@
-"""Conventions: how a program computes measures where their definitions leave a choice.
+"""Conventions: how programs compute measures where definitions leave a choice.
 
 Each convention is named after the program whose numbers it reproduces, so that a table can say
 how its numbers were computed.
@@ -29,7 +29,7 @@ class Convention:
     empty : float
         NDCG and AP of a query without relevant documents.
     short_list : {"truncate", "zero"}
-        NDCG@k of a list of fewer than k documents: that of the documents there are, or 0.
+        NDCG@k of a list of fewer than k documents: computed over these documents, or 0.
     ties : {"stable", "average", "document"}
         Order of equal scores: as in the input, expectation over all orders, or by descending
         document id.
@@ -45,7 +45,7 @@ class Convention:
     single_precision : bool
         Whether scores are compared as 32-bit numbers.
     undefined : tuple of str
-        Measures that the program does not have.
+        Measures that the program does not support.
     """
 
     name: str
@@ -93,8 +93,8 @@ CONVENTIONS: dict[str, Convention] = {
         _letor("mslr", relevance=2),
         Convention("lightgbm", empty=1, average_precision="cutoff", undefined=("P",)),
         Convention(
-            # As of 3.2. Without a cutoff its measures look at 32 ranks, the default of a parameter
-            # of its objectives; what a user gives that parameter does not change them.
+            # Version 3.2. Without a cutoff its measures use 32 ranks, which is the default of a
+            # parameter of its objectives; setting that parameter does not change them.
             "xgboost",
             empty=1,
             longest=32,

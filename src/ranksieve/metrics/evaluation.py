@@ -31,7 +31,7 @@ class Evaluation:
     convention : str
         Name of the convention that was used.
     query_weights : array or None
-        Weight of each query in the means; None if each counts once.
+        Weight of each query in the means; None if all are equal.
     """
 
     per_query: dict[str, np.ndarray]
@@ -82,7 +82,7 @@ def evaluate(
 
     Notes
     -----
-    Every query counts in the mean, once or as often as its weight says. Takes O(m log n) time for m
+    Every query counts in the mean, equally or by its weight. Takes O(m log n) time for m
     rows in queries of n documents, in parallel over queries.
     """
     convention = get_convention(convention)
@@ -94,7 +94,7 @@ def evaluate(
     if len(values) != len(labels):
         raise DataError(f"scores has length {len(values)}, but y has length {len(labels)}")
     if not len(labels):
-        raise DataError("there is nothing to evaluate: the data has no rows")
+        raise DataError("cannot evaluate: the data has no rows")
     if convention.single_precision:
         values = values.astype(np.float32).astype(np.float64)
     ids = as_query_ids(qid, len(labels))

@@ -20,7 +20,7 @@ def number_levels(y: np.ndarray, query_ptr: np.ndarray) -> tuple[np.ndarray, np.
     """
     starts, lengths = query_ptr[:-1], np.diff(query_ptr)
     descending = Ranking.of(y, query_ptr, average_ties=True)
-    begins = np.ones(len(y), dtype=bool)  # a level
+    begins = np.ones(len(y), dtype=bool)  # whether a row starts a new level
     begins[1:] = descending.tie_end[1:] != descending.tie_end[:-1]
     begins[starts] = True
     number = np.cumsum(begins)

@@ -29,7 +29,7 @@ class Ranking:
 
     @cached_property
     def each_alone(self) -> np.ndarray:
-        """What ``tie_end`` would be without equal scores."""
+        """Value of ``tie_end`` if all scores were different."""
         starts = np.repeat(self.query_ptr[:-1], np.diff(self.query_ptr))
         return np.arange(1, len(self.order) + 1) - starts
 
@@ -52,8 +52,9 @@ class Ranking:
 class Prepared:
     """A measure with everything that depends only on the labels, ready for any scores.
 
-    ``worth`` (rows,) is what each document counts; ``norm`` divides the sum of a query, with
-    one entry per query or, for MeanNDCG, one per row; see ``_kernels.measures.measure_list``.
+    ``worth`` (rows,) is the gain or relevance of each document; ``norm`` divides the sum of a
+    query, with one entry per query or, for MeanNDCG, one per row; see
+    ``_kernels.measures.measure_list``.
     """
 
     kind: int
@@ -107,9 +108,10 @@ class Prepared:
     ) -> bool:
         """Rank by each column of X, and add the values of all queries to ``sums``.
 
-        ``query_ptr`` has the rows of X of each query; the first of them is number ``first_row`` of
-        the rows, and ``first_query`` of the queries, that the measure was prepared for. Each query
-        counts ``weights`` times, or once. If ``keeps_missing``, NaN ranks last in both directions.
+        ``query_ptr`` has the rows of X of each query; the first row of X is row ``first_row``, and
+        its first query is query ``first_query``, of the data that the measure was prepared for.
+        Queries count by ``weights``, or once. If ``keeps_missing``, NaN ranks last in both
+        directions.
         Returns whether all other values of X are finite; if not, the sums are meaningless.
         """
         n_queries = len(query_ptr) - 1

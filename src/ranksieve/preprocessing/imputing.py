@@ -24,7 +24,7 @@ class QueryImputer(RankingDataMixin, ArrayTransformer):
     Attributes
     ----------
     missing_ : Missing
-        With the features that have an indicator: those with missing values in the training data.
+        The treatment, with indicators of the features that had missing values in training.
     n_features_in_ : int
     feature_names_in_ : array of str
         Only if the features have names.
@@ -35,7 +35,7 @@ class QueryImputer(RankingDataMixin, ArrayTransformer):
 
     Notes
     -----
-    Each query is filled by itself, in training and in use, so ``transform`` needs ``qid`` as well.
+    Each query is filled by itself, in training and prediction, so ``transform`` also needs ``qid``.
     A query without any value of a feature gets 0. float32 stays float32, and CSR matrices stay CSR:
     entries that are not stored are zeros, not missing. Takes O(m f log n) time for m rows in
     queries of n documents and f features.

@@ -119,7 +119,7 @@ class QueryStandardScaler(RankingDataMixin, _Scaler):
 
 
 SCALES = ("none", "min-max", "standard")
-"""What :func:`scaled_within_queries` can do."""
+"""Names of the methods of :func:`scaled_within_queries`."""
 
 
 def scaled_within_queries(data: RankingData, scale: str) -> RankingData:

@@ -1,4 +1,4 @@
-"""What transformations of features within queries share."""
+"""Base classes of transformations of features within queries."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from ranksieve.data.inputs import as_query_ids
 class RankingDataMixin:
     """Let a transformer of arrays also take a RankingData, and return one.
 
-    It is not a TransformerMixin itself, so that ``set_output`` wraps the arrays that its
-    neighbor returns but not a RankingData.
+    It is not a TransformerMixin, so that ``set_output`` wraps the arrays that the next class
+    returns, but not a RankingData.
     """
 
     n_features_in_: int
     feature_names_in_: np.ndarray
 
     def fit(self, X: Any, y: Any = None, qid: Any = None) -> Any:
-        """Record the number and the names of the features, and what else there is to learn.
+        """Record the number and names of the features, and learn from the rows if necessary.
 
         Parameters
         ----------
@@ -78,9 +78,9 @@ class RankingDataMixin:
 
 
 class ArrayTransformer(TransformerMixin, BaseEstimator):
-    """Transform arrays and CSR matrices query by query; missing values (NaN) may be there."""
+    """Transforms arrays and CSR matrices query by query; missing values (NaN) are allowed."""
 
-    # Every one needs to know the queries, so a pipeline passes qid on without being told.
+    # All need the queries, so pipelines pass qid on by default.
     __metadata_request__fit = {"qid": True}  # noqa: RUF012
     __metadata_request__transform = {"qid": True}  # noqa: RUF012
 
@@ -113,11 +113,11 @@ class ArrayTransformer(TransformerMixin, BaseEstimator):
         return data._replace(X=self._transform_queries(data.X, data.query_ptr))
 
     def _learn(self, X: Any) -> None:
-        """Learn what there is to learn from rows: nothing, by default."""
+        """Learn from rows; by default nothing."""
 
     @abstractmethod
     def _transform_queries(self, X: Any, query_ptr: np.ndarray) -> Any:
-        """Transform rows that are grouped by query; X stays as it is."""
+        """Transform rows that are grouped by query; X is not changed."""
 
     def _validate_rows(self, X: Any, reset: bool) -> Any:
         return validate_data(
@@ -126,12 +126,12 @@ class ArrayTransformer(TransformerMixin, BaseEstimator):
             reset=reset,
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
-            ensure_all_finite=False,  # our own check says where
+            ensure_all_finite=False,  # our own check names the row and feature
         )
 
 
 def check_no_infinity(data: RankingData) -> None:
-    """Raise a NonFiniteError that names the first infinity, if there is one."""
+    """Raise a NonFiniteError with the place of the first infinity, if there is one."""
     data._replace(keeps_missing=True).check_finite()
 
 

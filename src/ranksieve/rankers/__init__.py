@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ranksieve.public_names import export
 
-# What is public beside the classes of the registry.
+# Public names besides the classes of the registry.
 _OTHERS = {
     "RANKERS": "ranksieve.rankers.registry",
     "make_ranker": "ranksieve.rankers.registry",

@@ -13,11 +13,11 @@ from ranksieve.data import DataError, RankingData
 from ranksieve.engine import Source, in_memory
 from ranksieve.io.records import get
 from ranksieve.rankers.base import Ranker
-from ranksieve.rankers.libraries import class_named, is_error_of_library, library_of
+from ranksieve.rankers.libraries import find_library_class, is_error_of_library, library_of
 from ranksieve.rankers.library import DatasetLibrary, Library
-from ranksieve.rankers.lightgbm_data import as_known
+from ranksieve.rankers.lightgbm_data import to_library_format
 from ranksieve.rankers.lightgbm_refits import LightGBMRefits
-from ranksieve.rankers.per_feature import cut_to
+from ranksieve.rankers.per_feature import reduce_parameters
 from ranksieve.rankers.refits import Refits
 from ranksieve.registry import OwnMethod
 from ranksieve.registry.foreign import adapter_of, changed_parameters, parameters_of
@@ -86,8 +86,8 @@ class RankerAdapter(Ranker):
     estimator : estimator
         See :func:`as_ranker`. Copies of it are fitted; it is not changed.
     verbose : bool
-        Whether the estimator writes its log, unless its parameters say so. CatBoost also logs to
-        files.
+        Whether the estimator writes its log, unless its own parameters set that. CatBoost also
+        logs to files.
 
     Attributes
     ----------
@@ -96,9 +96,9 @@ class RankerAdapter(Ranker):
     coef_ : array of shape (features,)
         Weights; linear regressors only.
     feature_importances_ : array of shape (features,)
-        Total gain of the splits on each feature (LightGBM, XGBoost), or how much the scores change
-        with it, in percent of all features (CatBoost's PredictionValuesChange). Of others, what
-        they have under this name, or the absolute weights.
+        Total gain of the splits on each feature (LightGBM, XGBoost), or the change of the scores
+        with it, in percent of all features (CatBoost's PredictionValuesChange). For other
+        estimators, their attribute of this name, or the absolute weights.
 
     Notes
     -----
@@ -108,20 +108,20 @@ class RankerAdapter(Ranker):
     and keeps the best number of trees unless ``use_best_model=False``.
 
     Other estimators are fitted by ``fit(X, y)``, with rows grouped by query. Their ``fit`` also
-    gets what it has parameters for: ``qid`` (the query of each row), ``group`` (the number of rows
-    of each query), ``sample_weight`` (one for each row) and ``eval_set``: a tuple (X, y, qid) if it
-    takes query ids, else a list of one pair (X, y).
+    gets those of the following that it has parameters for: ``qid`` (the query of each row),
+    ``group`` (the number of rows of each query), ``sample_weight`` (one for each row) and
+    ``eval_set``: a tuple (X, y, qid) if it takes query ids, else a list of one pair (X, y).
 
     Missing values (NaN) are accepted; each library treats them in its own way. Estimators of
-    scikit-learn get them only if they say that they can use them. XGBoost also takes entries that
-    a sparse matrix does not store as missing; LightGBM and CatBoost take them as 0. Shards are read
-    into memory. The seed is that of the estimator, and so is the number of threads if it is set.
+    scikit-learn get them only if their tags allow it. XGBoost also treats entries that a sparse
+    matrix does not store as missing; LightGBM and CatBoost treat them as 0. Shards are read into
+    memory. The seed is that of the estimator, and so is the number of threads if it is set.
     ``estimator_`` of a loaded ranker can predict, but has no information about its training. Only
     rankers of LightGBM, XGBoost and CatBoost can be saved: nothing is ever unpickled.
 
     A ``RankerAdapter(estimator)`` must be fitted; :func:`as_ranker` can use an estimator that is
-    already fitted. Each library weighs queries in its own way; where trees count documents, as in a
-    smallest number of them in a leaf, weights do not count.
+    already fitted. Each library uses the weights of queries in its own way; where trees count
+    documents, as for the smallest number in a leaf, weights have no effect.
 
     Examples
     --------
@@ -161,21 +161,21 @@ class RankerAdapter(Ranker):
 
     @staticmethod
     def adapt(estimator: Any) -> Ranker:
-        """Make a ranker of an estimator, as :func:`as_ranker` does."""
+        """Make a ranker from an estimator, as :func:`as_ranker` does."""
         return as_ranker(estimator)
 
     @staticmethod
     def number_parameter(estimator: Any) -> None:
-        """No parameter of a ranker is a number of features to select."""
+        """None: rankers do not select features."""
 
     @staticmethod
     def outer_parameters(estimator: Any) -> dict[str, Any]:
-        """Parameters of the adapter itself that can be set by name: none."""
+        """Parameters of the adapter itself that can be set by name; there are none."""
         return {}
 
     @staticmethod
     def library_of(estimator: Any) -> Library | None:
-        """Library of an estimator; None for rankers of this one."""
+        """Library of an estimator; None for rankers of this library."""
         return None if isinstance(estimator, Ranker) else library_of(estimator)
 
     @property
@@ -208,23 +208,23 @@ class RankerAdapter(Ranker):
         for part in parts:
             self._check_training(part)
         library = library_of(self.estimator)
-        self._fit_fresh(lambda fresh: library.fit(fresh, *parts), source)
+        self._fit_unfitted(lambda fresh: library.fit(fresh, *parts), source)
 
     def _check_training(self, data: RankingData) -> None:
         """Raise a DataError for labels or missing values that the library cannot use."""
-        library_of(self.estimator).check_labels(self._given(), data)
+        library_of(self.estimator).check_labels(self._given_parameters(), data)
         if not self._allows_missing:
             data.check_finite()
 
-    def _given(self) -> dict[str, Any]:
-        """Parameters of the estimator that are set."""
-        parameters = parameters_of(library_of(self.estimator).unfitted(self.estimator))
+    def _given_parameters(self) -> dict[str, Any]:
+        """Parameters of the estimator that are not None."""
+        parameters = parameters_of(library_of(self.estimator).copy_unfitted(self.estimator))
         return {name: value for name, value in parameters.items() if value is not None}
 
-    def _fresh(self) -> Any:
-        """Estimator to fit, with what is known about threads and the log."""
-        library, given = library_of(self.estimator), self._given()
-        fresh = library.unfitted(self.estimator)
+    def _make_unfitted(self) -> Any:
+        """Unfitted copy of the estimator, with the number of threads and the log set."""
+        library, given = library_of(self.estimator), self._given_parameters()
+        fresh = library.copy_unfitted(self.estimator)
         unsaid = {} if self.verbose else library.silence(given)
         if library.threads and library.threads not in given:
             unsaid[library.threads] = openmp_thread_count()
@@ -232,9 +232,9 @@ class RankerAdapter(Ranker):
             fresh.set_params(**unsaid)
         return fresh
 
-    def _fit_fresh(self, fit: Callable[[Any], None], source: Source) -> None:
-        """Fit an estimator in place, and keep it; tell errors of its library."""
-        fresh = self._fresh()
+    def _fit_unfitted(self, fit: Callable[[Any], None], source: Source) -> None:
+        """Fit an unfitted copy and keep it; report errors of its library as a DataError."""
+        fresh = self._make_unfitted()
         try:
             fit(fresh)
         except Exception as error:
@@ -254,15 +254,15 @@ class RankerAdapter(Ranker):
 
     def _dataset_library(self) -> DatasetLibrary:
         library = library_of(self.estimator)
-        assert isinstance(library, DatasetLibrary), "only such libraries share a Dataset"
+        assert isinstance(library, DatasetLibrary), "the library has no Dataset"
         return library
 
     def _dataset_parameters(self) -> dict[str, Any]:
-        return self._dataset_library().dataset_parameters(self._fresh())
+        return self._dataset_library().dataset_parameters(self._make_unfitted())
 
     def _train_on(self, dataset: Callable[[dict[str, Any]], Any]) -> None:
-        """Train on a LightGBM Dataset, which is made for the parameters of the training."""
-        self.estimator_ = self._fresh()
+        """Train on the LightGBM Dataset that ``dataset`` makes for the training parameters."""
+        self.estimator_ = self._make_unfitted()
         self._dataset_library().fit_dataset(self.estimator_, dataset)
 
     def _for_features(self, features: Sequence[int], n_features: int) -> RankerAdapter:
@@ -270,7 +270,7 @@ class RankerAdapter(Ranker):
         library, given = library_of(self.estimator), parameters_of(self.estimator)
         if not given.keys() & library.per_feature:
             return made
-        cut = cut_to(features, n_features, given, library.per_feature, library.name)
+        cut = reduce_parameters(features, n_features, given, library.per_feature, library.name)
         made.estimator.set_params(
             **{name: cut[name] for name in given.keys() & library.per_feature}
         )
@@ -281,9 +281,9 @@ class RankerAdapter(Ranker):
         return np.asarray(scores, dtype=np.float64)
 
     def _contributions(self, X: Any) -> np.ndarray:
-        rows = X.toarray() if sparse.issparse(X) else as_known(X)
+        rows = X.toarray() if sparse.issparse(X) else to_library_format(X)
         parts = library_of(self.estimator_).contributions(self.estimator_, rows)
-        return np.asarray(parts, dtype=np.float64)[:, :-1]  # the last is what all rows have
+        return np.asarray(parts, dtype=np.float64)[:, :-1]  # the last column is the common offset
 
     def _settings(self) -> dict[str, Any]:
         changed = changed_parameters(self.estimator)
@@ -295,28 +295,28 @@ class RankerAdapter(Ranker):
         recorded = settings.get("estimator")
         if not isinstance(recorded, dict) or not isinstance(recorded.get("parameters"), dict):
             raise ValueError("'estimator' should have a class and parameters")
-        estimator = class_named(recorded.get("class"))(**recorded["parameters"])
+        estimator = find_library_class(recorded.get("class"))(**recorded["parameters"])
         return cls(**settings | {"estimator": estimator})
 
     def check_savable(self) -> None:
         """Raise a ValueError unless the estimator's library has model files."""
         library = library_of(self.estimator)
         if not library.has_model_files:
-            library.text_of(self.estimator)  # which says why
+            library.model_text(self.estimator)  # raises an error with the reason
 
     def _learned(self) -> dict[str, Any]:
-        return {"model": library_of(self.estimator_).text_of(self.estimator_)}
+        return {"model": library_of(self.estimator_).model_text(self.estimator_)}
 
     def _relearn(self, learned: dict[str, Any]) -> None:
         library, text = library_of(self.estimator), get(learned, "model", str)
-        self.estimator_ = library.unfitted(self.estimator)
+        self.estimator_ = library.copy_unfitted(self.estimator)
         try:
             library.restore(self.estimator_, text)
-        except Exception as error:  # each library has errors of its own
+        except Exception as error:  # each library has its own error classes
             raise DataError(f"{library.name} cannot read its trees: {error}") from None
         n_features = library.n_features(self.estimator_)
         if n_features != self.n_features_in_:
             raise DataError(f"the trees have {n_features} features, not {self.n_features_in_}")
 
     def __sklearn_clone__(self) -> Any:
-        return adapter_of(self, library_of(self.estimator).unfitted(self.estimator))
+        return adapter_of(self, library_of(self.estimator).copy_unfitted(self.estimator))

@@ -20,7 +20,7 @@ from ranksieve.sums.chunks import chunks
 from ranksieve.sums.columns import Columns
 from ranksieve.sums.measured import Measured
 
-# Share of the weight that a perfect feature is taken to leave, so that alpha stays finite.
+# Weight of errors assumed for a perfect feature, so that alpha stays finite.
 _SMALLEST = 1e-10
 
 
@@ -65,7 +65,7 @@ class QueryValues:
         self.multiply = multiply
         self.scores = np.zeros(len(block.y))
         self.weights = self.query_weights.copy()
-        self.chosen: dict[int, np.ndarray] = {}  # columns that were in use: many come again
+        self.chosen: dict[int, np.ndarray] = {}  # columns used before; many are used again
 
     def _values(self, block: Block, sign: float) -> np.ndarray:
         prepared = self.measured.prepared
@@ -88,9 +88,9 @@ class QueryValues:
         return float(self.weights.sum()), self.weights @ self.values
 
     def advance(self, feature: int, alpha: float, weight: float) -> tuple[float, float, np.ndarray]:
-        """Add a feature and update the weights: return the value of the model, then :meth:`sums`.
+        """Add a feature and update the weights; return the model's value, then :meth:`sums`.
 
-        ``weight`` is that of all queries so far; multiplied weights would vanish without it.
+        Weights are divided by ``weight``, their previous sum, so that products do not underflow.
         """
         if feature not in self.chosen:
             self.chosen[feature] = self.columns[feature]
@@ -154,7 +154,7 @@ class AdaRank(LinearRanker):
     validation_ : array
         Measure of the ``eval_set`` after each round; empty without one.
     query_weights_ : array of shape (queries,)
-        P after the last round: which queries are ranked badly.
+        P after the last round; large for queries that are ranked badly.
 
     Notes
     -----
@@ -236,7 +236,7 @@ class AdaRank(LinearRanker):
         for _ in range(self.n_rounds):
             candidate = first_of_best(sums / weight)
             if taken == {candidate} and self.reweighting == "model":
-                break  # the same ranking, the same weights, the same choice forever
+                break  # all later rounds would be the same
             taken.add(candidate)
             feature, sign = candidate % n_features, 1.0 if candidate < n_features else -1.0
             share = min(sums[candidate] / weight, 1 - _SMALLEST)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ranksieve._version import __version__
 from ranksieve.base import Predictor, as_source
 from ranksieve.data import DataError, RankingData
-from ranksieve.data.fitted import as_in_training, refusals
+from ranksieve.data.fitted import explain_missing_refusal, treat_missing_as_in_training
 from ranksieve.engine import Source
 from ranksieve.io.model import SavedModel, write_model
 from ranksieve.io.selection import PathLike, Selection
@@ -22,6 +22,7 @@ from ranksieve.progress import progress_bar
 from ranksieve.rankers.refits import Refits
 from ranksieve.sums.labels import check_labels_differ
 from ranksieve.sums.magnitudes import sound_numbers
+from ranksieve.threads import limit_threads_for
 from ranksieve.values import plain_value
 
 
@@ -45,37 +46,37 @@ class Ranker(Predictor):
 
     @property
     def takes_missing(self) -> bool:  # type: ignore[override]
-        """Whether it takes missing values."""
+        """Whether the ranker takes missing values."""
         return self._allows_missing
 
     @abstractmethod
     def _train(self, source: Source, validation: Source | None) -> None:
-        """Learn from a source, whose queries count as often as their weights say."""
+        """Train on a source, whose queries count by their weights."""
 
     def _contributions(self, X: Any) -> np.ndarray:
         """SHAP value of each feature in each row's score."""
         raise ValueError(f"{type(self).__name__} has no SHAP values")
 
     def _for_features(self, features: Sequence[int], n_features: int) -> Any:
-        """Copy to train on some of ``n_features`` features, with its own random numbers."""
+        """Untrained copy for some of ``n_features`` features, with its own random numbers."""
         return deepcopy(self)
 
     def _refits(self, data: RankingData) -> Refits:
-        """Make an object that trains it repeatedly on subsets of the features."""
+        """Make an object that trains copies of the ranker on subsets of the features."""
         return Refits(self, data)
 
     def _settings(self) -> dict[str, Any]:
-        """Parameters for a file, which :meth:`_with_settings` takes."""
+        """Parameters as JSON values, from which :meth:`_with_settings` makes a ranker."""
         return self.get_params(deep=False)
 
     @classmethod
     def _with_settings(cls, settings: dict[str, Any]) -> Any:
-        """Make an untrained ranker; raise a TypeError or ValueError for parameters of another."""
+        """Make an untrained ranker; raise a TypeError or ValueError for wrong parameters."""
         return cls(**settings)
 
     @abstractmethod
     def _learned(self) -> dict[str, Any]:
-        """Everything that training found and predictions need, as JSON values."""
+        """Result of training that predictions need, as JSON values."""
 
     @abstractmethod
     def _relearn(self, learned: dict[str, Any]) -> None:
@@ -103,11 +104,11 @@ class Ranker(Predictor):
         qid : array of shape (rows,)
             Query of each row.
         eval_set : tuple (X, y, qid), RankingData, opened shards, or list [(X, y)], optional
-            Validation data, for rankers that use it to stop early or to choose a model. Weights
-            that it has weigh its queries.
+            Validation data, for rankers that use it to stop early or to choose a model. If it has
+            weights, its queries count by them.
         sample_weight : array of shape (queries,) or (rows,), optional
-            How often each query counts, unless the data has weights: a weight for each query, in
-            order of first appearance; or for each row, the same for all rows of a query.
+            Weights of queries, unless the data has weights: one for each query, in order of first
+            appearance; or one for each row, the same for all rows of a query.
         eval_qid, eval_group : list of one array, optional
             For a list [(X, y)], as LightGBM and XGBoost take it: the query of each row of X, or the
             number of rows of each query, one after the other.
@@ -115,17 +116,22 @@ class Ranker(Predictor):
         self._validate_params()
         source = self._source(X, y, qid, sample_weight)
         validation = as_source(eval_set, source, eval_qid, eval_group)
-        if hasattr(self, "selection_"):  # of an earlier fit
+        if hasattr(self, "selection_"):  # from an earlier fit
             del self.selection_
-        with progress_bar(bool(self.verbose)), sound_numbers(source, self), refusals(self, X):
+        with (
+            progress_bar(bool(self.verbose)),
+            sound_numbers(source, self),
+            explain_missing_refusal(self, X),
+        ):
             check_labels_differ(source)
-            self._train(source, validation)
+            with limit_threads_for(source.n_rows):
+                self._train(source, validation)
         return self
 
     def _rows(self, X: Any) -> Any:
-        """Check rows; a ranker that was saved with a selection also takes all features."""
+        """Check rows, and keep the selected features if rows have all features."""
         if isinstance(X, RankingData):
-            X = as_in_training(self, X)
+            X = treat_missing_as_in_training(self, X)
         if hasattr(self, "selection_"):
             X = self.selection_.applied_to(X)
         return super()._rows(X)
@@ -170,6 +176,6 @@ class Ranker(Predictor):
 
 def _refuse(name: str, value: Any) -> NoReturn:
     raise ValueError(
-        f"parameter {name}={value!r} cannot be written to a file; give it a name or a number with "
-        f"set_params({name}=...)"
+        f"parameter {name}={value!r} cannot be written to a file; set it to a name or a number "
+        f"with set_params({name}=...)"
     )

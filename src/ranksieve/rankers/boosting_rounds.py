@@ -1,4 +1,4 @@
-"""Shared by boosting rankers: the number of rounds chosen by a measure."""
+"""Choice of the number of rounds by a measure, for boosting rankers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ranksieve.sums.measured import Measured
 
 
 class GrowingModel(Measured):
-    """Statistic: measure of held-out queries as a model grows."""
+    """Statistic: measure of held-out queries after each addition to a model."""
 
     def __init__(self, block: Block, measure: Measure, convention: Convention) -> None:
         block.check_finite()
@@ -25,12 +25,12 @@ class GrowingModel(Measured):
         self.scores = np.zeros(len(block.y))
 
     def add(self, feature: int, alpha: float) -> tuple[float, float]:
-        """Add a feature times ``alpha``; return the weight of queries and their sum."""
+        """Add a feature times ``alpha``; return the weight of queries and the measure's sum."""
         self.scores += alpha * self.columns[feature]
         return self.total(self.scores)
 
     def add_step(self, feature: int, alpha: float, threshold: float) -> tuple[float, float]:
-        """Add ``alpha`` where a feature is above the threshold; returns as :meth:`add`."""
+        """Add ``alpha`` where a feature is above the threshold; return the same as :meth:`add`."""
         self.scores += np.where(self.columns[feature] > threshold, alpha, 0.0)
         return self.total(self.scores)
 
@@ -45,7 +45,7 @@ class Rounds:
     measure, convention, ties
         See :mod:`ranksieve.metrics`.
     early_stopping_rounds : int or None
-        Stop after this many rounds without a better one; None never stops.
+        Stop after this many rounds without an improvement; None never stops.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Rounds:
 
     @property
     def measured(self) -> np.ndarray:
-        """The measure itself after each round."""
+        """The measure after each round, in its original sign."""
         values = np.array(self._stopping.values)
         return values if self._measure.greater_is_better else 1 - values
 

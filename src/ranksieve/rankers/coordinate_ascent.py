@@ -24,8 +24,8 @@ from ranksieve.sums.columns import Columns
 from ranksieve.sums.held_out import measure_models
 from ranksieve.sums.measured import Measured
 
-_SHORTEST, _RELATIVE = 0.001, 0.05  # first steps: absolute; share of a weight that is small
-_LARGE = 2.0**100  # weights beyond which they are made smaller
+_SHORTEST, _RELATIVE = 0.001, 0.05  # first step; fraction of the weight if that is smaller
+_LARGE = 2.0**100  # sum of weights above which all are scaled down
 
 
 class Move(NamedTuple):
@@ -44,7 +44,7 @@ class Restart(NamedTuple):
 
 
 class Trials:
-    """Statistic: keeps scores of documents and measures the effect of other weights.
+    """Statistic: keeps scores of documents, and measures them for changed weights.
 
     Parameters
     ----------
@@ -132,8 +132,8 @@ class CoordinateAscent(LinearRanker):
     max_passes : int
         Largest number of passes of an ascent.
     convention, ties
-        Convention of the measure; see :mod:`ranksieve.metrics`. ``ties="average"`` gives nothing
-        for equal scores, for which the order of the rows might gain something.
+        Convention of the measure; see :mod:`ranksieve.metrics`. With ``ties="average"``, equal
+        scores gain nothing from the order of the rows.
     random_state : int, RandomState or None
         Random seed of the orders.
     {verbose}
@@ -252,7 +252,7 @@ class _Ascent:
         return self.weights / self.norm
 
     def climb(self, rng: np.random.RandomState, tol: float, max_passes: int) -> None:
-        """Pass over the features, in a new order each time, as long as that helps."""
+        """Pass over the features, in a new order each time, as long as the measure improves."""
         n_features = len(self.weights)
         failures = 0
         for _ in range(max_passes):
@@ -267,7 +267,7 @@ class _Ascent:
     def _improve(self, feature: int) -> bool:
         weight, norm = self.weights[feature], self.norm
         deltas = norm * trial_steps(weight / norm, self.n_steps)
-        deltas[-1] = -weight  # exactly
+        deltas[-1] = -weight  # exactly to 0
         values = self.workers.sum("trials", feature, deltas, self.n_steps) / self.total
         best = first_of_best(values)
         if values[best] <= self.value + ROUNDING:

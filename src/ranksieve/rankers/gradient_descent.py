@@ -1,4 +1,4 @@
-"""Shared by rankers that follow the gradient of a loss: solvers and early stopping."""
+"""Solvers and early stopping of rankers that follow the gradient of a loss."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from ranksieve.solvers.gradient.networks import (
 )
 from ranksieve.threads import limit_threads
 
-_NO_GAIN = np.finfo(np.float64).eps  # of the objective in one iteration
+_NO_GAIN = np.finfo(np.float64).eps  # relative change of the objective that ends training
 
 _PARAMETERS = """Parameters
     ----------
@@ -62,7 +62,7 @@ _PARAMETERS = """Parameters
         Whether to standardize features internally, so that the penalty and the steps mean the same
         for all of them. Weights are always those of the original features.
     random_state : int, RandomState or None
-        Seed for the initial weights and the batches; not used by L-BFGS.
+        Random seed of the initial weights and the batches; not used by L-BFGS.
     {verbose}
 
     Attributes
@@ -84,21 +84,21 @@ _PARAMETERS = """Parameters
     best_epoch_ : int
         Iteration or epoch, from 1, whose weights were kept; the last one without ``eval_set``."""
 
-_NOTES = """All solvers run on the engine, and draw the same batches wherever the data lives; but
-    with shards or Dask each batch is a call to all blocks, so ``batch_queries`` should be
-    large there. Batches of data in memory run on one thread. The loss of a query counts times its
-    weight; the sum is over that of pairs (RankNet) or queries, and the penalty leaves biases out.
-    Queries of one document or of equal labels contribute nothing."""
+_NOTES = """All solvers draw the same batches for data in memory, on shards and on Dask. With shards
+    or Dask each batch is a call to all blocks, so ``batch_queries`` should be large there. Batches
+    of data in memory run on one thread. The loss of a query is multiplied by its weight and divided
+    by the total weight of pairs (RankNet) or queries; biases are not penalized. Queries of one
+    document or of equal labels contribute nothing."""
 
 
-class _Course:
+class _TrainingLog:
     """Results of the iterations so far, and the best weights."""
 
     def __init__(
         self, value_of: Callable[[Weights], float] | None, early_stopping_rounds: int
     ) -> None:
         self.value_of = value_of
-        # Without a tolerance, on which published digits hang.
+        # Without a tolerance, because published results depend on it.
         self.stopping = EarlyStopping(early_stopping_rounds, rounding=0.0)
         self.losses: list[float] = []
         self.best: Weights = []
@@ -175,28 +175,28 @@ class GradientRanker(Ranker):
         with ExitStack() as stack:
             engine = engine_of(source)
             if by_steps and isinstance(source, RankingData) and self.batch_queries is not None:
-                # A batch is too little to be shared by threads.
+                # A batch is too small to be divided among threads.
                 stack.enter_context(limit_threads(1))
                 block = whole_block(source)
                 engine = LocalEngine([lambda: block], source.check_finite)
             training = TrainingLoss, self._loss, self.activation
             workers = stack.enter_context(engine.start(*training))
-            course = self._course(validation, stack)
-            standard, terms = self._look(workers, source.n_features)
+            log = self._make_log(validation, stack)
+            standard, terms = self._moments_and_terms(workers, source.n_features)
             solve = self._step if by_steps else self._minimize
-            solve(workers, standard, terms, course)
-        self._keep(standard, course)
+            solve(workers, standard, terms, log)
+        self._keep(standard, log)
 
     def _takes_steps(self) -> bool:
         convex = self.hidden == 0 and LOSSES[self._loss].is_smooth
         if self.solver == "lbfgs" and not convex:
-            raise ValueError("solver='lbfgs' is only for linear models, and not for LambdaRank")
+            raise ValueError("solver='lbfgs' needs a linear model (hidden=0) other than LambdaRank")
         return self.solver in STEPS or not convex
 
-    def _course(self, validation: Source | None, stack: ExitStack) -> _Course:
+    def _make_log(self, validation: Source | None, stack: ExitStack) -> _TrainingLog:
         measure = parse_measure(self.measure)
         if validation is None:
-            return _Course(None, self.early_stopping_rounds)
+            return _TrainingLog(None, self.early_stopping_rounds)
         held_out = MeasuredNetwork, measure, self.convention, self.activation
         workers = stack.enter_context(engine_of(validation).start(*held_out))
 
@@ -204,30 +204,30 @@ class GradientRanker(Ranker):
             n_queries, total = workers.sum("sums", weights)
             return float(total / n_queries)
 
-        return _Course(value_of, self.early_stopping_rounds)
+        return _TrainingLog(value_of, self.early_stopping_rounds)
 
-    def _look(self, workers: Workers, n_features: int) -> tuple[Standard, float]:
-        """Compute moments of the features, and the number of terms of the loss."""
+    def _moments_and_terms(self, workers: Workers, n_features: int) -> tuple[Standard, float]:
+        """Moments of the features, and the number of terms of the loss."""
         rows, total, terms = workers.sum("totals")
         if not self.standardize:
             return Standard(np.zeros(n_features), np.ones(n_features)), terms
         return Standard.of(rows, total, workers), terms
 
     def _minimize(
-        self, workers: Workers, standard: Standard, terms: float, course: _Course
+        self, workers: Workers, standard: Standard, terms: float, log: _TrainingLog
     ) -> None:
         """Find the best linear model by L-BFGS."""
         from scipy.optimize import OptimizeResult, minimize
 
         def objective(coef: np.ndarray) -> tuple[float, np.ndarray]:
-            loss, gradient = workers.sum("loss_and_gradient", standard.applied([coef]))
-            (slope,) = standard.returned([gradient])
+            loss, gradient = workers.sum("loss_and_gradient", standard.to_original([coef]))
+            (slope,) = standard.to_standardized([gradient])
             value = loss / terms + self.alpha / 2 * float(coef @ coef)
             return value, slope / terms + self.alpha * coef
 
-        def look(intermediate_result: OptimizeResult) -> None:
+        def record(intermediate_result: OptimizeResult) -> None:
             at = intermediate_result
-            if course.is_over(float(at.fun), standard.applied([at.x.copy()])):
+            if log.is_over(float(at.fun), standard.to_original([at.x.copy()])):
                 raise StopIteration
 
         start = np.zeros_like(standard.mean)
@@ -235,10 +235,10 @@ class GradientRanker(Ranker):
         tolerances = {"gtol": self.tol, "ftol": _NO_GAIN}
         options = {**limits, **tolerances}
         found = minimize(
-            objective, start, jac=True, method="L-BFGS-B", callback=look, options=options
+            objective, start, jac=True, method="L-BFGS-B", callback=record, options=options
         )
-        if not course.losses:  # no feature tells anything: the start is the optimum
-            course.is_over(float(found.fun), standard.applied([start]))
+        if not log.losses:  # no feature is informative: the start is the optimum
+            log.is_over(float(found.fun), standard.to_original([start]))
         if found.status == 1:
             warnings.warn(
                 f"{type(self).__name__} did not converge in {self.max_iter} iterations: increase "
@@ -247,11 +247,11 @@ class GradientRanker(Ranker):
                 stacklevel=2,
             )
 
-    def _step(self, workers: Workers, standard: Standard, terms: float, course: _Course) -> None:
-        """Follow the gradient, a batch of queries at a time."""
+    def _step(self, workers: Workers, standard: Standard, terms: float, log: _TrainingLog) -> None:
+        """Take gradient steps, each on a batch of queries."""
         random = check_random_state(self.random_state)
         weights = first_weights(len(standard.mean), self.hidden, random)
-        queries = np.concatenate(workers.collect("telling"))
+        queries = np.concatenate(workers.collect("informative_queries"))
         size = min(self.batch_queries or len(queries), len(queries))
         steps = STEPS["sgd" if self.solver == "sgd" else "adam"](weights, self.learning_rate)
         for _ in range(self.epochs):
@@ -260,38 +260,42 @@ class GradientRanker(Ranker):
             for first in range(0, len(queries), size):
                 batch = np.sort(shuffled[first : first + size])
                 some = batch if size < len(queries) else None
-                part, *gradient = workers.sum("loss_and_gradient", standard.applied(weights), some)
+                part, *gradient = workers.sum(
+                    "loss_and_gradient", standard.to_original(weights), some
+                )
                 loss += part
-                # Not over the terms of the batch, which would favor the few of a small one.
+                # Not divided by the terms of the batch: that would favor batches with few terms.
                 share = terms * len(batch) / len(queries)
                 slopes = zip(
-                    standard.returned(gradient), self._penalty_gradients(weights), strict=True
+                    standard.to_standardized(gradient),
+                    self._penalty_gradients(weights),
+                    strict=True,
                 )
                 steps.step([slope / share + pull for slope, (pull, _) in slopes])
             if not np.isfinite(loss):
-                raise ValueError(f"the loss is {loss}: lower learning_rate")
+                raise ValueError(f"training diverged (the loss is {loss}): lower learning_rate")
             penalty = (
                 sum(float(np.sum(slope * w)) for slope, w in self._penalty_gradients(weights)) / 2
             )
-            if course.is_over(loss / terms + penalty, standard.applied(weights)):
+            if log.is_over(loss / terms + penalty, standard.to_original(weights)):
                 break
 
     def _penalty_gradients(self, weights: Weights) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Weights, and the gradient of the penalty with respect to each."""
+        """Gradient of the penalty with respect to each array of weights, and the array."""
         alphas = [self.alpha] if len(weights) == 1 else [self.alpha, 0.0, self.alpha]
         return [(alpha * weight, weight) for alpha, weight in zip(alphas, weights, strict=True)]
 
-    def _keep(self, standard: Standard, course: _Course) -> None:
-        for stale in ("coef_", "weights_"):  # of an earlier fit
+    def _keep(self, standard: Standard, log: _TrainingLog) -> None:
+        for stale in ("coef_", "weights_"):  # from an earlier fit
             if hasattr(self, stale):
                 delattr(self, stale)
         if self.hidden == 0:
-            (self.coef_,) = course.best
+            (self.coef_,) = log.best
         else:
-            self.weights_ = course.best
+            self.weights_ = log.best
         self.mean_, self.scale_ = standard
         greater = parse_measure(self.measure).greater_is_better
-        values = course.stopping.values
-        self.loss_curve_ = course.losses
+        values = log.stopping.values
+        self.loss_curve_ = log.losses
         self.validation_curve_ = values if greater else [1 - value for value in values]
-        self.n_iter_, self.best_epoch_ = len(course.losses), course.best_epoch
+        self.n_iter_, self.best_epoch_ = len(log.losses), log.best_epoch

@@ -18,15 +18,15 @@ from ranksieve.parameters import AtLeastTwo, Count, Positive, Seed
 from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.lightgbm_dask import best_number_of_trees, train_on_workers
 from ranksieve.rankers.lightgbm_data import (
-    as_known,
     blocks_of,
     check_whole_labels,
     dataset_of,
     lightgbm_errors,
+    to_library_format,
 )
 from ranksieve.rankers.lightgbm_refits import LightGBMRefits
 from ranksieve.rankers.lightgbm_text import load_booster
-from ranksieve.rankers.per_feature import LIGHTGBM, cut_to
+from ranksieve.rankers.per_feature import LIGHTGBM, reduce_parameters
 from ranksieve.rankers.refits import Refits
 from ranksieve.registry import Method
 from ranksieve.threads import openmp_thread_count
@@ -75,7 +75,7 @@ class LambdaMART(Ranker):
     -----
     Labels must be whole numbers from 0 to 30. LightGBM handles missing values (NaN): each split
     learns to which side they go. Queries of one document or of equal labels have no gradient, but
-    their rows influence the bins. The result does not depend on the number of threads.
+    their rows affect the bins. The result does not depend on the number of threads.
 
     Weights of queries multiply gradients and their curvatures. As in LightGBM, bins and
     ``min_child_samples`` count each document once, whatever its weight, even 0.
@@ -144,7 +144,7 @@ class LambdaMART(Ranker):
     def _train_on(
         self, dataset: Callable[[dict[str, Any]], Any], validation: Source | None = None
     ) -> None:
-        """Train on a LightGBM Dataset, which is made for the parameters of the training."""
+        """Train on the LightGBM Dataset that ``dataset`` makes for the training parameters."""
         import lightgbm
 
         parameters = self._parameters()
@@ -194,23 +194,27 @@ class LambdaMART(Ranker):
 
     def _for_features(self, features: Sequence[int], n_features: int) -> LambdaMART:
         made = super()._for_features(features, n_features)
-        made.params = cut_to(features, n_features, self.params or {}, LIGHTGBM, "LightGBM")
+        made.params = reduce_parameters(
+            features, n_features, self.params or {}, LIGHTGBM, "LightGBM"
+        )
         return made
 
     def _scores(self, X: Any) -> np.ndarray:
         scores = self.booster_.predict(
-            as_known(X), num_iteration=self.best_iteration_, num_threads=openmp_thread_count()
+            to_library_format(X),
+            num_iteration=self.best_iteration_,
+            num_threads=openmp_thread_count(),
         )
         return np.asarray(scores, dtype=np.float64)
 
     def _contributions(self, X: Any) -> np.ndarray:
         parts = self.booster_.predict(
-            X.toarray() if sparse.issparse(X) else as_known(X),
+            X.toarray() if sparse.issparse(X) else to_library_format(X),
             num_iteration=self.best_iteration_,
             num_threads=openmp_thread_count(),
             pred_contrib=True,
         )
-        return np.asarray(parts)[:, :-1]  # the last is what all rows have
+        return np.asarray(parts)[:, :-1]  # the last column is the common offset
 
     def _learned(self) -> dict[str, Any]:
         text = self.booster_.model_to_string(num_iteration=self.best_iteration_)

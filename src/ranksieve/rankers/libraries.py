@@ -1,4 +1,4 @@
-"""Differences between the rankers of LightGBM, XGBoost, CatBoost and everybody else."""
+"""Interfaces to the rankers of LightGBM, XGBoost and CatBoost, and to other estimators."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scipy import sparse
 
 from ranksieve.data import RankingData
 from ranksieve.rankers.library import DatasetLibrary, Library
-from ranksieve.rankers.lightgbm_data import as_known, check_whole_labels
+from ranksieve.rankers.lightgbm_data import check_whole_labels, to_library_format
 from ranksieve.rankers.lightgbm_text import load_booster
 from ranksieve.rankers.others import OtherEstimator
 from ranksieve.rankers.per_feature import CATBOOST, LIGHTGBM, XGBOOST
@@ -34,10 +34,10 @@ class _LightGBM(DatasetLibrary):
 
     @cached_property
     def _aliases(self) -> dict[str, str]:
-        """Each name of a parameter -> that of the class, or else the first one."""
+        """Each alias of a parameter -> its name in the class, or else its first alias."""
         from lightgbm import LGBMRanker, basic
 
-        basic._ConfigAliases.get("num_leaves")  # there is no public list of them
+        basic._ConfigAliases.get("num_leaves")  # LightGBM has no public list of aliases
         own = LGBMRanker().get_params().keys()
         found: dict[str, str] = {}
         for first, names in basic._ConfigAliases.aliases.items():
@@ -65,16 +65,18 @@ class _LightGBM(DatasetLibrary):
     def fit(self, estimator: Any, data: RankingData, validation: RankingData | None = None) -> None:
         held_out: dict[str, Any] = {}
         if validation is not None:
-            X, y = as_known(validation.X), validation.y
+            X, y = to_library_format(validation.X), validation.y
             held_out["eval_group"] = [validation.group_counts]
             if validation.query_weights is not None:
                 held_out["eval_sample_weight"] = [_row_weights(validation)]
-            if "eval_X" in signature(estimator.fit).parameters:  # eval_set is on its way out
+            if "eval_X" in signature(estimator.fit).parameters:  # eval_set is deprecated
                 held_out.update(eval_X=(X,), eval_y=(y,))
             else:
                 held_out["eval_set"] = [(X, y)]
         weights, counts = _row_weights(data), data.group_counts
-        estimator.fit(as_known(data.X), data.y, group=counts, sample_weight=weights, **held_out)
+        estimator.fit(
+            to_library_format(data.X), data.y, group=counts, sample_weight=weights, **held_out
+        )
 
     def trains_on_datasets(self, estimator: Any) -> bool:
         from lightgbm import LGBMRanker
@@ -94,7 +96,7 @@ class _LightGBM(DatasetLibrary):
         self._set_booster(estimator, train(given, dataset(given), estimator.n_estimators))
 
     def scores(self, estimator: Any, X: Any) -> Any:
-        return estimator.booster_.predict(as_known(X), num_threads=openmp_thread_count())
+        return estimator.booster_.predict(to_library_format(X), num_threads=openmp_thread_count())
 
     def importances(self, estimator: Any, n_features: int) -> Any:
         return estimator.booster_.feature_importance("gain", iteration=estimator.best_iteration_)
@@ -103,7 +105,7 @@ class _LightGBM(DatasetLibrary):
         threads = openmp_thread_count()
         return estimator.booster_.predict(X, pred_contrib=True, num_threads=threads)
 
-    def text_of(self, estimator: Any) -> str:
+    def model_text(self, estimator: Any) -> str:
         return estimator.booster_.model_to_string()  # up to the best iteration
 
     def restore(self, estimator: Any, text: str) -> None:
@@ -152,18 +154,18 @@ class _XGBoost(Library):
         held_out: dict[str, Any] = {}
         if validation is not None:
             validation = _informative_queries(validation)
-            held_out["eval_set"] = [(as_known(validation.X), validation.y)]
+            held_out["eval_set"] = [(to_library_format(validation.X), validation.y)]
             held_out["eval_qid"] = [validation.query_codes]
             if validation.query_weights is not None:
                 held_out["sample_weight_eval_set"] = [validation.query_weights]
         held_out |= {"qid": data.query_codes, "sample_weight": data.query_weights}
         with _xgboost_threads():
-            estimator.fit(as_known(data.X), data.y, **held_out)
+            estimator.fit(to_library_format(data.X), data.y, **held_out)
 
     def scores(self, estimator: Any, X: Any) -> Any:
-        # The number of features is known to be right.
+        # The number of features was checked before.
         with _xgboost_threads():
-            return estimator.predict(as_known(X), validate_features=False)
+            return estimator.predict(to_library_format(X), validate_features=False)
 
     def importances(self, estimator: Any, n_features: int) -> Any:
         booster = estimator.get_booster()
@@ -182,7 +184,7 @@ class _XGBoost(Library):
             rows = DMatrix(X, feature_names=estimator.get_booster().feature_names)
             return estimator.get_booster().predict(rows, pred_contribs=True, iteration_range=trees)
 
-    def text_of(self, estimator: Any) -> str:
+    def model_text(self, estimator: Any) -> str:
         return estimator.get_booster().save_raw("json").decode()
 
     def restore(self, estimator: Any, text: str) -> None:
@@ -191,10 +193,10 @@ class _XGBoost(Library):
 
 
 def _informative_queries(data: RankingData) -> RankingData:
-    """Held-out queries that are worth more in one order than in another, if queries have weights.
+    """Held-out queries whose value depends on their order; all of them without weights.
 
-    XGBoost gives a query without relevant documents the value 1, and forgets its weight: the sum
-    may then be too large for a mean, which it refuses. The best number of trees is the same.
+    XGBoost gives a query without relevant documents the value 1 and ignores its weight. The mean
+    may then exceed 1, which XGBoost refuses. The best number of trees stays the same.
     """
     if data.query_weights is None:
         return data
@@ -231,14 +233,14 @@ class _CatBoost(Library):
         return bool(estimator.is_fitted())
 
     def n_features(self, estimator: Any) -> int:
-        return len(estimator.feature_names_)  # one that was loaded knows no other number
+        return len(estimator.feature_names_)  # a loaded estimator has no other number
 
     def feature_names(self, estimator: Any) -> Any:
         names = estimator.feature_names_
         return None if names == [str(n) for n in range(len(names))] else names
 
     def check_labels(self, given: dict[str, Any], data: RankingData) -> None:
-        pass  # most losses take any numbers, and the others say what they want
+        pass  # most losses take any numbers, and the others raise clear errors
 
     def fit(self, estimator: Any, data: RankingData, validation: RankingData | None = None) -> None:
         held_out = None if validation is None else self._pool(validation)
@@ -264,8 +266,8 @@ class _CatBoost(Library):
             Pool(_narrow(X)), type="ShapValues", thread_count=threads
         )
 
-    def text_of(self, estimator: Any) -> str:
-        # Its JSON drops digits of the leaves; this is its binary format, and goes through a file.
+    def model_text(self, estimator: Any) -> str:
+        # CatBoost's JSON drops digits of the leaves, so use its binary format, which needs a file.
         with TemporaryDirectory() as directory:
             path = Path(directory) / "model.cbm"
             estimator.save_model(str(path))
@@ -280,7 +282,7 @@ def _narrow(X: Any) -> Any:
 
     CatBoost makes arrays read-only; a view protects those of the caller.
     """
-    X = as_known(X)
+    X = to_library_format(X)
     if not sparse.issparse(X):
         return X.view()
     X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
@@ -295,8 +297,8 @@ def _row_weights(data: RankingData) -> np.ndarray | None:
 _LIBRARIES = {library.name: library for library in (_LightGBM(), _XGBoost(), _CatBoost())}
 
 
-def class_named(name: Any) -> Any:
-    """Return a class of one of the libraries, and of no other module."""
+def find_library_class(name: Any) -> Any:
+    """Return the class of this name in LightGBM, XGBoost or CatBoost; no other is imported."""
     if name not in _LIBRARIES:
         raise ValueError(f"unknown class {name!r:.40}; choose from {', '.join(_LIBRARIES)}")
     home, kind = str(name).split(".")
@@ -326,7 +328,7 @@ def is_of_library(estimator: Any) -> bool:
 
 
 def is_error_of_library(error: Exception) -> bool:
-    """Whether an error is of a class of LightGBM, XGBoost or CatBoost."""
+    """Whether the class of an error is defined by LightGBM, XGBoost or CatBoost."""
     home = type(error).__module__.strip("_").partition(".")[0]
     return any(name.startswith(f"{home}.") for name in _LIBRARIES)
 

@@ -1,4 +1,4 @@
-"""What the adapter of rankers needs to know about the library that an estimator comes from."""
+"""Interface of the ranker adapter to the library of an estimator."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import numpy as np
 
 from ranksieve.data import RankingData
 from ranksieve.rankers.per_feature import Cut
-from ranksieve.registry.foreign import unfitted
+from ranksieve.registry.foreign import copy_unfitted
 
 
 class Library(ABC):
     """Interface to estimators of other packages."""
 
-    name: str  # of the class
-    threads: str = "n_jobs"  # parameter with their number
-    log: ClassVar[dict[str, Any]] = {}  # parameters that silence it
-    log_names: ClassVar[frozenset[str]] = frozenset()  # others that are about its log
+    name: str  # name of the estimator's class
+    threads: str = "n_jobs"  # parameter for the number of threads
+    log: ClassVar[dict[str, Any]] = {}  # parameters that turn off the log
+    log_names: ClassVar[frozenset[str]] = frozenset()  # other parameters of the log
     per_feature: ClassVar[Mapping[str, Cut]] = {}  # parameters with a value per feature
     synonyms: ClassVar[Mapping[str, str]] = {}  # native names -> parameters of the class
     has_model_files: ClassVar[bool] = True
 
-    def unfitted(self, estimator: Any) -> Any:
-        """Unfitted copy."""
-        return unfitted(estimator)
+    def copy_unfitted(self, estimator: Any) -> Any:
+        """Unfitted copy of an estimator."""
+        return copy_unfitted(estimator)
 
     def silence(self, given: dict[str, Any]) -> dict[str, Any]:
         """Parameters that turn off the log, unless the given ones set it."""
@@ -35,41 +35,41 @@ class Library(ABC):
         return {name: value for name, value in self.log.items() if name not in given}
 
     def is_fitted(self, estimator: Any) -> bool:
-        """Whether it can predict."""
+        """Whether an estimator can predict."""
         return bool(estimator.__sklearn_is_fitted__())
 
     def n_features(self, estimator: Any) -> int:
-        """Features of a fitted estimator."""
+        """Number of features of a fitted estimator."""
         return int(estimator.n_features_in_)
 
     def takes_missing(self, estimator: Any) -> bool:
-        """Whether it treats missing values in its own way."""
+        """Whether an estimator accepts missing values."""
         return True
 
     @property
     def more_parameters(self) -> Collection[str]:
-        """Parameters that ``get_params`` need not list."""
+        """Parameters that exist even if ``get_params`` does not list them."""
         return ()
 
     def accepts(self, parameter: str) -> bool:
-        """Whether there is such a parameter, though ``get_params`` need not list it."""
+        """Whether there is such a parameter, even if ``get_params`` does not list it."""
         return parameter in self.synonyms or parameter in self.more_parameters
 
     def translate(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Parameters under the names of the class, from those that the library uses elsewhere."""
+        """Rename parameters from the library's native names to those of the class."""
         return {self.synonyms.get(name, name): value for name, value in parameters.items()}
 
     @abstractmethod
     def feature_names(self, estimator: Any) -> Any:
-        """Names that a fitted estimator has for its features; None if it has none."""
+        """Feature names of a fitted estimator; None if it has none."""
 
     @abstractmethod
     def check_labels(self, given: dict[str, Any], data: RankingData) -> None:
-        """Raise a DataError for labels that is clearer than that of the library."""
+        """Raise a DataError for labels that the library cannot use."""
 
     @abstractmethod
     def fit(self, estimator: Any, data: RankingData, validation: RankingData | None = None) -> None:
-        """Fit an estimator in place; queries of both count as often as their weights say."""
+        """Fit an estimator in place; queries of both data sets count by their weights."""
 
     @abstractmethod
     def scores(self, estimator: Any, X: Any) -> Any:
@@ -85,23 +85,23 @@ class Library(ABC):
 
     @abstractmethod
     def contributions(self, estimator: Any, X: Any) -> Any:
-        """SHAP values of each feature in each row, and last the common offset."""
+        """SHAP value of each feature in each row; the last column is the common offset."""
 
     @abstractmethod
-    def text_of(self, estimator: Any) -> str:
-        """The trees of a fitted estimator, in the format of the library."""
+    def model_text(self, estimator: Any) -> str:
+        """Model of a fitted estimator as text, in the format of the library."""
 
     @abstractmethod
     def restore(self, estimator: Any, text: str) -> None:
-        """Give an unfitted estimator its trees."""
+        """Restore an unfitted estimator from :meth:`model_text`."""
 
 
 class DatasetLibrary(Library):
-    """A library that can train on values that are in bins already."""
+    """A library that can train on data that is already binned."""
 
     @abstractmethod
     def trains_on_datasets(self, estimator: Any) -> bool:
-        """Whether :meth:`fit_dataset` can take the place of :meth:`fit` for this estimator."""
+        """Whether :meth:`fit_dataset` can replace :meth:`fit` for this estimator."""
 
     @abstractmethod
     def dataset_parameters(self, estimator: Any) -> dict[str, Any]:
@@ -109,4 +109,4 @@ class DatasetLibrary(Library):
 
     @abstractmethod
     def fit_dataset(self, estimator: Any, dataset: Callable[[dict[str, Any]], Any]) -> None:
-        """Fit an estimator in place to a LightGBM Dataset, made for these parameters."""
+        """Fit an estimator in place to the Dataset that ``dataset`` makes for its parameters."""

@@ -1,4 +1,4 @@
-"""Model files of LightGBM and XGBoost as rankers."""
+"""Read model files of LightGBM and XGBoost as rankers."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ranksieve.io.files import READ_ERRORS, explain_os_error
 from ranksieve.io.records import PathLike
 from ranksieve.rankers.adapter import RankerAdapter, as_ranker
 from ranksieve.rankers.base import Ranker
-from ranksieve.rankers.libraries import class_named, library_of
+from ranksieve.rankers.libraries import find_library_class, library_of
 
-# How the files begin.
+# First characters of the files.
 _BEGINNINGS = {b"tree\n": "lightgbm.LGBMRanker", b'{"learner"': "xgboost.XGBRanker"}
 _UBJSON = b"{L"  # and the length of a name
 
 
 def read_library_model(path: PathLike) -> Ranker | None:
-    """Read LightGBM's text or XGBoost's JSON; None if a file begins otherwise.
+    """Read LightGBM's text or XGBoost's JSON; None if the file is neither.
 
     Raises
     ------
@@ -47,8 +47,8 @@ def read_library_model(path: PathLike) -> Ranker | None:
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: not text in UTF-8: {error}") from None
     try:
-        return _restore(class_named(found[0])(), text)
-    except Exception as error:  # each library has errors of its own
+        return _restore(find_library_class(found[0])(), text)
+    except Exception as error:  # each library has its own error classes
         reason = str(error).partition("\nStack trace")[0]
         library = found[0].partition(".")[0]
         raise DataError(f"{path}: {library} cannot read this model: {reason}") from None
@@ -63,7 +63,7 @@ def _restore(estimator: Any, text: str) -> Ranker:
     known = getattr(ranker, "feature_names_in_", None)
     names = None if known is None else as_names(known, ranker.n_features_in_)
     if known is not None and names is None:
-        del ranker.feature_names_in_  # they are just numbers
+        del ranker.feature_names_in_  # placeholders such as Column_0
     elif names is not None:
         ranker.feature_names_in_ = np.asarray(names, dtype=object)
     return ranker

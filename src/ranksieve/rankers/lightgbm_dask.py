@@ -22,10 +22,10 @@ from ranksieve.engine import Source, engine_of, total_weight
 from ranksieve.engine.dask import Stored
 from ranksieve.io.shards import Shards
 from ranksieve.metrics import NDCG
-from ranksieve.rankers.lightgbm_data import as_known, dataset_of
+from ranksieve.rankers.lightgbm_data import dataset_of, to_library_format
 from ranksieve.sums.measured import Measured
 
-_POLL = 1.0  # seconds after which to ask whether all workers are still there
+_POLL = 1.0  # seconds between checks that all workers are alive
 _NAMES_OF_LEARNER = {"tree_learner", "tree", "tree_type", "tree_learner_type"}
 _LEARNERS = ("data", "data_parallel", "voting", "voting_parallel")
 _NETWORK = re.compile(r"^\[(machines|num_machines|local_listen_port): .*\]\n", re.MULTILINE)
@@ -85,7 +85,7 @@ def train_on_workers(shards: Shards, parameters: dict[str, Any], n_trees: int) -
 
 
 def _learner(parameters: dict[str, Any]) -> str:
-    """How machines share the work; raises a DataError if each would need all rows."""
+    """LightGBM's ``tree_learner``; raises a DataError for those that need all rows everywhere."""
     given = [parameters[name] for name in sorted(_NAMES_OF_LEARNER & parameters.keys())]
     learner = given[0] if given else "data"
     if learner not in _LEARNERS:
@@ -104,7 +104,7 @@ class _Port:
 
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self._socket.bind(("", 0))
-        # LightGBM compares it with the addresses of the machine, and knows no names.
+        # LightGBM compares it with the machine's IP addresses, and does not resolve names.
         self._host = socket.gethostbyname(urlsplit(get_worker().address).hostname or "localhost")
 
     def name(self) -> str:
@@ -135,7 +135,7 @@ def _train_part(
     port.release()
     booster = lightgbm.train(parameters | (network if len(machines) > 1 else {}), data, n_trees)
     booster.free_network()
-    # Addresses are of no use later, and would make the same trees look different.
+    # Remove addresses, so that the same trees give the same text.
     return None if rank else _NETWORK.sub("", booster.model_to_string())
 
 
@@ -152,7 +152,7 @@ def _gather(client: Any, workers: list[str], futures: list[Any]) -> list[Any]:
             try:
                 waiting[worker].result()
             except Exception:
-                sleep(_POLL)  # a worker fails when another is lost, which may be known later
+                sleep(_POLL)  # this worker may fail because another was lost, which may show later
                 _check_alive(client, waiting)
                 raise
             del waiting[worker]
@@ -163,12 +163,12 @@ def _check_alive(client: Any, workers: Iterable[str]) -> None:
     lost = set(workers) - client.nthreads().keys()
     if lost:
         raise DataError(
-            f"worker {min(lost)} was lost while it trained; the cluster's logs say why (too little "
-            "memory?)"
+            f"worker {min(lost)} was lost during training; see the cluster's logs (the worker may "
+            "have run out of memory)"
         )
 
 
-class _Staged(Measured):
+class _NDCGPerTree(Measured):
     """Statistic: NDCG of held-out queries after each tree."""
 
     def __init__(self, block: Block, text: str, cutoff: int) -> None:
@@ -178,8 +178,8 @@ class _Staged(Measured):
         self.booster = lightgbm.Booster(model_str=text)
 
     def sums(self) -> np.ndarray:
-        """Weighted sum over queries, for each number of trees."""
-        X, scores = as_known(self.block.X), np.zeros(len(self.block.y))
+        """Weighted sum over queries of NDCG, for each number of trees."""
+        X, scores = to_library_format(self.block.X), np.zeros(len(self.block.y))
         sums = np.empty(self.booster.num_trees())
         for tree in range(len(sums)):
             scores += self.booster.predict(
@@ -198,7 +198,7 @@ def best_number_of_trees(
     smallest of equals) before ``early_stopping_rounds`` trees pass without a better one.
     """
     parameters = booster.model_to_string(), cutoff
-    with engine_of(validation).start(_Staged, *parameters) as workers:
+    with engine_of(validation).start(_NDCGPerTree, *parameters) as workers:
         values = workers.sum("sums") / total_weight(validation)
     stopping = EarlyStopping(early_stopping_rounds)
     for value in values.tolist():

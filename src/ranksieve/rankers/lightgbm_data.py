@@ -12,17 +12,17 @@ from scipy import sparse
 from ranksieve.data import Block, DataError, RankingData
 from ranksieve.engine import Source, engine_of, whole_block
 
-LARGEST_LABEL = 30  # LightGBM's table of gains ends there
+LARGEST_LABEL = 30  # LightGBM's default table of gains ends at this label
 
 
-def as_known(X: Any) -> Any:
-    """Rows in a form that tree libraries take: SciPy's sparse matrices, not its sparse arrays."""
+def to_library_format(X: Any) -> Any:
+    """Convert rows to the format of tree libraries: SciPy's sparse matrices, not sparse arrays."""
     return sparse.csr_matrix(X) if sparse.issparse(X) else np.ascontiguousarray(X)
 
 
 @contextmanager
 def lightgbm_errors() -> Iterator[None]:
-    """Turn errors of LightGBM into a DataError, such as that for a query of 10,001 documents."""
+    """Turn errors of LightGBM, such as for a query of 10,001 documents, into a DataError."""
     import lightgbm
 
     try:
@@ -32,7 +32,7 @@ def lightgbm_errors() -> Iterator[None]:
 
 
 def blocks_of(source: Source) -> list[Block]:
-    """All rows of a source in this process; those of shards are mapped, not read."""
+    """Blocks of all rows of a source in this process; shards are memory-mapped, not read."""
     if isinstance(source, RankingData):
         return [whole_block(source)]
     return [source.block(number) for number in range(source.n_shards)]
@@ -50,7 +50,9 @@ def dataset_of(blocks: Iterable[Block], reference: Any = None) -> Any:
     import lightgbm
 
     blocks = list(blocks)
-    X: Any = [as_known(block.X) for block in blocks]  # LightGBM joins arrays without a copy
+    X: Any = [
+        to_library_format(block.X) for block in blocks
+    ]  # LightGBM joins arrays without a copy
     if blocks[0].is_sparse:
         X = sparse.vstack(X, format="csr")
     counts = [np.diff(block.query_ptr) for block in blocks]
@@ -75,7 +77,7 @@ class _BlockLabels:
         self.largest = largest
 
     def first_wrong(self) -> tuple[int, float] | None:
-        """Row and label of the first wrong one, if there is one."""
+        """Row and value of the first wrong label; None if all are right."""
         y = self.block.y
         wrong = (y != np.floor(y)) | (y < 0) | (y > self.largest)
         if not np.any(wrong):

@@ -1,4 +1,4 @@
-"""Train LightGBM repeatedly, with features that are binned only once."""
+"""Train LightGBM repeatedly on features that are binned only once."""
 
 from __future__ import annotations
 
@@ -8,36 +8,37 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import RankingData
-from ranksieve.rankers.lightgbm_data import as_known
+from ranksieve.rankers.lightgbm_data import to_library_format
 from ranksieve.rankers.refits import Refits
 from ranksieve.sums.labels import check_labels_differ
+from ranksieve.threads import limit_threads_for
 
 Parameters = dict[str, Any]
 
-_LOST = 10_000  # of this many rows, LightGBM may lose one value where it puts features together
-_COMMON = 0.7  # share of rows from which LightGBM calls a value other than 0 the usual one
-_BLOCK_VALUES = 2**23  # that are marked at a time
+_LOST = 10_000  # LightGBM may lose one value per this many rows when it bundles features
+_COMMON = 0.7  # share of rows from which LightGBM takes a nonzero value as the default
+_BLOCK_VALUES = 2**23  # values to compare at a time
 
-# Parameters by which a tree depends on features that it does not use, with the values that do not.
+# Parameters that make a tree depend on features it does not use, with their neutral values.
 _DRAWS: dict[str, Any] = {
     "feature_fraction": 1.0,
     "feature_fraction_bynode": 1.0,
     "extra_trees": False,
 }
-_NEEDS_VALUES = {"linear_tree": False}  # not only bins
-_SAMPLED = 200_000  # rows from which LightGBM makes bins and bundles
+_NEEDS_VALUES = {"linear_tree": False}  # parameters that need values, not only bins
+_SAMPLED = 200_000  # rows that LightGBM samples to make bins and bundles
 _BUNDLES = {"enable_bundle": True}
 
 
 class LightGBMRefits(Refits):
     """Refits of a ranker of LightGBM, in which every feature is binned once.
 
-    Each feature is a LightGBM Dataset of its own. A Dataset of some features is put together from
-    copies of their bins, which takes a thousandth of the time of binning, and gives the same trees:
-    bins depend on the feature alone.
+    Each feature is a separate LightGBM Dataset. A Dataset of some features is assembled from copies
+    of their bins, which takes a thousandth of the time of binning and gives the same trees, because
+    the bins of a feature do not depend on the others.
 
-    That does not hold if LightGBM bundles sparse features, and they have values in the same rows,
-    up to one row in 10,000: it loses these. :meth:`of` refuses such data.
+    The exception are sparse features that LightGBM bundles although up to one row in 10,000 has
+    values of several of them, which it then loses. For such data, :meth:`of` returns plain refits.
     """
 
     def __init__(self, ranker: Any, data: RankingData, parameters: Parameters) -> None:
@@ -46,11 +47,12 @@ class LightGBMRefits(Refits):
         ranker._validate_params()
         check_labels_differ(data)
         ranker._check_training(data)
-        self._columns = [self._bin(feature) for feature in range(data.n_features)]
+        with limit_threads_for(data.n_rows):
+            self._columns = [self._bin(feature) for feature in range(data.n_features)]
 
     @classmethod
     def of(cls, ranker: Any, data: RankingData) -> Refits:
-        """Refits that share bins, or plain ones if trees could differ from these."""
+        """Refits that share bins, or plain ones if their trees could differ."""
         every = ranker._for_features(range(data.n_features), data.n_features)
         parameters = every._dataset_parameters()
         if _differs(parameters, _NEEDS_VALUES):
@@ -66,31 +68,32 @@ class LightGBMRefits(Refits):
         made = self.ranker._for_features(features, self.data.n_features)
         made._remember_features(self.data.take_queries([0]).take_features(list(features)))
         try:
-            made._train_on(lambda parameters: self._dataset(features, parameters))
+            with limit_threads_for(self.data.n_rows):
+                made._train_on(lambda parameters: self._dataset(features, parameters))
         except LightGBMError:
-            return super().fit(features)  # which says what is wrong
+            return super().fit(features)  # raises a clear error
         return made
 
     def _bin(self, feature: int) -> Any:
         import lightgbm
 
         one = self.ranker._for_features([feature], self.data.n_features)
-        # Names are ours, because LightGBM wants no two features of the same name.
+        # Unique names, because LightGBM refuses equal names of features.
         made = lightgbm.Dataset(
-            as_known(self.data.X[:, [feature]]),
+            to_library_format(self.data.X[:, [feature]]),
             feature_name=[f"Column_{feature}"],
             params=one._dataset_parameters(),
         )
         return made.construct()
 
     def _dataset(self, features: Sequence[int], parameters: Parameters) -> Any:
-        """Dataset of some features, put together."""
+        """Dataset of some features, assembled from their binned copies."""
         from lightgbm.basic import _LIB, _safe_call
 
         data, first = self.data, self._columns[features[0]]
         made = first.subset(np.arange(data.n_rows)).construct()  # a copy
         for feature in features[1:]:
-            # add_features_from does the same, and warns of more than it does.
+            # add_features_from does the same, but prints needless warnings.
             column = self._columns[feature]
             _safe_call(_LIB.LGBM_DatasetAddFeaturesFrom(made._handle, column._handle))
         made.params = dict(parameters)
@@ -102,7 +105,7 @@ class LightGBMRefits(Refits):
 
 
 def _value(parameters: Mapping[str, Any], name: str, usual: Any) -> Any:
-    """Value of a parameter, under whatever name it is given."""
+    """Value of a parameter that is given under any of its aliases."""
     from lightgbm.basic import _ConfigAliases
 
     given = (parameters[alias] for alias in _ConfigAliases.get(name) if alias in parameters)
@@ -110,21 +113,21 @@ def _value(parameters: Mapping[str, Any], name: str, usual: Any) -> Any:
 
 
 def _differs(parameters: Mapping[str, Any], usual: Mapping[str, Any]) -> bool:
-    """Whether any of some parameters is given another value."""
+    """Whether any parameter differs from its value in ``usual``."""
     return any(_value(parameters, name, value) != value for name, value in usual.items())
 
 
 def _loses_values(data: RankingData, parameters: Mapping[str, Any]) -> bool:
     """Whether LightGBM could bundle features that have values in the same rows.
 
-    It looks at a sample of the rows, and takes those for values that are not the usual one.
+    LightGBM decides from a sample of the rows, and counts values other than the most common one.
     """
     sampled = int(_value(parameters, "bin_construct_sample_cnt", _SAMPLED))
     n = data.n_rows
     most = min(n, sampled) // _LOST
     if n <= sampled and not most:
         return False
-    # What is rare in all rows may be missing in a sample; four times as many are not.
+    # Conflicts that are rare in all rows may be absent from a sample, but not four times as many.
     most = most if n <= sampled else 4 * (most + 10) * -(-n // sampled)
     usual = np.array([_usual_value(column) for column in _columns(data)])
     together = sum((m.T @ m for m in _marks(data, usual)), np.zeros((len(usual),) * 2))
@@ -149,7 +152,7 @@ def _columns(data: RankingData) -> Iterator[np.ndarray]:
 
 
 def _marks(data: RankingData, usual: np.ndarray) -> Iterator[np.ndarray]:
-    """Where values are not the usual ones, in blocks of rows."""
+    """Masks of the values that are not the most common ones, in blocks of rows."""
     n_rows = max(1, _BLOCK_VALUES // len(usual))
     for start in range(0, data.n_rows, n_rows):
         block = data.X[start : start + n_rows]

@@ -25,13 +25,13 @@ def load_model(path: str | os.PathLike[str]) -> Ranker:
     Returns
     -------
     Ranker
-        The trained ranker. If it was saved with a selection, it has it as ``selection_``, and
+        The trained ranker. If it was saved with a selection, ``selection_`` has it, and
         ``predict`` also takes rows with all features.
 
     Raises
     ------
     DataError
-        ``file:line: what is wrong`` if a file is damaged or not a model.
+        If the file is damaged or not a model; the message has the file, the line and the reason.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Parameters of rankers from files: JSON as the libraries use it, or a model that was trained."""
+"""Read parameters of rankers from JSON files or trained models."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _LARGEST = 1e300
 
 
 class FileParameters(NamedTuple):
-    """What a file says about the parameters of a ranker."""
+    """Parameters of a ranker that a file contains."""
 
-    kind: str | None  # name of the class, if the file tells
+    kind: str | None  # name of the class, if the file has it
     parameters: dict[str, Any]
 
 
@@ -51,23 +51,23 @@ def read_parameters(path: Path) -> FileParameters:
     except READ_ERRORS as error:
         raise DataError(f"{path}: {explain_os_error(error)}") from error
     if start.startswith(b"CBM1"):
-        return FileParameters(CATBOOST, _of_catboost(path))
+        return FileParameters(CATBOOST, _catboost_parameters(path))
     if start.split(b"\n")[0].rstrip() == b"tree":
-        return FileParameters(LIGHTGBM, _of_lightgbm(path))
+        return FileParameters(LIGHTGBM, _lightgbm_parameters(path))
     record = _read_json(path)
     if not isinstance(record, dict):
-        raise DataError(f"{path}: it should be an object with parameters by name")
+        raise DataError(f"{path}: expected a JSON object with parameters by name")
     if record.get("format") == FORMAT:
-        return _of_model(path)
+        return _model_parameters(path)
     if isinstance(record.get("learner"), dict):
-        return FileParameters(XGBOOST, _of_xgboost(record["learner"], path))
+        return FileParameters(XGBOOST, _changed_xgboost_parameters(record["learner"], path))
     if isinstance(record.get("model_info"), dict):
         return FileParameters(CATBOOST, _flat_parameters(record["model_info"].get("params"), path))
     return FileParameters(None, _without_nulls(record))
 
 
 def _read_json(path: Path) -> Any:
-    """Read JSON; NaN, as ``get_params`` of XGBoost has it, is taken as null."""
+    """Read JSON; NaN, which ``get_params`` of XGBoost contains, becomes null."""
     try:
         return json.loads(
             path.read_bytes(), parse_constant=lambda _: None, object_pairs_hook=object_of
@@ -84,7 +84,7 @@ def _read_json(path: Path) -> Any:
 
 
 def _without_nulls(record: Mapping[str, Any]) -> dict[str, Any]:
-    """What is given: null leaves a parameter as it is."""
+    """Parameters whose value is not null; null keeps the default."""
     return {
         name: _without_nulls(value) if isinstance(value, dict) else value
         for name, value in record.items()
@@ -93,7 +93,7 @@ def _without_nulls(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parameters_from(path: Path, rankers: Mapping[str, Method]) -> dict[str, dict[str, Any]]:
-    """Parameters that a file has for some of these rankers.
+    """Read parameters for some of these rankers from a file.
 
     Parameters
     ----------
@@ -115,14 +115,14 @@ def parameters_from(path: Path, rankers: Mapping[str, Method]) -> dict[str, dict
                 f"{path}: {name!r} is not among the rankers, which are {', '.join(rankers)}"
             )
     else:
-        by_name = {_meant(path, kind, found, rankers): found}
+        by_name = {_ranker_for(path, kind, found, rankers): found}
     return {name: _check(path, rankers[name], own) for name, own in by_name.items()}
 
 
-def _meant(
+def _ranker_for(
     path: Path, kind: str | None, found: Mapping[str, Any], rankers: Mapping[str, Method]
 ) -> str:
-    """Name of the ranker whose parameters these are."""
+    """Name of the one ranker that takes these parameters."""
     if kind is not None:
         able = [name for name, method in rankers.items() if kind in _kinds(method)]
         of = f"parameters of {kind}"
@@ -153,7 +153,7 @@ def _check(path: Path, method: Method, parameters: Mapping[str, Any]) -> dict[st
     return method.translate(parameters)
 
 
-def _of_model(path: Path) -> FileParameters:
+def _model_parameters(path: Path) -> FileParameters:
     model = read_model(path)
     recorded = model.parameters.get("estimator")
     if isinstance(recorded, dict) and isinstance(recorded.get("parameters"), dict):
@@ -161,7 +161,7 @@ def _of_model(path: Path) -> FileParameters:
     return FileParameters(model.ranker, _without_nulls(model.parameters))
 
 
-# Where data lies, on how many machines and threads it is trained, and what is written.
+# Parameters about files, machines, threads and logs, which do not change the model.
 _NOT_ABOUT_TRAINING = frozenset(
     (
         *("task", "data", "valid", "input_model", "output_model", "verbosity", "header"),
@@ -175,11 +175,11 @@ _NOT_ABOUT_TRAINING = frozenset(
 )
 
 
-def _of_lightgbm(path: Path) -> dict[str, Any]:
+def _lightgbm_parameters(path: Path) -> dict[str, Any]:
     """Parameters of a text model that differ from LightGBM's defaults.
 
-    A model that stopped early, but not by a parameter, has fewer trees than it was to have: their
-    number counts.
+    If training stopped early by other means than a parameter, the model has fewer trees than its
+    parameters say, and the number of trees counts.
     """
     text = path.read_text(errors="replace")
     usual = {"eval_at": [1, 2, 3, 4, 5]} | _lightgbm_section(_lightgbm_defaults())
@@ -191,7 +191,7 @@ def _of_lightgbm(path: Path) -> dict[str, Any]:
         for name, value in found.items()
         if name not in _NOT_ABOUT_TRAINING and value != usual.get(name)
     }
-    if "seed" in changed:  # from which the others follow
+    if "seed" in changed:  # the other seeds are derived from it
         changed = {name: value for name, value in changed.items() if not name.endswith("_seed")}
     n_trees = text.count("\nTree=")
     if n_trees and not found.get("early_stopping_round"):
@@ -200,7 +200,7 @@ def _of_lightgbm(path: Path) -> dict[str, Any]:
 
 
 def _lightgbm_section(text: str) -> dict[str, Any]:
-    """Lines ``[name: value]`` of the part about parameters; those without a value are left out."""
+    """Lines ``[name: value]`` of the section on parameters, except those without a value."""
     section = text.partition("\nparameters:\n")[2].partition("end of parameters")[0]
     lines = [line[1:-1].partition(": ") for line in section.split("\n") if line.startswith("[")]
     return {name: _lightgbm_value(value) for name, _, value in lines if value}
@@ -224,7 +224,7 @@ def _number(text: str) -> Any:
 
 
 def _lightgbm_defaults() -> str:
-    """Model of no trees, which lists all parameters of this version of LightGBM."""
+    """Text of a model without trees, which lists LightGBM's defaults for all parameters."""
     import lightgbm
 
     rows = lightgbm.Dataset(np.zeros((2, 1)), [0, 1], group=[2], params={"verbosity": -1})
@@ -232,7 +232,7 @@ def _lightgbm_defaults() -> str:
     return lightgbm.Booster(settings, rows).model_to_string()
 
 
-def _of_catboost(path: Path) -> dict[str, Any]:
+def _catboost_parameters(path: Path) -> dict[str, Any]:
     try:
         from catboost import CatBoost
     except ImportError:
@@ -241,7 +241,7 @@ def _of_catboost(path: Path) -> dict[str, Any]:
         ) from None
     try:
         model = CatBoost().load_model(str(path))
-    except Exception as error:  # it has errors of its own
+    except Exception as error:  # CatBoost has its own error classes
         raise DataError(f"{path}: CatBoost cannot read the model: {error}") from None
     return _without_logs(model.get_params())
 
@@ -267,13 +267,13 @@ _XGBOOST_PARTS = (
 )
 
 
-def _of_xgboost(learner: Mapping[str, Any], path: Path) -> dict[str, Any]:
+def _changed_xgboost_parameters(learner: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """Parameters of a configuration of XGBoost that differ from its defaults."""
     found = _xgboost_parameters(learner, path)
     if "max_depth" not in found:
         raise DataError(
-            f"{path}: models of XGBoost do not tell the parameters they were trained with; instead "
-            "of the model, write json.dumps(ranker.get_params()) or booster.save_config() to a file"
+            f"{path}: models of XGBoost do not contain their training parameters; instead of the "
+            "model, write json.dumps(ranker.get_params()) or booster.save_config() to a file"
         )
     usual = _xgboost_parameters(_xgboost_defaults(found["objective"], path), path)
     changed = {name: value for name, value in found.items() if value != usual.get(name)}

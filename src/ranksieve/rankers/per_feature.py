@@ -13,14 +13,14 @@ from ranksieve.data import DataError
 Cut = Callable[[Any, Sequence[int], int], Any]
 
 
-def one_each(value: Any, features: Sequence[int], n_features: int) -> Any:
-    """One value for each feature: a sequence, its text, or a mapping from indices."""
+def reduce_values(value: Any, features: Sequence[int], n_features: int) -> Any:
+    """Reduce one value per feature: a sequence, its text, or a mapping from indices."""
     if isinstance(value, Mapping):
         return _by_index(value, features)
     if isinstance(value, str):
         bare = value.strip()
         start, end = ("(", ")") if bare.startswith("(") else ("", "")
-        kept = one_each(bare.strip("()").split(","), features, n_features)
+        kept = reduce_values(bare.strip("()").split(","), features, n_features)
         return start + ",".join(part.strip() for part in kept) + end
     values = list(value)
     if len(values) != n_features:
@@ -30,7 +30,7 @@ def one_each(value: Any, features: Sequence[int], n_features: int) -> Any:
 
 
 def indices(value: Any, features: Sequence[int], n_features: int) -> Any:
-    """Indices of features: a sequence, or their text."""
+    """Reduce indices of features: a sequence, or their text."""
     if isinstance(value, str):
         given = [int(part) for part in value.split(",")]
         return ",".join(map(str, indices(given, features, n_features)))
@@ -39,7 +39,7 @@ def indices(value: Any, features: Sequence[int], n_features: int) -> Any:
 
 
 def groups(value: Any, features: Sequence[int], n_features: int) -> Any:
-    """Lists of indices of features, or their text, as JSON with or without outer brackets."""
+    """Reduce lists of indices, or their text as JSON with or without outer brackets."""
     if isinstance(value, str):
         is_whole = value.replace(" ", "").startswith("[[")
         kept = groups(json.loads(value if is_whole else f"[{value}]"), features, n_features)
@@ -48,12 +48,12 @@ def groups(value: Any, features: Sequence[int], n_features: int) -> Any:
     return [kept for group in value if (kept := indices(group, features, n_features))]
 
 
-def cannot(value: Any, features: Sequence[int], n_features: int) -> Any:
+def refuse_reduction(value: Any, features: Sequence[int], n_features: int) -> Any:
     """Refuse a parameter that cannot be reduced to some of the features."""
     raise ValueError("it cannot be reduced to some of the features")
 
 
-def cut_to(
+def reduce_parameters(
     features: Sequence[int],
     n_features: int,
     parameters: Mapping[str, Any],
@@ -107,7 +107,7 @@ _ONE_EACH = dict.fromkeys(
         *("feature_contri", "feature_contrib", "fc", "fp", "feature_penalty"),
         *("cegb_penalty_feature_lazy", "cegb_penalty_feature_coupled", "max_bin_by_feature"),
     ),
-    one_each,
+    reduce_values,
 )
 _INDICES = dict.fromkeys(
     (
@@ -121,23 +121,23 @@ _FILES = dict.fromkeys(
         *("forcedsplits_filename", "fs", "forced_splits_filename", "forced_splits_file"),
         *("forced_splits", "forcedbins_filename"),
     ),
-    cannot,
+    refuse_reduction,
 )
 LIGHTGBM: Mapping[str, Cut] = {**_ONE_EACH, **_INDICES, **_FILES, "interaction_constraints": groups}
 XGBOOST: Mapping[str, Cut] = {
-    "monotone_constraints": one_each,
-    "feature_weights": one_each,
-    "feature_types": one_each,
+    "monotone_constraints": reduce_values,
+    "feature_weights": reduce_values,
+    "feature_types": reduce_values,
     "interaction_constraints": groups,
 }
 CATBOOST: Mapping[str, Cut] = {
-    "monotone_constraints": one_each,
-    "feature_weights": one_each,
-    "first_feature_use_penalties": one_each,
-    "per_object_feature_penalties": one_each,
+    "monotone_constraints": reduce_values,
+    "feature_weights": reduce_values,
+    "first_feature_use_penalties": reduce_values,
+    "per_object_feature_penalties": reduce_values,
     "cat_features": indices,
     "text_features": indices,
     "embedding_features": indices,
     "ignored_features": indices,
-    "per_float_feature_quantization": cannot,
+    "per_float_feature_quantization": refuse_reduction,
 }

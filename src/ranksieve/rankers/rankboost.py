@@ -19,12 +19,12 @@ from ranksieve.metrics import Measure
 from ranksieve.parameters import ConventionChoice, Count, Ties
 from ranksieve.rankers.base import Ranker
 from ranksieve.rankers.boosting_rounds import Rounds
-from ranksieve.rankers.rankboost_rounds import MOST, PairPotentials, order_statistics
+from ranksieve.rankers.rankboost_rounds import MOST_THRESHOLDS, PairPotentials, order_statistics
 from ranksieve.registry import Method
 from ranksieve.sums.grades import bin_ranks, last_rank
 
-_SMALLEST = 1e-10  # share of the pairs that a perfect threshold is taken to leave
-_VANISHED = 1e-200  # share of the first weights below which they have hardly any digits
+_SMALLEST = 1e-10  # weight of misordered pairs assumed for a perfect threshold
+_VANISHED = 1e-200  # fraction of the initial weight below which precision is lost
 
 
 class Round(NamedTuple):
@@ -65,7 +65,7 @@ class RankBoost(Ranker):
         distances, k = 1, 2, ..., as in LETOR's runs, whose features range from 0 to 1 in each
         query.
     directions : {"both", "descending"}
-        Whether small values may also be better: such a threshold has a negative weight.
+        Whether small values may also be better; such a threshold has a negative weight.
     measure : str or Measure
         Measure of the ``eval_set`` by which the number of rounds is chosen.
     early_stopping_rounds : int or None
@@ -100,8 +100,8 @@ class RankBoost(Ranker):
     The algorithm is published. LETOR's runs had 255 thresholds, which are not described further,
     but with ``binning="width"`` MQ2008's validation data chooses the same numbers of rounds, and
     four of five results are the same to four digits. These choices are ours: quantiles, which suit
-    features of any distribution, counted over documents of queries with different labels, each as
-    often as its query counts; thresholds within 1e-11 of the best are equal and the first is taken;
+    features of any distribution, over documents of queries with different labels, weighted by the
+    weights of queries; thresholds within 1e-11 of the best are equal and the first is taken;
     training ends when a threshold orders all pairs or no threshold helps.
 
     References
@@ -122,7 +122,9 @@ class RankBoost(Ranker):
     methods = (Method("rankboost", "boosted thresholds of features", trial={"n_rounds": 10}),)
 
     n_rounds: Count = 100
-    n_thresholds: Annotated[int, Interval(Integral, 1, MOST, closed="both")] = MOST
+    n_thresholds: Annotated[int, Interval(Integral, 1, MOST_THRESHOLDS, closed="both")] = (
+        MOST_THRESHOLDS
+    )
     binning: Literal["frequency", "width"] = "frequency"
     directions: Literal["both", "descending"] = "both"
     measure: str | Measure = "map"
@@ -192,10 +194,10 @@ class RankBoost(Ranker):
         rounds: list[Round] = []
         weight, sums = workers.sum("begin", padded, n)
         first = weight
-        if first == 0:  # only queries that tell nothing have any weight
+        if first == 0:  # no query of positive weight has different labels
             return rounds
         for _ in range(self.n_rounds):
-            # Of the documents above each threshold: those of all codes beyond its place.
+            # Potentials of the documents above each threshold, which have larger codes.
             r = np.cumsum(sums[:, :0:-1], axis=1)[:, ::-1] / weight
             worth = np.abs(r) if self.directions == "both" else r
             feature, place = divmod(first_of_best(worth.ravel()), r.shape[1])

@@ -1,4 +1,4 @@
-"""Weights of pairs, their sums over thresholds, and how they change in a round of RankBoost."""
+"""Weights of pairs, their sums over thresholds, and their update in a round of RankBoost."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ranksieve.engine import Workers
 from ranksieve.sums.chunks import chunks, row_weights_of, weights_of
 from ranksieve.sums.grades import values_of_ranks
 
-MOST = 255  # thresholds of a feature: their number fits in a byte
+MOST_THRESHOLDS = 255  # of a feature, so that codes fit in a byte
 
 
 class PairPotentials:
@@ -50,16 +50,16 @@ class PairPotentials:
         self.scores, self.potentials = np.zeros((2, len(self.rows)))
 
     def _parts(self, block: Block) -> Any:
-        """Chunks of a block, their rows that count, and the places of these among all."""
+        """Chunks of a block, their rows in informative queries, and the positions of these rows."""
         for chunk in chunks(block):
             ends = self.query_ptr[[chunk.queries.start, chunk.queries.stop]]
             places = slice(*ends.tolist())
             yield chunk.X, self.rows[places] - chunk.rows.start, places
 
     def distinct(self, most: int) -> tuple[float, np.ndarray, np.ndarray]:
-        """Weight of rows, and distinct values of each feature: how many, at most, and ascending.
+        """Weight of rows; number, up to ``most``, and list of each feature's distinct values.
 
-        The weight is a whole number by type if queries have no weights.
+        The weight is an int if queries have no weights.
         """
         n_features = self.block.X.shape[1]
         counts = np.zeros(n_features, dtype=np.int64)
@@ -74,7 +74,7 @@ class PairPotentials:
     def nibbles(self, features: np.ndarray, shift: int, prefixes: np.ndarray) -> np.ndarray:
         """Counts of the next four bits below ``prefixes``; see :func:`order_statistics`."""
         block = self.block
-        if block.is_sparse:  # the other columns need not become an array
+        if block.is_sparse:  # only these columns need to become dense
             block, features = replace(block, X=block.X[:, features]), np.arange(len(features))
         counts = np.zeros((*prefixes.shape, 16), dtype=self.row_weights.dtype)
         for X, rows, places in self._parts(block):
@@ -83,7 +83,7 @@ class PairPotentials:
         return counts
 
     def begin(self, thresholds: np.ndarray, n: np.ndarray) -> tuple[float, np.ndarray]:
-        """Replace values by how many thresholds they exceed; returns as :meth:`advance`."""
+        """Replace values by the number of thresholds below them; return as :meth:`advance`."""
         self.codes = np.empty((len(thresholds), len(self.rows)), dtype=np.uint8)
         for X, rows, places in self._parts(self.block):
             encode(X, rows, thresholds, n, self.codes[:, places])
@@ -91,7 +91,7 @@ class PairPotentials:
         return self._sums()
 
     def advance(self, feature: int, place: int, alpha: float) -> tuple[float, np.ndarray]:
-        """Add a threshold to the model; weight of all pairs, and potentials by code."""
+        """Add a threshold to the model; return the weight of all pairs and potentials by code."""
         add_step(self.codes[feature], place, alpha, self.scores)
         return self._sums()
 
@@ -99,7 +99,7 @@ class PairPotentials:
         total = pair_potentials(
             self.scores, self.labels, self.weights, self.query_ptr, self.potentials
         )
-        sums = np.zeros((len(self.codes), MOST + 1))
+        sums = np.zeros((len(self.codes), MOST_THRESHOLDS + 1))
         add_potentials(self.codes, self.potentials, sums)
         return total, sums
 
@@ -107,7 +107,7 @@ class PairPotentials:
 def order_statistics(workers: Workers, features: np.ndarray, ranks: np.ndarray) -> np.ndarray:
     """Values of given ranks (0-based, ascending) of each feature: array (features, ranks).
 
-    Ranks are among rows repeated as often as they count.
+    Rows count by their weights.
     """
     return values_of_ranks(
         lambda *known: workers.sum("nibbles", features, *known),

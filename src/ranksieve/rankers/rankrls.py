@@ -22,11 +22,12 @@ LAMS = tuple(2.0**power for power in range(-10, 11))
 
 
 class LeftOut(NamedTuple):
-    """What models for several lambdas reach on queries that they were not trained on.
+    """Models for several lambdas, and their values on queries left out of training.
 
     Attributes
     ----------
     lams : array
+        Regularizations.
     coefs : array of shape (lams, features)
         Weights of the models of all queries.
     mean, deviation : arrays of shape (lams,)
@@ -135,7 +136,7 @@ class RankRLSCV(LinearRanker):
     True
     """
 
-    methods = (Method("rankrls-cv", "the same, lambda by validation or leave-query-out"),)
+    methods = (Method("rankrls-cv", "RankRLS with lambda by validation or leave-query-out"),)
 
     lams: Lambdas = LAMS
     _: KW_ONLY
@@ -190,8 +191,7 @@ def leave_query_out(
     -----
     The errors are exact, without retraining: the residuals of a query under the model trained
     without it follow from those under the full model. Queries of one document do not count in the
-    mean. A query that has a weight counts so many times, and is left out as a whole, not one of its
-    copies.
+    mean. A query of weight w counts w times, and is left out as a whole.
     """
     lams = as_lams(lams)
     with engine_of(source).start(RidgeRows) as workers:
@@ -203,7 +203,7 @@ def leave_query_out(
             how = parse_measure(measure), get_convention(convention, ties)
             n_queries, n, sums, squares = workers.sum("measured", ridge, *how)
     if n_queries < 2:
-        raise DataError("leave-query-out needs two queries with two documents or more")
+        raise DataError("leave-query-out needs at least two queries with two documents or more")
     mean = sums / n
     deviation = np.sqrt(np.maximum(0.0, squares / n - mean**2) / max(1.0, n - 1))
     return LeftOut(lams, ridge.coefs, mean, deviation)
@@ -223,7 +223,7 @@ def as_lams(lams: Any) -> np.ndarray:
 
 
 def nearest_to_one(values: np.ndarray, lams: np.ndarray) -> int:
-    """Position of the largest value; of equals, the nearest to 1 in ratio, then the smaller."""
+    """Position of the largest value; ties go to lambda nearest to 1 in ratio, then the smaller."""
     tied = np.flatnonzero(equals_of_best(values, scale=abs(values.max())))
     distance = np.round(np.abs(np.log2(lams[tied])), 9)
     return int(tied[np.lexsort((lams[tied], distance))[0]])

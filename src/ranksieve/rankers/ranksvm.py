@@ -18,7 +18,7 @@ from ranksieve.solvers.ranksvm.losses import Hinge, SquaredHinge
 from ranksieve.solvers.ranksvm.minimizers import CuttingPlanes, Newton, Solution, Solver
 from ranksieve.sums.labels import check_labels_differ
 
-# Of LETOR's runs of svm_rank.
+# Grid of LETOR's runs of svm_rank.
 _STRUCT_C = (*(digit * 10.0**power for power in range(-5, 1) for digit in (1, 2, 5)), 10.0)
 
 Loss = Literal["squared_hinge", "hinge"]
@@ -40,7 +40,7 @@ class RankSVM(LinearRanker):
     Parameters
     ----------
     C : float
-        Weight of the loss against that of the norm of ``w``; see ``scale``.
+        Weight of the loss relative to the norm of ``w``; see ``scale``.
     scale : {"pairs", "queries", "sum"}
         C_p is C divided by the number of pairs, as in Chapelle's code for LETOR; divided by the
         number of queries, as in SVM-rank; or C itself, for the plain sum over pairs.
@@ -195,7 +195,7 @@ def ranksvm_path(
     check_labels_differ(source)
     with _solver(source, loss, scale) as solver:
         coef = np.zeros(source.n_features)
-        for C in Cs:  # the statistics and the planes stay where they are
+        for C in Cs:  # the data and the planes are reused
             solution = solver.solve(C, coef, tol, max_iter)
             coef = solution.coef
             yield solution

@@ -14,13 +14,13 @@ class Refits:
     Parameters
     ----------
     ranker : Ranker
-        Not trained.
+        Untrained ranker.
     data : RankingData
 
     Attributes
     ----------
     ignores_unused : bool
-        Whether a ranker stays the same if features go that it makes nothing of.
+        Whether removing features that a trained ranker does not use leaves its model unchanged.
     """
 
     ignores_unused = False
@@ -30,6 +30,6 @@ class Refits:
         self.data = data
 
     def fit(self, features: Sequence[int]) -> Any:
-        """Train on some features."""
+        """Train a copy of the ranker on some features."""
         copy = self.ranker._for_features(features, self.data.n_features)
         return copy.fit(self.data.take_features(list(features)))

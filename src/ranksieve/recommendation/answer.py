@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ranksieve.choosing import pareto_front
-from ranksieve.costs import AlignedCosts
+from ranksieve.costs import AlignedCosts, FeatureCosts
 from ranksieve.recommendation.evidence import Evidence
 from ranksieve.recommendation.verdict import Verdict, percent
 from ranksieve.text import quantity
@@ -103,7 +103,8 @@ class Recommendation:
     selector : str
         The selector that won; ``"all"`` or ``"none"`` if no selection is enough, or nothing helps.
     size : int
-        Number of features that were asked of it; costs may have left some of them out.
+        Number of features that were asked of it; to save costs, some of them may have been left
+        out or exchanged, see :attr:`is_pruned`.
     claim : Verdict
         About the procedure, or about the features if the data came with queries to judge them.
     confirmed : Verdict or None
@@ -148,6 +149,12 @@ class Recommendation:
         return [self.feature_names[feature] for feature in self.features]
 
     @property
+    def is_pruned(self) -> bool:
+        """Whether dear features were left out or exchanged wherever the others are enough."""
+        costs = FeatureCosts.of(self.settings["costs"], self.feature_names)
+        return costs.aligned(self.feature_names).vary and self.settings["rule"] != "best"
+
+    @property
     def advice(self) -> str:
         """What to do, in a sentence."""
         n_all = len(self.kept) + len(self.dropped)
@@ -156,7 +163,7 @@ class Recommendation:
             kept = "No feature helps: with none of them, documents rank as well as with all"
             if self.settings["budget"] is not None:
                 kept = f"Keep no feature: nothing helps within {self.settings['budget']:.4g}"
-        elif self.selector == "all":
+        elif self.selector == "all" and not self.dropped:
             every = "the only feature" if n_all == 1 else f"all {n_all} features"
             kept = f"Keep {every}: no cheaper set that was tried is enough"
         elif self.has_costs:

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from ranksieve.costs import FeatureCosts
+from ranksieve.rankers.gradient_descent import GradientRanker
+from ranksieve.rankers.linear import LinearRanker
 from ranksieve.recommendation.task import Member
 from ranksieve.registry import Method
 from ranksieve.study.cells import SelectionCell
 from ranksieve.study.plan import Plan, make_study_selector
-
-TREES = ("lambdamart", "lightgbm", "xgboost", "catboost")
 
 _BY_COST = ", by cost"
 
@@ -20,16 +20,16 @@ def default_selectors(ranker: Method) -> dict[str, dict[str, Any]]:
     """Names of selectors for a ranker, with the parameters that they get.
 
     The best come first: those after them are only asked whether they can do with less.
-    For trees: see docs/which-selector.md, where these are measured against what people use.
-    For other rankers: linear methods, which judge a feature given the others.
+    docs/recommend.md has the reasons and measurements. Linear rankers and networks get methods
+    that judge a feature given the others, all others those that are good for trees.
     """
-    if ranker.name in TREES or hasattr(ranker.kind, "feature_importances_"):
-        return {
-            "cegb": {},
-            "elimination": {"ranker": "lambdamart", "step": 0.4, "importance": "gain"},
-            "greedy-rankrls": {},
-        }
-    return {"greedy-rankrls": {}, "gas-e": {}, "bt-influence": {}}
+    if issubclass(ranker.kind, (LinearRanker, GradientRanker)):
+        return {"greedy-rankrls": {}, "elimination": {}, "gas-e": {}}
+    return {
+        "cegb": {},
+        "elimination": {"ranker": "lambdamart", "step": 0.4, "importance": "gain"},
+        "greedy-rankrls": {},
+    }
 
 
 def members_of(

@@ -6,18 +6,26 @@ for the features to recommend.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ranksieve.recommendation.asking import Procedure, together
-from ranksieve.recommendation.division import Stage
+from ranksieve.recommendation.division import Place, Stage
 from ranksieve.recommendation.pruning import pruning
 from ranksieve.recommendation.rules import ALL, NONE, Candidate
 from ranksieve.recommendation.searching import Search
 from ranksieve.recommendation.task import Task
+from ranksieve.sums.similarity import Similarity
 
-_MOST_REMOVALS = 8  # tried to save costs
+_MOST_TRIES, _FEW_TRIES = 16, 8  # sets that are judged to save costs; fewer if data is large
+_MOST_SIZES, _STEP = 4, 1.12  # of a path, where the chosen one is not enough; factor between them
+_ALIKE = 0.5  # similarity from which on a feature may take the place of another
+_MOST_SUBSTITUTES = 3  # of each feature
+
+Enough = Callable[[Sequence[int]], Procedure[bool]]
+"""Whether a set of features is enough for the queries that choose; no set is, once time is up."""
 
 
 class Choice(NamedTuple):
@@ -55,8 +63,7 @@ def run_stage(task: Task, stage: Stage, shows_front: bool = False) -> Procedure[
     search = Search(task, stage.inner, weights)
     yield from search.run()
     chosen = task.rule.choose(list(search.found), search.base, weights)
-    features = yield from _chosen(task, stage, chosen)
-    features = yield from _cheaper(task, stage, features, search)
+    features = yield from _chosen(task, stage, chosen, search)
     values = base_values = None
     if stage.judge is not None:
         where = [(stage.final, stage.judge)]
@@ -67,25 +74,66 @@ def run_stage(task: Task, stage: Stage, shows_front: bool = False) -> Procedure[
     return Choice(chosen, tuple(features), list(search.found), values, base_values)
 
 
-def _chosen(task: Task, stage: Stage, chosen: Candidate) -> Procedure[list[int]]:
-    """Features of the chosen candidate, selected on all queries of the stage."""
-    if chosen.selector in (ALL, NONE):
-        return list(task.allowed) if chosen.selector == ALL else []
-    member = next(one for one in task.members if one.name == chosen.selector)
-    path = yield from task.path(member, stage.final, chosen.size)
-    return path[: chosen.size]
+def _chosen(task: Task, stage: Stage, chosen: Candidate, search: Search) -> Procedure[list[int]]:
+    """Features of the chosen candidate, selected on all queries of the stage.
+
+    If costs vary, these very features must be enough, with more of them if need be, and are then
+    made cheaper.
+    """
+    if chosen.selector == NONE:
+        return []
+    path, size = list(task.allowed), chosen.size
+    if chosen.selector != ALL:
+        member = next(one for one in task.members if one.name == chosen.selector)
+        path = yield from task.path(member, stage.final, size)
+    if not task.costs.vary or task.rule.name == "best":
+        return path[:size]
+
+    def is_enough(features: Sequence[int]) -> Procedure[bool]:
+        if task.is_over():
+            return False
+        values = yield from task.judged(stage.inner, [features] * len(stage.inner))
+        return search.is_enough(values)
+
+    if task.rule.budget is None:
+        size = yield from _large_enough(path, size, is_enough)
+    return (yield from _cheaper(task, stage, path[:size], is_enough))
 
 
-def _cheaper(task: Task, stage: Stage, features: list[int], search: Search) -> Procedure[list[int]]:
-    """Leave out what is dear while the rest is enough, the largest saving first."""
-    if not task.costs.vary or task.rule.name == "best" or len(features) < 2:
-        return features
-    drops = pruning(features, task.costs, 1.0, task.include, _MOST_REMOVALS)
-    asked = next(drops)
-    while not task.is_over():
-        values = yield from task.judged(stage.inner, [asked] * len(stage.inner))
+def _large_enough(path: list[int], size: int, is_enough: Enough) -> Procedure[int]:
+    """The size, or one a little larger whose features are enough; the size if none is."""
+    larger = size
+    for _ in range(_MOST_SIZES):
+        if (yield from is_enough(path[:larger])):
+            return larger
+        larger = min(len(path), max(larger + 1, round(_STEP * larger)))
+    return size
+
+
+def _cheaper(
+    task: Task, stage: Stage, features: list[int], is_enough: Enough
+) -> Procedure[list[int]]:
+    """Leave out what is dear, or exchange it for what is like it, while the rest is enough."""
+    tries = _FEW_TRIES if task.division.is_large else _MOST_TRIES
+    others = _substitutes(task, stage.final)
+    steps = pruning(features, task.costs, 1.0, task.include, others, tries)
+    asked = next(steps)
+    while True:
+        value = yield from is_enough(asked)
         try:
-            asked = drops.send(float(search.is_enough(values)))
+            asked = steps.send(float(value))
         except StopIteration as end:
             return list(end.value.features)
-    return features
+
+
+def _substitutes(task: Task, place: Place) -> dict[int, list[int]]:
+    """Features that order the documents of a place like each feature, the most similar first."""
+    data = task.division.trial(task.division.to_select(place)).train
+    similarity = Similarity("tau_b", absolute=True)(data).round(9)
+    found = {}
+    for feature in task.allowed:
+        order = np.argsort(-similarity[feature], kind="stable").tolist()
+        near = [other for other in order if similarity[feature, other] >= _ALIKE]
+        near = [other for other in near if other != feature and other in task.allowed]
+        found[feature] = near[:_MOST_SUBSTITUTES]
+    return found

@@ -47,14 +47,18 @@ class Work:
         self.plan, self.division, self.rule, self.level = plan, division, rule, level
         names = [str(name) for name in division.whole.feature_names]
         self.names = names
-        self.has_costs = costs is not None
         self.costs = FeatureCosts.of(costs, names)
+        self.has_costs = costs is not None and self.costs.total(names) > 0
+        if not self.has_costs:
+            self.costs = FeatureCosts.of(None, names)
         listed = listed_features(plan.include, plan.exclude, {}, names)
         allowed = tuple(f for f in range(len(names)) if f not in set(listed.exclude))
         keeps_missing = division.whole.keeps_missing and has_missing(division.whole.X)
         members, self.notes = members_of(
-            plan, self.costs if costs is not None else None, keeps_missing
+            plan, self.costs if self.has_costs else None, keeps_missing
         )
+        if costs is not None and not self.has_costs:
+            self.notes.append("No feature costs anything: the fewest features are recommended.")
         if not members:
             raise DataError("no selector is left that takes missing values: fill them in")
         (self.ranker,) = plan.rankers

@@ -1,4 +1,4 @@
-"""Estimators of other libraries and of users: their parameters, copies and records, and fitting."""
+"""Estimators of other libraries and of users: parameters, copies, records, and fitting."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def parameters_of(estimator: Any) -> dict[str, Any]:
         return {name: getattr(estimator, name) for name in _constructor_parameters(kind)}
     except (AttributeError, RuntimeError) as error:
         raise ValueError(
-            f"the parameters of {kind.__name__} are not known ({error}): its constructor must keep "
-            "each of its parameters under the same name, without *args, as in scikit-learn"
+            f"the parameters of {kind.__name__} are unknown ({error}): its constructor must store "
+            "each parameter in an attribute of the same name, without *args, as in scikit-learn"
         ) from None
 
 
@@ -41,11 +41,11 @@ def _constructor_parameters(kind: type[Any]) -> list[str]:
     return [p.name for p in parameters if p.kind is not p.VAR_KEYWORD]
 
 
-def unfitted(estimator: Any) -> Any:
+def copy_unfitted(estimator: Any) -> Any:
     """Unfitted copy of an estimator, which need not follow all rules of scikit-learn."""
     try:
         return clone(estimator)
-    except (AttributeError, TypeError, RuntimeError):  # no get_params, or parameters it copies
+    except (AttributeError, TypeError, RuntimeError):  # no get_params, or parameters are changed
         return _construct(type(estimator), parameters_of(estimator))
 
 
@@ -63,7 +63,7 @@ def _construct(kind: type[Any], parameters: Mapping[str, Any]) -> Any:
     try:
         return kind(**parameters)
     except TypeError as error:
-        raise ValueError(f"{kind.__name__} cannot be made: {error}") from None
+        raise ValueError(f"{kind.__name__} cannot be created: {error}") from None
 
 
 def adapter_of(adapter: Any, estimator: Any) -> Any:
@@ -98,7 +98,7 @@ def default_of(kind: type[Any], parameter: str) -> Any:
 
 
 def _defaults(kind: type[Any]) -> dict[str, Any]:
-    """Default of each parameter, also of those that a constructor passes on to its base."""
+    """Default of each parameter, including those that a constructor passes to its base."""
     usual: dict[str, Any] = {}
     for base in reversed(kind.__mro__):
         if inspect.isfunction(constructor := vars(base).get("__init__")):
@@ -120,7 +120,7 @@ def record_of(estimator: Any) -> Record:
     Raises
     ------
     ValueError
-        If a parameter has no such form.
+        If a parameter cannot be stored as JSON.
 
     Examples
     --------
@@ -151,26 +151,26 @@ def _record_part(kind: type[Any], name: str, value: Any) -> Record:
 
 def _refuse(what: str, value: Any) -> NoReturn:
     if isinstance(value, (np.random.RandomState, np.random.Generator)):
-        advice = "give it a whole number, or None to have the study seed it"
+        advice = "set it to a whole number, or to None to let the study set the seed"
     elif callable(value):
         advice = (
-            "only functions of installed packages can; write others into a class of your own, "
-            "which takes numbers, strings or nothing"
+            "only functions of installed packages can; put other functions into a class of your "
+            "own, whose parameters are numbers or strings"
         )
     else:
         advice = (
-            "give it finite numbers, strings, true, false, None, lists or dictionaries with "
+            "use finite numbers, strings, true, false, None, lists, or dictionaries with "
             "strings as keys"
         )
     raise ValueError(
-        f"{what} cannot be written as JSON, by which a study knows its results again: {advice}"
+        f"{what} cannot be written as JSON, which a study needs to recognize its results: {advice}"
     )
 
 
-def make_recorded(record: Mapping[str, Any]) -> Any:
+def make_from_record(record: Mapping[str, Any]) -> Any:
     """Make an estimator from its record; its class is imported.
 
-    What the record names may also be an estimator instead of a class; then the parameters are set.
+    The record may name an estimator instead of a class; its parameters are then set.
     """
     found = import_object(record["class"])
     usual = _defaults(found) if isinstance(found, type) else {}
@@ -188,7 +188,7 @@ def _restore_part(value: Any, usual: Any = None) -> Any:
         return usual.of(value, usual)
     if isinstance(value, Mapping):
         if {"class", "parameters"} <= value.keys() <= {"class", "parameters", "version"}:
-            return make_recorded(value)
+            return make_from_record(value)
         if value.keys() == {"function", "version"}:
             return import_object(value["function"])
         return {key: _restore_part(part) for key, part in value.items()}
@@ -200,23 +200,23 @@ def _restore_part(value: Any, usual: Any = None) -> Any:
 
 
 def tags_of(estimator: Any) -> Any:
-    """What scikit-learn calls the tags of an estimator; None if it has none."""
+    """Tags of an estimator, as scikit-learn defines them; None if it has none."""
     try:
         return get_tags(estimator)
-    except (AttributeError, TypeError):  # or if a mixin has some, but nothing that it adds to
+    except (AttributeError, TypeError):  # also for a mixin without a base that has tags
         return None
 
 
 def takes_missing(estimator: Any) -> bool:
-    """Whether missing values may be passed on; only scikit-learn's estimators are asked."""
+    """Whether an estimator gets missing values; for scikit-learn, the tags decide."""
     tags = tags_of(estimator) if type(estimator).__module__.startswith("sklearn.") else None
     return tags is None or bool(tags.input_tags.allow_nan)
 
 
 def rows_for(estimator: Any, X: Any) -> Any:
-    """Rows in a form that an estimator takes: some take no sparse rows, or only a matrix."""
+    """Convert rows for an estimator: some need dense rows, or a sparse matrix."""
     if not sparse.issparse(X):
-        return X.view()  # CatBoost makes what it gets read-only
+        return X.view()  # CatBoost makes its input read-only
     tags = tags_of(estimator)
     if tags is None or not tags.input_tags.sparse:
         return X.toarray()
@@ -226,7 +226,7 @@ def rows_for(estimator: Any, X: Any) -> Any:
 
 
 def fit_foreign(estimator: Any, data: RankingData, validation: RankingData | None = None) -> Any:
-    """Fit an estimator in place, with as much as its ``fit`` takes.
+    """Fit an estimator in place, with those arguments that its ``fit`` takes.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def fit_parameters(estimator: Any) -> Mapping[str, Any]:
 
 def _held_out(estimator: Any, takes: Mapping[str, Any], validation: RankingData) -> dict[str, Any]:
     X = rows_for(estimator, validation.X)
-    if "eval_X" in takes:  # LightGBM, whose eval_set is on its way out
+    if "eval_X" in takes:  # LightGBM, where eval_set is deprecated
         return {"eval_X": (X,), "eval_y": (validation.y,)}
     if "eval_set" not in takes:
         return {}

@@ -1,4 +1,4 @@
-"""A selector or ranker under a published name, from what its class declares about itself."""
+"""A selector or ranker under a published name, as its class declares it."""
 
 from __future__ import annotations
 
@@ -43,34 +43,34 @@ class Method:
     @property
     def kind(self) -> type[Any]:
         """The class."""
-        assert self._kind is not None, "a method gets its class when it is registered"
+        assert self._kind is not None, "the method is not registered"
         return self._kind
 
     @property
     def family(self) -> str:
-        """Family of the method: ``filters``, ``wrappers``, ..."""
+        """Family of the method, such as ``filters`` or ``wrappers``."""
         return self.kind.__module__.split(".")[2] if self.is_ours else "other packages"
 
     @property
     def is_ours(self) -> bool:
-        """Whether the class is one of this library."""
+        """Whether the class belongs to this library."""
         return self.kind.__module__.startswith("ranksieve.")
 
     @property
     def key(self) -> str:
-        """What a ledger knows the method by, beside its parameters."""
+        """Identifier of the method in a ledger, besides its parameters."""
         return self.name
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
-        """Default of each parameter, with the preset."""
+        """Default of each parameter, including the preset."""
         parameters = inspect.signature(self.kind).parameters
         usual = {name: p.default for name, p in parameters.items()}
         return usual | {name: _complete(usual[name], given) for name, given in self.preset.items()}
 
     @property
     def paths(self) -> list[str]:
-        """Names of all settings: parameters, and parts of those that are values."""
+        """Names of all settings: parameters, and fields of those that are values."""
         paths = []
         for name, usual in self.defaults.items():
             parts = usual.parts() if isinstance(usual, ParameterValue) else []
@@ -84,7 +84,7 @@ class Method:
 
     @property
     def is_seeded(self) -> bool:
-        """Whether it draws random numbers, so that one run is not enough."""
+        """Whether the method draws random numbers, so that one run is not enough."""
         return self.draws and "random_state" in self.defaults
 
     @property
@@ -99,7 +99,7 @@ class Method:
 
     @property
     def takes_missing(self) -> bool:
-        """Whether it takes missing values that the data declares to keep, with default parameters.
+        """Whether the method takes missing values that the data keeps, with default parameters.
 
         Methods around a ranker take them if the ranker does.
         """
@@ -107,7 +107,7 @@ class Method:
 
     @property
     def works_on_shards(self) -> bool:
-        """Whether it works on shards in place; if not, it reads them into memory."""
+        """Whether the method works on shards in place; if not, it reads them into memory."""
         return bool(getattr(self.make(), "works_on_shards", True))
 
     @property
@@ -122,26 +122,26 @@ class Method:
 
     @property
     def no_weights(self) -> str:
-        """Why it takes no weights of queries; empty if it does."""
+        """Why the method takes no weights of queries; empty if it does."""
         return str(getattr(self.kind, "no_weights", ""))
 
     @property
     def takes_weights(self) -> bool:
-        """Whether it takes weights of queries."""
+        """Whether the method takes weights of queries."""
         return not self.no_weights
 
     @property
     def takes_costs(self) -> bool:
-        """Whether a selector weighs what features cost."""
+        """Whether a selector takes costs of features."""
         return "costs" in self.defaults
 
     def make(self, **parameters: Any) -> Any:
-        """Make an estimator with the preset and other parameters."""
+        """Make an estimator with the preset and further parameters."""
         preset = {parameter: self.defaults[parameter] for parameter in self.preset}
         return self.kind(**self._assemble(preset | parameters))
 
     def accepts(self, parameter: str) -> bool:
-        """Whether there is such a parameter, or part of one."""
+        """Whether there is such a parameter, or field of a parameter."""
         return parameter in self.paths
 
     def translate(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -149,7 +149,7 @@ class Method:
         return dict(parameters)
 
     def _assemble(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Parameters, with the parts that are given put into their values."""
+        """Combine given fields, such as ``importance.ties``, into values of parameters."""
         whole = {name: value for name, value in given.items() if "." not in name}
         for name, value in whole.items():
             if isinstance(value, Mapping):
@@ -163,7 +163,7 @@ class Method:
         return whole
 
     def changed(self, estimator: Any) -> dict[str, Any]:
-        """Parameters of an estimator that differ from the defaults; only those parts of values."""
+        """Parameters, and fields of values, of an estimator that differ from the defaults."""
         changed: dict[str, Any] = {}
         for name, given in estimator.get_params(deep=False).items():
             usual = self.defaults[name]
@@ -175,7 +175,7 @@ class Method:
 
 
 def _complete(usual: Any, given: Any) -> Any:
-    """What is given for a parameter; a value has the parts of the default that are not given."""
+    """Given value of a parameter, whose missing fields are those of the default."""
     return usual.of(given, usual) if isinstance(usual, ParameterValue) else given
 
 

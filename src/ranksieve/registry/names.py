@@ -1,4 +1,4 @@
-"""Registries of selectors and rankers by name, from what each class declares about itself."""
+"""Registries of selectors and rankers by name, from the declarations of their classes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any
 
-from ranksieve.registry.foreign import make_recorded, unfitted
+from ranksieve.registry.foreign import copy_unfitted, make_from_record
 from ranksieve.registry.method import Method
 from ranksieve.registry.own import OwnMethod
 from ranksieve.registry.own_code import class_path, import_object
@@ -22,8 +22,8 @@ from ranksieve.registry.own_code import class_path, import_object
 class Registry(Mapping[str, Method]):
     """Methods by name; an unknown name raises a ValueError that lists the known ones.
 
-    Classes of a package that declare ``methods`` are found when the first name is looked up; then
-    those that other packages name under the entry points of the same group.
+    Classes of a package that declare ``methods`` are found when the first name is looked up,
+    followed by those that other packages declare as entry points of the same group.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Registry(Mapping[str, Method]):
     rooms : sequence of str
         Subpackages in the order in which their methods are listed; by default alphabetical.
     adapter : str
-        ``module:class`` of the class that gives estimators of others the interface of the package.
+        ``module:class`` of the adapter for estimators of other packages.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Registry(Mapping[str, Method]):
     @cached_property
     def _methods(self) -> dict[str, Method]:
         known = dict(self._own)
-        # Known from now on: what other packages define may look up ours.
+        # Set before entry points are loaded, because other packages may look up our methods.
         self.__dict__["_methods"] = known
         for entry in entry_points(group=self.package):
             self._add_from(entry, known)
@@ -78,7 +78,7 @@ class Registry(Mapping[str, Method]):
             )
 
     def _place(self, kind: type[Any]) -> int:
-        """Place of a class's room in the list; classes of one room stay as they were found.
+        """Position of a class's subpackage in the list.
 
         Estimators of other libraries come last.
         """
@@ -121,7 +121,7 @@ class Registry(Mapping[str, Method]):
 
     @property
     def own_classes(self) -> dict[str, type[Any]]:
-        """The classes of the package by their own names, in the order of the methods."""
+        """Classes of the package by class name, in the order of the methods."""
         return {method.kind.__name__: method.kind for method in self._own.values()}
 
     @property
@@ -150,7 +150,7 @@ class Registry(Mapping[str, Method]):
         return method.make(**parameters)
 
     def check_parameters(self, method: Method, parameters: Iterable[str]) -> None:
-        """Raise a ValueError that lists the parameters of a method if it lacks one of these."""
+        """Raise a ValueError that lists the parameters of a method if one of these is unknown."""
         for parameter in parameters:
             if not method.accepts(parameter):
                 raise ValueError(
@@ -170,7 +170,7 @@ class Registry(Mapping[str, Method]):
         Raises
         ------
         ValueError
-            If there is no such thing, or if it cannot serve here.
+            If nothing is found, or if it is not a selector or ranker.
         """
         if isinstance(entry, str):
             return self._find_text(entry)
@@ -187,20 +187,20 @@ class Registry(Mapping[str, Method]):
         return replace(self._adopt(import_object(path)), name=name)
 
     def own_of(self, method: Method) -> OwnMethod:
-        """The same method as one that is known by class, version and parameters."""
+        """The same method, identified by class, version and parameters."""
         if isinstance(method, OwnMethod):
             return method
         return replace(self._adopt(method.make(), method.grid, method.draws), name=method.name)
 
     def recorded(self, name: str, record: Mapping[str, Any]) -> OwnMethod:
-        """The method that a plan file records; with a version, nothing is imported."""
+        """Method recorded in a plan file; if the record has a version, nothing is imported."""
         if "version" in record:
             return OwnMethod.of_record(name, record, self.adapter)
-        return replace(self._adopt(make_recorded(record), record.get("grid")), name=name)
+        return replace(self._adopt(make_from_record(record), record.get("grid")), name=name)
 
     @property
     def adapter(self) -> type[Any]:
-        """Class that gives estimators of others the interface of the package."""
+        """Adapter class for estimators of other packages."""
         home, _, name = self._adapter.partition(":")
         found: type[Any] = getattr(import_module(home), name)
         return found
@@ -216,7 +216,7 @@ class Registry(Mapping[str, Method]):
             self.adapter.adapt(estimator)
         except TypeError as error:
             raise ValueError(f"{given!r:.60} is no {_WORDS[self.what]}: {error}") from None
-        own = unfitted(estimator)
+        own = copy_unfitted(estimator)
         known = [method.draws for method in self._methods.values() if method.kind is kind]
         method = OwnMethod(
             kind.__name__,
@@ -237,8 +237,8 @@ def _make_default(kind: type[Any]) -> Any:
         return kind()
     except TypeError as error:
         raise ValueError(
-            f"{class_path(kind)} is a class that cannot be made without arguments ({error}): pass "
-            f"an object of it, {kind.__name__}(...)"
+            f"{class_path(kind)} is a class that cannot be created without arguments ({error}): "
+            f"pass an instance, {kind.__name__}(...)"
         ) from None
 
 

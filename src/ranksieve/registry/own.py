@@ -1,4 +1,4 @@
-"""Selectors and rankers that users bring, with the interface of those that have published names."""
+"""Selectors and rankers of users, with the interface of published methods."""
 
 from __future__ import annotations
 
@@ -12,29 +12,28 @@ from ranksieve.registry.foreign import (
     copy_of,
     default_of,
     fit_parameters,
-    make_recorded,
+    make_from_record,
     parameters_of,
     record_of,
 )
 from ranksieve.registry.method import Method
 
-_SEEDED_BY_THEMSELVES = ("lightgbm", "xgboost", "catboost")  # the same trees in every run
+_SEEDED_BY_THEMSELVES = ("lightgbm", "xgboost", "catboost")  # their default seed is fixed
 
 
 @dataclass(frozen=True)
 class OwnMethod(Method):
-    """An estimator under a name of its user's choice.
+    """An estimator of a user, under a name of the user's choice.
 
-    ``preset`` has those of its parameters that differ from the defaults of its class, as plain
-    values.
+    ``preset`` has the parameters that differ from the defaults of its class, as plain values.
 
     Attributes
     ----------
     estimator : estimator, optional
-        It is never changed or fitted. If there is none, it is made from ``recorded``.
+        The estimator, which is never changed or fitted. By default it is made from ``recorded``.
     recorded : mapping, optional
-        What a plan file has of it: ``class``, ``version``, ``parameters``, ``grid``, ``seeds`` and
-        ``nested``. With a version, nothing is imported until the method is made.
+        Record in a plan file: ``class``, ``version``, ``parameters``, ``grid``, ``seeds`` and
+        ``nested``. If it has a version, nothing is imported until an estimator is made.
     """
 
     estimator: Any = None
@@ -42,7 +41,7 @@ class OwnMethod(Method):
 
     @classmethod
     def of_record(cls, name: str, record: Mapping[str, Any], adapter: type[Any]) -> OwnMethod:
-        """Make a method from what a plan file has of it; its class is not imported yet."""
+        """Make a method from its record in a plan file, without importing its class."""
         return cls(
             name,
             record["class"],
@@ -54,28 +53,28 @@ class OwnMethod(Method):
 
     @property
     def is_recorded(self) -> bool:
-        """Whether it is known from a file alone, and nothing has been imported for it."""
+        """Whether the method comes from a record, and nothing has been imported for it."""
         return self.estimator is None and "version" in self.recorded
 
     @cached_property
     def prototype(self) -> Any:
         """The estimator that is copied."""
-        return make_recorded(self.recorded) if self.estimator is None else self.estimator
+        return make_from_record(self.recorded) if self.estimator is None else self.estimator
 
     @cached_property
     def record(self) -> dict[str, Any]:
-        """What makes the method again, and what its results depend on, as values of JSON."""
+        """Record for a plan file: everything that results depend on, as JSON values."""
         if self.is_recorded:
             return dict(self.recorded)
         record = record_of(self.prototype)
-        # How many features to select is told anew each time.
+        # The number of features to select is set for each run.
         record["parameters"].pop(self.kind.number_parameter(self.prototype), None)
         grid = {"grid": {name: list(v) for name, v in self.grid.items()}} if self.grid else {}
         return record | grid | {"seeds": self._find_seeds()}
 
     @property
     def key(self) -> str:
-        """Class and version, by which a ledger knows the method again."""
+        """Class and version, which identify the method in a ledger."""
         return f"{self.record['class']}, {self.record['version']}"
 
     @property
@@ -98,12 +97,12 @@ class OwnMethod(Method):
 
     @property
     def is_seeded(self) -> bool:
-        """Whether one run is not enough."""
+        """Whether results depend on a seed, so that one run is not enough."""
         return bool(self.seeds)
 
     @property
     def is_ours(self) -> bool:
-        """False, also for classes of this library: their parameters are the user's."""
+        """False, even for classes of this library, because the parameters are the user's."""
         return False
 
     @property
@@ -124,7 +123,7 @@ class OwnMethod(Method):
 
     @property
     def works_on_shards(self) -> bool:
-        """Whether it works on shards in place; estimators of others need data in memory."""
+        """Whether the method works on shards in place; other libraries need data in memory."""
         return bool(getattr(self.prototype, "works_on_shards", False))
 
     @cached_property
@@ -141,7 +140,7 @@ class OwnMethod(Method):
 
     @property
     def _library(self) -> Any:
-        """What is known about parameters that the prototype does not list; None if nothing."""
+        """Library of the prototype, which knows unlisted parameters; None if unknown."""
         return self.kind.library_of(self.prototype)
 
     @property
@@ -151,14 +150,14 @@ class OwnMethod(Method):
         return list(dict.fromkeys([*super().paths, *more]))
 
     def accepts(self, parameter: str) -> bool:
-        """Whether there is such a parameter, also one of an estimator inside the estimator."""
+        """Whether there is such a parameter, including those of nested estimators."""
         if parameter in self.paths:
             return True
         deep = self.prototype.get_params() if hasattr(self.prototype, "get_params") else {}
         return parameter in deep or bool(self._library and self._library.accepts(parameter))
 
     def translate(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Parameters under the names of the class, from those that its library uses elsewhere."""
+        """Rename parameters from the library's native names to those of the class."""
         return dict(parameters) if self._library is None else self._library.translate(parameters)
 
     def make(self, **parameters: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Code of users: importing it by name, and distinguishing versions of a class."""
+"""Import code of users by name, and distinguish versions of a class."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ranksieve.values import plain_value
 
 
 def import_object(path: str) -> Any:
-    """Import what ``module:object`` names; raise a ValueError that says why it cannot be.
+    """Import the object named ``module:object``; raise a ValueError with the reason if that fails.
 
     Examples
     --------
@@ -27,8 +27,8 @@ def import_object(path: str) -> Any:
         raise ValueError(f"{path!r} should be MODULE:OBJECT, such as my_package.ranking:MyRanker")
     if home == "__main__" or "<locals>" in name:
         raise ValueError(
-            f"{path!r} was defined in a script, a notebook or a function, from where it cannot be "
-            "imported: move it to a module, or pass the object to Study in Python"
+            f"{path!r} is defined in a script, a notebook or a function, and cannot be imported: "
+            "move it to a module, or pass the object to Study in Python"
         )
     try:
         found = import_module(home)
@@ -41,7 +41,7 @@ def import_object(path: str) -> Any:
     for part in name.split("."):
         if not hasattr(found, part):
             public = [known for known in dir(found) if not known.startswith("_")]
-            raise ValueError(f"{path!r}: there is no {part!r}; there are {', '.join(public)}")
+            raise ValueError(f"{path!r}: there is no {part!r}; choose from {', '.join(public)}")
         found = getattr(found, part)
     return found
 
@@ -49,7 +49,7 @@ def import_object(path: str) -> Any:
 def class_path(kind: Any) -> str:
     """``module:class``, with the shortest module that has the class under its own name.
 
-    Functions have such paths, too.
+    Also works for functions.
 
     Examples
     --------
@@ -67,11 +67,11 @@ def class_path(kind: Any) -> str:
 
 
 def version_of(kind: type[Any]) -> str:
-    """Version of the package of a class; a digest of its code where no package has a version.
+    """Version of the package of a class; a digest of its code if it has no versioned package.
 
     A class of a script or notebook has the digest of its own methods and attributes, and the
     version of the first of its bases that comes from a package. The digest does not depend on
-    comments, nor on where the class is defined; it does not see the functions that methods call.
+    comments or on where the class is defined; it ignores the functions that methods call.
     """
     sources = []
     for base in kind.__mro__:
@@ -114,13 +114,13 @@ def _digest(kind: type[Any]) -> str:
 
 
 def _is_added(name: str, value: Any) -> bool:
-    """Whether Python keeps this with a class, such as its module; some come when it is copied."""
+    """Whether Python itself adds this attribute to a class, such as its module."""
     is_code = isinstance(value, (FunctionType, property, staticmethod, classmethod))
     return name.startswith("__") and name.endswith("__") and not is_code
 
 
 def _describe(value: Any, seen: set[int]) -> Iterator[Any]:
-    """What a value does or is, in plain values that are the same in every process."""
+    """Describe a value by plain values that are the same in every process."""
     if isinstance(value, (staticmethod, classmethod)):
         yield from _describe(value.__func__, seen)
     elif isinstance(value, property):
@@ -129,7 +129,7 @@ def _describe(value: Any, seen: set[int]) -> Iterator[Any]:
     elif isinstance(value, cached_property):
         yield from _describe(value.func, seen)
     elif isinstance(value, FunctionType):
-        if id(value) in seen:  # a function that calls itself
+        if id(value) in seen:  # such as a recursive function
             return
         seen.add(id(value))
         yield _describe_code(value.__code__)
@@ -148,7 +148,7 @@ def _describe_code(code: CodeType) -> Any:
 def _describe_constant(constant: Any) -> Any:
     if isinstance(constant, CodeType):
         return _describe_code(constant)
-    if isinstance(constant, frozenset):  # in no fixed order
+    if isinstance(constant, frozenset):  # its order is not fixed
         return sorted(map(repr, constant))
     return repr(constant)
 
@@ -156,5 +156,5 @@ def _describe_constant(constant: Any) -> Any:
 def _is_filled(cell: Any) -> bool:
     try:
         return cell.cell_contents is not None
-    except ValueError:  # what a function refers to before it is there
+    except ValueError:  # the cell is empty
         return False

@@ -1,1 +1,1 @@
-"""What people read: tables, figures and the report of a study."""
+"""Tables, figures and report pages of results."""

@@ -1,9 +1,10 @@
-"""Tables and figures in all formats, in a folder, and what shows them on its page."""
+"""Write tables and figures in all formats to a folder, and Markdown that shows them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from matplotlib.axes import Axes
 
@@ -27,29 +28,37 @@ _FIGURE_SUFFIXES = (".svg", ".png")
 
 
 def write_table(sheet: Sheet, directory: Path) -> str:
-    """Write a table in all forms to ``tables/``, and return that of the page."""
+    """Write a table in all formats to ``tables/``, and return it as Markdown."""
     tables = make_directory(directory / "tables")
     for suffix, form in _FORMS.items():
         write_text(form(sheet), tables / f"{file_stem(sheet.name)}{suffix}")
     return to_markdown(sheet)
 
 
-def write_drawing(ax: Axes, name: str, caption: str, directory: Path) -> str:
+class Drawing(NamedTuple):
+    """A figure, the stem of its files, and what is said below it."""
+
+    ax: Axes
+    name: str
+    caption: str
+
+
+def write_drawing(drawing: Drawing, directory: Path) -> str:
     """Write a figure in all formats, and its caption, to ``figures/``; return what shows it."""
-    figures, name = make_directory(directory / "figures"), file_stem(name)
+    figures, name = make_directory(directory / "figures"), file_stem(drawing.name)
     for suffix in _FIGURE_SUFFIXES:
-        write_figure(ax, figures / f"{name}{suffix}")
-    write_text(f"{on_one_line(caption)}\n", figures / f"{name}.txt")
+        write_figure(drawing.ax, figures / f"{name}{suffix}")
+    write_text(f"{on_one_line(drawing.caption)}\n", figures / f"{name}.txt")
     return embed(name, directory)
 
 
 def embed(name: str, directory: Path) -> str:
-    """What shows a figure that was written on the page, with its caption below."""
+    """Markdown that shows a written figure with its caption."""
     caption = (directory / "figures" / f"{name}.txt").read_text(encoding="utf-8")
     return f"![{name}](figures/{name}.svg)\n\n{escape(caption)}"
 
 
 def link_table(sheet: Sheet, directory: Path) -> str:
-    """Write a table in all forms to ``tables/``, and return an entry of a list that leads there."""
+    """Write a table in all formats to ``tables/``, and return a list entry that links to it."""
     write_table(sheet, directory)
     return f"- [{escape(sheet.title)}](tables/{sheet.name}.md)"

@@ -7,7 +7,7 @@ from pathlib import Path
 from ranksieve.io.records import write_text
 from ranksieve.recommendation.answer import Recommendation
 from ranksieve.report.figures import describe_front, plot_front
-from ranksieve.report.folder import write_drawing, write_table
+from ranksieve.report.folder import Drawing, write_drawing, write_table
 from ranksieve.report.formats.markdown import escape
 from ranksieve.report.formats.terminal import show, to_terminal
 from ranksieve.report.page.recommendation import write_recommendation_page
@@ -21,7 +21,8 @@ def write_recommendation(answer: Recommendation, directory: Path, *, figures: bo
     page = [f"# {escape(answer.title)}", escape(answer.sentence), *map(escape, answer.notes)]
     page.append(escape(answer.protocol))
     if figures and any(point.selector not in ("all", "none") for point in answer.front):
-        page.append(write_drawing(plot_front(answer), "front", describe_front(answer), directory))
+        drawing = Drawing(plot_front(answer), "front", describe_front(answer))
+        page.append(write_drawing(drawing, directory))
     page += [write_table(sheet, directory) for sheet in recommendation_sheets(answer)]
     for sheet in evidence_sheets(answer):
         write_table(sheet, directory)
@@ -29,7 +30,7 @@ def write_recommendation(answer: Recommendation, directory: Path, *, figures: bo
 
 
 def show_recommendation(answer: Recommendation, directory: Path) -> None:
-    """Print the answer: what to keep and to drop, what is claimed, and cost against quality."""
+    """Print the answer: features to keep and to drop, the claim, and cost against quality."""
     for text in (answer.sentence, *answer.notes, ""):
         show(text)
     for sheet in recommendation_sheets(answer):

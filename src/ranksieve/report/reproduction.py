@@ -5,33 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from ranksieve.io.records import write_text
-from ranksieve.report.figures import (
-    describe_curves,
-    describe_path_scores,
-    plot_curves,
-    plot_mean_paths,
-    plot_path_scores,
-)
-from ranksieve.report.folder import embed, link_table, write_drawing, write_table
+from ranksieve.report.figures import describe_path_scores, plot_mean_paths, plot_path_scores
+from ranksieve.report.folder import Drawing, embed, link_table, write_drawing, write_table
 from ranksieve.report.formats.markdown import escape
 from ranksieve.report.sheets.reproduction import further_sheets, reproduction_sheets
-from ranksieve.report.study import write_data_figures
+from ranksieve.report.study import draw_curves, write_data_figures
 from ranksieve.reproduction import Reproduction
 from ranksieve.reproduction.training import PATH_MEASURES, FoldPaths
-
-
-class Drawing(NamedTuple):
-    """A figure, the stem of its files, and what is said below it."""
-
-    name: str
-    ax: Axes
-    caption: str
 
 
 def write_reproduction(result: Reproduction, directory: Path) -> None:
@@ -41,13 +25,13 @@ def write_reproduction(result: Reproduction, directory: Path) -> None:
     ----------
     result : Reproduction
     directory : Path
-        ``tables/``, ``figures/``, ``report.md`` and ``results.json`` are made in it, or replaced.
+        Gets ``tables/``, ``figures/``, ``report.md`` and ``results.json``, which replace old ones.
     """
     paper = result.paper
     page = [f"# {escape(f'{paper.title} on {result.facts.title}: paper and ours')}"]
     page += [escape(paragraph) for paragraph in paper.paragraphs]
     page += ["## Tables", *(write_table(sheet, directory) for sheet in reproduction_sheets(result))]
-    drawn = [write_drawing(ax, name, told, directory) for name, ax, told in _figures(result)]
+    drawn = [write_drawing(drawing, directory) for drawing in _figures(result)]
     if result.planned is not None:
         names = write_data_figures(result.planned, directory)
         drawn += [embed(name, directory) for name in names]
@@ -65,11 +49,7 @@ def _figures(result: Reproduction) -> Iterator[Drawing]:
     if study is not None and len(study.selectors) > 1:
         for measure in study.measures:
             for ranker in study.rankers:
-                yield Drawing(
-                    f"curves-{ranker}-{measure.lower().replace('@', '')}",
-                    plot_curves(study, ranker, measure),
-                    describe_curves(study, ranker, measure),
-                )
+                yield draw_curves(study, ranker, measure)
     models = [model for outcome in result.outcomes.values() for model in outcome.models]
     paths = [model for model in models if isinstance(model, FoldPaths)]
     if paths:
@@ -90,15 +70,15 @@ def _figures_of_paths(paths: list[FoldPaths], lams: tuple[float, ...]) -> Iterat
             )
             label = f"{measure} on {part} queries"
             yield Drawing(
-                f"mean-{measure.lower()}-{part}",
                 plot_mean_paths(curves, label, base=float(base)),
+                f"mean-{measure.lower()}-{part}",
                 f"{label}, mean over the {len(paths)} folds, by the number of features and "
                 "lambda. The line of all features has the lambda with the best validation MAP on "
                 "each fold.",
             )
     for number, fold in enumerate(paths, start=1):
         yield Drawing(
-            f"validation-fold-{number}",
             plot_path_scores(fold.selector, lams),
+            f"validation-fold-{number}",
             f"Fold {number}: {describe_path_scores(fold.selector)}",
         )

@@ -31,22 +31,21 @@ from ranksieve.report.figures import (
     plot_similarity,
 )
 from ranksieve.report.figures.studies import enough_of
-from ranksieve.report.folder import embed, write_drawing, write_table
+from ranksieve.report.folder import Drawing, embed, write_drawing, write_table
 from ranksieve.report.formats.markdown import escape
 from ranksieve.report.formats.terminal import show, to_terminal
 from ranksieve.report.page.study import write_study_page
 from ranksieve.report.sheets.sheet import Sheet
 from ranksieve.report.sheets.study_features import features_sheet
-from ranksieve.report.sheets.study_pairs import pairs_sheet
 from ranksieve.report.sheets.study_quality import comparison_sheet, curves_sheet, folds_sheet
 from ranksieve.report.sheets.study_selections import cost_sheet, selected_sheet, stability_sheet
-from ranksieve.report.sheets.study_statistics import statistics_sheet
+from ranksieve.report.sheets.study_statistics import pairs_sheet, statistics_sheet
 from ranksieve.selectors import FSED, GreedyRankRLS, GreedyRankRLSCV, Importance
 from ranksieve.selectors._search.filter import ImportanceFilter, SimilarityFilter
 from ranksieve.selectors.registry import SELECTORS
 from ranksieve.study import Study, StudyResult
 from ranksieve.study.comparison import MARGIN
-from ranksieve.study.first_fold import look_at_first_fold, read_first_fold, write_first_fold
+from ranksieve.study.first_fold import describe_first_fold, read_first_fold, write_first_fold
 from ranksieve.study.results import BASE, RANDOM
 
 DATA_FIGURES: dict[str, tuple[type, ...]] = {
@@ -55,7 +54,7 @@ DATA_FIGURES: dict[str, tuple[type, ...]] = {
     "densities": (FSED,),
     "validation": (GreedyRankRLS, GreedyRankRLSCV),
 }
-"""Stems of the figures that show the data, not the results; and which selectors look at that."""
+"""Stems of the figures of the data, and the selectors that use what they show."""
 Drawn = tuple[Axes, str]
 """A figure and its caption."""
 
@@ -67,8 +66,8 @@ def write_report(result: StudyResult, directory: Path, *, figures: bool = True) 
     ----------
     result : StudyResult
     directory : Path
-        ``tables/``, ``figures/``, ``report.html`` and ``report.md`` are made in it, or replaced.
-        What :func:`write_data_facts` has put there is shown, too.
+        ``tables/``, ``figures/``, ``report.html`` and ``report.md`` are created in it, or replaced.
+        Facts that :func:`write_data_facts` wrote there are also shown.
     figures : bool
         Whether to draw.
     """
@@ -78,12 +77,12 @@ def write_report(result: StudyResult, directory: Path, *, figures: bool = True) 
     for ranker in result.rankers:
         page.append(f"## {escape(ranker)}")
         if figures:
-            page += [write_drawing(*drawn, directory) for drawn in _figures_of(result, ranker)]
+            page += [write_drawing(drawing, directory) for drawing in _figures_of(result, ranker)]
         page += [write_table(sheet, directory) for sheet in _sheets_of(result, ranker)]
     page.append("## All comparisons")
     page += [write_table(sheet, directory) for sheet in _statistics(result)]
     write_table(features_sheet(result, seen), directory)
-    drawn = _seen_by(result.selectors)
+    drawn = _selectors_of_figures(result.selectors)
     of_data = [name for name in drawn if (directory / "figures" / f"{name}.txt").exists()]
     if of_data:
         page.append("## What the selectors saw on the first fold")
@@ -92,27 +91,27 @@ def write_report(result: StudyResult, directory: Path, *, figures: bool = True) 
 
 
 def write_data_facts(study: Study, result: StudyResult, directory: Path) -> None:
-    """Keep what the page shows of the data: reports are made without it.
+    """Write the facts about the data that the page shows, so that reports need no data.
 
-    What cannot be computed, such as the similarity of missing values, is left out.
+    Facts that cannot be computed, such as the similarity of missing values, are left out.
     """
     with suppress(DataError):
-        write_first_fold(look_at_first_fold(study, result), directory)
+        write_first_fold(describe_first_fold(study, result), directory)
 
 
 def write_data_figures(study: Study, directory: Path) -> list[str]:
-    """Draw what the selectors saw: importance, similarity, densities, validation curves.
+    """Draw the data as selectors use it: importance, similarity, densities, validation curves.
 
-    Each figure is that of the first selector of the plan which looks at such a thing. What cannot
-    be computed of the data, such as densities of missing values, is left out.
+    Each figure is that of the first selector of the plan that uses such a quantity. Figures that
+    cannot be computed, such as densities of missing values, are left out.
 
     Parameters
     ----------
     study : Study
-        Of its first fold the training queries are drawn, and the validation queries in the
-        curves; test queries are not looked at.
+        The training queries of its first fold are drawn, and the validation queries in the curves;
+        test queries are not used.
     directory : Path
-        ``figures/`` is made in it, or its figures replaced.
+        ``figures/`` is created in it, or its figures replaced.
 
     Returns
     -------
@@ -154,16 +153,17 @@ def write_data_figures(study: Study, directory: Path) -> list[str]:
         "validation": validation,
     }
     drawn = []
-    for name, selector in _seen_by(study.plan.selectors).items():
+    for name, selector in _selectors_of_figures(study.plan.selectors).items():
         with sharing(fold.memo), suppress(DataError):  # such as missing values
             ax, caption = drawings[name](selector)
-            write_drawing(ax, name, f"{caption} Training queries of the first fold.", directory)
+            caption = f"{caption} Training queries of the first fold."
+            write_drawing(Drawing(ax, name, caption), directory)
             drawn.append(name)
     return drawn
 
 
-def _seen_by(selectors: Sequence[str]) -> dict[str, str]:
-    """Stems of figures of the data, with the first of the selectors that looks at such a thing."""
+def _selectors_of_figures(selectors: Sequence[str]) -> dict[str, str]:
+    """Stems of figures of the data -> first selector that uses what they show."""
     known = [selector for selector in selectors if selector in SELECTORS]
     found = {
         figure: next((s for s in known if issubclass(SELECTORS[s].kind, kinds)), None)
@@ -173,18 +173,18 @@ def _seen_by(selectors: Sequence[str]) -> dict[str, str]:
 
 
 def show_report(result: StudyResult, directory: Path, *, figures: bool = True) -> None:
-    """Print the comparison with every ranker, how few features are enough, and where the rest is.
+    """Print the comparison with every ranker, how few features are enough, and the directory.
 
     Parameters
     ----------
     result : StudyResult
     directory : Path
-        Where the rest is.
+        Directory of the other tables and figures.
     figures : bool
-        Whether figures were written, too.
+        Whether figures were also written.
     """
     sheets = [comparison_sheet(result, ranker) for ranker in result.rankers]
-    # What explains the marks is said once; what was found is said of each ranker.
+    # Notes that explain marks are printed once; findings are printed for each ranker.
     shared = [
         note
         for note in sheets[0].notes
@@ -233,17 +233,23 @@ def _statistics(result: StudyResult) -> Iterator[Sheet]:
         yield pairs_sheet(result)
 
 
-def _figures_of(result: StudyResult, ranker: str) -> Iterator[tuple[Axes, str, str]]:
-    """Each figure with its name and its caption."""
+def draw_curves(result: StudyResult, ranker: str, measure: str) -> Drawing:
+    """Draw a measure against the number of features."""
+    name = f"curves-{ranker}-{measure.lower().replace('@', '')}"
+    return Drawing(
+        plot_curves(result, ranker, measure), name, describe_curves(result, ranker, measure)
+    )
+
+
+def _figures_of(result: StudyResult, ranker: str) -> Iterator[Drawing]:
     selecting = set(result.selectors) - {BASE}
     if not selecting:  # nothing to draw
         return
     of = result, ranker
     for measure in result.measures:
-        name = f"curves-{ranker}-{measure.lower().replace('@', '')}"
-        yield plot_curves(*of, measure), name, describe_curves(*of, measure)
+        yield draw_curves(*of, measure)
     if selecting != {RANDOM}:
         told = describe_selection_frequency(*of)
-        yield plot_selection_frequency(*of), f"frequency-{ranker}", told
+        yield Drawing(plot_selection_frequency(*of), f"frequency-{ranker}", told)
         told = describe_quality_and_time(*of)
-        yield plot_quality_and_time(*of), f"quality-and-time-{ranker}", told
+        yield Drawing(plot_quality_and_time(*of), f"quality-and-time-{ranker}", told)

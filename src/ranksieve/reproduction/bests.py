@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
-from itertools import combinations
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ranksieve.significance import holm, paired_t_test
 from ranksieve.study import Outcomes, StudyResult
+from ranksieve.study.comparison import compare_pairs
 from ranksieve.study.results import BASE
 
 LEVEL = 0.05  # of the marks, as in the papers
@@ -117,18 +116,16 @@ def _find_peaks(
 ) -> dict[tuple[str, str], Peak]:
     """Where each selector with each ranker has the largest quality, compared with the others."""
     measure = study.measures[0]
-    peaks, values, pairs = {}, {}, []
+    peaks, runs = {}, {}
     for ranker in study.rankers:
         for run in study.of_ranker(ranker):
             k = _first_best({k: quality(tested) for k, tested in run.by_k.items()})
             peaks[run.selector, ranker] = Peak(k, run.by_k[k].mean(measure))
-            values[run.selector, ranker] = run.by_k[k].per_query(measure)
-        pairs += [((a, ranker), (b, ranker)) for a, b in combinations(study.selectors, 2)]
-    tests = [paired_t_test(values[one], values[other]) for one, other in pairs]
-    adjusted = holm([test.p_value for test in tests]).tolist()
-    for (one, other), test, p_value in zip(pairs, tests, adjusted, strict=True):
-        peaks[one].against[other[0]] = Against(test.difference, test.p_value, p_value)
-        peaks[other].against[one[0]] = Against(-test.difference, test.p_value, p_value)
+            runs[run.selector, ranker] = replace(run, chosen=run.by_k[k])
+    for pair in compare_pairs(replace(study, runs=runs), measure):
+        one, other = peaks[pair.selector, pair.ranker], peaks[pair.base, pair.ranker]
+        one.against[pair.base] = Against(pair.difference, pair.p_value, pair.adjusted)
+        other.against[pair.selector] = Against(-pair.difference, pair.p_value, pair.adjusted)
     return peaks
 
 

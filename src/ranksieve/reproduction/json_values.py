@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.reproduction.bests import validation_mean
-from ranksieve.reproduction.ranks import recompute_ranks
 from ranksieve.reproduction.training import ranker_settings
 from ranksieve.study import StudyResult
 
@@ -69,7 +68,7 @@ def _ranks(result: Reproduction, table: str) -> dict[str, Any]:
     here = result.unified_ranks(table)
     return {
         "printed": dict(result.paper.unified_ranks[table]),
-        "recomputed": recompute_ranks(result.paper, table),
+        "recomputed": result.paper.recompute_ranks(table),
         "here": None if here is None else {name: rank.as_dict() for name, rank in here.items()},
     }
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ranksieve.data import DataError
 from ranksieve.reproduction.collections import CollectionFacts
+from ranksieve.significance import unified_rank
 
 if TYPE_CHECKING:
     import numpy as np
@@ -241,6 +242,23 @@ class Paper:
         if collection in self.asked_on or asked is None:
             return asked if collection in self.asked_on else None
         return self.asked_elsewhere
+
+    def recompute_ranks(
+        self, table: str, collections: Iterable[str] | None = None
+    ) -> dict[str, float]:
+        """Unified ranks of a table, from its rows for some collections, or for all.
+
+        Examples
+        --------
+        >>> from ranksieve.reproduction import PAPERS
+        >>> PAPERS["fs-scpr"].recompute_ranks("Table 11")
+        {'fsmrank': 17.5, 'fs-scpr': 15.5, 'gas-e': 9.5, 'fsmsvm': 8.0}
+        """
+        names = list(self.unified_ranks[table])
+        places = list(self.means if collections is None else collections)
+        cells = [(place, measure) for place in places for measure in self.mean_measures]
+        rows = [[self.means[place][name][measure] for place, measure in cells] for name in names]
+        return dict(zip(names, unified_rank(rows).round(10).tolist(), strict=True))
 
 
 def check_known(what: str, known: Iterable[str], names: Sequence[str]) -> None:

@@ -15,7 +15,6 @@ from ranksieve.reproduction.features import Features
 from ranksieve.reproduction.json_values import as_dict
 from ranksieve.reproduction.outcomes import MethodOutcome, Number
 from ranksieve.reproduction.paper import Asked, FeatureStatement, Paper, Statement
-from ranksieve.reproduction.ranks import recompute_ranks
 from ranksieve.significance import relative_improvement, unified_rank
 from ranksieve.study import Study, StudyResult
 from ranksieve.study.results import BASE, RANDOM
@@ -184,7 +183,7 @@ class Reproduction:
         ours = unified_rank([[self.mean(name, m).ours for m in measures] for name in names])
         known_as = self.facts.known_as or ""
         known = known_as in self.paper.means
-        theirs = recompute_ranks(self.paper, table, [known_as]) if known else {}
+        theirs = self.paper.recompute_ranks(table, [known_as]) if known else {}
         return {
             name: Number(value, theirs.get(name))
             for name, value in zip(names, ours.tolist(), strict=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ranksieve.io.files import PathLike
 from ranksieve.progress import listen, track
 from ranksieve.reproduction.collections import AtHand, CollectionFacts, open_at_hand
 from ranksieve.reproduction.outcomes import MethodOutcome
@@ -18,8 +18,6 @@ from ranksieve.reproduction.papers import PAPERS
 from ranksieve.reproduction.results import Reproduction
 from ranksieve.reproduction.training import measure_scores
 from ranksieve.study import Study, StudyResult
-
-PathLike = str | os.PathLike[str]
 
 
 def reproduce(

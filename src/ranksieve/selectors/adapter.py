@@ -72,7 +72,7 @@ def _check(estimator: Any) -> None:
     name = type(estimator).__name__
     if isinstance(estimator, type):
         raise TypeError(
-            f"expected {accepted}; got the class {estimator.__name__}: make an object of it"
+            f"expected {accepted}; got the class {estimator.__name__}: pass an instance"
         )
     if not callable(getattr(estimator, "fit", None)):
         raise TypeError(f"expected {accepted}; got {name}")
@@ -92,7 +92,7 @@ class SelectorAdapter(RankSelector):
     estimator : estimator
         See :func:`as_selector`. Copies of it are fitted; it is not changed.
     n_features_to_select : int, float or None
-        Number of features, or the share of them if below 1: the estimator's parameter
+        Number of features, or a fraction of them if below 1: the estimator's parameter
         ``n_features_to_select``, ``k`` or ``max_features``, the first of these that it has. None
         leaves it as it is.
     {choices}
@@ -111,21 +111,21 @@ class SelectorAdapter(RankSelector):
     parameters for: ``qid`` (the query of each row), ``group`` (the number of rows of each query),
     ``groups`` (the query of each row as a number, as in scikit-learn), ``sample_weight`` and
     ``eval_set`` (a tuple (X, y, qid)). Else it gets a :class:`~ranksieve.RankingData`. An estimator
-    that knows no queries looks at each document on its own.
+    that takes no queries treats each document on its own.
 
     The selected features are those of ``selected_``, in that order, or else those of
     ``get_support()`` or ``support_``, by descending ``scores_`` if there are any. An estimator
     whose attribute ``is_nested`` is true promises that larger selections start with the smaller
     ones.
 
-    Estimators of scikit-learn get missing values only if they say that they can use them. Shards
-    are read into memory.
+    Estimators of scikit-learn get missing values only if their tags say that they accept them.
+    Shards are read into memory.
     """
 
     works_on_shards = False
-    no_include = "the estimator itself decides what comes first."
+    no_include = "the estimator chooses all features itself."
     no_groups = "the estimator knows only single features."
-    _uses_labels = False  # what the estimator makes of them is its own affair
+    _uses_labels = False  # the estimator checks them itself
 
     estimator: Any
     n_features_to_select: FeatureCount | None = None
@@ -134,12 +134,12 @@ class SelectorAdapter(RankSelector):
 
     @staticmethod
     def adapt(estimator: Any) -> RankSelector:
-        """Make a selector of an estimator, as :func:`as_selector` does."""
+        """Make a selector from an estimator, as :func:`as_selector` does."""
         return as_selector(estimator)
 
     @staticmethod
     def number_parameter(estimator: Any) -> str | None:
-        """Parameter with the number of features; None if there is none."""
+        """Name of the parameter for the number of features; None if there is none."""
         parameters = parameters_of(estimator)
         return next((name for name in _NUMBERS if name in parameters), None)
 
@@ -154,7 +154,7 @@ class SelectorAdapter(RankSelector):
 
     @staticmethod
     def library_of(estimator: Any) -> None:
-        """Nothing is known about a selector but what it tells itself."""
+        """None: selectors of other libraries need no settings of their library."""
 
     @property
     def takes_missing(self) -> bool:  # type: ignore[override]
@@ -163,7 +163,7 @@ class SelectorAdapter(RankSelector):
 
     @property
     def is_nested(self) -> bool:
-        """Whether the estimator says so."""
+        """Whether the estimator's attribute ``is_nested`` is true."""
         return getattr(self.estimator, "is_nested", False) is True
 
     def fit(
@@ -197,7 +197,7 @@ class SelectorAdapter(RankSelector):
         made = copy_of(self.estimator, **self._number(choices.k))
         fit_foreign(made, data, validation)
         self.estimator_ = made
-        self.__dict__.pop("scores_", None)  # of an earlier fit
+        self.__dict__.pop("scores_", None)  # from an earlier fit
         scores = np.asarray(getattr(made, "scores_", None))
         if scores.shape == (data.n_features,) and scores.dtype.kind == "f":
             self.scores_ = scores
@@ -225,7 +225,9 @@ class SelectorAdapter(RankSelector):
             raise DataError(f"{name}: selected_ should be a list of indices of features")
         for feature in chosen[(chosen < 0) | (chosen >= data.n_features)][:1]:
             has = quantity(data.n_features, "feature")
-            raise DataError(f"{name} selected feature {feature}, but there are {has}, from 0 on")
+            raise DataError(
+                f"{name} selected feature {feature}, but there are {has}, numbered from 0"
+            )
         if len(np.unique(chosen)) != len(chosen):
             raise DataError(f"{name} selected a feature twice")
         if not len(chosen):
@@ -243,7 +245,7 @@ class SelectorAdapter(RankSelector):
 
 
 def _support(made: Any, n_features: int) -> np.ndarray:
-    """Which features a fitted estimator selected."""
+    """Mask of the features that a fitted estimator selected."""
     name = type(made).__name__
     if callable(getattr(made, "get_support", None)):
         support = made.get_support()

@@ -56,7 +56,7 @@ class TopImportance(ImportanceFilter):
 
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         quality = self._quality(source, choices)
-        return self._take(best_first(choices, quality.varies, quality.values))
+        return self._record_steps(best_first(choices, quality.varies, quality.values))
 
 
 @dataclass(eq=False, repr=False)
@@ -84,7 +84,7 @@ class RandomSelector(RankSelector):
     """
 
     given = "The others follow in random order."
-    grouped = "A group comes where its first feature comes."
+    grouped = "A group takes the position of its first feature."
 
     methods = (Method("random", "a seeded random order: the baseline to beat"),)
 
@@ -93,7 +93,7 @@ class RandomSelector(RankSelector):
     random_state: Seed = 0
     verbose: bool = False
 
-    takes_missing = True  # it does not look at values
+    takes_missing = True  # values are not used
     _allows_missing = True
     _uses_labels = False
     _is_nested = True
@@ -123,14 +123,14 @@ class AllFeatures(RankSelector):
     """
 
     given = "The others follow in the order of the data."
-    grouped = "A group comes where its first feature comes."
+    grouped = "A group takes the position of its first feature."
 
     methods = (Method("all", "all features, in the order of the data"),)
 
     _: KW_ONLY
     verbose: bool = False
 
-    takes_missing = True  # it does not look at values
+    takes_missing = True  # values are not used
     _allows_missing = True
     _uses_labels = False
     _is_nested = True

@@ -55,14 +55,14 @@ def record_selection(
 
 
 def _reasons(selector: RankSelector) -> list[str]:
-    """Why each feature was chosen; some were because they had to be."""
+    """Reason for each selected feature; included features get a reason of their own."""
     reasons, n = selector.reasons(), selector.n_included_
     forced = [", ".join(filter(None, ["included", reason.strip()])) for reason in reasons[:n]]
     return forced + reasons[n:]
 
 
 def _scores(selector: RankSelector) -> list[float | None]:
-    """Score of each selected feature when it was chosen, else its own, else None."""
+    """Score of each selected feature when it was chosen, else of the feature alone, else None."""
     if hasattr(selector, "path_"):
         scores = [step.score for step in selector.path_]
     elif hasattr(selector, "scores_"):

@@ -26,10 +26,10 @@ def make_selector(name: str, k: float | str | None = None, **parameters: Any) ->
         One of ``SELECTORS``, or ``module:object`` for a class or an estimator of your own.
     k : int, float or str, optional
         ``n_features_to_select``: a number, a fraction below 1, or a rule such as ``"silhouette"``
-        for methods that can choose the number. By default that of the class. Methods that keep all
-        features take no number.
+        for methods that can choose the number. The default is that of the class. Methods that keep
+        all features take no number.
     **parameters
-        Further parameters of the class, and parts of those that are values, such as
+        Further parameters of the class, and fields of those that are values, such as
         ``importance.ties``.
 
     Examples

@@ -46,9 +46,9 @@ def bootstrap_interval(
         ``"percentile"`` takes quantiles of the resampled means; ``"bca"`` corrects them for bias
         and acceleration, which is closer to ``level`` if differences are skewed.
     random_state : int, numpy Generator or None
-        Seed of the samples.
+        Random seed of the samples.
     weights : array of shape (queries,), optional
-        How much each query counts in the mean; a query is drawn with its weight.
+        Weight of each query in the mean; a query is drawn with its weight.
     relative : bool
         Whether to divide by the mean of ``b``, which must be positive: the interval of
         ``mean(a) / mean(b) - 1``. It has no ends (infinite ones) if the mean of ``b`` is not
@@ -63,7 +63,7 @@ def bootstrap_interval(
     -----
     BCa takes the quantiles ``Phi(z0 + (z0 + z) / (1 - g (z0 + z)))`` for the normal quantiles z
     of both ends, where ``Phi(z0)`` is the fraction of resampled means below the observed one and
-    ``g = sum(u^3) / (6 sum(u^2)^1.5)``, where u is how much a query changes the mean, is the
+    ``g = sum(u^3) / (6 sum(u^2)^1.5)``, where u is the change of the mean by a query, is the
     jackknife's acceleration. Takes O(n_resamples * n) time for n queries.
 
     References
@@ -87,7 +87,7 @@ def bootstrap_interval(
     change = shares.estimate
     if shares.is_constant:
         return Interval(change, change, change)
-    drawn = _resampled(shares, n_resamples, random_state)
+    drawn = _resample(shares, n_resamples, random_state)
     if drawn is None:
         return Interval(change, -np.inf, np.inf)
     ends = np.array([(1 - level) / 2, (1 + level) / 2])
@@ -98,7 +98,7 @@ def bootstrap_interval(
 
 
 class _Shares(NamedTuple):
-    """What each query has in the sums whose ratio is estimated; None stands for ones."""
+    """Terms of each query in the sums whose ratio is estimated; None stands for ones."""
 
     numerators: np.ndarray
     denominators: np.ndarray | None
@@ -112,7 +112,7 @@ class _Shares(NamedTuple):
 
     @property
     def jackknife(self) -> np.ndarray:
-        """How much each query changes the ratio."""
+        """Change of the ratio by each query (jackknife)."""
         others = sums_of_others(self.numerators)
         if self.denominators is None:
             return self.estimate - others / (len(others) - 1)
@@ -129,14 +129,14 @@ def _shares(a: Any, b: Any, weights: Any, relative: bool) -> _Shares:
     if base.mean() <= 0:
         raise DataError(f"the mean of b is {base.mean():.4g}, not positive: pass relative=False")
     terms = differences if known is None else known * differences
-    order = np.lexsort((base, terms))  # so that no result depends on the order of the queries
+    order = np.lexsort((base, terms))  # results must not depend on the order of the queries
     ratios = terms * base.mean() - terms.mean() * base
     scale = np.abs(terms).max() * np.abs(base).max()
     return _Shares(terms[order], base[order], bool(np.all(np.abs(ratios) <= ROUNDING * scale)))
 
 
-def _resampled(shares: _Shares, n_resamples: int, random_state: Any) -> np.ndarray | None:
-    """The ratio of each sample; None if a relative one has no base."""
+def _resample(shares: _Shares, n_resamples: int, random_state: Any) -> np.ndarray | None:
+    """Ratio of each sample; None if the mean of ``b`` is not positive in some sample."""
     rng = np.random.default_rng(random_state)
     ratios = np.empty(n_resamples)
     terms, parts = shares.numerators, shares.denominators

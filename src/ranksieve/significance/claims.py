@@ -1,4 +1,4 @@
-"""Claims that fewer features lose less than a margin, one at a time or many together."""
+"""Test claims that fewer features lose less than a margin, one at a time or several together."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Claim(NamedTuple):
     Attributes
     ----------
     n_queries : int
-        Number of queries compared, but for those of weight 0.
+        Number of queries compared, without those of weight 0.
     value, base : float
         Means of ``a`` and of ``b``.
     change : float
         ``value / base - 1``; NaN if ``base`` is not positive.
     lower : float
-        One-sided lower confidence bound of the change; minus infinity if there is none.
+        One-sided lower confidence bound of the change; -infinity if there is none.
     margin : float
         Largest loss that does not matter, as a fraction of the base.
     level : float
@@ -32,9 +32,9 @@ class Claim(NamedTuple):
     p_value : float
         p-value of the hypothesis that the loss is the margin or more.
     tested : bool
-        False if a claim before it in its sequence was not shown, so that it was not tested.
+        False if an earlier claim in its sequence was not shown, so that this one was not tested.
     shown : bool
-        Whether it was tested and the hypothesis rejected.
+        Whether the claim was tested and the hypothesis was rejected.
     """
 
     n_queries: int
@@ -48,34 +48,26 @@ class Claim(NamedTuple):
     tested: bool
     shown: bool
 
-    @property
-    def smallest_margin(self) -> float:
-        """The smallest margin for which these values would show the claim; infinite if none does.
-
-        It is not a claim: a margin that is chosen after looking at the results shows nothing.
-        """
-        return max(0.0, -self.lower)
-
 
 def claim_non_inferiority(
     a: Any, b: Any, margin: float = 0.01, level: float = 0.95, weights: Any = None
 ) -> Claim:
     r"""Test the claim that ``a`` loses less than a margin of the mean of ``b``.
 
-    Queries must have had no part in choosing what is tested. Too little data is no error: the claim
-    is not shown.
+    The queries must not have been used to choose what is tested. Too little data is not an error;
+    the claim is then not shown.
 
     Parameters
     ----------
     a, b : arrays of shape (queries,)
-        Values on the same queries, larger is better: those in question, and those of the base.
+        Values on the same queries, of the candidate and of the base; larger is better.
     margin : float
         Smallest loss that would matter, as a fraction of the mean of ``b``, below 1.
     level : float
-        Confidence, between 0.5 and 1; a claim that is wrong is shown with a probability of at most
+        Confidence, between 0.5 and 1; a false claim is shown with a probability of at most
         ``1 - level``.
     weights : array of shape (queries,), optional
-        How much each query counts in all means.
+        Weight of each query in all means.
 
     Returns
     -------
@@ -134,9 +126,9 @@ def claim_sequence(
 
     Notes
     -----
-    Each test has the full level, and yet the probability that any claim is shown wrongly is at most
-    ``1 - level``: the first wrong claim of the order is shown with no more than that, and no other
-    wrong one without it.
+    Each test has the full level, and yet the probability that any false claim is shown is at most
+    ``1 - level``: the first false claim in the order is shown with at most that probability, and no
+    other false claim is tested unless it is.
 
     References
     ----------
@@ -170,31 +162,31 @@ def claim_chains(
     weights: Any = None,
     pass_on: bool = True,
 ) -> dict[str, list[Claim]]:
-    """Test several sequences of claims, such as one of each selector, at one level together.
+    """Test several sequences of claims, such as one per selector, at one joint level.
 
     Parameters
     ----------
     chains : mapping of names to iterables of arrays
         Candidates of each sequence; see :func:`claim_sequence`.
     b, margin, level, weights
-        See :func:`claim_non_inferiority`. Any wrong claim in any chain is shown with a probability
-        of at most ``1 - level``: the best of the shown ones may be picked.
+        See :func:`claim_non_inferiority`. The probability that any false claim in any chain is
+        shown is at most ``1 - level``, so the best of the shown claims may be chosen.
     pass_on : bool
-        Whether a chain whose claims are all shown passes its share on. It must not if where the
-        chain ends depends on the values.
+        Whether a chain whose claims are all shown passes its share on to the others. Must be False
+        if the end of a chain depends on the values.
 
     Returns
     -------
     dict of str to list of Claim
-        Each with the level of its chain at the end.
+        Claims of each chain, with the final level of the chain.
 
     Notes
     -----
-    Of the probability ``1 - level``, each of m chains has an equal share. Once all claims of a
-    chain are shown, its share is divided between the other chains; a chain without candidates keeps
-    it. This is the graphical procedure with an edge of weight 1 from each claim to the next one of
-    its chain, and of weight 1 / (m - 1) from the last one to the first of every other chain. It
-    shows whatever m chains at ``1 - (1 - level) / m`` show, and more.
+    Each of m chains has an equal share of the probability ``1 - level``. Once all claims of a chain
+    are shown, its share is divided among the other chains; a chain without candidates keeps its
+    share. This is the graphical procedure with an edge of weight 1 from each claim to the next one
+    of its chain, and of weight 1 / (m - 1) from the last one to the first of every other chain. It
+    shows at least as much as m separate chains at level ``1 - (1 - level) / m``.
 
     References
     ----------

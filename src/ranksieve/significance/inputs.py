@@ -1,4 +1,4 @@
-"""Check the values of two methods on the same queries; code that all tests share."""
+"""Check the values of two methods on the same queries, for all tests."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def finite_column(values: Any, name: str) -> np.ndarray:
 
 
 def finite_table(values: Any, column: str, columns: str) -> np.ndarray:
-    """A table of finite numbers, methods by ``columns``; a DataError says what is wrong."""
+    """Return a table of finite numbers, methods by ``columns``; raise a DataError otherwise."""
     table = np.asarray(values, dtype=np.float64)
     if table.ndim != 2 or table.size == 0:
         raise DataError(f"values must be a table of methods by {columns}, got shape {table.shape}")
     if not np.isfinite(table).all():
         method, place = np.argwhere(~np.isfinite(table))[0]
         raise DataError(
-            f"values holds {table[method, place]} for method {method} in {column} {place} "
+            f"values has {table[method, place]} for method {method} in {column} {place} "
             f"(0-based): leave out {columns} that not all methods have"
         )
     return table
@@ -62,7 +62,7 @@ def weighted_pairs(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Values of both methods, and weights with a mean of 1; queries of weight 0 are left out.
 
-    A DataError unless ``least`` or more are left.
+    Raises a DataError unless ``least`` or more queries are left.
     """
     first, second = paired_values(a, b, least)
     if weights is None:
@@ -72,7 +72,7 @@ def weighted_pairs(
         raise DataError(f"there are {len(known)} weights for the values of {len(first)} queries")
     counted = known > 0
     if known.min() < 0 or counted.sum() < least:
-        raise DataError(f"weights must not be negative, and at least {least} of them must not be 0")
+        raise DataError(f"weights must not be negative, and at least {least} must be above 0")
     return first[counted], second[counted], known[counted] / known[counted].mean()
 
 
@@ -87,7 +87,7 @@ def paired_differences(a: Any, b: Any, weights: Any = None) -> Sample:
 
 
 def differences_of(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Differences of values, which are 0 if they are rounding errors."""
+    """Differences of values; rounding errors become 0."""
     differences = first - second
     largest = max(np.abs(first).max(), np.abs(second).max())
     differences[np.abs(differences) <= ROUNDING * largest] = 0.0
@@ -95,7 +95,7 @@ def differences_of(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def ratio_of(mean: float, scale: float) -> float:
-    """Divide a mean by its scale: infinite, or 0, if the scale is 0."""
+    """Divide a mean by its scale; if the scale is 0, return infinity, or 0 for a mean of 0."""
     if scale == 0:
         return float(np.sign(mean) * np.inf) if mean else 0.0
     return float(mean / scale)
@@ -110,7 +110,7 @@ def check_alternative(alternative: str) -> None:
 
 
 def check_level(level: float) -> None:
-    """Raise a ValueError unless this is a level of confidence."""
+    """Raise a ValueError unless ``level`` is between 0 and 1."""
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, got {level}")
 
@@ -123,6 +123,6 @@ def t_p_value(t: float, degrees: float, alternative: str) -> float:
 
 
 def runs_of(n_rows: int, n_columns: int) -> list[slice]:
-    """Divide the rows of a random matrix that need not be in memory at once."""
+    """Slices of rows, so that only a part of a large random matrix is in memory."""
     step = max(1, _VALUES_AT_ONCE // n_columns)
     return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]

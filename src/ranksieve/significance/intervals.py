@@ -1,4 +1,4 @@
-"""Intervals of differences, and whether one method is not much worse than another."""
+"""Confidence intervals of differences, and a test of non-inferiority."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class NonInferiority(NamedTuple):
 
 
 def student_interval(a: Any, b: Any, level: float = 0.95, weights: Any = None) -> Interval:
-    """Compute Student's confidence interval of the mean difference: it goes with the t-test.
+    """Compute Student's confidence interval of the mean difference, which matches the t-test.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def non_inferiority(
     A one-sided paired t-test of ``a - (1 - margin) b``, or ``a - b + margin``. The bound is the
     lower end of the one-sided interval of the same test: Fieller's interval of
     ``mean(a) / mean(b) - 1``, which allows for the mean of ``b`` being an estimate too, or
-    Student's interval of ``mean(a - b)``. A relative change has no bound (minus infinity) unless
+    Student's interval of ``mean(a - b)``. A relative change has no bound (-infinity) unless
     the mean of ``b`` is itself significantly above zero at this level; the p-value is therefore
     the larger one of the two tests, so that verdict, p-value and bound always agree.
 
@@ -153,7 +153,7 @@ def non_inferiority(
 
 
 def check_margin(margin: float, level: float, relative: bool = True) -> None:
-    """Raise a ValueError unless these are a margin and a one-sided level of confidence."""
+    """Raise a ValueError unless margin and one-sided confidence level are valid."""
     if not 0.5 < level < 1:
         raise ValueError(f"level must lie between 0.5 and 1, got {level}")
     if not 0 <= margin < (1 if relative else np.inf):

@@ -1,4 +1,4 @@
-"""How many queries it takes to show that a loss is small, and how small a loss can be shown."""
+"""Number of queries needed to show that a loss is small, and the smallest loss to show."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ def queries_needed(
     Parameters
     ----------
     a, b : arrays of shape (queries,)
-        Values of queries like those to come, from which the variance is estimated.
+        Values of similar queries, from which the variance is estimated.
     margin : float
         Smallest loss :math:`\delta` that would matter, as a fraction of the mean of ``b``.
     level : float
         Confidence of the claim, between 0.5 and 1.
     power : float
-        Probability that it is shown, at least 0.5.
+        Probability that the claim is shown, at least 0.5.
     loss : float
         The true loss :math:`\lambda`, as a fraction of the mean of ``b``; a gain if negative.
     weights : array of shape (queries,), optional
-        How much each query counts; those to come have weights of the same distribution.
+        Weight of each query; future queries are assumed to have the same distribution of weights.
 
     Returns
     -------
     float
         A whole number, at least 2; infinite if the loss is not below the margin, or if the mean of
-        ``b`` is not positive; NaN if there is one query, which tells nothing about the spread.
+        ``b`` is not positive; NaN if there is only one query, which has no variance.
 
     References
     ----------
@@ -86,7 +86,7 @@ def showable_margin(
     n_queries: float | None = None,
     weights: Any = None,
 ) -> float:
-    """The margin within which it would probably be shown that nothing is lost, if that is true.
+    """Smallest margin that would probably be shown if in fact nothing is lost.
 
     It is the margin for which :func:`queries_needed` gives this number of queries.
 
@@ -95,7 +95,7 @@ def showable_margin(
     a, b, level, power, weights
         See :func:`queries_needed`.
     n_queries : int, optional
-        Number of queries; by default as many as are given.
+        Number of queries; by default the number of values.
 
     Returns
     -------
@@ -121,7 +121,7 @@ def showable_margin(
         return math.nan
     if n_queries is not None and not n_queries >= 1:
         raise DataError(f"n_queries must be at least 1, got {n_queries}")
-    # As if nothing were lost, the bound of the change is the margin that can just be shown.
+    # If nothing is lost, the bound of the change is the smallest margin that can be shown.
     even = first - Sample.of(first - second, known).mean
     quantile = _quantiles(level, power) * np.sqrt(len(first) / (n_queries or len(first)))
     return 1 - fieller_bound(even, second, known, quantile)

@@ -1,4 +1,4 @@
-"""How often features are selected, over runs on parts of the queries."""
+"""Probabilities of selection, over runs on parts of the queries."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def selection_probabilities(
     n_features : int
         Number of features to choose from.
     clusters : int array of shape (features,), optional
-        Cluster of each feature, such as :func:`near_copies` finds. Runs that select one or another
-        of several copies select their cluster.
+        Cluster of each feature, such as :func:`near_copies` returns. A run that selects any feature
+        of a cluster selects the cluster.
 
     Returns
     -------
@@ -54,13 +54,13 @@ def selection_probabilities(
 
 
 def near_copies(similarity: np.ndarray, least: float) -> np.ndarray:
-    """Clusters of features that are alike, or connected by ones that are.
+    """Clusters of features that are near-copies, or connected by near-copies.
 
     Parameters
     ----------
     similarity : array of shape (features, features)
     least : float
-        Smallest similarity of two features that are alike.
+        Smallest similarity of near-copies.
 
     Returns
     -------
@@ -81,14 +81,14 @@ def near_copies(similarity: np.ndarray, least: float) -> np.ndarray:
 
 
 def false_selections_bound(n_selected: float, n_features: int, threshold: float) -> float:
-    r"""Bound on the expected number of features that are kept, but hardly ever selected.
+    r"""Bound on the expected number of features that are kept by chance.
 
     .. math:: E \le \frac{q^2}{(2 \tau - 1)\, p}
 
-    for p features, of which runs on halves of the queries select q on average, and those are kept
-    that at least a share :math:`\tau` of the runs selects. It counts features that a run on a half
-    selects with a probability of at most q / p, as it would select features at random. Runs come in
-    pairs, on two halves without a common query; nothing else is assumed.
+    for p features, of which runs on halves of the queries select q on average. Features are kept if
+    at least a fraction :math:`\tau` of the runs select them. The bound counts kept features that a
+    run on a half selects with a probability of at most q / p, as if at random. Runs come in pairs,
+    on two halves without a common query; nothing else is assumed.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def false_selections_bound(n_selected: float, n_features: int, threshold: float)
     n_features : int
         Number of features to choose from.
     threshold : float
-        Smallest share of runs; above 0.5.
+        Smallest fraction of runs; above 0.5.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Risk-sensitive measures: losses on single queries weigh more than gains."""
+"""Risk-sensitive measures, in which losses of queries count more than gains."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def u_risk(a: Any, b: Any, alpha: float = 1.0) -> float:
     a, b : arrays of shape (queries,)
         Values of the method and of the baseline; larger is better.
     alpha : float
-        How much more a loss counts than a gain; with 0 it is the mean difference.
+        Additional weight of losses; with 0 it is the mean difference.
 
     Returns
     -------
     float
-        Negative if the losses outweigh the gains.
+        Negative if the weighted losses exceed the gains.
 
     References
     ----------
@@ -52,20 +52,20 @@ def t_risk(a: Any, b: Any, alpha: float = 1.0) -> float:
 
     .. math:: T = \frac{U}{s / \sqrt{n}}
 
-    with the standard deviation s of the weighed differences on n queries; see :func:`u_risk`.
+    with the standard deviation s of the weighted differences on n queries; see :func:`u_risk`.
 
     Parameters
     ----------
     a, b : arrays of shape (queries,)
         Values of the method and of the baseline; larger is better.
     alpha : float
-        How much more a loss counts than a gain; with 0 it is the t of :func:`paired_t_test`.
+        Additional weight of losses; with 0 it is the t of :func:`paired_t_test`.
 
     Returns
     -------
     float
-        Below -2, the risk is real at a level of about .05; above 2, so is the reward. Infinite if
-        all weighed differences are equal, or 0 if they are 0.
+        Below -2, the risk is significant at a level of about .05; above 2, the reward is. Infinite
+        if all weighted differences are equal, or 0 if they are 0.
 
     References
     ----------
@@ -83,7 +83,7 @@ def t_risk(a: Any, b: Any, alpha: float = 1.0) -> float:
 
 
 def geo_risk(values: Any, alpha: float = 1.0) -> np.ndarray:
-    r"""Quality and risk of several methods, each against what all of them do (GeoRisk).
+    r"""Quality and risk of several methods, each compared with all of them (GeoRisk).
 
     .. math:: G_i = \sqrt{\frac{S_i}{n}\, \Phi\!\left(\frac{Z_i}{n}\right)}, \qquad
               Z_i = \sum_q (1 + \alpha\, [x_{iq} < e_{iq}])
@@ -91,15 +91,15 @@ def geo_risk(values: Any, alpha: float = 1.0) -> np.ndarray:
               e_{iq} = \frac{S_i T_q}{N}
 
     for the values x of the methods on n queries, their sums S over queries, T over methods and N
-    over both; :math:`\Phi` is the normal distribution. No method is the baseline: e is what is
-    expected of a method of that mean on a query of that difficulty.
+    over both; :math:`\Phi` is the normal distribution. No method is the baseline: e is the expected
+    value of a method with that mean on a query of that difficulty.
 
     Parameters
     ----------
     values : array of shape (methods, queries)
         Not negative; larger is better.
     alpha : float
-        How much more it counts to fall below the expectation than to exceed it.
+        Additional weight of values below the expectation.
 
     Returns
     -------
@@ -121,7 +121,7 @@ def geo_risk(values: Any, alpha: float = 1.0) -> np.ndarray:
     _check_alpha(alpha)
     table = finite_table(values, "query", "queries")
     if (table < 0).any():
-        raise DataError("values holds negative numbers: GeoRisk expects none below 0")
+        raise DataError("values has negative numbers, which GeoRisk does not allow")
     total = table.sum()
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / (total or 1.0)
     excess = table - expected

@@ -8,7 +8,7 @@ import numpy as np
 
 from ranksieve.choosing import ROUNDING
 
-_LEAST = 1e-9  # degrees of freedom, where one query has all the weight but for rounding
+_LEAST = 1e-9  # smallest degrees of freedom, if one query has nearly all the weight
 
 
 class Sample(NamedTuple):
@@ -18,7 +18,7 @@ class Sample(NamedTuple):
     ----------
     values : array of shape (queries,)
     weights : array of shape (queries,) or None
-        How much each counts; positive, with a mean of 1. None if all count the same.
+        Weight of each query; positive, with a mean of 1. None if all are equal.
     """
 
     values: np.ndarray
@@ -26,7 +26,7 @@ class Sample(NamedTuple):
 
     @classmethod
     def of(cls, values: np.ndarray, weights: np.ndarray | None) -> Sample:
-        """A sample by weights of any scale; those of 0 are left out."""
+        """Make a sample with weights of any scale; queries of weight 0 are left out."""
         if weights is None:
             return cls(values)
         counted = weights > 0
@@ -54,28 +54,28 @@ class Sample(NamedTuple):
         return max(float(shares @ rest / (shares @ shares)), _LEAST)
 
     def _shares(self) -> tuple[np.ndarray, np.ndarray]:
-        """Share of each query in the sum of all weights, and that of all others together."""
+        """Share of each query in the sum of all weights, and the share of all others."""
         assert self.weights is not None
         shares = self.weights / self.weights.sum()
         return shares, sums_of_others(shares)
 
     @property
     def jackknife(self) -> np.ndarray:
-        """How much each query changes the mean: the mean less that of all others."""
+        """Change of the mean by each query: the mean minus that of all others."""
         if self.weights is None:
             return (self.values - self.mean) / (len(self.values) - 1)
         return jackknife(self.values, self.weights)
 
     @property
     def is_constant(self) -> bool:
-        """Whether all values are equal but for rounding; true for one value."""
+        """Whether all values are equal up to rounding; true for a single value."""
         if len(self.values) < 2:
             return True
         return bool(self.values.std(ddof=1) <= ROUNDING * np.abs(self.values).max())
 
     @property
     def deviation(self) -> float:
-        """Standard deviation; 0 if all values are equal but for rounding, or there is one."""
+        """Standard deviation; 0 if all values are equal up to rounding."""
         if self.is_constant:
             return 0.0
         if self.weights is None:
@@ -94,7 +94,7 @@ class Sample(NamedTuple):
 
 
 def jackknife(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """How much each query changes the weighted mean: the mean less that of all others."""
+    """Change of the weighted mean by each query: the mean minus that of all others."""
     means = sums_of_others(weights * values) / sums_of_others(weights)
     return weights / weights.sum() * (values - means)
 
@@ -102,7 +102,7 @@ def jackknife(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
 def sums_of_others(terms: np.ndarray) -> np.ndarray:
     """For each term, the sum of all others.
 
-    Less itself, the sum of all would lose what is small beside a large term.
+    Subtracting a term from the sum of all would lose small terms beside a large one.
     """
     before = np.concatenate([[0.0], np.cumsum(terms[:-1])])
     after = np.concatenate([np.cumsum(terms[:0:-1])[::-1], [0.0]])

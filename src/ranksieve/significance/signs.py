@@ -1,4 +1,4 @@
-"""Signs of differences: all assignments of them, or some at random."""
+"""Sums under all or random assignments of signs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ranksieve.significance.inputs import Alternative, runs_of
 
 def exact_wilcoxon(differences: np.ndarray, alternative: Alternative) -> tuple[float, float]:
     """P-value of Wilcoxon's test over all assignments of signs, and its statistic."""
-    # Ties have half ranks.
+    # Doubled, because ties have half ranks.
     ranks = np.round(2 * scipy.stats.rankdata(np.abs(differences))).astype(int)
-    ways = np.ones(1)  # to have each sum of positive ranks
+    ways = np.ones(1)  # number of assignments for each sum of positive ranks
     for rank in ranks:
         ways = np.pad(ways, (0, rank)) + np.pad(ways, (rank, 0))
     positive = int(ranks[differences > 0].sum())
@@ -34,7 +34,7 @@ def all_signed_sums(sizes: np.ndarray) -> np.ndarray:
     return sums
 
 
-def drawn_sums(sizes: np.ndarray, n_permutations: int, random_state: Any) -> np.ndarray:
+def random_signed_sums(sizes: np.ndarray, n_permutations: int, random_state: Any) -> np.ndarray:
     """Sums of numbers under random signs."""
     rng = np.random.default_rng(random_state)
     sums = np.empty(n_permutations)

@@ -1,4 +1,4 @@
-"""How much selections on different folds agree."""
+"""Stability of selections over folds."""
 
 from __future__ import annotations
 

@@ -18,9 +18,9 @@ from ranksieve.significance.inputs import (
     ratio_of,
     t_p_value,
 )
-from ranksieve.significance.signs import all_signed_sums, drawn_sums, exact_wilcoxon
+from ranksieve.significance.signs import all_signed_sums, exact_wilcoxon, random_signed_sums
 
-_FEW = 13  # differences whose signs are all tried, whatever ties there are
+_FEW = 13  # largest number of differences whose signs are all enumerated despite ties
 
 
 class Comparison(NamedTuple):
@@ -35,7 +35,7 @@ class Comparison(NamedTuple):
     statistic : float
         The test statistic: t, the rank sum, or the mean difference itself.
     n_queries : int
-        Number of queries compared, but for those of weight 0.
+        Number of queries compared, without those of weight 0.
     """
 
     difference: float
@@ -130,7 +130,7 @@ def randomization_test(
     alternative : {"two-sided", "greater", "less"}
         Whether the means differ, ``a`` has the greater mean, or the lesser.
     random_state : int, numpy Generator or None
-        Seed of the drawn signs.
+        Random seed of the signs.
     weights : array of shape (queries,), optional
         How much each query counts in the mean, which is the same for all signs.
 
@@ -159,11 +159,13 @@ def randomization_test(
     if n_permutations < 1:
         raise ValueError(f"n_permutations must be at least 1, got {n_permutations}")
     differences = paired_differences(a, b, weights).terms
-    # Sizes in one order, so that neither the order of queries nor that of methods matters.
+    # Sort sizes, so that the order of queries and of methods does not matter.
     sizes = np.sort(np.abs(differences[differences != 0]))
     observed = differences.sum()
     exact = len(sizes) <= np.log2(n_permutations)
-    sums = all_signed_sums(sizes) if exact else drawn_sums(sizes, n_permutations, random_state)
+    sums = (
+        all_signed_sums(sizes) if exact else random_signed_sums(sizes, n_permutations, random_state)
+    )
     tolerance = ROUNDING * sizes.sum()
     if alternative == "two-sided":
         extreme = np.abs(sums) >= abs(observed) - tolerance

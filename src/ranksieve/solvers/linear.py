@@ -11,15 +11,15 @@ from ranksieve._kernels.scoring import score_models
 
 
 def linear_scores(X: Any, coef: np.ndarray) -> np.ndarray:
-    """Weighted sum of the features of each row, an array or a CSR matrix.
+    """Weighted sum of the features of each row of an array or a CSR matrix.
 
     ``coef`` (features,), or (features, models) for several sums. Equal rows get equal scores
-    wherever they are; a matrix product does not promise that, and rounding would break their ties.
+    wherever they are; a matrix product does not guarantee that, and rounding would break ties.
     """
     if sparse.issparse(X):
         return np.asarray(X @ coef)
-    if X.shape[1] != len(coef):  # the kernel does not look
-        raise ValueError(f"{X.shape[1]} features, but {len(coef)} weights")
+    if X.shape[1] != len(coef):  # the kernel does not check
+        raise ValueError(f"X has {X.shape[1]} features, but there are {len(coef)} weights")
     models = coef.reshape(len(coef), -1)
     used = np.flatnonzero(models.any(axis=1))
     scores = np.empty((len(X), models.shape[1]))

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-_GROW, _FADE = 2.0, 0.9  # of the curvature that steps assume: too long a step, and after each step
-_ROUNDING = 1e-10  # of the loss: differences below this are not to be trusted
+_GROW, _FADE = 2.0, 0.9  # factors of the assumed curvature: after too long a step, after others
+_ROUNDING = 1e-10  # relative differences of the loss below this may be rounding
 
 LossAndGradient = Callable[[np.ndarray], tuple[float, np.ndarray]]
 """Loss and gradient at some weights, as one vector."""
@@ -20,18 +20,18 @@ class RowPenalty(NamedTuple):
     """Sum over rows of ``costs`` times the norm of a row; further weights are not penalized.
 
     The first ``len(costs) * width`` weights are the rows, one after the other. With a width of 1
-    the length of a row is the absolute value of a weight.
+    the norm of a row is the absolute value of a weight.
     """
 
     costs: np.ndarray
     width: int = 1
 
     def rows(self, weights: np.ndarray) -> np.ndarray:
-        """The weights that cost, as (rows, width); a view."""
+        """The penalized weights as a view of shape (rows, width)."""
         return weights[: len(self.costs) * self.width].reshape(-1, self.width)
 
     def lengths(self, weights: np.ndarray) -> np.ndarray:
-        """Length of each row."""
+        """Norm of each row."""
         return np.asarray(np.sqrt((self.rows(weights) ** 2).sum(axis=1)))
 
     def value(self, weights: np.ndarray) -> float:
@@ -59,7 +59,7 @@ class RowPenalty(NamedTuple):
         return float(max(own.max(initial=0.0), free.max(initial=0.0)))
 
 
-class Found(NamedTuple):
+class ProximalResult(NamedTuple):
     """Result of the minimization."""
 
     weights: np.ndarray
@@ -75,17 +75,17 @@ def minimize(
     penalty: RowPenalty,
     tol: float,
     max_iter: int,
-) -> Found:
+) -> ProximalResult:
     r"""Minimize a smooth loss plus a penalty by accelerated proximal gradient steps.
 
-    Each step goes from a place y beyond the last one to the least of
+    Each step goes from an extrapolated point y to the minimum of
 
     .. math:: \ell(y) + \nabla \ell(y)^T (w - y) + \frac{L}{2} \|w - y\|^2 + penalty(w),
 
-    where L, the curvature, doubles until the loss is below this, and fades afterwards. Where the
-    objective would rise, the next step starts from the last place itself, so that it never does.
-    Two gradients a step, mostly; the violation of optimality falls like :math:`1 / T^2` in T steps
-    if the loss is convex (FISTA, Beck and Teboulle 2009).
+    where L, the curvature, doubles until the loss is below this bound, and decreases after each
+    step. If the objective would rise, the next step starts without extrapolation, so that the
+    objective never rises. Most steps take two gradients; the violation of optimality falls like
+    :math:`1 / T^2` in T steps if the loss is convex (FISTA, Beck and Teboulle 2009).
     """
     at, (loss, gradient) = start, loss_and_gradient(start)
     objective = loss + penalty.value(at)
@@ -102,7 +102,7 @@ def minimize(
             quadratic = 0.5 * curvature * (step @ step)
             if quadratic > _ROUNDING * abs(loss_y):
                 is_below = loss_new <= loss_y + gradient_y @ step + quadratic
-            else:  # losses differ by rounding alone, but gradients still tell the curvature
+            else:  # losses differ only by rounding, but gradients still give the curvature
                 is_below = (gradient_new - gradient_y) @ step <= 2 * quadratic
             if is_below or not np.isfinite(curvature):
                 break
@@ -111,7 +111,7 @@ def minimize(
         if y is not at and objective_new > objective:
             y, loss_y, gradient_y, momentum = at, loss, gradient, 1.0
             continue
-        if step @ step == 0:  # rounding keeps it where it is
+        if step @ step == 0:  # the step is below rounding
             break
         momentum, before = 0.5 + np.sqrt(0.25 + momentum**2), momentum
         y = new + (before - 1) / momentum * (new - at)
@@ -126,4 +126,4 @@ def minimize(
             ConvergenceWarning,
             stacklevel=2,
         )
-    return Found(at, gradient, objective, violation, n_iter)
+    return ProximalResult(at, gradient, objective, violation, n_iter)

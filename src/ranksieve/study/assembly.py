@@ -12,7 +12,7 @@ from ranksieve.study.plan import Rule
 from ranksieve.study.results import FoldSummary, Outcome, Outcomes, Run
 
 Best = dict[tuple[str, str, str, int | None, int], Outcome]
-"""Fold, selector, ranker, seed and number of features -> what the validation queries chose."""
+"""Fold, selector, ranker, seed and number of features -> choice on validation queries."""
 
 
 def assemble(
@@ -43,7 +43,7 @@ def _run(
         [{k: best[fold.name, selector, ranker, seed, k] for k in sizes} for fold in folds]
         for seed in layout.plan.seeds_of(selector, ranker)
     ]
-    chosen = [[chosen_size(by_size, layout.plan.choose) for by_size in seed] for seed in found]
+    chosen = [[choose_size(by_size, layout.plan.choose) for by_size in seed] for seed in found]
     by_k = {k: Outcomes([[by_size[k] for by_size in seed] for seed in found], folds) for k in sizes}
     return Run(selector, ranker, Outcomes(chosen, folds), by_k)
 
@@ -76,13 +76,13 @@ def _outcome(layout: Layout, fold: str, attempt: Attempt, results: Results) -> O
     )
 
 
-def chosen_size(by_size: Mapping[int, Outcome], rule: Rule) -> Outcome:
+def choose_size(by_size: Mapping[int, Outcome], rule: Rule) -> Outcome:
     """Choose the number of features on validation queries; the fewest if several are equal.
 
     Parameters
     ----------
     by_size : mapping of int to Outcome
-        Ascending.
+        Outcome of each number of features, ascending.
     rule : {"best", "one_se"}
         The best validation value, or the fewest features within one standard error of it.
     """

@@ -45,7 +45,7 @@ class SelectionCell:
     k : int
         Number of features.
     inside : mapping of str to Method
-        Rankers that selectors are made around, by name.
+        Rankers that selectors train, by name.
     """
 
     method: Method
@@ -86,7 +86,7 @@ class SelectionCell:
             seconds = work_seconds() - start
             features = np.asarray(selector.selected_).tolist()
             if len(features) > self.k:
-                raise DataError(f"asked for {self.k} features, it selected {len(features)}")
+                raise DataError(f"selected {len(features)} features instead of {self.k}")
         alone = max(0.0, seconds + borrowed.seconds)
         return {"features": features, "seconds": alone}
 
@@ -104,7 +104,7 @@ class TrainingCell:
         Parameters from which the validation queries choose.
     seed : int or None
     features : tuple of int
-        Ascending.
+        Features to train on, ascending.
     tune, convention : str
         Measure and convention by which to choose.
     measures : tuple of str
@@ -121,7 +121,7 @@ class TrainingCell:
     measures: tuple[str, ...]
 
     def key(self, fold: str) -> Record:
-        """What the result depends on, except for the data and the head of the ledger."""
+        """Everything that the result depends on, except the data and the head of the ledger."""
         return {
             "fold": fold,
             "ranker": self.method.key,
@@ -139,7 +139,7 @@ class TrainingCell:
         place = f"{fold.name}, {self.method.name} on {quantity(len(columns), 'feature')}"
         with locate_errors(place, self.method):
             for point in self.grid:
-                # Imports its module the first time.
+                # The first ranker also imports its module.
                 ranker = self._ranker(point)._for_features(columns, fold.train.n_features)
                 start = work_seconds()
                 ranker.fit(train, eval_set=vali)
@@ -174,7 +174,7 @@ class TrainingCell:
 
 
 def check_takes_missing(fold: StudyFold, plan: Plan) -> None:
-    """Raise a DataError that names the methods which cannot use the missing values of a fold."""
+    """Raise a DataError with the methods that cannot use the missing values of a fold."""
     if not fold.train.keeps_missing or not any(has_missing(part.X) for part in fold.parts):
         return
     unable = [
@@ -183,15 +183,15 @@ def check_takes_missing(fold: StudyFold, plan: Plan) -> None:
     ]
     if unable:
         raise DataError(
-            f"{fold.name}: there are missing values, which cannot be kept for "
-            f"{', '.join(unable)}: fill them in with missing query-min, query-median or zero, or "
+            f"{fold.name}: there are missing values, which these methods cannot use: "
+            f"{', '.join(unable)}; fill them in with missing query-min, query-median or zero, or "
             "leave these methods out"
         )
 
 
 @contextmanager
 def locate_errors(place: str, *methods: Method) -> Iterator[None]:
-    """Add to an error where in the study it happened; what users bring may raise any error."""
+    """Context manager that adds the place in the study to errors, also those of users' code."""
     try:
         yield
     except DataError as error:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
+from typing import TypeVar
 
 import numpy as np
 
@@ -31,13 +32,13 @@ from ranksieve.significance import (
 )
 from ranksieve.study.results import BASE, RANDOM, Outcomes, Run, StudyResult
 
-MARGIN = 0.01  # of all features' mean: what a selection may lose
+MARGIN = 0.01  # largest loss of a selection, relative to the mean of all features
 LEVEL = 0.95
-_DIGITS = 12  # means that differ in later ones differ by rounding alone
+_DIGITS = 12  # decimals of means to compare; later ones differ by rounding
 
 
 @dataclass(frozen=True)
-class Versus:
+class Pair:
     """A selector compared with another, with the same ranker, on the same test queries.
 
     Attributes
@@ -47,21 +48,13 @@ class Versus:
         Mean over queries of selector minus base. If queries have weights, they count in all means
         and tests.
     interval : Interval
-        Its bootstrap confidence interval.
+        Its confidence interval, for this pair alone: Student's, or that of the bootstrap.
     p_value : float
         p-value of the paired two-sided t-test.
     adjusted : float
         ``p_value`` after Holm's correction for all comparisons that were made together.
-    randomization_p, wilcoxon_p : float
-        p-values of Fisher's and Wilcoxon's tests, not adjusted.
-    effect : float
-        Mean difference in units of its standard deviation.
     counts : WinTieLoss
         Queries won, tied and lost, each counted once.
-    improvement : float or None
-        Improvement of the mean in percent; None if the base has a mean of zero.
-    not_worse : NonInferiority or None
-        Test of whether the mean is less than ``MARGIN`` (relative) below that of the base.
     """
 
     selector: str
@@ -72,12 +65,35 @@ class Versus:
     interval: Interval
     p_value: float
     adjusted: float
+    counts: WinTieLoss
+
+
+@dataclass(frozen=True)
+class Versus(Pair):
+    """A selector compared with another by all tests.
+
+    Attributes
+    ----------
+    selector, base, ranker, measure, difference, interval, p_value, adjusted, counts
+        As of :class:`Pair`; the interval is that of the bootstrap.
+    randomization_p, wilcoxon_p : float
+        p-values of Fisher's and Wilcoxon's tests, not adjusted.
+    effect : float
+        Mean difference in units of its standard deviation.
+    improvement : float or None
+        Improvement of the mean in percent; None if the base has a mean of zero.
+    not_worse : NonInferiority or None
+        Test of whether the mean is less than ``MARGIN`` (relative) below that of the base.
+    """
+
     randomization_p: float
     wilcoxon_p: float
     effect: float
-    counts: WinTieLoss
     improvement: float | None
     not_worse: NonInferiority | None
+
+
+P = TypeVar("P", bound=Pair)
 
 
 def compare_with(
@@ -98,7 +114,7 @@ def compare_with(
     return list(_compare(result, base, tuple(result.measures if measures is None else measures)))
 
 
-@lru_cache(maxsize=8)  # several tables ask for the same
+@lru_cache(maxsize=8)  # several tables need the same comparisons
 def _compare(result: StudyResult, base: str, measures: tuple[str, ...]) -> tuple[Versus, ...]:
     found = [
         _versus(run, result.run(base, ranker), measure)
@@ -107,66 +123,12 @@ def _compare(result: StudyResult, base: str, measures: tuple[str, ...]) -> tuple
         for run in result.of_ranker(ranker)
         if run.selector != base
     ]
-    if not found:
-        return ()
-    adjusted = holm([versus.p_value for versus in found]).tolist()
-    return tuple(replace(v, adjusted=p) for v, p in zip(found, adjusted, strict=True))
+    return tuple(_adjust(found))
 
 
-def _versus(run: Run, base: Run, measure: str) -> Versus:
-    a, b = run.chosen.per_query(measure), base.chosen.per_query(measure)
-    weights = run.chosen.query_weights
-    means = np.average(a, weights=weights), np.average(b, weights=weights)
-    test = paired_t_test(a, b, weights=weights)
-    return Versus(
-        run.selector,
-        base.selector,
-        run.ranker,
-        measure,
-        test.difference,
-        bootstrap_interval(a, b, LEVEL, weights=weights),
-        test.p_value,
-        test.p_value,
-        randomization_test(a, b, weights=weights).p_value,
-        wilcoxon_test(a, b, weights=weights).p_value,
-        effect_size(a, b, weights),
-        win_tie_loss(a, b),
-        relative_improvement(*means) if means[1] > 0 else None,
-        non_inferiority(a, b, MARGIN, weights=weights) if means[1] > 0 else None,
-    )
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two selectors compared with each other, with the same ranker, on the same test queries.
-
-    Attributes
-    ----------
-    first, second, ranker, measure : str
-    difference : float
-        Mean over queries of the first minus the second.
-    interval : Interval
-        Student's confidence interval of it, for this pair alone.
-    p_value : float
-        p-value of the paired two-sided t-test.
-    adjusted : float
-        ``p_value`` after Holm's correction for all pairs, with all rankers.
-    counts : WinTieLoss
-        Queries won, tied and lost by the first, each counted once.
-    """
-
-    first: str
-    second: str
-    ranker: str
-    measure: str
-    difference: float
-    interval: Interval
-    p_value: float
-    adjusted: float
-    counts: WinTieLoss
-
-
-def compare_pairs(result: StudyResult, measure: str | None = None) -> list[Pair]:
+def compare_pairs(
+    result: StudyResult, measure: str | None = None, rankers: Sequence[str] | None = None
+) -> list[Pair]:
     """Compare every selector with every other, ranker by ranker; baselines are among them.
 
     The p-values are adjusted for all of these comparisons together.
@@ -176,25 +138,26 @@ def compare_pairs(result: StudyResult, measure: str | None = None) -> list[Pair]
     result : StudyResult
     measure : str, optional
         By default the main measure of the study.
+    rankers : sequence of str, optional
+        By default all rankers of the study.
     """
     name = result.main_measure if measure is None else measure
     pairs = [
-        _pair(first, second, name)
-        for ranker in result.rankers
-        for first, second in combinations(result.of_ranker(ranker), 2)
+        _pair(one, other, name)
+        for ranker in (result.rankers if rankers is None else rankers)
+        for one, other in combinations(result.of_ranker(ranker), 2)
     ]
-    adjusted = holm([pair.p_value for pair in pairs]).tolist() if pairs else []
-    return [replace(pair, adjusted=p) for pair, p in zip(pairs, adjusted, strict=True)]
+    return _adjust(pairs)
 
 
-def _pair(first: Run, second: Run, measure: str) -> Pair:
-    a, b = first.chosen.per_query(measure), second.chosen.per_query(measure)
-    weights = first.chosen.query_weights
+def _pair(run: Run, base: Run, measure: str) -> Pair:
+    a, b = run.chosen.per_query(measure), base.chosen.per_query(measure)
+    weights = run.chosen.query_weights
     test = paired_t_test(a, b, weights=weights)
     return Pair(
-        first.selector,
-        second.selector,
-        first.ranker,
+        run.selector,
+        base.selector,
+        run.ranker,
         measure,
         test.difference,
         student_interval(a, b, LEVEL, weights),
@@ -202,6 +165,27 @@ def _pair(first: Run, second: Run, measure: str) -> Pair:
         test.p_value,
         win_tie_loss(a, b),
     )
+
+
+def _versus(run: Run, base: Run, measure: str) -> Versus:
+    a, b = run.chosen.per_query(measure), base.chosen.per_query(measure)
+    weights = run.chosen.query_weights
+    means = np.average(a, weights=weights), np.average(b, weights=weights)
+    interval = bootstrap_interval(a, b, LEVEL, weights=weights)
+    return Versus(
+        **vars(replace(_pair(run, base, measure), interval=interval)),
+        randomization_p=randomization_test(a, b, weights=weights).p_value,
+        wilcoxon_p=wilcoxon_test(a, b, weights=weights).p_value,
+        effect=effect_size(a, b, weights),
+        improvement=relative_improvement(*means) if means[1] > 0 else None,
+        not_worse=non_inferiority(a, b, MARGIN, weights=weights) if means[1] > 0 else None,
+    )
+
+
+def _adjust(pairs: Sequence[P]) -> list[P]:
+    """Comparisons with p-values after Holm's correction for all of them."""
+    adjusted = holm([pair.p_value for pair in pairs]).tolist() if pairs else []
+    return [replace(pair, adjusted=p) for pair, p in zip(pairs, adjusted, strict=True)]
 
 
 def enough_features(
@@ -242,7 +226,7 @@ def stability_of(
 ) -> Stability | None:
     """Stability of the selected features over folds, averaged over seeds; None with one fold.
 
-    Features that are ``fixed``, to be in every selection or in none, do not count.
+    Features that are ``fixed``, in every selection or in none, are ignored.
     """
     free = [feature for feature in range(n_features) if feature not in fixed]
     place_of = {feature: place for place, feature in enumerate(free)}
@@ -255,7 +239,7 @@ def stability_of(
     try:
         found = np.array([nogueira(folds, len(free)) for folds in by_seed])
         index = Interval(*found.mean(axis=0).tolist())
-    except DataError:  # all features on all folds: there is nothing to be stable
+    except DataError:  # all features on all folds, where stability is not defined
         index = None
     return Stability(index, float(np.mean([jaccard(folds) for folds in by_seed])))
 

@@ -1,10 +1,10 @@
-"""What a report shows of the data itself, kept beside the ledger: reports need no data."""
+"""Facts about the data for reports, stored next to the ledger, so that reports need no data."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,37 +16,29 @@ import numpy as np
 from ranksieve._version import __version__
 from ranksieve.data import DataError
 from ranksieve.engine.memo import sharing
-from ranksieve.io.records import (
-    check_format,
-    checksum_of,
-    get,
-    get_numbers,
-    matches_checksum,
-    read_record,
-    write_text,
-)
-from ranksieve.study.results import BASE, RANDOM, StudyResult
+from ranksieve.io import records
+from ranksieve.study.results import StudyResult
 from ranksieve.study.study import Study
 from ranksieve.sums.importance import Importance
 from ranksieve.sums.similarity import Similarity
 
 FIRST_FOLD = "first-fold.json"
 MOST_COMPARED = 150
-"""Features whose similarity is kept: those selected most often, then the most important."""
+"""Number of features whose similarity is stored: most often selected, then most important."""
 _FORMAT, _VERSION = "ranksieve-first-fold", 1
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "lightgbm", "xgboost", "catboost")
 
 
 @dataclass(frozen=True, eq=False)
 class FirstFold:
-    """The training queries of the first fold.
+    """Facts about the training queries of the first fold.
 
     Attributes
     ----------
     fold : str
-        Its name.
+        Name of the fold.
     measure : str
-        That of the importance.
+        Measure of the importance.
     importance : array of shape (features,)
         Mean of the measure if documents are ranked by one feature, in its better direction.
     compared : int array
@@ -54,7 +46,7 @@ class FirstFold:
     similarity : array of shape (compared, compared)
         Absolute value of the mean over queries of Spearman's coefficient.
     versions : mapping of str to str
-        Of Python and of packages, when this was computed.
+        Versions of Python and of packages when this was computed.
     """
 
     fold: str
@@ -67,7 +59,7 @@ class FirstFold:
     def similar_to(
         self, feature: int, most: int = 3, least: float = 0.5
     ) -> list[tuple[int, float]]:
-        """The features most similar to one, if they are; with their similarity."""
+        """The features most similar to one, with their similarity, if it is at least ``least``."""
         rows = np.flatnonzero(self.compared == feature)
         if not len(rows):
             return []
@@ -77,8 +69,8 @@ class FirstFold:
         return [(other, alike) for other, alike in found if alike >= least]
 
 
-def look_at_first_fold(study: Study, result: StudyResult) -> FirstFold:
-    """Compute what a report shows of the data; test queries are not looked at.
+def describe_first_fold(study: Study, result: StudyResult) -> FirstFold:
+    """Compute the facts about the data that a report shows; test queries are not used.
 
     Raises a DataError if the data has values that cannot be ranked.
     """
@@ -86,7 +78,7 @@ def look_at_first_fold(study: Study, result: StudyResult) -> FirstFold:
     importance = Importance(study.plan.tune, study.plan.convention)
     with sharing(fold.memo):
         values = importance(fold.train).values
-    compared = _most_taken(result, values)
+    compared = np.sort(rank_features(result, values)[:MOST_COMPARED])
     # A mean of absolute values would be far from 0 for features that have nothing in common.
     alike = np.abs(Similarity("spearman")(fold.train.take_features(compared)))
     return FirstFold(
@@ -99,26 +91,26 @@ def look_at_first_fold(study: Study, result: StudyResult) -> FirstFold:
     )
 
 
-def _most_taken(result: StudyResult, importance: np.ndarray) -> np.ndarray:
+def rank_features(result: StudyResult, importance: np.ndarray | None) -> list[int]:
+    """All features: those that are taken most often first, then the most important."""
     counts = count_taken(result)
-    taken = [counts[feature] for feature in range(len(importance))]
-    order = np.lexsort((-importance, -np.array(taken)))
-    return np.sort(order[:MOST_COMPARED])
+    values = np.zeros(len(result.feature_names)) if importance is None else importance
+    return sorted(range(len(values)), key=lambda feature: (-counts[feature], -values[feature]))
 
 
-def count_taken(result: StudyResult, selectors: Sequence[str] | None = None) -> Counter[int]:
+def count_taken(result: StudyResult) -> Counter[int]:
     """How often each feature is taken: over rankers, seeds and folds of all that select."""
     return Counter(
         feature
         for (selector, _), run in result.runs.items()
-        if selector not in (BASE, RANDOM) and (selectors is None or selector in selectors)
+        if selector in result.selecting
         for features in run.chosen.selections
         for feature in features
     )
 
 
 def installed_versions() -> dict[str, str]:
-    """Versions of what numbers may depend on, and the system."""
+    """Versions of Python, of packages that results depend on, and of the system."""
     found = {"ranksieve": __version__, "Python": python_version()}
     for package in _PACKAGES:
         try:
@@ -129,7 +121,7 @@ def installed_versions() -> dict[str, str]:
 
 
 def write_first_fold(seen: FirstFold, directory: Path) -> None:
-    """Write it to a study's directory."""
+    """Write the facts to the directory of a study."""
     record: dict[str, Any] = {
         "format": _FORMAT,
         "version": _VERSION,
@@ -140,23 +132,23 @@ def write_first_fold(seen: FirstFold, directory: Path) -> None:
         "similarity": np.round(seen.similarity, 3).tolist(),
         "versions": dict(seen.versions),
     }
-    record["checksum"] = checksum_of(record)
-    write_text(json.dumps(record, allow_nan=False) + "\n", directory / FIRST_FOLD)
+    record["checksum"] = records.checksum_of(record)
+    records.write_text(json.dumps(record, allow_nan=False) + "\n", directory / FIRST_FOLD)
 
 
 def read_first_fold(directory: Path, n_features: int) -> FirstFold | None:
-    """Read it from a study's directory; None if it is not there.
+    """Read the facts from the directory of a study; None if there is no such file.
 
     Raises a DataError that says what is wrong with the file and what to do.
     """
     path = directory / FIRST_FOLD
     if not path.exists():
         return None
-    record = read_record(path)
+    record = records.read_record(path)
     try:
-        check_format(record, _FORMAT, _VERSION, "what a study tells of its data")
-        get(record, "checksum", str)
-        if not matches_checksum(record):
+        records.check_format(record, _FORMAT, _VERSION, "what a study tells of its data")
+        records.get(record, "checksum", str)
+        if not records.matches_checksum(record):
             raise DataError("its content does not match its checksum")
         return _parse(record, n_features)
     except DataError as error:
@@ -164,14 +156,14 @@ def read_first_fold(directory: Path, n_features: int) -> FirstFold | None:
 
 
 def _parse(record: dict[str, Any], n_features: int) -> FirstFold:
-    compared = get_numbers(record, "compared", None).astype(int)
+    compared = records.get_numbers(record, "compared", None).astype(int)
     if len(compared) and not 0 <= compared.min() <= compared.max() < n_features:
-        raise DataError("'compared' has features that the study has not")
+        raise DataError("'compared' has features that are not in the study")
     return FirstFold(
-        get(record, "fold", str),
-        get(record, "measure", str),
-        get_numbers(record, "importance", n_features),
+        records.get(record, "fold", str),
+        records.get(record, "measure", str),
+        records.get_numbers(record, "importance", n_features),
         compared,
-        get_numbers(record, "similarity", len(compared), len(compared)),
-        {str(name): str(told) for name, told in get(record, "versions", dict).items()},
+        records.get_numbers(record, "similarity", len(compared), len(compared)),
+        {str(name): str(told) for name, told in records.get(record, "versions", dict).items()},
     )

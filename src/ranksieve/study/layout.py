@@ -12,7 +12,7 @@ from ranksieve.study.plan import Candidate, Plan
 from ranksieve.study.records import Record
 
 Results = Callable[[Record], Record]
-"""From what a cell's result depends on to the result."""
+"""Maps the key of a cell to its result."""
 
 C = TypeVar("C", bound=Cell)
 
@@ -51,7 +51,7 @@ class Layout:
         allowed = [feature for feature in range(len(names)) if feature not in self.exclude]
         self._every = tuple(dict.fromkeys([*self.include, *allowed]))
         self.n_features = len(allowed)
-        # Whatever is selected first must fit.
+        # The included features or the largest group must fit.
         groups = [set(group) - set(self.exclude) for group in listed.groups or []]
         whole = sum(len(group) for group in groups if group & set(self.include))
         self._sizes = plan.sizes(self.n_features, max(1, whole, *map(len, groups)))
@@ -90,7 +90,7 @@ class Layout:
         self, fold: str, attempt: Attempt, results: Results
     ) -> tuple[tuple[int, ...], float]:
         """Features in the order of selection, and the seconds of the selection."""
-        if attempt.k == self.n_features:  # nothing is left to choose
+        if attempt.k == self.n_features:  # all features: there is no choice
             return self._every, 0.0
         record = results(self._selection(attempt.candidate, attempt.k).key(fold))
         return tuple(record["features"][: attempt.k]), record["seconds"]
@@ -110,7 +110,7 @@ class Layout:
         )
 
     def _selection(self, candidate: Candidate, k: int) -> SelectionCell:
-        """The selection whose first ``k`` features are the wanted ones."""
+        """Selection whose first ``k`` features are those of a candidate."""
         known = key_of({"candidate": candidate, "k": k})
         if known not in self._selections:
             name, parameters, seed = candidate

@@ -1,4 +1,4 @@
-"""The ledger: what a study has computed so far."""
+"""The ledger: the file of finished results of a study."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Ledger(RecordLog):
     path : Path
         An existing file is read; it must have been started with the same ``head``.
     head : mapping, optional
-        What all results depend on, as JSON values. Leave it out to read a study as it is.
+        Everything that all results depend on, as JSON values. Without it, a study is only read.
     """
 
     FORMAT = "ranksieve-study"
@@ -47,7 +47,7 @@ class Ledger(RecordLog):
     def _differs(self, name: str, found: Any, wanted: Any) -> str:
         return (
             f"these are results with {name} {found!r}, not {wanted!r}; name another directory, or "
-            "ask for the same"
+            "use the same setting"
         )
 
     def _check_head(self, head: Record) -> None:
@@ -61,7 +61,7 @@ class Ledger(RecordLog):
             self._folds[name] = result
         elif name in self._folds:
             check_against_fold(cell, result, self._folds[name])
-        else:  # the line of the fold was lost, and is written again
+        else:  # the line of the fold was lost, and will be written again
             self._earlier.setdefault(name, []).append((where, cell, result))
         return result
 

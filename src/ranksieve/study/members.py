@@ -1,4 +1,4 @@
-"""The selectors and rankers of a study by name: published ones, and those that users bring."""
+"""The selectors and rankers of a study by name: published ones, and those of users."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONGEST = 60
 def find_methods(
     entries: Sequence[Any], registry: Registry, recorded: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Method]:
-    """Find what the entries of a plan mean, by their names, in their order.
+    """Find the methods that the entries of a plan mean, by name, in their order.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def find_methods(
         See :meth:`Registry.find`.
     registry : Registry
     recorded : mapping
-        Name -> what a plan file has of an estimator.
+        Name -> record of an estimator in a plan file.
     """
     methods = [find_method(entry, registry, recorded) for entry in entries]
     are_named = [_is_named(entry, recorded) for entry in entries]
@@ -36,7 +36,7 @@ def find_methods(
             name = _free_name(method.name, taken)
             taken.add(file_stem(name))
             found[name] = replace(method, name=name)
-        elif isinstance(entry, str) and "=" not in entry:  # the same one twice is no harm
+        elif isinstance(entry, str) and "=" not in entry:  # the same method twice is allowed
             found[method.name] = method
         else:
             _check_name(method.name, found, registry)
@@ -47,7 +47,7 @@ def find_methods(
 def find_method(
     entry: Any, registry: Registry, recorded: Mapping[str, Mapping[str, Any]]
 ) -> Method:
-    """Find what one entry means; what has no published name is known by class and version."""
+    """Find the method of one entry; methods without published names have class and version."""
     if isinstance(entry, str) and entry in recorded:
         return registry.recorded(entry, recorded[entry])
     method = registry.find(entry)
@@ -61,7 +61,7 @@ def _check_takes_number(method: OwnMethod) -> None:
     if "n_features_to_select" not in method.defaults:
         raise ValueError(
             f"selector {method.name!r} takes no number of features, but a study compares subsets "
-            "of given sizes: give it a parameter n_features_to_select, k or max_features"
+            "of given sizes: add a parameter n_features_to_select, k or max_features to it"
         )
 
 
@@ -72,7 +72,7 @@ def _is_named(entry: Any, recorded: Mapping[str, Any]) -> bool:
 
 
 def _free_name(wanted: str, taken: set[str]) -> str:
-    """The name, or the name with the first number that makes it another than all others."""
+    """The name, or the name with the first number that makes it unique."""
     name, number = wanted, 1
     while file_stem(name) in taken or _is_published(name):
         number += 1

@@ -23,7 +23,7 @@ from ranksieve.text import quantity
 
 Parameters = dict[str, Any]
 CHOICES = ("include", "exclude", "groups")
-"""Settings that say to all selectors what to choose from."""
+"""Settings that constrain the features of all selectors."""
 Rule = Literal["best", "one_se"]
 
 
@@ -85,8 +85,8 @@ class Plan:
         see :class:`~ranksieve.base.RankSelector`. They hold for the baselines, too: ``all`` has
         all features but those that are excluded. Numbers of features count features.
     own : mapping of str to mapping
-        Name of a selector or ranker -> what a file has of it: ``class`` (``module:object``),
-        ``parameters`` and more. Plans fill it in for all that have no published name.
+        Name of a selector or ranker -> its record: ``class`` (``module:object``), ``parameters``
+        and more. Plans fill it in for all methods without a published name.
     """
 
     selectors: Sequence[Any] = ("greedy-rankrls", "gas-e", "fs-scpr", "fs-ed")
@@ -155,7 +155,7 @@ class Plan:
     def _check_parameters(self, name: str, registry: Registry) -> None:
         method, own, grid = self.method(name), self.parameters.get(name, {}), self._grid_of(name)
         if isinstance(method, OwnMethod) and method.is_recorded:
-            return  # it has run, and its class may not be at hand
+            return  # it is finished, and its class may not be available
         registry.check_parameters(method, [*own, *grid])
         self._check_choices(name, method)
         for parameter, values in [*((p, [v]) for p, v in own.items()), *grid.items()]:
@@ -163,7 +163,7 @@ class Plan:
                 _check_value(method, parameter, value)
 
     def _check_choices(self, name: str, method: Method) -> None:
-        """Raise a ValueError that says why if a selector cannot do what all of them have to."""
+        """Raise a ValueError with the reason if a selector does not support a common setting."""
         for what, given, why in (
             ("include", self.include, method.no_include),
             ("groups", self.groups, method.no_groups),
@@ -172,7 +172,7 @@ class Plan:
                 raise ValueError(f"{name} takes no {what}: {why}")
 
     def _find_inside(self) -> dict[str, Method]:
-        """Rankers inside selectors, which are given by name."""
+        """Rankers that selectors train, which are given by name."""
         found = {}
         for selector in self.selectors:
             if self.method(selector).is_ours:
@@ -187,7 +187,7 @@ class Plan:
         return [name for name, method in everyone.items() if isinstance(method, OwnMethod)]
 
     def _record(self, name: str) -> dict[str, Any]:
-        """What the plan file has of an estimator."""
+        """Record of an estimator for the plan file."""
         method = {**self._methods, **self.inside}[name]
         assert isinstance(method, OwnMethod)
         record = dict(method.record)
@@ -211,7 +211,7 @@ class Plan:
         return self.make_selector(candidate.selector, k, candidate.parameters).is_nested
 
     def takes_number(self, selector: str) -> bool:
-        """Whether a selector selects as many features as are asked for."""
+        """Whether a selector takes the number of features to select."""
         return selector in self.own or "n_features_to_select" in self.method(selector).defaults
 
     def sizes(self, n_features: int, least: int = 1) -> list[int]:
@@ -220,7 +220,7 @@ class Plan:
         kept = sorted(k for k in sizes if least <= k <= n_features)
         if not kept and least > 1:
             raise DataError(
-                f"set ks to numbers from {least}, for what is included or in a group, to "
+                f"set ks to numbers from {least}, because of included features or groups, to "
                 f"{n_features}, or all"
             )
         if not kept:
@@ -230,7 +230,7 @@ class Plan:
         return kept
 
     def method(self, name: str) -> Method:
-        """The selector or ranker of a name."""
+        """Selector or ranker with this name."""
         return self._methods[name]
 
     def seeds_of(self, selector: str, ranker: str) -> list[int | None]:
@@ -269,8 +269,8 @@ class Plan:
 PLAN_SETTINGS = tuple(setting.name for setting in fields(Plan) if setting.init)
 
 
-def import_again(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a plan file, to run it again: its estimators are looked up again."""
+def reimport_estimators(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a plan file for another run, in which estimators are imported again."""
     own = {
         name: {key: record[key] for key in ("class", "parameters", "grid") if key in record}
         for name, record in _records(settings.get("own", {})).items()
@@ -284,12 +284,12 @@ def _records(own: Any) -> dict[str, Any]:
 
 
 def _check_value(method: Method, parameter: str, value: Any) -> None:
-    """Raise a ValueError for values that estimators would misread; they check all others."""
+    """Raise a ValueError for values that estimators would misinterpret; they check others."""
     if not method.is_ours:
         return
     if parameter == "ranker" and not isinstance(value, str):
         raise ValueError(f"{method.name}: ranker must be the name of a ranker, got {value!r:.60}")
-    if isinstance(value, bool) and "." not in parameter:  # parts of values check themselves
+    if isinstance(value, bool) and "." not in parameter:  # fields of values are checked there
         allowed = method.kind._parameter_constraints[parameter]
         if not any(kind in allowed for kind in ("boolean", "verbose", "no_validation")):
             raise ValueError(f"{method.name}: {parameter} must not be true or false")
@@ -298,17 +298,17 @@ def _check_value(method: Method, parameter: str, value: Any) -> None:
 def make_study_selector(
     method: Method, k: int | None, parameters: Mapping[str, Any], inside: Mapping[str, Method]
 ) -> RankSelector:
-    """Make a selector; a ranker inside it is given by name, as in files."""
+    """Make a selector; the ranker that it trains is given by name, as in files."""
     own = dict(parameters)
     if method.is_ours and "ranker" in own:
         own["ranker"] = inside[own["ranker"]].make()
-    # Those of others have them around the estimator, not in it.
+    # Adapters of other estimators have these parameters themselves.
     choices = {name: own.pop(name) for name in CHOICES if name in own}
     return make_method(method, k, **own).set_params(**choices)
 
 
 def _measure(name: str) -> str:
-    """Name of a measure as it is printed; a ValueError if it is unknown or an error."""
+    """Name of a measure as printed; raises a ValueError if unknown or if smaller is better."""
     measure = parse_measure(name)
     if not measure.greater_is_better:
         raise ValueError(f"{measure} is an error; studies need measures where larger is better")

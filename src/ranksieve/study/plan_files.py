@@ -29,7 +29,7 @@ _MARK = "# checksum: "  # so that `report` knows whether this is the plan that w
 def read_settings(path: Path) -> dict[str, Any]:
     """Read settings of a study from a TOML file: those of :class:`Plan`, data and protocol.
 
-    Raises a DataError that names the file and says what is wrong.
+    Raises a DataError with the file and the reason.
     """
     return _settings(_text_of(path), path)
 
@@ -37,7 +37,7 @@ def read_settings(path: Path) -> dict[str, Any]:
 def data_facts(
     data: Any, columns: Columns | None, split: SplitRule | None, pool: bool
 ) -> dict[str, Any]:
-    """What a plan file says about the data, if that is read from files."""
+    """Settings of a plan file for the data, if it is read from files."""
     parts = data if isinstance(data, tuple) else (data,)
     names = {1: ("data",), 2: ("data", "test"), 3: ("data", "vali", "test")}[len(parts)]
     paths = {
@@ -60,7 +60,7 @@ def _plain_time(value: Any) -> Any:
 
 
 def write_plan(directory: Path, plan: Plan, others: Mapping[str, Any]) -> None:
-    """Write what a study runs, and on what: data, title and protocol."""
+    """Write the plan of a study, with its data, title and protocol."""
     text = _toml(dict(others) | plan.as_dict())
     write_text(text + _MARK + checksum(text.encode()) + "\n", directory / PLAN)
 
@@ -129,7 +129,7 @@ def _value(value: Any) -> str:
         return "[" + ", ".join(_value(item) for item in value) + "]"
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{_key(k)} = {_value(v)}" for k, v in value.items()) + "}"
-    if value is None:  # which TOML has not
+    if value is None:  # TOML has no null
         return _quote(NULL)
     return _quote(value) if isinstance(value, str) else json.dumps(value)
 

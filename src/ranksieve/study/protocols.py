@@ -1,4 +1,4 @@
-"""Which queries of a study train, tune and test."""
+"""Protocols: which queries of a study are for training, validation and testing."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from ranksieve.engine.memo import Memo
 from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.splits import query_kfold, query_parts, resample_queries, six_trials
 
-_VALIDATION_PARTS = 5  # one of so many parts validates where a collection has no such files
+_VALIDATION_PARTS = 5  # one of these parts is for validation if there are no such files
 
 
 @dataclass(frozen=True, eq=False)
 class StudyFold:
-    """Queries to train on, to tune on and to test on.
+    """Training, validation and test queries.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class StudyFold:
 
     @property
     def parts(self) -> tuple[RankingData, RankingData, RankingData]:
-        """Queries to train on, to tune on and to test on."""
+        """Training, validation and test queries."""
         return self.train, self.vali, self.test
 
     def prepared(self, missing: Missing | None, scale: str) -> StudyFold:
@@ -49,13 +49,13 @@ class StudyFold:
         parts = list(self.parts)
         if missing is not None:
             parts[0] = _treat_missing(self.train, missing)
-            # Indicators are those of the training data, also if that came with them.
+            # Indicators are those of the training data, even if it already had them.
             parts[1:] = [_treat_missing(part, parts[0].missing or missing) for part in parts[1:]]
         train, vali, test = (scaled_within_queries(part, scale) for part in parts)
         return StudyFold(self.name, train, vali, test)
 
     def check(self) -> None:
-        """Raise a DataError if nothing can be learned, tuned or tested on this fold."""
+        """Raise a DataError if this fold cannot be used for training, validation or testing."""
         parts = {"train on": self.train, "tune by": self.vali, "test on": self.test}
         for role, part in parts.items():
             if part.n_queries == 0:
@@ -89,7 +89,7 @@ def check_distinct(name: str, parts: dict[str, RankingData]) -> None:
 
 
 def _treat_missing(data: RankingData, missing: Missing) -> RankingData:
-    """Data with its missing values treated, unless that was done in the same way before."""
+    """Data with its missing values treated, unless that was already done."""
     is_done = data.missing is not None and data.missing.name == missing.name
     return data if is_done else data.with_missing(missing)
 
@@ -125,8 +125,8 @@ class Protocol:
     resamples : int
         If there is only one split: how often to select and train on four in five of its training
         queries, drawn at random without replacement; 0 to do so once, on all of them. A bootstrap
-        would draw queries twice, and methods that hold out queries of their own would train on
-        copies of what they choose by.
+        would draw queries twice, and methods that hold out some of them would train on copies of
+        held-out queries.
 
     Examples
     --------
@@ -226,7 +226,7 @@ class Protocol:
     ) -> tuple[Sequence[str], Sequence[Callable[[], Fold]]]:
         """Names of folds, and functions that read them."""
         if self.name in _GIVEN:
-            self._rule(data)  # an error if it is not divided
+            self._rule(data)  # raises an error if the data is not divided
             if isinstance(data, Collection):
                 names = [fold.name for fold in data.folds]
                 return names, data.fold_readers(**read_options)
@@ -234,10 +234,10 @@ class Protocol:
             return data.names, data.readers
         if isinstance(data, DividedData):
             raise DataError(
-                f"the data is divided already ({data.rule}): leave out the protocol {self.text}"
+                f"the data is already divided ({data.rule}): leave out the protocol {self.text}"
             )
         whole = data.read_all(**read_options) if isinstance(data, Collection) else data
-        whole = _with_weight(whole)
+        whole = _drop_weightless(whole)
         if self.name == "six-trials":
             word, splits = "Trial", six_trials(whole.n_queries, random_state=self.seed)
         else:
@@ -247,7 +247,7 @@ class Protocol:
         return names, [partial(split.apply, whole) for split in splits]
 
     def _rule(self, data: RankingData | Collection | DividedData) -> tuple[str, bool]:
-        """How data that comes divided is divided, and whether there are validation queries."""
+        """Description of the given division, and whether there are validation queries."""
         if self.name == "split":
             if isinstance(data, DividedData):
                 return data.rule, data.has_validation
@@ -262,7 +262,7 @@ class Protocol:
             )
         assert data.whole  # raises unless these are folds of one collection
         one = len(data.folds) == 1
-        rule = "one split, as the files of the directory say" if one else str(self)
+        rule = "one split, by the files of the directory" if one else str(self)
         return rule, all(fold.vali for fold in data.folds)
 
     def _resamples(self, loads: Sequence[Callable[[], StudyFold]]) -> list[FoldSource]:
@@ -284,17 +284,17 @@ _PROTOCOLS = ("letor", "split", "kfold", "six-trials")
 _GIVEN = ("letor", "split")  # the division comes with the data
 
 
-def _with_weight(data: RankingData) -> RankingData:
-    """The queries that count: not those of weight 0."""
+def _drop_weightless(data: RankingData) -> RankingData:
+    """Data without queries of weight 0."""
     weights = data.query_weights
     return data if weights is None or weights.all() else data.take_queries(weights > 0)
 
 
 def _load_fold(name: str, read: Callable[[], Fold], seed: int) -> StudyFold:
-    """Read a fold; without queries to tune by, some of those to train on become such."""
+    """Read a fold; without validation queries, some training queries are used instead."""
     train, vali, test = read()
-    train, test = _with_weight(train), _with_weight(test)
-    vali = None if vali is None else _with_weight(vali)
+    train, test = _drop_weightless(train), _drop_weightless(test)
+    vali = None if vali is None else _drop_weightless(vali)
     if vali is None:
         parts = query_parts(train.n_queries, _VALIDATION_PARTS, random_state=seed)
         kept = np.sort(np.concatenate(parts[1:]))

@@ -21,7 +21,7 @@ _HEAD = dict(
     missing=str,
     folds=list,
 )
-# What the lines are about, and what each says of it.
+# Keys of the cells and of their results.
 _OF_FOLD = dict(fold=str)
 _FOLD = dict(fingerprint=str, train=int, vali=int, test=list, features=list, file_order=dict)
 _OF_SELECTION = dict(fold=str, selector=str, parameters=dict, seed=object, k=int)
@@ -34,7 +34,7 @@ _ROUNDING = 1e-9
 
 
 def check_head(head: Any) -> None:
-    """Raise a ValueError unless this can be the first line."""
+    """Raise a ValueError unless ``head`` is a valid first line."""
     check_kinds(head, _HEAD)
     for name in ("measures", "folds"):
         if not head[name] or not all(type(text) is str for text in head[name]):
@@ -42,7 +42,7 @@ def check_head(head: Any) -> None:
 
 
 def check_record(cell: Any, result: Any, measures: list[str]) -> None:
-    """Raise a ValueError unless this can be a fold, or a cell with its result.
+    """Raise a ValueError unless a line is a valid fold, or a cell with its result.
 
     Parameters
     ----------
@@ -70,10 +70,10 @@ def check_record(cell: Any, result: Any, measures: list[str]) -> None:
 
 
 def check_against_fold(cell: Record, result: Record, fold: Record) -> None:
-    """Raise a ValueError if a cell cannot belong to this fold; each was checked on its own."""
+    """Raise a ValueError if a cell does not fit its fold; each was checked before."""
     features = result["features"] if "selector" in cell else cell["features"]
     if max(features) >= len(fold["features"]):
-        raise ValueError(f"feature {max(features)} of {len(fold['features'])}, counted from 0")
+        raise ValueError(f"feature {max(features)} of {len(fold['features'])}, numbered from 0")
     for measure, values in result.get("test", {}).items():
         if len(values) != len(fold["test"]):
             raise ValueError(
@@ -82,7 +82,7 @@ def check_against_fold(cell: Record, result: Record, fold: Record) -> None:
 
 
 def _check_fold(result: Any) -> None:
-    # Only queries that have weights are told them.
+    # Weights are recorded only if queries have weights.
     weights = {"weights": list} if isinstance(result, dict) and "weights" in result else {}
     check_kinds(result, _FOLD | weights)
     for role in ("train", "vali"):
@@ -109,7 +109,7 @@ def _are_weights(weights: list[Any], n_queries: int) -> bool:
 
 def _check_training(result: Any, measures: list[str]) -> None:
     check_kinds(result, _TRAINING)
-    key_of(result["parameters"])  # raises if there is a number that is none
+    key_of(result["parameters"])  # raises an error for NaN and infinity
     _check_number(result, "seconds", 0.0)
     _check_number(result, "validation")
     _check_number(result, "validation_error", 0.0)
@@ -120,7 +120,7 @@ def _check_training(result: Any, measures: list[str]) -> None:
 
 
 def _check_values(values: Any, measure: str, name: str) -> None:
-    # The name of a measure may say that queries without relevant documents have another value.
+    # The name of a measure may set another value for queries without relevant documents.
     low, high = (-_FAR, _FAR) if "empty" in measure else (-_ROUNDING, 1 + _ROUNDING)
     if type(values) is not list or not all(_is_number(value, low, high) for value in values):
         raise ValueError(f"{name!r} should have a list of values of {measure}")
@@ -130,7 +130,7 @@ def _check_features(features: list[Any]) -> None:
     if not features or not all(type(feature) is int and feature >= 0 for feature in features):
         raise ValueError("'features' should be a list of whole numbers")
     if len(set(features)) != len(features):
-        raise ValueError("'features' has a feature twice")
+        raise ValueError("'features' lists a feature twice")
 
 
 def _check_seed(seed: Any) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import DataError
-from ranksieve.sums.file_order import FileOrder, judged
+from ranksieve.sums.file_order import FileOrder, compare_with_chance
 
 BASE, RANDOM = "all", "random"
-"""Names of what everything is compared with: no selection, and a random order."""
+"""Names of the baselines: all features, and a random order."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class FoldSummary:
     query_weights : sequence of float, or None
         Weights of the test queries; None if each counts once.
     fingerprint : str
-        Of the data of the fold; the same data has the same.
+        Fingerprint of the data of the fold, which is the same for the same data.
     """
 
     name: str
@@ -81,7 +81,7 @@ class FoldSummary:
 
     @classmethod
     def of(cls, name: str, record: Mapping[str, Any]) -> FoldSummary:
-        """A fold as the ledger has it."""
+        """Make a fold from its record in the ledger."""
         return cls(
             name,
             record["train"],
@@ -94,7 +94,7 @@ class FoldSummary:
 
 
 def are_resamples(folds: Sequence[FoldSummary]) -> bool:
-    """Whether folds differ only in what they train on: all test the same queries."""
+    """Whether folds differ only in their training queries, and all test the same queries."""
     tested = [list(fold.query_ids) for fold in folds]
     return len(tested) > 1 and all(queries == tested[0] for queries in tested)
 
@@ -171,6 +171,13 @@ class Outcomes:
         """Selected features of each fold of the first seed, then of the next."""
         return [outcome.features for seed in self.outcomes for outcome in seed]
 
+    def shares(self, n_features: int) -> np.ndarray:
+        """Share of the selections that have each of the features of the data."""
+        counts = np.zeros(n_features)
+        for features in self.selections:
+            counts[list(features)] += 1
+        return counts / len(self.selections)
+
     @property
     def n_features(self) -> float:
         """Mean number of features."""
@@ -236,7 +243,7 @@ class StudyResult:
     title : str
         Name of the data in tables.
     protocol : str
-        Description of which queries train, tune and test.
+        Description of the training, validation and test queries.
     convention : str
     tune : str
         Measure by which everything was chosen on validation queries.
@@ -247,11 +254,11 @@ class StudyResult:
     runs : mapping of (str, str) to Run
         By selector and ranker, in the order of the plan.
     missing : str
-        What was done with missing values; ``"none"`` if nothing was declared.
+        Treatment of missing values; ``"none"`` if nothing was declared.
     included, excluded : sequences of int
         Features that all selectors had to start with, and to leave out.
     settings : mapping of str to value
-        What else a study needs to be run again: the version of ranksieve, seeds, scaling and the
+        Further settings of the study: the version of ranksieve, seeds, scaling and the
         rule that chose the numbers of features.
     """
 
@@ -274,13 +281,18 @@ class StudyResult:
         return list(dict.fromkeys(selector for selector, _ in self.runs))
 
     @cached_property
+    def selecting(self) -> list[str]:
+        """Names of the selectors that select: not of all features, nor of random orders."""
+        return [name for name in self.selectors if name not in (BASE, RANDOM)]
+
+    @cached_property
     def rankers(self) -> list[str]:
         """Names of the rankers, in order."""
         return list(dict.fromkeys(ranker for _, ranker in self.runs))
 
     @property
     def main_measure(self) -> str:
-        """The measure to tune by if it was tested, or else the first."""
+        """The tuning measure if it is among the measures, or else the first measure."""
         return self.tune if self.tune in self.measures else self.measures[0]
 
     @cached_property
@@ -305,7 +317,7 @@ class StudyResult:
         for measure in self.folds[0].file_order:
             values = np.concatenate([fold.file_order[measure] for fold in self.folds], axis=1)
             in_order, by_chance = (_by_query(self.folds, row) for row in values)
-            judgments[measure] = judged(in_order, by_chance, self.query_weights)
+            judgments[measure] = compare_with_chance(in_order, by_chance, self.query_weights)
         return {name: order for name, order in judgments.items() if order.better_than_chance}
 
     def run(self, selector: str, ranker: str) -> Run:
@@ -318,7 +330,7 @@ class StudyResult:
         return self.runs[selector, ranker]
 
     def of_ranker(self, ranker: str) -> list[Run]:
-        """All selectors with a ranker, in order; a DataError that lists the known rankers."""
+        """Runs of all selectors with a ranker, in order; raises a DataError if it is unknown."""
         if ranker not in self.rankers:
             raise DataError(
                 f"ranker {ranker!r} is not in the study; it has {', '.join(self.rankers)}"

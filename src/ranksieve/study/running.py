@@ -19,17 +19,17 @@ _KEPT = "Finished work is kept; run the same command again to resume it."
 
 
 Runner = Callable[[Iterable[Cell]], Iterator[tuple[Cell, Record]]]
-"""From cells of a fold to them with their results, as they are finished."""
+"""Maps cells of a fold to pairs of a cell and its result, in the order of completion."""
 
 
 @contextmanager
 def run_on_threads(fold: StudyFold) -> Iterator[Runner]:
-    """Run cells on the threads of this process, each on one of them.
+    """Run cells on the threads of this process, one thread per cell.
 
-    An interruption does not wait for those that run.
+    An interruption does not wait for running cells.
     """
     pool = ThreadPoolExecutor(thread_count())
-    with limit_blas_threads(1):  # the cells are the parallel part
+    with limit_blas_threads(1):  # cells run in parallel
         try:
             yield partial(_results, lambda cell: pool.submit(_run, fold, cell), 2 * thread_count())
         except BaseException as error:
@@ -41,7 +41,7 @@ def run_on_threads(fold: StudyFold) -> Iterator[Runner]:
 
 @contextmanager
 def run_on_cluster(client: Any, fold: StudyFold) -> Iterator[Runner]:
-    """Run cells on the workers of a ``distributed.Client``; a DataError if the cluster is lost."""
+    """Run cells on the workers of a Dask client; raises a DataError if the cluster is lost."""
     from distributed import KilledWorker
 
     try:
@@ -52,7 +52,7 @@ def run_on_cluster(client: Any, fold: StudyFold) -> Iterator[Runner]:
     except KilledWorker as error:
         raise DataError(
             f"{fold.name}: a cell was tried several times, and each time its Dask worker died; "
-            f"the logs of the cluster say why (too little memory?). {_KEPT}"
+            f"see the cluster's logs (it may have run out of memory). {_KEPT}"
         ) from error
     except (CancelledError, OSError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(":")
@@ -62,7 +62,7 @@ def run_on_cluster(client: Any, fold: StudyFold) -> Iterator[Runner]:
 def _results(
     submit: Callable[[Cell], Any], most: int, cells: Iterable[Cell]
 ) -> Iterator[tuple[Cell, Record]]:
-    """Submit cells, drawn as there is room for them, at most so many at a time."""
+    """Submit cells, at most ``most`` at a time, and yield their results."""
     waiting = iter(cells)
     pending: dict[Any, Cell] = {}
     try:
@@ -81,7 +81,7 @@ def _results(
 
 
 def _first_done(pending: dict[Any, Cell]) -> list[Any]:
-    """Those that are done, once there are any, in the order in which they were submitted."""
+    """Wait for the first finished futures; return them in the order of submission."""
     futures = list(pending)
     if isinstance(futures[0], Future):
         done = wait(futures, return_when=FIRST_COMPLETED).done
@@ -93,7 +93,7 @@ def _first_done(pending: dict[Any, Cell]) -> list[Any]:
 
 
 def _run(fold: StudyFold, cell: Cell) -> Record:
-    with limit_threads(1), listen(None):  # bars within a cell would only flicker
+    with limit_threads(1), listen(None):  # no progress bars within a cell
         return cell.run(fold)
 
 

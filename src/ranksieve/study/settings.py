@@ -15,10 +15,10 @@ from ranksieve.metrics import Measure
 from ranksieve.values import plain_value
 
 NULL = "null"
-"""Text that stands for None as a parameter, as on the command line."""
+"""Text that stands for None in parameters, as on the command line."""
 _MOST_SEEDS = 10_000
 _MOST_RESAMPLES = 1_000
-_LARGEST_SEED = 2**31 - 1 - _MOST_SEEDS  # LightGBM takes no larger ones
+_LARGEST_SEED = 2**31 - 1 - _MOST_SEEDS  # LightGBM refuses larger seeds
 
 
 def check_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def _paths(name: str, value: Any) -> str | list[str]:
 
 
 def _split(name: str, value: Any) -> SplitRule:
-    """Rule by which a column divides queries: its name, and a time if it divides by that."""
+    """Rule that divides queries by a column: its name, and a time if it divides by time."""
     rule = _table(name, value)
     for key in rule:
         if key not in ("column", "after"):
@@ -102,7 +102,7 @@ def _measure(name: str, value: Any) -> Any:
 
 
 def _missing(name: str, value: Any) -> str:
-    if isinstance(value, Missing) and not value.indicated:  # which a fold learns by itself
+    if isinstance(value, Missing) and not value.indicated:  # folds determine the indicators
         return value.name
     return _text(name, value)
 
@@ -115,12 +115,12 @@ def _number_of_features(k: Any) -> int | str:
     if isinstance(k, str) and k == "all":
         return k
     if not _is_whole(k) or k < 1:
-        raise ValueError(f"ks must be whole numbers from 1 on or 'all', got {k!r:.60}")
+        raise ValueError(f"ks must be whole numbers of at least 1, or 'all', got {k!r:.60}")
     return int(k)
 
 
 def _features(name: str, value: Any) -> list[int | str]:
-    """Features by name or 0-based index; a single one is a list of one."""
+    """Features by name or 0-based index; a single feature becomes a list of one."""
     listed = [value] if isinstance(value, str) or _is_whole(value) else _list(name, value)
     for item in listed:
         if not isinstance(item, str) and not _is_whole(item):
@@ -170,7 +170,7 @@ def _records(name: str, value: Any) -> dict[str, dict[str, Any]]:
 
 
 def _record(name: str, record: dict[str, Any]) -> dict[str, Any]:
-    """What a plan has of an estimator: its class, and what is known of it."""
+    """Record of an estimator in a plan: its class, parameters and further facts."""
     for key in record:
         if key not in _RECORD_KINDS:
             known = ", ".join(_RECORD_KINDS)

@@ -21,7 +21,7 @@ from ranksieve.data.missing import Missing, count_missing
 from ranksieve.datasets import Collection
 from ranksieve.datasets.dividing import DividedData, SplitRule, open_for_study
 from ranksieve.datasets.opening import paths_of, title_of
-from ranksieve.io.files import holding, make_directory
+from ranksieve.io.files import hold_directory, make_directory
 from ranksieve.io.shards import Shards
 from ranksieve.metrics import get_convention, parse_measure
 from ranksieve.progress import track
@@ -30,7 +30,7 @@ from ranksieve.study.assembly import assemble
 from ranksieve.study.cells import Cell, check_takes_missing
 from ranksieve.study.layout import Layout
 from ranksieve.study.ledger import Ledger
-from ranksieve.study.plan import Plan, import_again
+from ranksieve.study.plan import Plan, reimport_estimators
 from ranksieve.study.plan_files import LEDGER, PLAN, data_facts, read_plan, write_plan
 from ranksieve.study.protocols import FoldSource, Protocol, StudyFold
 from ranksieve.study.results import FoldSummary, StudyResult
@@ -49,8 +49,8 @@ class Study:
     ----------
     data : RankingData, Collection, opened shards, frame, path, or a tuple of these
         The path of a file, a collection or shards. A tuple ``(train, test)`` or ``(train, vali,
-        test)`` is a split that is used as it is; if there is no validation data, one in five
-        training queries tunes. By default the embedded demo.
+        test)`` is a split that is used unchanged; if there is no validation data, one in five
+        training queries is used instead. By default the embedded demo.
     out : path, optional
         Directory for the ledger of finished cells. If it has a study, that study resumes. By
         default nothing is kept.
@@ -59,23 +59,23 @@ class Study:
         the folds of a collection if it has folds, the split of data that has one, else five folds
         over queries. See :class:`Protocol`.
     columns : Columns, optional
-        What the columns of Parquet and CSV files and of frames are; by default their names tell.
+        Roles of the columns of Parquet and CSV files and of frames; by default by name.
     split : SplitByColumn or SplitByTime, optional
-        How to divide a table by one of its columns.
+        Rule that divides a table by one of its columns.
     pool : bool
         Whether the queries of several files are divided together. Without it, several files are
         refused: they may be a split.
     resamples : int
-        If there is one split: how often to select and train on four in five of its training
-        queries, so that stability and the variation of quality can be told. The test queries stay
-        the same. By default once, on all training queries.
+        If there is one split: number of random samples of four in five of its training queries to
+        select and train on, to estimate stability and the variation of quality. The test queries
+        stay the same. By default once, on all training queries.
     title : str, optional
         Name of the data in tables; by default its path.
     read_options : dict, optional
         Options to read files; see :func:`ranksieve.io.letor.read_letor`.
     **settings
-        Those of :class:`Plan`: ``selectors``, ``rankers``, ``ks``, ``measures``, ``tune``, ...
-        Without ``missing``, that of the data counts.
+        Settings of :class:`Plan`: ``selectors``, ``rankers``, ``ks``, ``measures``, ``tune``, ...
+        The default of ``missing`` is that of the data.
 
     Notes
     -----
@@ -118,7 +118,7 @@ class Study:
         train = data[0] if isinstance(data, tuple) and data else data
         if isinstance(train, (RankingData, Shards)) and train.missing is not None:
             settings.setdefault("missing", train.missing.name)
-        self.plan = Plan(**import_again(settings))
+        self.plan = Plan(**reimport_estimators(settings))
         how = {"columns": columns, **(read_options or {})}
         source = open_for_study(data, split=split, pool=pool, **how)
         self.title = title_of_data(data) if title is None else title
@@ -146,12 +146,12 @@ class Study:
         make_directory(self.directory)
         ledger = Ledger(self.directory / LEDGER, self._head())
         run_on = run_on_threads if client is None else partial(run_on_cluster, client)
-        with holding(self.directory) as is_alone:
-            # A second process begins at the other end; they meet in the middle.
+        with hold_directory(self.directory) as is_alone:
+            # A second process starts at the other end, so that they meet in the middle.
             in_turn: Callable[[Sequence[Cell]], Sequence[Cell]]
             in_turn = (lambda cells: cells[::-1]) if is_alone is False else list
             layouts = self._select(run_on, ledger, in_turn)
-            # Now that all data is known to be that of the ledger.
+            # Only after all data was compared with the ledger.
             write_plan(self.directory, self.plan, self._plan_facts())
             self._train(run_on, ledger, in_turn, layouts)
         return _result(self.plan, ledger, self.title)
@@ -162,10 +162,10 @@ class Study:
 
     @cached_property
     def _missing(self) -> Missing | None:
-        """What is done with missing values.
+        """Treatment of missing values.
 
         Indicators are of the features with missing values anywhere, so that all folds have the same
-        features; where the training queries of a fold lack no value, they are constant.
+        features; if the training queries of a fold have all values, they are constant.
         """
         if self.plan.missing == "none":
             return None
@@ -176,18 +176,18 @@ class Study:
 
         declared = Missing(self.plan.missing)
         if declared.indicators:
-            of_data = self.folds[0].load().train.missing  # may have come with indicators
+            of_data = self.folds[0].load().train.missing  # may already have indicators
             if of_data is not None and of_data.name == declared.name:
                 return of_data
         return declared.learned(count)
 
     def _plan_facts(self) -> dict[str, Any]:
-        """What a plan file needs in addition to the plan."""
+        """Settings of a plan file in addition to the plan."""
         resamples = {"resamples": self.protocol.resamples} if self.protocol.resamples else {}
         return self._facts | {"title": self.title, "protocol": self.protocol.text} | resamples
 
     def _head(self) -> dict[str, Any]:
-        """What all results depend on."""
+        """Everything that all results depend on."""
         return {
             "ranksieve": __version__,
             "protocol": self.protocol_in_words,
@@ -207,7 +207,7 @@ class Study:
             fold = self.load(source)
             fold.check()
             check_takes_missing(fold, self.plan)
-            _remember(fold, ledger, self.plan)
+            _record_fold(fold, ledger, self.plan)
             layouts.append(Layout(self.plan, fold.train.feature_names.tolist()))
             cells = layouts[-1].selections()
             advance = advance or track("Selections", len(self.folds) * len(cells))
@@ -273,7 +273,7 @@ def _result(plan: Plan, ledger: Ledger, title: str) -> StudyResult:
     )
 
 
-def _remember(fold: StudyFold, ledger: Ledger, plan: Plan) -> None:
+def _record_fold(fold: StudyFold, ledger: Ledger, plan: Plan) -> None:
     """Record a fold; raise a DataError if the ledger has other data for it."""
     cell = {"fold": fold.name}
     description = {
@@ -315,7 +315,7 @@ def _run_missing(
 ) -> None:
     def missing() -> Iterator[Cell]:
         for cell in cells:
-            ledger.refresh()  # another process may have been here
+            ledger.refresh()  # another process may have added results
             if cell.key(fold.name) in ledger:
                 advance(1)
             else:
@@ -328,7 +328,7 @@ def _run_missing(
 
 
 def title_of_data(data: Any) -> str:
-    """What to call the data: the name of its file, not all of its path."""
+    """Title of the data: the name of its file, without the path."""
     whole = data[0] if isinstance(data, tuple) and data else data
     return title_of([path.absolute().name for path in paths_of(whole)] or whole)
 

@@ -25,9 +25,9 @@ class Bins:
     Attributes
     ----------
     bounds : tuple of arrays
-        Of a number, the inner edges of its bins, ascending: bin b has values in (edge b - 1,
-        edge b]. Of a category, the codes with a bin of their own, ascending; all others share the
-        last bin. Missing values count as -infinity.
+        For a numeric feature, the inner edges of its bins, ascending: bin b has values in
+        (edge b - 1, edge b]. For a categorical one, the codes with their own bins, ascending; all
+        other codes share the last bin. Missing values count as -infinity.
     is_category : bool array of shape (features,)
     """
 
@@ -41,7 +41,7 @@ class Bins:
 
     @cached_property
     def starts(self) -> np.ndarray:
-        """Column of each feature's first bin; last comes the number of columns."""
+        """Column of each feature's first bin, and last the number of columns."""
         return np.concatenate([[0], np.cumsum(self.sizes)])
 
     @cached_property
@@ -89,7 +89,7 @@ class Categories:
     ----------
     block : Block
     features : int array
-        The categories.
+        The categorical features.
     """
 
     title = "Categories"
@@ -98,9 +98,9 @@ class Categories:
         self.block, self.features = block, features
 
     def codes(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Codes of each category in ascending order, and how often they occur, by weight.
+        """Codes of each categorical feature in ascending order, and the weight of their rows.
 
-        If some are no whole numbers, then only the first of these.
+        If some values are not whole numbers, only the first of these.
         """
         columns, weights = Columns(self.block.X), row_weights_of(self.block, weights_of(self.block))
         counted, found = weights > 0, []
@@ -118,18 +118,18 @@ def make_bins(
 ) -> Bins:
     """Find bins with equally many rows, except for equal values, and the codes of categories.
 
-    Rows count as often as their query.
+    Rows count by the weights of their queries.
 
     Parameters
     ----------
     source : RankingData or opened shards
     n_bins : int
-        Largest number of bins of a number. Bins whose edges coincide are one. Missing values have
-        one more.
+        Largest number of bins of a numeric feature. Bins whose edges coincide are merged. Missing
+        values have one more.
     categories : tuple of int
-        Features that are categories. Their values must be whole numbers.
+        Categorical features. Their values must be whole numbers.
     max_categories : int
-        Largest number of bins of a category: if it has more codes, then the rarest share one.
+        Largest number of bins of a categorical feature: if it has more codes, the rarest share one.
     """
     one_class = np.array([np.inf])
     with engine_of(source).start(Classes, one_class) as workers:
@@ -137,7 +137,7 @@ def make_bins(
         edges = frequency_edges(workers, found, n_bins)
     bounds = []
     for row, high, n_missing in zip(edges, found.high, found.missing, strict=True):
-        below = [-np.inf] if n_missing else []  # the edge above missing values
+        below = [-np.inf] if n_missing else []  # upper edge of the bin of missing values
         bounds.append(np.unique([*below, *row[row < high]]))
     codes = _codes(source, categories, max_categories)
     for feature, kept in zip(categories, codes, strict=True):
@@ -146,7 +146,7 @@ def make_bins(
 
 
 def _codes(source: Source, categories: tuple[int, ...], most: int) -> list[np.ndarray]:
-    """Codes of each category that have a bin of their own."""
+    """Codes of each categorical feature that have their own bins."""
     if not categories:
         return []
     with engine_of(source).start(Categories, np.array(categories)) as workers:
@@ -168,6 +168,6 @@ def _check_whole(codes: np.ndarray, source: Source, feature: int) -> None:
     for value in codes[codes != np.floor(codes)][:1]:
         name = on_one_line(source.feature_names[feature])
         raise DataError(
-            f"categorical: feature {name} has the value {value:g}, but the codes of a category are "
-            "whole numbers: leave it out of categorical, or number its values"
+            f"categorical: feature {name} has the value {value:g}, but codes of categories must be "
+            "whole numbers: remove the feature from categorical, or number its values"
         )

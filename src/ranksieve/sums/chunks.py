@@ -1,4 +1,4 @@
-"""Runs of whole queries of a block, and what statistics share that walk over them."""
+"""Divide blocks into chunks of whole queries, with functions that many statistics need."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 from ranksieve.data import Block
 from ranksieve.data.inputs import query_runs
 
-CHUNK = 2**18  # numbers: 2 MB, which the caches near a core hold
+CHUNK = 2**18  # numbers: 2 MB, which fit into the cache of a core
 
 
 def weights_of(block: Block, queries: np.ndarray | None = None) -> np.ndarray:
-    """How often each query of a block counts: its weight, or 1.
+    """Weight of each query of a block; 1 if it has none.
 
-    With ``queries``, a boolean mask over all queries, others count 0 times.
+    With ``queries``, a boolean mask over all queries, the others have weight 0.
     """
     n_queries = len(block.query_ptr) - 1
-    # A copy: for kernels, an array that cannot be written to is another type to compile for.
+    # A copy, because kernels would be compiled again for read-only arrays.
     weights = np.ones(n_queries) if block.query_weights is None else block.query_weights.copy()
     if queries is not None:
         weights[~queries[block.first_query : block.first_query + n_queries]] = 0.0
@@ -32,9 +32,9 @@ def row_weights_of(block: Block, weights: np.ndarray) -> np.ndarray:
 
 
 def take_queries(block: Block, queries: np.ndarray | None) -> Block:
-    """The queries of a block where a mask over all queries is true; the block itself without one.
+    """Queries of a block where a mask over all queries is true; the block itself without a mask.
 
-    They are a copy, which counts rows and queries from 0.
+    The result is a copy, in which rows and queries are numbered from 0.
     """
     if queries is None:
         return block
@@ -52,7 +52,7 @@ def take_queries(block: Block, queries: np.ndarray | None) -> Block:
 
 
 def vary_within_queries(values: np.ndarray, query_ptr: np.ndarray) -> np.ndarray:
-    """Whether rows of a query differ, for each query and each column; NaN differs from NaN."""
+    """Mask (queries, columns) of columns that vary within each query; NaN differs from NaN."""
     starts = query_ptr[:-1]
     return np.minimum.reduceat(values, starts) != np.maximum.reduceat(values, starts)
 
@@ -62,17 +62,17 @@ class Chunk(NamedTuple):
 
     X: np.ndarray
     query_ptr: np.ndarray  # from 0
-    rows: slice  # of the block
+    rows: slice  # rows of the block
     queries: slice
 
 
 def chunks(block: Block, most: int | None = None) -> Iterator[Chunk]:
-    """Cut a block into runs of whole queries of about ``most`` numbers, or of one query.
+    """Divide a block into chunks of whole queries with about ``most`` numbers each.
 
-    Without ``most`` an array is one chunk, and a CSR matrix is cut so that little of it is an
-    array at a time.
+    A longer query is one chunk. Without ``most`` an array is one chunk, and a CSR matrix is divided
+    so that only a small part of it is dense at a time.
     """
-    values, is_sparse = block.X, block.is_sparse  # held as long as there are chunks
+    values, is_sparse = block.X, block.is_sparse  # kept alive while chunks are used
     n_rows, n_columns = values.shape
     if most is None:
         most = CHUNK if is_sparse else n_rows * n_columns
@@ -84,7 +84,7 @@ def chunks(block: Block, most: int | None = None) -> Iterator[Chunk]:
 
 
 def comparable_chunks(block: Block) -> Iterator[Chunk]:
-    """Cut a block so that its values can be compared: kept missing values are below all others."""
+    """Chunks whose values can be compared: kept missing values become less than all others."""
     if not block.keeps_missing:
         yield from chunks(block)
         return

@@ -21,8 +21,9 @@ from ranksieve.sums.density_sums import (
 from ranksieve.sums.grades import Totals, order_statistics
 from ranksieve.threads import ordered_map
 
-# Pairs of a training and a held-out row up to which "auto" is exact. 60 features, 5 grades, seconds
-# exact / binned: 0.06 / 0.06 at 40,000 pairs, 0.10 / 0.07 at 160,000, 2.3 / 0.1 at 10 million.
+# Number of pairs of a training and a held-out row up to which "auto" is exact. Seconds for 60
+# features and 5 grades, exact / binned: 0.06 / 0.06 for 40,000 pairs, 0.10 / 0.07 for 160,000,
+# 2.3 / 0.1 for 10 million.
 _MOST_EXACT = 2**16
 
 
@@ -33,15 +34,15 @@ def bandwidths_of(workers: Workers, found: Totals, rule: Bandwidth = "silverman"
     r"""Bandwidth of each class and feature, (classes, features).
 
     ``"silverman"``: :math:`0.9 \min(s, IQR / 1.34)\, M^{-1/5}` for M values of standard deviation
-    s; ``"normal"``: :math:`1.06\, s\, M^{-1/5}`. Where the interquartile range is 0, s alone
-    counts; where s is 0 as well, 0.9 times that of all classes together. NaN for classes without
-    rows and for features that are constant. A value counts as often as its query, also in M.
+    s; ``"normal"``: :math:`1.06\, s\, M^{-1/5}`. If the interquartile range is 0, s is used alone;
+    if s is 0 as well, 0.9 times that of all classes together. NaN for classes without rows and for
+    constant features. Values count by the weights of their queries, also in M.
     """
     counts = found.counts[:, None].astype(float)
     if not counts.sum() > 1:
         raise DataError(
-            f"the weights of all documents add up to {counts.sum():.2g}: a weight says how often a "
-            "query counts, so multiply them until a usual query has 1"
+            f"the weights of all documents add up to only {counts.sum():.2g}: scale the weights "
+            "of queries so that a typical query has weight 1"
         )
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.where(counts > 0, found.sums / counts, 0.0)
@@ -97,21 +98,21 @@ def map_densities(
     Parameters
     ----------
     function : callable
-        From :class:`Densities` to a number.
+        Maps :class:`Densities` to a number.
     train : Part
-        Whose rows make the densities.
+        Rows from which densities are estimated.
     held_out : Part or None
-        Whose rows are counted at the points where densities are evaluated.
+        Rows that are counted at the points where densities are evaluated.
     grades : array
         Labels of the classes.
     bandwidth : {"silverman", "normal"}
         See :func:`bandwidths_of`.
     evaluation : {"auto", "exact", "binned"}
-        The sum as it stands, at the held-out values; or on a grid. ``"auto"`` is exact up to a
-        number of pairs of rows.
+        Exact sums at the held-out values, or sums on a grid. ``"auto"`` is exact up to a number of
+        pairs of rows.
     integral : bool
-        Whether exact sums are wanted at the nodes of a grid, too, to integrate over them; they
-        are if a class has no held-out rows.
+        Whether to also compute exact sums at the nodes of a grid, to integrate over them; always
+        true if a class has no held-out rows.
 
     Returns
     -------
@@ -124,9 +125,9 @@ def map_densities(
     A grid has 8 nodes in the smallest bandwidth h of a feature's classes. Each training value is
     shared between the four nodes around it, so that a density is off by at most
     :math:`(9 / 128) (\delta / h)^4 < 0.00002` of a kernel's peak for node distance :math:`\delta`.
-    O(m n) for m rows and n features, and O(n g) for grids of g nodes, against O(n m_1 m_2) of
-    exact sums. Features whose smallest bandwidth is below about 1/130,000 of their range would need
-    a grid of over a million nodes; their sums are exact always.
+    Takes O(m n) time for m rows and n features, and O(n g) for grids of g nodes, compared with
+    O(n m_1 m_2) for exact sums. Features whose smallest bandwidth is below about 1/130,000 of their
+    range would need a grid of over a million nodes; their sums are always exact.
     """
     with ExitStack() as stack:
         sums = KernelSums(train, held_out, grades, stack)
@@ -141,13 +142,13 @@ def map_densities(
             grid is not None and evaluation == "binned" and grid.n_nodes <= MOST_NODES
             for grid in grids
         ]
-        exactly = [grid is not None and not on for grid, on in zip(grids, on_grid, strict=True)]
+        is_exact = [grid is not None and not on for grid, on in zip(grids, on_grid, strict=True)]
         n_points = [grid.n_nodes if grid else 0 for grid in grids]
         for features in feature_batches(on_grid, n_points, len(grades)):
             makers = sums.on_grids(features, grids, widths)
             numbers[features] = list(ordered_map(lambda make: function(make()), makers))
         n_points = [sums.most_points + MOST_QUADRATURE * integral] * len(grids)
-        for features in feature_batches(exactly, n_points, len(grades)):
-            makers = sums.exactly(features, grids, widths, integral)
+        for features in feature_batches(is_exact, n_points, len(grades)):
+            makers = sums.exact_densities(features, grids, widths, integral)
             numbers[features] = list(ordered_map(lambda make: function(make()), makers))
     return numbers, widths

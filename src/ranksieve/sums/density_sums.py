@@ -18,10 +18,10 @@ from ranksieve.sums.chunks import chunks, row_weights_of
 from ranksieve.sums.grades import Classes, Totals, totals
 
 NODES_PER_BANDWIDTH = 8
-MARGIN = 4.0  # bandwidths around the data
-MOST_NODES = 2**20  # of one feature's grid; beyond, sums are exact
+MARGIN = 4.0  # bandwidths by which a grid extends beyond the data
+MOST_NODES = 2**20  # of one feature's grid; larger grids are replaced by exact sums
 MOST_QUADRATURE = 2**14  # nodes of an integral whose densities are exact sums
-BATCH = 2**20  # numbers of a round's result
+BATCH = 2**20  # numbers in the result of a round
 
 
 class Part(NamedTuple):
@@ -35,7 +35,7 @@ class Densities(NamedTuple):
     """Densities of a feature within each class, at some points.
 
     ``values`` (classes, points) are NaN for classes without rows. ``held_out`` (classes, points)
-    is the weight of held-out rows at the points; where they lie between points, they are shared.
+    is the weight of held-out rows at the points; rows between points are divided among them.
     ``quadrature`` (points,) are the weights with which a sum over points is an integral.
     """
 
@@ -45,10 +45,10 @@ class Densities(NamedTuple):
 
 
 class ClassDensities(Classes):
-    """Statistic: what kernel densities within classes are sums of.
+    """Statistic: sums of which kernel densities within classes consist.
 
-    ``features`` are the numbers of some features in all methods. Missing values have no density, so
-    they are refused.
+    ``features`` are indices of features in all methods. Missing values have no density, so they are
+    refused.
     """
 
     title = "Densities"
@@ -101,7 +101,7 @@ class Grid(NamedTuple):
 
     @property
     def nodes(self) -> np.ndarray:
-        """All of them."""
+        """Positions of all nodes."""
         return self.origin + self.step * np.arange(self.n_nodes)
 
     @property
@@ -112,14 +112,14 @@ class Grid(NamedTuple):
         return weights
 
     def coarser(self, most: int) -> Grid:
-        """A grid over the same range of at most so many nodes."""
+        """Grid over the same range with at most ``most`` nodes."""
         if self.n_nodes <= most:
             return self
         return Grid(self.origin, self.step * (self.n_nodes - 1) / (most - 1), most)
 
 
 class KernelSums:
-    """Asks the workers of the training rows and of the held-out rows."""
+    """Sums over the training rows and over the held-out rows."""
 
     def __init__(
         self, train: Part, held_out: Part | None, grades: np.ndarray, stack: ExitStack
@@ -133,7 +133,7 @@ class KernelSums:
         self.train = start(train)
         self.found = totals(self.train)
         self.held_out = None if held_out is None else start(held_out)
-        self.found_held_out = _nothing(self.found)
+        self.found_held_out = _empty_totals(self.found)
         if self.held_out is not None:
             self.found_held_out = totals(self.held_out)
         self.n_held_out = float(self.found_held_out.counts.sum())
@@ -157,7 +157,7 @@ class KernelSums:
     def on_grids(
         self, features: np.ndarray, grids: list[Grid | None], widths: np.ndarray
     ) -> Iterator[Callable[[], Densities]]:
-        """For each feature, what makes its densities at the nodes of its grid."""
+        """For each feature, a function that computes its densities at the nodes of its grid."""
         chosen = [grid for grid in (grids[feature] for feature in features) if grid is not None]
         starts = np.concatenate([[0], np.cumsum([grid.n_nodes for grid in chosen])])
         where = (
@@ -176,10 +176,10 @@ class KernelSums:
             nodes = slice(starts[j], starts[j + 1])
             yield partial(_smooth, trained[:, nodes], held[:, nodes], grid, widths[:, feature])
 
-    def exactly(
+    def exact_densities(
         self, features: np.ndarray, grids: list[Grid | None], widths: np.ndarray, integral: bool
     ) -> Iterator[Callable[[], Densities]]:
-        """For each feature, what makes its densities at the held-out values, and on its grid."""
+        """For each feature, a function that computes exact densities at its held-out values."""
         places = [_Points(*held) for held in self._held_out_values(features)]
         if integral:
             for j, feature in enumerate(features):
@@ -197,7 +197,7 @@ class KernelSums:
             yield partial(Densities, values, place.held_out, place.quadrature)
 
     def _held_out_values(self, features: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Distinct held-out values of each feature, and rows at each by class."""
+        """Distinct held-out values of each feature, and the weight of rows at each by class."""
         if self.held_out is None:
             yield from [(np.empty(0), np.zeros((self.n_classes, 0)))] * len(features)
             return
@@ -210,14 +210,14 @@ class KernelSums:
             yield values.astype(float), cells.reshape(self.n_classes, -1)
 
 
-def _nothing(like: Totals) -> Totals:
-    """What is found in no rows."""
+def _empty_totals(like: Totals) -> Totals:
+    """Totals of no rows."""
     none = np.zeros(len(like.low))
     return Totals(like.counts * 0, like.sums * 0, none + np.inf, none - np.inf, none > 0, none)
 
 
 class _Points:
-    """Where densities of a feature are wanted, and what for."""
+    """Points at which densities of a feature are computed, with held-out rows and quadrature."""
 
     def __init__(
         self, points: np.ndarray, held_out: np.ndarray, quadrature: np.ndarray | None = None
@@ -238,9 +238,9 @@ class _Points:
 def _smooth(trained: np.ndarray, held_out: np.ndarray, grid: Grid, widths: np.ndarray) -> Densities:
     """Densities at the nodes of a grid, given the rows near them.
 
-    The sum of Gaussians is a convolution, done on Fourier transforms, for which the grid is a ring:
-    more margin keeps every node eight bandwidths from the values behind its other end. The result
-    is exact but for 1e-14 or so of the largest density.
+    The sum of Gaussians is a convolution by Fourier transforms, for which the grid is periodic:
+    padding keeps every node eight bandwidths from the values beyond the other end. The result is
+    exact up to about 1e-14 of the largest density.
     """
     margin = int(np.ceil(MARGIN * np.nanmax(widths) / grid.step))
     length = next_fast_len(grid.n_nodes + margin, real=True)
@@ -255,7 +255,7 @@ def _smooth(trained: np.ndarray, held_out: np.ndarray, grid: Grid, widths: np.nd
 def feature_batches(
     wanted: list[bool], n_points: list[int], n_classes: int
 ) -> Iterator[np.ndarray]:
-    """Runs of the wanted features with about as many numbers as a round's result may have."""
+    """Batches of the wanted features, each with about ``BATCH`` numbers in its result."""
     batch: list[int] = []
     size = 0
     for feature in np.flatnonzero(wanted).tolist():

@@ -1,7 +1,7 @@
 """Whether the order of the documents in the data reveals their labels.
 
-Many collections list relevant documents first. Where equal scores keep the order of the file, a
-model that cannot tell documents apart then ranks well.
+Many collections list relevant documents first. If equal scores keep the order of the file, a model
+that cannot distinguish documents then ranks well.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ranksieve.metrics import Convention, Measure, Ranking, parse_measure
 from ranksieve.significance import paired_t_test
 
 _LEVEL = 0.01
-_FEWEST = 10  # queries that can show anything
+_FEWEST = 10  # queries for a test
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class FileOrder:
     p_value : float
         p-value of a paired one-sided t-test over queries; 1 if there are fewer than ten.
     better_than_chance : bool
-        Whether it is below 0.01.
+        Whether the p-value is below 0.01.
     """
 
     value: float
@@ -42,7 +42,7 @@ class FileOrder:
 
 
 def file_order(source: Source, measure: str | Measure, convention: Convention | str) -> FileOrder:
-    """Compare the order of the documents with all others.
+    """Compare the order of the documents in the data with a random order.
 
     Examples
     --------
@@ -55,21 +55,21 @@ def file_order(source: Source, measure: str | Measure, convention: Convention | 
     (1.0, 0.7222, True)
     """
     measure = parse_measure(measure)
-    with engine_of(source).start(_InOrder, measure, convention) as workers:
+    with engine_of(source).start(_OrderValues, measure, convention) as workers:
         pieces = workers.collect("values")
     in_order, by_chance = np.concatenate(pieces, axis=1)
     greater = measure.greater_is_better
-    return judged(in_order, by_chance, source.query_weights, greater_is_better=greater)
+    return compare_with_chance(in_order, by_chance, source.query_weights, greater_is_better=greater)
 
 
-def judged(
+def compare_with_chance(
     in_order: np.ndarray,
     by_chance: np.ndarray,
     weights: np.ndarray | None = None,
     *,
     greater_is_better: bool = True,
 ) -> FileOrder:
-    """Test the values of queries in the order of the data against those by chance."""
+    """Test the values of queries in the order of the data against their expectations."""
     p_value = 1.0
     if len(in_order) >= _FEWEST:
         better: Literal["greater", "less"] = "greater" if greater_is_better else "less"
@@ -81,7 +81,7 @@ def judged(
 def order_values(
     y: np.ndarray, query_ptr: np.ndarray, measure: Measure, convention: Convention | str
 ) -> np.ndarray:
-    """Values of each query in the order of the data, and by chance: shape (2, queries)."""
+    """Value of each query in the order of the data, and its expectation: (2, queries)."""
     prepared = measure.prepare(y, query_ptr, convention)
     lengths = np.diff(query_ptr)
     all_tied = Ranking(query_ptr, np.arange(len(y)), np.repeat(lengths, lengths), average_ties=True)
@@ -89,8 +89,8 @@ def order_values(
     return np.array([prepared.per_query(in_order), prepared.per_query(all_tied)])
 
 
-class _InOrder:
-    """Statistic: values of each query in the order of the data, and by chance."""
+class _OrderValues:
+    """Statistic: value of each query in the order of the data, and its expectation."""
 
     title = "File order"
 
@@ -99,5 +99,5 @@ class _InOrder:
         self.how = measure, convention
 
     def values(self) -> np.ndarray:
-        """As of :func:`order_values`."""
+        """See :func:`order_values`."""
         return order_values(self.block.y, self.block.query_ptr, *self.how)

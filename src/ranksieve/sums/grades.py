@@ -26,7 +26,7 @@ MOST_GRADES = 256
 
 
 class Grades:
-    """Statistic: which labels there are."""
+    """Statistic: the distinct labels."""
 
     title = "Labels"
 
@@ -34,12 +34,12 @@ class Grades:
         self.block = block
 
     def distinct(self) -> np.ndarray:
-        """Labels in ascending order, each once; not those of queries of weight 0."""
+        """Distinct labels in ascending order, without queries of weight 0."""
         return np.unique(self.block.y[row_weights_of(self.block, weights_of(self.block)) > 0])
 
 
 def grades_of(*sources: Source) -> np.ndarray:
-    """Labels of all sources in ascending order, each once: the classes of documents."""
+    """Distinct labels of all sources in ascending order: the classes of documents."""
     found: list[np.ndarray] = []
     for source in sources:
         with engine_of(source).start(Grades) as workers:
@@ -47,7 +47,7 @@ def grades_of(*sources: Source) -> np.ndarray:
     grades = np.unique(np.concatenate(found))
     if len(grades) > MOST_GRADES:
         raise DataError(
-            f"labels are taken as classes, but there are {len(grades)} different ones, more than "
+            f"labels are used as classes, but there are {len(grades)} different ones, more than "
             f"{MOST_GRADES}; round them to grades first"
         )
     return grades
@@ -62,12 +62,12 @@ class Classes:
     grades : array
         Labels of the classes in ascending order, as :func:`grades_of` finds them.
     queries : bool array of shape (queries of all blocks,), optional
-        The queries to look at.
+        Mask of the queries to use.
 
     Notes
     -----
-    Rows count as often as their query. Counts are whole numbers if queries have no weights. Missing
-    values that are kept are below all others: -infinity.
+    Rows count by the weights of their queries. Counts are whole numbers if queries have no weights.
+    Missing values that are kept count as -infinity.
     """
 
     title = "Classes"
@@ -86,9 +86,9 @@ class Classes:
         return WeightedQueries(chunk.query_ptr, self.weights[chunk.queries])
 
     def totals(self) -> tuple[np.ndarray, ...]:
-        """Counts and sums by class, smallest and largest values, and queries that tell.
+        """Counts and sums by class, ranges, queries in which features vary, and missing values.
 
-        And the rows without a value. Where there are any, the sums mean nothing.
+        If a feature has missing values, its sums are meaningless.
         """
         n_features = self.block.X.shape[1]
         counts = np.zeros(self.n_classes, dtype=self.weights.dtype)
@@ -114,7 +114,7 @@ class Classes:
         return counts, sums, low, high, varying, missing
 
     def _missing(self, low: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rows without a value of each feature, and the smallest values of the others."""
+        """Weight of rows without a value of each feature, and the smallest other values."""
         missing = np.zeros(len(low), dtype=self.weights.dtype)
         low = np.full(len(low), np.inf)
         for chunk in comparable_chunks(self.block):
@@ -152,14 +152,14 @@ class Classes:
 
 
 class Totals(NamedTuple):
-    """What :func:`totals` finds."""
+    """Result of :func:`totals`."""
 
     counts: np.ndarray  # (classes,)
     sums: np.ndarray  # (classes, features)
     low: np.ndarray  # (features,)
     high: np.ndarray
-    varies: np.ndarray  # (features,): not constant within every query
-    missing: np.ndarray  # (features,): rows without a value, each as often as it counts
+    varies: np.ndarray  # (features,): whether the feature varies within some query
+    missing: np.ndarray  # (features,): weight of the rows without a value
 
 
 def totals(workers: Workers) -> Totals:
@@ -182,8 +182,8 @@ def order_statistics(workers: Workers, ranks: np.ndarray, n_features: int) -> np
     ----------
     workers : Workers of :class:`Classes`
     ranks : array of shape (classes or 1, ranks) or (classes or 1, features, ranks)
-        0-based, ascending, among the rows repeated as often as they count; for all classes
-        together, or for each class.
+        0-based, ascending; rows count by their weights. For all classes together, or for each
+        class.
     n_features : int
 
     Returns
@@ -197,13 +197,13 @@ def order_statistics(workers: Workers, ranks: np.ndarray, n_features: int) -> np
 def frequency_edges(workers: Workers, found: Totals, n_bins: int) -> np.ndarray:
     """Inner edges of bins with equally many values, some of which may be equal.
 
-    Bin b has values in (edge b - 1, edge b]. Missing values are below all bins, and do not count.
+    Bin b has values in (edge b - 1, edge b]. Missing values are below all bins and are not counted.
 
     Parameters
     ----------
     workers : Workers of :class:`Classes`
     found : Totals
-        What :func:`totals` finds.
+        Result of :func:`totals`.
     n_bins : int
 
     Returns
@@ -211,32 +211,34 @@ def frequency_edges(workers: Workers, found: Totals, n_bins: int) -> np.ndarray:
     array of shape (features, bins - 1)
     """
     total = found.counts.sum()
-    ranks = found.missing[:, None] + bin_ranks(total - found.missing, n_bins)  # which come first
-    ranks = np.minimum(ranks, last_rank(total))  # where all are missing
+    ranks = found.missing[:, None] + bin_ranks(
+        total - found.missing, n_bins
+    )  # missing values come first
+    ranks = np.minimum(ranks, last_rank(total))  # if all values are missing
     return order_statistics(workers, ranks[None], len(found.low))[0]
 
 
 def values_of_ranks(
     count: Callable[[int, np.ndarray], np.ndarray], ranks: np.ndarray, n_bits: int
 ) -> np.ndarray:
-    """Numbers of given ranks: array of the shape of ``ranks``, which ascend along the last axis.
+    """Values of given ranks, in an array of the same shape; both ascend along the last axis.
 
-    A number is found some bits at a time, from the highest: in each round over the data, all values
-    that begin with what is known are counted by their next bits. So the result is the same wherever
-    the data lives, and only counts travel.
+    A value is found some bits at a time, from the highest: in each round over the data, all values
+    that begin with the known bits are counted by their next bits. So the result does not depend on
+    where the data is stored, and only counts are communicated.
 
     Parameters
     ----------
     count : callable
-        From a shift and the prefixes of all targets to counts by the ``n_bits`` from that bit on;
-        of equal prefixes next to each other, those of the first count.
+        Maps a shift and the prefixes of all targets to counts by the ``n_bits`` from that bit on;
+        for adjacent equal prefixes, only the counts of the first are used.
     ranks : array
-        Whole numbers if the counts are.
+        Integers if the counts are integers.
     n_bits : int
-        Bits in a round.
+        Number of bits per round.
     """
     prefixes = np.zeros(ranks.shape, dtype=np.uint64)
-    left = ranks.copy()  # rank among those with the prefix
+    left = ranks.copy()  # rank among the values with the prefix
     for shift in range(64 - n_bits, -n_bits, -n_bits):
         counts = count(shift, prefixes)
         fresh = np.ones(prefixes.shape, dtype=bool)  # counted at the first target with a prefix
@@ -246,7 +248,7 @@ def values_of_ranks(
         counts = np.take_along_axis(counts, first[..., None], axis=-2)
         below = np.cumsum(counts, axis=-1)
         digit = np.sum(below <= left[..., None], axis=-1)
-        # Rounding of counts that are no whole numbers must not lead beyond the last value.
+        # Rounding of fractional counts must not lead beyond the last value.
         last = 2**n_bits - 1 - np.argmax(counts[..., ::-1] > 0, axis=-1)
         digit = np.minimum(last, digit)
         left -= np.take_along_axis(below - counts, digit[..., None], axis=-1)[..., 0]
@@ -256,11 +258,11 @@ def values_of_ranks(
 
 
 def bin_ranks(totals: np.ndarray | float, n_bins: int) -> np.ndarray:
-    """Ranks of the last of so many values in each of ``n_bins`` bins of equal weight but one.
+    """Ranks of the last value in each of ``n_bins`` bins of equal weight, except for the last bin.
 
-    As if each value were there as often as it counts: bin b ends at the first value up to which the
-    share b of the weight lies. Totals that are no whole numbers by type are those of weights. There
-    is one more axis in the result, for the bins.
+    Values count by their weights: bin b ends at the first value up to which the fraction b /
+    ``n_bins`` of the weight lies. Totals that are not of an integer type are sums of weights. The
+    result has one more axis, for the bins.
     """
     counts, ends = np.asarray(totals)[..., None], np.arange(1, n_bins)
     if counts.dtype.kind == "i":
@@ -269,12 +271,12 @@ def bin_ranks(totals: np.ndarray | float, n_bins: int) -> np.ndarray:
 
 
 def last_rank(total: float) -> float:
-    """Rank of the largest of so many values, as of :func:`bin_ranks`."""
+    """Rank of the largest of ``total`` values; see :func:`bin_ranks`."""
     return total - 1 if np.asarray(total).dtype.kind == "i" else total * (1 - ROUNDING)
 
 
 def varying_features(source: Source) -> np.ndarray:
-    """Mask of the features that vary within some query; a missing value is one of its own.
+    """Mask of the features that vary within some query; missing counts as a value.
 
     Raises a DataError for NaN unless missing values are kept.
     """

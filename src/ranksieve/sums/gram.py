@@ -12,7 +12,7 @@ from ranksieve.data import Block
 from ranksieve.engine import Source, engine_of
 from ranksieve.sums.chunks import CHUNK, chunks, row_weights_of, weights_of
 
-_ROUNDING = 1e-12  # of squares: less is nothing
+_ROUNDING = 1e-12  # relative size of squares below which they count as 0
 
 
 class CenteredGram:
@@ -27,7 +27,7 @@ class CenteredGram:
         """Products of features (features, features), of features and labels, and of labels."""
         n_features = self.block.X.shape[1]
         xx, xy, yy = np.zeros((n_features, n_features)), np.zeros(n_features), 0.0
-        # A product of few rows would not be worth adding its n_features^2 numbers.
+        # For few rows, adding up n_features^2 numbers would take longer than the product.
         parts = chunks(self.block, most=max(CHUNK, 4 * n_features**2))
         space = np.empty((0, n_features))
         roots = self.block.query_weights
@@ -62,7 +62,7 @@ def centered_gram(source: Source) -> GramSums:
 
     .. math:: \hat X^T \hat X, \qquad \hat X^T \hat y, \qquad \hat y^T \hat y
 
-    Rows of a query of weight w are multiplied by its root, so that their products count w times.
+    Rows of a query of weight w are multiplied by the root of w, so that products count w times.
 
     Parameters
     ----------
@@ -71,13 +71,13 @@ def centered_gram(source: Source) -> GramSums:
     Returns
     -------
     GramSums
-        ``xx`` has a zero in row i exactly if feature i is constant within every query, but for
+        ``xx`` has zeros in row i if and only if feature i is constant within every query, up to
         rounding.
 
     Notes
     -----
-    O(m f^2) for m rows and f features, by matrix products of rows that were centered just before,
-    so that nothing cancels and no centered copy of the data is made.
+    Takes O(m f^2) time for m rows and f features, by matrix products of chunks of centered rows, so
+    that nothing cancels and no centered copy of all data is made.
 
     Examples
     --------
@@ -102,7 +102,8 @@ class PresentGram:
     def sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Products of features i and j, squares of i where j has a value, and documents with both.
 
-        Each query counts from the means over the documents that have both, as often as its weight.
+        Values of a query are centered by the means over the documents that have both, and count by
+        its weight.
         """
         n_features = self.block.X.shape[1]
         products, squares, n_both = np.zeros((3, n_features, n_features))
@@ -121,7 +122,7 @@ class PresentGram:
                 own = present[start:end]
                 both = own.T @ own
                 n_both += weight * both
-                if not own.all():  # else the means are 0
+                if not own.all():  # otherwise the means are 0
                     total = x[start:end].T @ own
                     mean = total / np.maximum(both, 1)
                     products -= mean * total.T
@@ -140,8 +141,8 @@ def present_correlation(source: Source) -> np.ndarray:
 
     Notes
     -----
-    O(m f^2) for m rows and f features, with a product of matrices for each query, as each has means
-    of its own for each pair of features.
+    Takes O(m f^2) time for m rows and f features, with a product of matrices for each query,
+    because the means depend on the query and the pair of features.
     """
     with engine_of(source).start(PresentGram) as workers:
         products, squares, n_both = workers.sum("sums")

@@ -15,7 +15,7 @@ from ranksieve.metrics.ranking import ColumnSums
 from ranksieve.sums.chunks import chunks
 from ranksieve.sums.measured import Measured
 
-_CHUNK = 2**18  # scores: 2 MB, which the caches near a core hold
+_CHUNK = 2**18  # scores: 2 MB, which fit into the cache of a core
 
 
 class MeasuredModels(Measured):
@@ -24,12 +24,12 @@ class MeasuredModels(Measured):
     def sums(self, features: np.ndarray, coefs: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Weight of queries, and sums over them of each model's value and of its square.
 
-        ``coefs`` (some features, models) are the weights of ``features``.
+        ``coefs`` (features, models) are the weights of ``features``.
         """
         block, n_models = self.block, coefs.shape[1]
         if self.is_empty:
             return 0.0, np.zeros(n_models), np.zeros(n_models)
-        if block.is_sparse:  # the other columns need not become an array
+        if block.is_sparse:  # only these columns need to become dense
             block = replace(block, X=block.X[:, features])
             features = np.arange(len(features))
         sums = ColumnSums(n_models)
@@ -51,10 +51,10 @@ class MeasuredModels(Measured):
         return float(self.weights.sum()), sums.values[0], sums.squares[0]
 
     def losses(self, coefs: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """Weight of queries; sums over them of each model's value and of its loss by the first.
+        """Weight of queries; sums of each model's value and of its loss against the first model.
 
-        ``coefs`` (features, models) are weights of all features. Values are turned so that larger
-        is better; the loss is 0 where a model is better than the first.
+        ``coefs`` (features, models) are weights of all features. Values are negated if smaller is
+        better; the loss is 0 where a model is better than the first.
         """
         if self.is_empty:
             return 0.0, np.zeros(coefs.shape[1]), np.zeros(coefs.shape[1])
@@ -71,9 +71,9 @@ class MeasuredModels(Measured):
 
 
 class ModelValues(NamedTuple):
-    """What some models reach on held-out queries."""
+    """Values of models on held-out queries."""
 
-    mean: np.ndarray  # (models,): over queries, each as often as it counts
+    mean: np.ndarray  # (models,): weighted mean over queries
     deviation: np.ndarray  # (models,): standard error of the mean, from its spread over queries
 
 
@@ -85,7 +85,7 @@ def measure_models(
     *,
     ties: Literal["stable", "average"] | None = None,
 ) -> list[ModelValues]:
-    """How well linear models rank the documents of each query.
+    """Evaluate linear models on all queries of a source.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def measure_models(
 
     Notes
     -----
-    O(m p (f + log n)) for m rows in queries of n documents and p models of f features.
+    Takes O(m p (f + log n)) time for m rows in queries of n documents and p models of f features.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def measure_models(
     parameters = parse_measure(measure), get_convention(convention, ties)
     with engine_of(source).start(MeasuredModels, *parameters) as workers:
         for features, coefs in models:
-            if not np.isin(features, np.arange(source.n_features)).all():  # kernels do not look
+            if not np.isin(features, np.arange(source.n_features)).all():  # kernels do not check
                 raise ValueError(
                     f"models use features that are not in 0 to {source.n_features - 1}"
                 )

@@ -18,7 +18,7 @@ from ranksieve.metrics.ranking import ColumnSums
 from ranksieve.sums.chunks import chunks, weights_of
 from ranksieve.values import ParameterValue, check_boolean, check_choice
 
-_LOSSES = {"loss": "inverse loss", "one_minus_loss": "1 - loss"}  # beside measures
+_LOSSES = {"loss": "inverse loss", "one_minus_loss": "1 - loss"}  # besides measures
 _SMALLEST_LOSS = 1e-12
 
 
@@ -150,7 +150,7 @@ class ImportanceStatistic:
         self.average_ties = get_convention(convention).averages_ties
 
     def sums(self) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-        """Weight of the queries, sums of values and of squares, and numbers of queries that count.
+        """Weight of the queries, sums of values and of squares, and numbers of varying queries.
 
         The arrays (2, features) have ranking by descending value in row 0, by ascending in row 1.
         The last one (features,) counts the queries in which a feature is not constant.
@@ -222,7 +222,7 @@ class ImportanceSums(NamedTuple):
 
     @property
     def variance(self) -> np.ndarray:
-        """Sample variance over queries, each as often as it counts, (2, features)."""
+        """Weighted sample variance over queries, (2, features)."""
         n = self.n_queries
         return np.maximum(0.0, self.squares - self.values**2 / n) / max(1, n - 1)
 

@@ -1,4 +1,4 @@
-"""A first look at ranking data: its size, its labels, and how well each feature ranks alone."""
+"""Describe ranking data: its size, its labels, and how well each feature ranks alone."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class NearPair:
 
 
 class Lengths(NamedTuple):
-    """Number of queries with so many documents, from ``least`` to ``most``."""
+    """Number of queries with ``least`` to ``most`` documents."""
 
     least: int
     most: int
@@ -54,7 +54,7 @@ class Correlation:
 
 @dataclass(frozen=True)
 class Inspection:
-    """What :func:`inspect` found.
+    """Result of :func:`inspect`.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Inspection:
     n_missing : int
         Feature values that are missing (NaN).
     missing : dict of str to int
-        Number of missing values of each feature that has any, the most first.
+        Number of missing values of each feature that has any, largest first.
     n_infinite : int
         Feature values that are infinite. If there are any, nothing that compares values is
         computed: ``near_duplicates`` and ``best_features`` are None.
@@ -76,7 +76,7 @@ class Inspection:
     documents_per_query : dict of str to float
         Minimum, median, mean and maximum.
     lengths : list of Lengths
-        How many queries have how many documents, in at most twenty ranges.
+        Number of queries by number of documents, in at most twenty ranges.
     n_single : int
         Queries with one document.
     n_without_relevant : int
@@ -87,20 +87,21 @@ class Inspection:
         Other features that are constant within every query: they cannot rank. None, like
         ``near_duplicates``, if there are more than 2,000 features.
     duplicates : list of list of str
-        Groups of features with equal values everywhere, missing at the same places, other than
-        constant ones.
+        Groups of features with equal values everywhere, missing in the same rows, except constant
+        features.
     near_duplicates : list of NearPair or None
         Other pairs whose correlation within queries, over the documents that have both values, is
         at least 0.99 in absolute value, strongest first.
     measure, convention : str
-        How ``file_order`` and ``best_features`` were measured.
+        Measure and convention of ``file_order`` and ``best_features``.
     file_order : FileOrder
-        How well documents rank in the order of the data, beside all orders. Where that is better
-        than chance, a convention that keeps this order for equal scores flatters weak models.
+        How well documents rank in the order of the data, compared with a random order. If that is
+        better than chance, a convention that keeps this order for equal scores overrates weak
+        models.
     best_features : list of SingleFeature or None
         All features by quality, best first. A document without a value ranks last.
     correlation : Correlation or None
-        What ``near_duplicates`` were found by; None if these were not looked for.
+        Correlations from which ``near_duplicates`` were found; None if these were not computed.
     """
 
     n_rows: int
@@ -127,7 +128,7 @@ class Inspection:
     correlation: Correlation | None = field(default=None, compare=False, repr=False)
 
     def to_record(self) -> dict[str, Any]:
-        """Everything but the correlation of all pairs, as JSON values."""
+        """Everything except the correlation of all pairs, as JSON values."""
         record = asdict(replace(self, correlation=None))
         del record["correlation"]
         record["lengths"] = [one._asdict() for one in self.lengths]

@@ -1,4 +1,4 @@
-"""Statistic: whether labels leave anything to rank."""
+"""Statistic: counts of queries and rows that labels can rank."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ranksieve.sums.chunks import vary_within_queries, weights_of
 
 
 class Labels:
-    """Statistic: how many queries could be ranked well or badly."""
+    """Statistic: number of queries whose rankings can differ in quality."""
 
     title = "Labels"
 
@@ -18,7 +18,7 @@ class Labels:
         self.block = block
 
     def counts(self) -> tuple[int, int, int]:
-        """Queries with two documents or more, those whose labels differ, and those that count."""
+        """Number of queries with two documents or more, with different labels, and with weight."""
         differ = vary_within_queries(self.block.y, self.block.query_ptr)
         counted = differ & (weights_of(self.block) > 0)
         several = np.diff(self.block.query_ptr) >= 2
@@ -43,15 +43,15 @@ def weight_of_rows(source: Source) -> float:
 
 def check_labels_differ(source: Source) -> None:
     """Raise a DataError unless some query has documents with different labels."""
-    if isinstance(source, RankingData):  # one look at the labels, without the engine
+    if isinstance(source, RankingData):  # check the labels without the engine
         several, differ, counted = Labels(whole_block(source)).counts()
     else:
         with engine_of(source).start(Labels) as workers:
             several, differ, counted = workers.sum("counts")
     if several == 0:
         raise DataError(
-            "no query has two documents, so there is nothing to rank; does qid say which rows "
-            "belong together?"
+            "no query has two documents, so there is nothing to rank; check that qid has the "
+            "query of each row"
         )
     if differ == 0:
         raise DataError(

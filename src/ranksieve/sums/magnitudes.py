@@ -1,4 +1,4 @@
-"""Features so large, or so small, that their products are not finite numbers."""
+"""Find features that are too large or too small to multiply."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ranksieve.data import Block, DataError
 from ranksieve.data.fitted import SCALE_FIRST
 from ranksieve.engine import Source, engine_of
 
-_LARGE, _SMALL = 1e18, 1e-18  # beyond, squares or products of squares may overflow or vanish
+_LARGE, _SMALL = 1e18, 1e-18  # beyond these, products of squares may overflow or underflow
 
 
 class Magnitudes:
@@ -24,7 +24,7 @@ class Magnitudes:
         self.block = block
 
     def largest(self) -> np.ndarray:
-        """Array of shape (features,)."""
+        """Largest absolute value of each feature, (features,)."""
         X = self.block.X
         if self.block.is_sparse:
             high, low = X.nanmax(axis=0).toarray().ravel(), X.nanmin(axis=0).toarray().ravel()
@@ -34,7 +34,7 @@ class Magnitudes:
 
 
 def check_magnitudes(source: Source, what: str) -> None:
-    """Raise a DataError if a feature is so large or so small that ``what`` may be for that."""
+    """Raise a DataError if a feature is so large or small that it may be the cause of ``what``."""
     with engine_of(source).start(Magnitudes) as workers:
         largest = np.max(workers.collect("largest"), axis=0)
     extreme = (largest > _LARGE) | ((largest > 0) & (largest < _SMALL))
@@ -48,9 +48,9 @@ def check_magnitudes(source: Source, what: str) -> None:
 
 @contextmanager
 def sound_numbers(source: Source, estimator: Any) -> Iterator[None]:
-    """Refuse features in a ``with`` block whose size makes training fail, or learn no numbers.
+    """Context manager that explains failures of training by features of extreme size.
 
-    Looking at all values takes a pass over the data, so they are looked at only after that.
+    Checking all values takes a pass over the data, so it is done only after a failure.
     """
     try:
         yield
@@ -60,11 +60,11 @@ def sound_numbers(source: Source, estimator: Any) -> Iterator[None]:
         raise
     learned = [value for name, value in vars(estimator).items() if name.endswith("_")]
     if not _all_finite(learned):
-        check_magnitudes(source, "some of what was learned is not a number")
+        check_magnitudes(source, "training gave values that are not finite")
 
 
 def _is_about_numbers(error: Exception) -> bool:
-    """Whether a computation is to blame, not a parameter."""
+    """Whether an error comes from a computation, not from a parameter."""
     message = str(error).lower()
     return type(error) is not ValueError or any(word in message for word in ("inf", "nan"))
 

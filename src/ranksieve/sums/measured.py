@@ -10,18 +10,18 @@ from ranksieve.sums.chunks import take_queries, weights_of
 
 
 class Measured:
-    """Statistic: scores of documents to values of queries, larger is better.
+    """Statistic: values of queries, given scores of documents; larger is better.
 
-    A measure of which smaller values are better counts as 1 minus its value. A statistic that has
-    a model inherits from this, and measures the scores of the model.
+    If smaller values of a measure are better, 1 minus the value is used. Statistics that measure a
+    model inherit from this class.
 
     Parameters
     ----------
     block : Block
     measure, convention
-        What is measured, and what is done with equal scores; see :mod:`ranksieve.metrics`.
+        The measure, and its treatment of equal scores; see :mod:`ranksieve.metrics`.
     queries : bool array of shape (queries of all blocks,), optional
-        The queries that count; all if left out. A block may have none of them.
+        Mask of the queries to use; all by default. A block may have none of them.
     """
 
     title = "Validation"
@@ -50,7 +50,7 @@ class Measured:
         return self.oriented(self.prepared.per_query(ranking))
 
     def oriented(self, values: np.ndarray) -> np.ndarray:
-        """Values of the measure, turned so that larger is better; and back."""
+        """Convert values so that larger is better, or back: 1 - value if smaller is better."""
         return values if self.greater_is_better else 1 - values
 
     def total(self, scores: np.ndarray) -> tuple[float, float]:

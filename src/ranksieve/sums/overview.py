@@ -19,7 +19,7 @@ MOST_FEATURES_TO_PAIR = 2_000
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts about a block, or about all of them."""
+    """Facts about one block or about all blocks."""
 
     labels: Counter[float]  # number of rows with each label
     lengths: np.ndarray  # documents of each query
@@ -28,8 +28,8 @@ class Facts:
     n_infinite: int  # values that are infinite
     n_nonzero: int  # values that are neither 0 nor missing
     low: np.ndarray  # (features,): smallest value
-    high: np.ndarray  # and largest
-    flat: np.ndarray | None  # (features,): constant within every query that counts, or None
+    high: np.ndarray  # (features,): largest value
+    flat: np.ndarray | None  # (features,): constant within every query of positive weight, or None
     digests: list[bytes]  # one per feature; those of equal columns are equal
 
     @property
@@ -40,13 +40,13 @@ class Facts:
 
     @property
     def duplicates(self) -> list[list[int]]:
-        """Groups of features with equal values everywhere, other than constant ones."""
+        """Groups of features with equal values everywhere, except constant features."""
         groups: dict[bytes, list[int]] = defaultdict(list)
         for feature in np.flatnonzero(~self.constant).tolist():
             groups[self.digests[feature]].append(feature)
         return [group for group in groups.values() if len(group) > 1]
 
-    def joined(self, other: Facts) -> Facts:
+    def join(self, other: Facts) -> Facts:
         """Facts about this block and the next."""
         flat = None if self.flat is None or other.flat is None else self.flat & other.flat
         pairs = zip(self.digests, other.digests, strict=True)
@@ -108,24 +108,24 @@ class Overview:
         """Bytes of each column."""
         if not self.block.is_sparse:
             for column in self.block.X.T:
-                yield _with_one_nan(column).tobytes()
+                yield _unify_nan_bits(column).tobytes()
             return
         matrix = self.block.X.tocsc()
-        matrix.data = _with_one_nan(matrix.data)
+        matrix.data = _unify_nan_bits(matrix.data)
         for start, end in zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True):
             yield matrix.indices[start:end].tobytes() + matrix.data[start:end].tobytes()
 
 
-def _with_one_nan(values: np.ndarray) -> np.ndarray:
-    """The same values, of which the missing ones have the same bits."""
+def _unify_nan_bits(values: np.ndarray) -> np.ndarray:
+    """The same values, with the same bits for all missing ones."""
     gaps = np.isnan(values)
     return np.where(gaps, np.nan, values) if gaps.any() else values
 
 
 def overview(source: Source, relevance: float = 1.0) -> Facts:
-    """Look at all blocks of a source; labels of at least ``relevance`` are relevant."""
+    """Facts about all blocks of a source; labels of at least ``relevance`` are relevant."""
     with engine_of(source).start(Overview, relevance) as workers:
         first, *others = workers.collect("facts")
     for other in others:
-        first = first.joined(other)
+        first = first.join(other)
     return first

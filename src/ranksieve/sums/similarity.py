@@ -27,9 +27,9 @@ from ranksieve.values import ParameterValue, check_boolean, check_choice
 
 SIMILARITIES = {"concordance": CONCORDANCE, "tau_a": TAU_A, "tau_b": TAU_B, "spearman": SPEARMAN}
 
-# Documents per feature of the longest list that is counted by bits. Comparing all document pairs
-# by each feature is the larger part of that, so that it pays for longer lists if there are more
-# features to pair. Milliseconds a query on one core, by bits / by sorting:
+# Lists of up to this number of documents per feature are counted by bits. Most of that time goes
+# into comparing document pairs once per feature, so more features make it pay for longer lists.
+# Milliseconds per query on one core, by bits / by sorting:
 #
 #     features    100 documents       400          1000          2000          5000
 #           10      0.09 / 0.27    1.4 / 1.4     9.1 / 3.9      34 / 8.5     171 / 24
@@ -88,7 +88,7 @@ class Similarity(ParameterValue):
         check_choice("similarity: ties", self.ties, ("tied", "stable"))
 
     def __call__(self, source: Source, directions: np.ndarray | None = None) -> np.ndarray:
-        """Similarity of all pairs of features; their directions count if they are aligned."""
+        """Similarity of all pairs of features; ``directions`` are used if they are aligned."""
         return feature_similarity(
             source, self, directions=directions if self.align_directions else None
         )
@@ -137,7 +137,7 @@ class SimilarityStatistic:
         return float(self.weights[several].sum()), upper + np.triu(upper, 1).T
 
     def _add(self, chunk: Chunk, upper: np.ndarray) -> None:
-        """Add the queries of a chunk in their order, each counted in the way that is faster."""
+        """Add the queries of a chunk in their order, each by the faster way of counting."""
         way = BY_RANKS if self.method == SPEARMAN else BY_BITS
         X, directions, keeps = chunk.X, self.directions, self.block.keeps_missing
         if self.ties == "stable":
@@ -154,9 +154,9 @@ class SimilarityStatistic:
 
 
 def _break_ties(X: np.ndarray, query_ptr: np.ndarray, keeps_missing: bool) -> np.ndarray:
-    """Numbers that order the documents of each query as stable sorting does, missing values last.
+    """Numbers that order the documents of each query like a stable sort, missing values last.
 
-    Infinite where a value is, or where one is missing that is not kept.
+    Infinite where a value is infinite, or where a missing value is not kept.
     """
     broken = np.empty(X.shape)
     queries = np.repeat(np.arange(len(query_ptr) - 1), np.diff(query_ptr))
@@ -238,7 +238,7 @@ def feature_similarity(
     if callable(how.method):
         return _as_matrix(how.method(source), source.n_features)
     signs = _as_directions(directions, source.n_features)
-    absolute = how.absolute and how.method != "concordance"  # which is never negative
+    absolute = how.absolute and how.method != "concordance"  # concordance is never negative
     return _mean_similarity(source, how.method, signs, absolute, how.ties)
 
 
@@ -246,14 +246,12 @@ def feature_similarity(
 def _mean_similarity(
     source: Source, method: str, directions: np.ndarray, absolute: bool, ties: str
 ) -> np.ndarray:
-    """Mean over queries; equal requests have equal arguments, so that the memo recognizes them."""
+    """Mean over queries; the arguments are plain values, so that the memo recognizes them."""
     parameters = method, directions, absolute, ties
     with engine_of(source).start(SimilarityStatistic, *parameters) as workers:
         n_queries, total = workers.sum("sums")
     if n_queries == 0:
-        raise DataError(
-            "the similarity of features needs a query with at least two documents; there is none"
-        )
+        raise DataError("the similarity of features needs a query with at least two documents")
     return total / n_queries
 
 

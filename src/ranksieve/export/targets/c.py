@@ -119,7 +119,7 @@ class CFile(Target):
         """Compile the file and score with it."""
         with TemporaryDirectory() as place:
             library = load_c(directory / "model.c", Path(place))
-            score, order = bound_function(directory / "model.c", library, names)
+            score, order = load_score_function(directory / "model.c", library, names)
             rows = np.ascontiguousarray(X[:, order], dtype=np.float64)
             start, step = rows.ctypes.data, rows.strides[0]
             return np.array([score(start + row * step) for row in range(len(rows))])
@@ -138,7 +138,7 @@ def load_c(path: Path, directory: Path) -> Any:
     return ctypes.CDLL(str(library))
 
 
-def bound_function(path: Path, library: Any, names: list[str]) -> tuple[Any, list[int]]:
+def load_score_function(path: Path, library: Any, names: list[str]) -> tuple[Any, list[int]]:
     """The function of a compiled file, for addresses of rows, and the columns that it takes."""
     found = re.search(r"(?m)^double (\w+)_score\(", path.read_text(encoding="ascii"))
     assert found is not None

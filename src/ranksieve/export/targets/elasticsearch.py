@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ranksieve.export.forms import SINGLE, TreeBuilder
-from ranksieve.export.single_precision import single_thresholds
+from ranksieve.export.single_precision import single_thresholds, to_single
 from ranksieve.export.targets.plugin import path_name
 from ranksieve.export.targets.target import (
     Artifact,
@@ -95,7 +95,7 @@ class Elasticsearch(Target):
             return []
         made = []
         needed = [name for name in job.names if name in job.feature_set.entries]
-        for entry in job.feature_set.pruned(needed).values():
+        for entry in job.feature_set.prune(needed).values():
             inner = dict(entry["query_extractor"])
             if job.missing == "zero":
                 inner["default_score"] = 0.0
@@ -148,8 +148,7 @@ class Elasticsearch(Target):
         for entry in chosen:
             extractor = entry["query_extractor"]
             place = names.index(extractor["feature_name"])
-            with np.errstate(over="ignore"):
-                rows[:, place] = rows[:, place].astype(np.float32)
+            rows[:, place] = to_single(rows[:, place])
             if "default_score" in extractor:
                 gaps = np.isnan(rows[:, place])
                 rows[gaps, place] = np.float32(extractor["default_score"])

@@ -11,12 +11,12 @@ import numpy as np
 
 from ranksieve.data import DataError
 from ranksieve.export.reading import Trained, xgboost_booster
-from ranksieve.export.targets.target import Artifact, Job, Target, listed
+from ranksieve.export.targets.target import Artifact, Job, Target, distinct, listed
 from ranksieve.rankers.lambdamart import LambdaMART
 
 
 class _LibraryFile(Target):
-    """Base of targets that are the libraries which trained the trees."""
+    """Base of targets that write the file of the library that trained the trees."""
 
     kinds = ("trees",)
     is_engine = False
@@ -26,7 +26,7 @@ class _LibraryFile(Target):
         if trained.library != self.name:
             made_by = f"{trained.library}'s" if trained.library else "ranksieve's own"
             raise DataError(
-                f"the model has trees that are {made_by}, and only trees of {self.name} can be "
+                f"the trees of the model are {made_by}, but only trees of {self.name} can be "
                 f"written as its file"
             )
 
@@ -37,8 +37,8 @@ class _LibraryFile(Target):
         changed = sum(new != name for new, name in zip(names, old, strict=True))
         if changed:
             notes.append(
-                f"{self.name} does not take signs in the names of {changed} features; README.md "
-                "has the names in the file"
+                f"{self.name} does not accept some characters in the names of {changed} features; "
+                "README.md lists the names in the file"
             )
         readme = (
             f"# A model for {self.name}\n\n`{file}` is the file of {self.name} itself. Its "
@@ -53,16 +53,7 @@ class _LibraryFile(Target):
 
 def _replace_signs(names: list[str], signs: str) -> list[str]:
     """Names with ``_`` for all that a library refuses, and no two alike."""
-    taken: set[str] = set()
-    made = []
-    for name in names:
-        plain = re.sub(signs, "_", name) or "_"
-        unique, number = plain, 2
-        while unique in taken:
-            unique, number = f"{plain}_{number}", number + 1
-        taken.add(unique)
-        made.append(unique)
-    return made
+    return distinct(re.sub(signs, "_", name) or "_" for name in names)
 
 
 class LightGBMFile(_LibraryFile):
@@ -103,7 +94,7 @@ class XGBoostFile(_LibraryFile):
         booster = xgboost_booster(ranker.estimator_).copy()
         names = _replace_signs(job.trained.names, r"[\[\]<\x00]")
         booster.feature_names = names
-        for attribute in ("best_iteration", "best_score"):  # all trees that are there count
+        for attribute in ("best_iteration", "best_score"):  # the file has only the used trees
             booster.set_attr(**{attribute: None})
         return self._artifact(
             "model.json", bytes(booster.save_raw("json")), names, job.trained.names

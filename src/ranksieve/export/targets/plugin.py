@@ -8,14 +8,13 @@ versions; newer ones have no value for it, and follow the ``missing`` branch of 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ranksieve.export.forms import SINGLE, TreeBuilder, add_up
-from ranksieve.export.single_precision import next_above, single_thresholds
+from ranksieve.export.single_precision import next_above, single_thresholds, to_single
 from ranksieve.export.targets.target import (
     Artifact,
     Job,
@@ -82,7 +81,7 @@ class _Plugin(Target):
         files: dict[str, str | bytes] = {"model.json": to_json(model)}
         chosen = job.feature_set
         if chosen is not None:
-            entries = list(chosen.pruned(job.names).values())
+            entries = list(chosen.prune(job.names).values())
             files["featureset.json"] = to_json({"featureset": {"features": entries}})
         place = (
             job.name if chosen is None else (chosen.name and f"{chosen.name}_pruned") or job.name
@@ -145,8 +144,7 @@ class _Plugin(Target):
         """Score in float32 as the plugin does."""
         model = read_json(directory / "model.json")["model"]["model"]
         definition = json.loads(model["definition"])
-        with np.errstate(over="ignore"):
-            rows = X.astype(np.float32)
+        rows = to_single(X)
         if model["type"] == "model/linear":
             rows = np.where(np.isnan(rows), np.float32(0), rows)
             weights = [np.float32(definition.get(name, 0)) for name in names]
@@ -159,9 +157,7 @@ class _Plugin(Target):
         builder = TreeBuilder()
         for root in definition:
             builder.end_tree(_add_dumped(builder, root, columns))
-        trees = builder.build(len(names))
-        trees = replace(trees, threshold=trees.threshold.astype(np.float32))
-        return trees.sums(rows, np.float32, strict=True)
+        return builder.build_in_single(len(names)).sums(rows, np.float32, strict=True)
 
 
 def _number_depths(root: dict[str, Any]) -> None:

@@ -6,7 +6,6 @@ So the number to write is one that gives the threshold after that, and near 0 th
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,12 @@ import numpy as np
 
 from ranksieve.data import DataError
 from ranksieve.export.forms import SINGLE, TreeBuilder, add_up
-from ranksieve.export.single_precision import add_in_single, single_thresholds, subtract_slack
+from ranksieve.export.single_precision import (
+    add_in_single,
+    single_thresholds,
+    subtract_slack,
+    to_single,
+)
 from ranksieve.export.targets.target import (
     Artifact,
     Job,
@@ -71,7 +75,7 @@ class Solr(Target):
         }
         files: dict[str, str | bytes] = {}
         if job.feature_set is not None:
-            files["features.json"] = to_json(list(job.feature_set.pruned(job.names).values()))
+            files["features.json"] = to_json(list(job.feature_set.prune(job.names).values()))
             if job.feature_set.name:
                 model["store"] = job.feature_set.name
         zero = (
@@ -125,8 +129,7 @@ class Solr(Target):
         model = read_json(directory / "model.json")
         params = model["params"]
         order = [names.index(feature["name"]) for feature in model["features"]]
-        with np.errstate(over="ignore"):
-            rows = X[:, order].astype(np.float32)
+        rows = to_single(X[:, order])
         if params.get("isNullSameAsZero", True):
             rows = np.where(np.isnan(rows), np.float32(0), rows)
         if "weights" in params:
@@ -137,9 +140,7 @@ class Solr(Target):
         for tree in params["trees"]:
             assert np.float32(tree["weight"]) == 1
             builder.end_tree(_add_node(builder, tree["root"], columns))
-        trees = builder.build(len(order))
-        trees = replace(trees, threshold=trees.threshold.astype(np.float32))
-        return trees.sums(rows, np.float32)
+        return builder.build_in_single(len(order)).sums(rows, np.float32)
 
 
 def _refuse(job: Job, nodes: np.ndarray) -> None:

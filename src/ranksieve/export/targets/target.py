@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -137,6 +137,17 @@ def read_json(path: Path) -> Any:
 def listed(names: list[str]) -> str:
     """Names for a README, one in each line of an indented block, as JSON writes them."""
     return "\n".join(f"    {json.dumps(name)}" for name in names) or "    (none)"
+
+
+def distinct(names: Iterable[str]) -> list[str]:
+    """Names, with a number behind those that are there already."""
+    made: dict[str, None] = {}
+    for name in names:
+        unique, number = name, 2
+        while unique in made:
+            unique, number = f"{name}_{number}", number + 1
+        made[unique] = None
+    return list(made)
 
 
 def clash_notes(job: Job, clashes: list[tuple[int, float, float]]) -> list[str]:

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ranksieve.export.forms import SINGLE, LinearModel, TreeBuilder, add_up
-from ranksieve.export.single_precision import next_above, single_thresholds
+from ranksieve.export.single_precision import next_above, single_thresholds, to_single
 from ranksieve.export.targets.c import c_name
 from ranksieve.export.targets.target import (
     Artifact,
     Job,
     Target,
     clash_notes,
+    distinct,
     nested,
     read_json,
     to_json,
@@ -128,8 +128,7 @@ class Vespa(Target):
     def scores(self, directory: Path, X: np.ndarray, names: list[str]) -> np.ndarray:
         """Score in float32 as the forests of Vespa, or a ranking expression in float64."""
         known = _vespa_names(names)
-        with np.errstate(over="ignore"):
-            rows = X.astype(np.float32)
+        rows = to_single(X)
         models = list((directory / "models").glob("*.json"))
         if not models:
             return _evaluate_sum((directory / "rank-profile.txt").read_text(), rows, known)
@@ -138,9 +137,7 @@ class Vespa(Target):
         builder = TreeBuilder()
         for tree in dump["tree_info"]:
             builder.end_tree(_add_node(builder, tree["tree_structure"]))
-        trees = builder.build(len(order))
-        trees = replace(trees, threshold=trees.threshold.astype(np.float32))
-        return trees.sums(rows[:, order], np.float32, strict=True)
+        return builder.build_in_single(len(order)).sums(rows[:, order], np.float32, strict=True)
 
 
 def _evaluate_sum(profile: str, rows: np.ndarray, names: list[str]) -> np.ndarray:
@@ -170,13 +167,4 @@ def _term(name: str) -> str:
 
 def _vespa_names(names: list[str]) -> list[str]:
     """Rank features as they are; other names as functions, no two alike."""
-    taken: set[str] = set()
-    made = []
-    for name in names:
-        plain = name if _RANK_FEATURE.fullmatch(name) else c_name(name)
-        unique, number = plain, 2
-        while unique in taken:
-            unique, number = f"{plain}_{number}", number + 1
-        taken.add(unique)
-        made.append(unique)
-    return made
+    return distinct(name if _RANK_FEATURE.fullmatch(name) else c_name(name) for name in names)

@@ -1,4 +1,4 @@
-"""What search engines write about a document when they log its features."""
+"""Formats in which search engines log the features of a document."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from ranksieve.data import DataError
 
 _LTR_LOG = "_ltrlog"
-_EXTRA = "extra_logging"  # what rankers add to a log of Elasticsearch that is no feature
+_EXTRA = "extra_logging"  # entry of a log of Elasticsearch that is not a feature
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 
 SOLR_FIELD = "[features]"
@@ -25,10 +25,10 @@ class Engine:
     ----------
     name : str
     document_id : str
-        Where its documents have their ids.
+        Field of a document with its id.
     features : function
-        From a document, the log that is wanted of it (None: all) and the place for errors to the
-        values by the name of the feature; NaN is missing.
+        Maps a document, the name of its log (None: all) and the place for errors to values by
+        feature; NaN is missing.
     """
 
     name: str
@@ -61,10 +61,10 @@ def _elasticsearch_features(hit: dict[str, Any], log: str | None, place: str) ->
 
 
 def _wanted_entries(logs: Any, wanted: str | None, place: str) -> Iterator[Any]:
-    """Entries of the log that is wanted, or of all logs of the hit."""
+    """Entries of the log named ``wanted``, or of all logs of the hit."""
     parts = logs if isinstance(logs, list) else [logs]
     if not all(isinstance(part, dict) for part in parts):
-        raise DataError(f"{place}: {_LTR_LOG} should hold an object of logs, not {logs!r:.60}")
+        raise DataError(f"{place}: {_LTR_LOG} should contain an object of logs, not {logs!r:.60}")
     entries = {name: entries for part in parts for name, entries in part.items()}
     if wanted is not None:
         if wanted not in entries:
@@ -84,7 +84,7 @@ def _solr_features(document: dict[str, Any], field: str | None, place: str) -> d
     field = field or SOLR_FIELD
     text = document.get(field)
     if not isinstance(text, str):
-        shown = "there is no" if text is None else f"{text!r:.60} is no text of features in"
+        shown = "there is no" if text is None else f"{text!r:.60} is not a text of features in"
         raise DataError(f"{place}: {shown} field {field!r}; ask for it in fl=id,[features]")
     features: dict[str, float] = {}
     for pair in text.split(",") if text else []:
@@ -93,14 +93,14 @@ def _solr_features(document: dict[str, Any], field: str | None, place: str) -> d
             raise DataError(
                 f"{place}: {field} has {pair!r:.60}, but name=value is expected, separated by "
                 "commas. Other delimiters (csvKeyValueDelimiter, csvFeatureSeparator) and commas "
-                "in names are not read"
+                "in names are not supported"
             )
         _put(features, name, _solr_number(value, name, place), place)
     return features
 
 
 def _solr_number(text: str, name: str, place: str) -> float:
-    """A float of Java; Solr writes a null, which is missing, as NaN."""
+    """Parse a float of Java; Solr writes a missing value as NaN."""
     if text == "NaN":
         return math.nan
     value = float(text) if _NUMBER.fullmatch(text) else math.inf
@@ -113,7 +113,7 @@ def _put(features: dict[str, float], name: str, value: float, place: str) -> Non
     known = features.setdefault(name, value)
     if known != value and not (math.isnan(known) and math.isnan(value)):
         raise DataError(
-            f"{place}: feature {name!r:.80} is there twice, with the values {known} and {value}; "
+            f"{place}: feature {name!r:.80} occurs twice, with the values {known} and {value}; "
             "if the document has several logs, choose one of them (log=)"
         )
 

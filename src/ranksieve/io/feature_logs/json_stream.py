@@ -1,4 +1,4 @@
-"""JSON values that follow each other in a file: one on a line, or spread over lines."""
+"""Read consecutive JSON values from a file: one per line, or spread over lines."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from ranksieve.data import DataError
-from ranksieve.io.files import numbered_lines
+from ranksieve.io.files import read_numbered_lines
 from ranksieve.io.records import parse_records
 
-_LARGEST_VALUE = 2**26  # bytes, as of a line
+_LARGEST_VALUE = 2**26  # bytes, as for a line
 
-# No string of JSON goes beyond its line. One that does not end is damaged, and left to the parser.
+# JSON strings do not span lines. A string that does not end is an error of the parser.
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?')
 
 
@@ -22,8 +22,8 @@ def json_values(path: Path, advance: Callable[[int], None]) -> Iterator[tuple[in
     """Yield the values of a file (also ``.gz``, ``.zst``), each with the line where it begins.
 
     Programs append responses to a file with and without line breaks, inside of them and between
-    them: Solr indents by default, and Elasticsearch does not even end a line. ``advance`` is told
-    the bytes of the file that were read.
+    them: Solr indents by default, and Elasticsearch does not end a line. ``advance`` is called with
+    the number of bytes that were read.
     """
     for line, text in _whole_values(path, advance):
         try:
@@ -33,7 +33,7 @@ def json_values(path: Path, advance: Callable[[int], None]) -> Iterator[tuple[in
             raise DataError(f"{path}:{line + error.lineno - 1}: not JSON: {error.msg}") from None
         except UnicodeDecodeError as error:
             line += text.count(b"\n", 0, error.start)
-            raise DataError(f"{path}:{line}: not JSON: it is not UTF-8") from None
+            raise DataError(f"{path}:{line}: not JSON: not UTF-8 text") from None
         except ValueError as error:
             raise DataError(f"{path}:{line}: not JSON: {error}") from None
 
@@ -42,7 +42,7 @@ def _whole_values(path: Path, advance: Callable[[int], None]) -> Iterator[tuple[
     """Yield pieces of text that begin and end outside of values, with their first lines."""
     piece: list[bytes] = []
     first, size, depth = 1, 0, 0
-    for number, line in numbered_lines(path, advance):
+    for number, line in read_numbered_lines(path, advance):
         if not piece:
             if not line.strip():
                 continue
@@ -52,9 +52,9 @@ def _whole_values(path: Path, advance: Callable[[int], None]) -> Iterator[tuple[
         if size > _LARGEST_VALUE:
             raise DataError(
                 f"{path}:{first}: the value that begins here has more than {_LARGEST_VALUE:,} "
-                "bytes, or does not end; write each response on a line of its own"
+                "bytes, or does not end; write each response on a separate line"
             )
-        depth += _deeper(line)
+        depth += _depth_change(line)
         if depth <= 0:
             yield first, b"\n".join(piece)
             piece, size, depth = [], 0, 0
@@ -62,7 +62,7 @@ def _whole_values(path: Path, advance: Callable[[int], None]) -> Iterator[tuple[
         yield first, b"\n".join(piece)
 
 
-def _deeper(line: bytes) -> int:
-    """How many more lists and objects are open after a line than before it."""
+def _depth_change(line: bytes) -> int:
+    """Change of the number of open lists and objects by a line."""
     signs = _STRING.sub(b"", line)
     return signs.count(b"{") + signs.count(b"[") - signs.count(b"}") - signs.count(b"]")

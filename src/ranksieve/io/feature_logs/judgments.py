@@ -1,4 +1,4 @@
-"""Judgments: which document is how relevant to which query."""
+"""Read judgments: relevance grades of documents for queries."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ranksieve.data import DataError
-from ranksieve.io.files import numbered_lines
-
-PathLike = str | os.PathLike[str]
+from ranksieve.io.files import PathLike, read_numbered_lines
 
 _HEADERS = {
     "query": ("qid", "queryid", "query", "keywords", "querytext", "q", "topic", "topicid"),
@@ -26,7 +24,7 @@ _HEADERS = {
 
 
 class Judgments(NamedTuple):
-    """Grades by query and document, both as text, and how they were read."""
+    """Grades by query and document, both as text, and the layout of the file."""
 
     grades: Mapping[str, Mapping[str, float]]
     layout: str
@@ -53,17 +51,17 @@ def read_judgments(path: PathLike) -> Judgments:
     Parameters
     ----------
     path : path
-        Decompressed if it ends in ``.gz`` or ``.zst``.
+        File; decompressed if its name ends in ``.gz`` or ``.zst``.
 
     Returns
     -------
     Judgments
-        ``grades[query][document]``, with ids as text, and ``layout``, which tells the guess.
+        ``grades[query][document]``, with ids as text, and ``layout``, the guessed layout.
 
     Raises
     ------
     DataError
-        ``file:line: what is wrong``; also if a document has two grades for a query.
+        If a line is not valid, or if a document has two grades for a query.
 
     Examples
     --------
@@ -88,7 +86,7 @@ def read_judgments(path: PathLike) -> Judgments:
         if known != grade:
             raise DataError(
                 f"{place}: document {document!r:.80} has the grade {grade:g} for query "
-                f"{query!r:.80}, but {known:g} on a line before"
+                f"{query!r:.80}, but {known:g} on an earlier line"
             )
     if not grades:
         raise DataError(f"{path}: no judgments: there is only a header")
@@ -96,7 +94,7 @@ def read_judgments(path: PathLike) -> Judgments:
 
 
 def as_judgments(judgments: PathLike | Mapping[Any, Mapping[Any, float]]) -> Judgments:
-    """Judgments of a file, or those that a caller has as ``{query: {document: grade}}``."""
+    """Judgments from a file or from a mapping ``{query: {document: grade}}``."""
     if isinstance(judgments, (str, os.PathLike)):
         return read_judgments(judgments)
     is_nested = isinstance(judgments, Mapping)
@@ -114,7 +112,7 @@ def as_judgments(judgments: PathLike | Mapping[Any, Mapping[Any, float]]) -> Jud
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """Lines that are not blank, numbered."""
-    for number, line in numbered_lines(path):
+    for number, line in read_numbered_lines(path):
         try:
             if line.strip():
                 yield number, line.decode()
@@ -141,7 +139,7 @@ def _guess_delimiter(line: str) -> str | None:
     if "\t" in line:
         return "\t"
     words = line.split()
-    if len(words) == 4 and _is_number(words[3]):  # qrels, whatever ids are made of
+    if len(words) == 4 and _is_number(words[3]):  # qrels, whatever characters ids have
         return None
     return next((sign for sign in ",;" if sign in line), None)
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from ranksieve.data import DataError, RankingData
+from ranksieve.io.collecting import check_dtype
 from ranksieve.io.feature_logs.engines import SOLR
 from ranksieve.io.feature_logs.json_stream import json_values
 from ranksieve.io.feature_logs.judgments import PathLike, as_judgments
 from ranksieve.io.feature_logs.responses import ResponseReader
 from ranksieve.io.feature_logs.table import LogTable, Unjudged
-from ranksieve.io.files import total_size
-from ranksieve.io.letor_blocks import Grammar
+from ranksieve.io.files import as_paths, total_size
 from ranksieve.progress import track
 from ranksieve.text import quantity
 
@@ -26,31 +24,31 @@ Unlisted = Literal["auto", "missing", "zero"]
 
 @dataclass(frozen=True)
 class LogSummary:
-    """What was found in a feature log, how it was understood, and what was left out.
+    """Summary of a feature log: how it was interpreted, and what was left out.
 
-    As a text, it is a few lines for people.
+    ``str`` gives a few lines for people.
 
     Attributes
     ----------
     engine : str
-        Whose responses they are.
+        Search engine of the responses.
     qid, doc_id : str
-        Where queries and documents have their ids.
+        Fields with the ids of queries and documents.
     judgments : str
-        The layout of the judgments.
+        Layout of the judgments.
     n_logged : int
-        Documents in the log, counted once for each query.
+        Number of documents in the log, counted once for each query.
     n_unjudged, n_unjudged_queries : int
-        Documents without a judgment in queries that have some, and queries without any, whose
-        documents are always dropped.
+        Number of documents without a judgment in queries that have some, and of queries without
+        any, whose documents are always dropped.
     unjudged : {"drop", "zero"}
-        What was done with the former.
+        Treatment of the former.
     n_unlogged : int
-        Judgments of documents that are not in the log.
+        Number of judgments of documents that are not in the log.
     n_missing : int
-        Values that are missing (NaN).
+        Number of missing values (NaN).
     unlisted : {"missing", "zero"}
-        What features are that the log of a document does not list.
+        Value of features that the log of a document does not list.
     """
 
     engine: str
@@ -99,7 +97,7 @@ def read_feature_log(
 ) -> tuple[RankingData, LogSummary]:
     r"""Read the features that a search engine has logged, and join them with judgments.
 
-    Understood are responses of Elasticsearch and OpenSearch with their learning-to-rank plugins
+    It reads responses of Elasticsearch and OpenSearch with their learning-to-rank plugins
     (``fields._ltrlog`` of each hit), also to a multi-search, and JSON responses of Solr with
     ``fl=id,[features]``. A file has one response per line, or any number of them one after
     another, or in a list. See ``docs/feature-logs.md`` for the requests.
@@ -112,24 +110,24 @@ def read_feature_log(
         A file of query, document and grade, as :func:`read_judgments` takes it, or
         ``{query: {document: grade}}``.
     unjudged : {"drop", "zero"}
-        What becomes of documents without a judgment: they are left out, as is usual in training,
-        or get grade 0, as is usual in evaluation. Queries without any judgment are left out.
+        Treatment of documents without a judgment: they are left out, as is usual in training, or
+        get grade 0, as is usual in evaluation. Queries without any judgment are left out.
     qid : str, optional
-        Where the query id is, such as ``"search_id"`` or ``"fields.qid"``: in the line, the
-        response or the document, whichever has it. By default ``qid`` or ``query_id`` in one of
-        these, or ``query`` or ``keywords`` beside the response; for Solr also in
-        ``responseHeader.params``, and at last the ``q`` in there.
+        Field with the query id, such as ``"search_id"`` or ``"fields.qid"``, in the line, the
+        response or the document. By default ``qid`` or ``query_id`` in one of these, or ``query``
+        or ``keywords`` next to the response; for Solr also in ``responseHeader.params``, and
+        finally the parameter ``q`` there.
     doc_id : str, optional
-        Where the document id is, such as ``"_source.sku"``; by default ``_id`` in Elasticsearch and
-        OpenSearch, ``id`` in Solr.
+        Field with the document id, such as ``"_source.sku"``; by default ``_id`` in Elasticsearch
+        and OpenSearch, ``id`` in Solr.
     log : str, optional
-        Which log of a hit to take, by default the features of all of them; for Solr the field
-        with the features, by default ``[features]``.
+        Name of the log of a hit to use, by default all logs; for Solr the field with the features,
+        by default ``[features]``.
     unlisted : {"auto", "missing", "zero"}
-        What the features are that a document does not list, but others do: missing, or 0, as
-        Solr's sparse format leaves features out that have their default value. By default they
-        are 0 if Solr was asked for ``format=sparse``, or if the documents of one of its responses
-        list different features, else missing.
+        Value of features that a document does not list, but others do: missing, or 0, because
+        Solr's sparse format leaves out features with their default value. By default they are 0 if
+        Solr was asked for ``format=sparse``, or if the documents of one of its responses list
+        different features, else missing.
     dtype : {"float64", "float32"}
         Type of the feature values. Engines compute with float32.
     sparse : bool
@@ -142,18 +140,18 @@ def read_feature_log(
         appear. Values that the engine has not logged are NaN. Query ids are integers if all of them
         look like integers, else strings; document ids are strings.
     summary : LogSummary
-        What was guessed and what was left out.
+        What was guessed, and what was left out.
 
     Raises
     ------
     DataError
-        ``file:line: what is wrong``. Also if a document is logged twice for a query with different
-        values, or if no logged document is judged.
+        If the log is not valid (the message has the file and line), if a document is logged twice
+        for a query with different values, or if no logged document is judged.
 
     Notes
     -----
     Takes time linear in the size of the log, which is read one response at a time; documents that
-    are left out take no memory but for their ids.
+    are left out take memory only for their ids.
 
     Examples
     --------
@@ -176,10 +174,8 @@ def read_feature_log(
     """
     _check_choice("unjudged", unjudged, Unjudged)
     _check_choice("unlisted", unlisted, Unlisted)
-    kind = Grammar.make(None, dtype, False, False).dtype
-    files = [Path(paths)] if isinstance(paths, (str, os.PathLike)) else [Path(p) for p in paths]
-    if not files:
-        raise DataError("no file to read")
+    kind = check_dtype(dtype)
+    files = as_paths(paths)
     judged = as_judgments(judgments)
     reader = ResponseReader(qid, doc_id, log)
     table = LogTable(judged.grades, unjudged)

@@ -1,4 +1,4 @@
-"""From search responses, in whatever way they were saved, to documents with features."""
+"""Find documents with features in search responses, however these were saved."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ranksieve.io.feature_logs.engines import ELASTICSEARCH, SOLR, SOLR_FIELD, E
 _QUERY_NAMES = ("qid", "query_id", "queryId", "query-id")
 _BESIDE = (*_QUERY_NAMES, "query", "keywords")
 _PATHS_AROUND = (*_BESIDE, *(f"responseHeader.params.{name}" for name in _BESIDE))
-# Documents may have keywords of their own.
+# Only next to the response: documents may have their own keywords.
 _PATHS_INSIDE = tuple(
     f"{part}{name}" for part in ("", "fields.", "_source.") for name in _QUERY_NAMES
 )
@@ -32,20 +32,20 @@ class ResponseReader:
     Parameters
     ----------
     qid : str, optional
-        Where the query id is; guessed at the first document if not given.
+        Field with the query id; guessed at the first document if not given.
     doc_id : str, optional
-        Where a document has its id; as the engine has it if not given.
+        Field of a document with its id; by default that of the engine.
     log : str, optional
-        Which log of a hit is wanted (Elasticsearch), or which field of a document (Solr).
+        Log of a hit (Elasticsearch) or field of a document (Solr) to read.
 
     Attributes
     ----------
     engine : Engine or None
-        That of the first document.
+        Engine of the first document.
     qid : str or None
-        Where query ids are.
+        Field with query ids.
     is_sparse : bool
-        Whether Solr leaves features out, as far as the responses show it.
+        Whether Solr leaves features out, as far as the responses show.
     """
 
     def __init__(self, qid: str | None, doc_id: str | None, log: str | None) -> None:
@@ -83,7 +83,7 @@ class ResponseReader:
     def _walk_several(
         self, responses: list[Any], around: tuple[Any, ...], place: str
     ) -> Iterator[LoggedDocument]:
-        """Documents of a multi-search; a list around it with as many entries has one for each."""
+        """Documents of a multi-search; an outer list of the same length has an entry for each."""
         for number, response in enumerate(responses):
             own = tuple(_take_entries(scope, number, len(responses)) for scope in around)
             yield from self._walk(response, own, f"{place}: response {number + 1}")
@@ -118,7 +118,7 @@ class ResponseReader:
         if engine is not self.engine:
             raise DataError(
                 f"{place}: this is a document of {engine.name}, but the log began with "
-                f"{self.engine.name}; read the logs of engines one by one"
+                f"{self.engine.name}; read the logs of each engine separately"
             )
         return LoggedDocument(
             self._query(document, tuple(reversed(around)), place),
@@ -171,7 +171,7 @@ def _explain(value: dict[str, Any]) -> str:
             error = error.get("reason") or error.get("msg") or error
         return f"the engine answered with an error: {error!r:.200}"
     if "grouped" in value:
-        return "grouped results of Solr are not read; ask for group.main=true"
+        return "grouped results of Solr are not supported; request them with group.main=true"
     keys = ", ".join(repr(key) for key in value)[:100]
     return (
         "expected a search response: 'hits' (Elasticsearch, OpenSearch) or 'response' with 'docs' "
@@ -189,19 +189,19 @@ def _guess_query(document: dict[str, Any], around: tuple[Any, ...], place: str) 
         if _is_id(_find_first(scopes, path)):
             return path
     raise DataError(
-        f"{place}: it does not say which query it answers; save each response with its query id, "
+        f"{place}: the response has no query id; save each response with its query id, "
         'as in {"qid": "q1", "response": {...}}, or name the field that has it (qid=)'
     )
 
 
 def _find_first(scopes: tuple[Any, ...], path: str) -> Any:
-    """Value of the first object that has one at this path; None if none has."""
+    """Value at a path of the first object that has one; None if there is none."""
     found = (_find(scope, path) for scope in scopes)
     return next((value for value in found if value is not None), None)
 
 
 def _find(node: Any, path: str) -> Any:
-    """Value at a path such as ``fields.qid``; keys may have dots themselves."""
+    """Value at a path such as ``fields.qid``; keys may contain dots."""
     if not isinstance(node, dict):
         return None
     if path in node:
@@ -225,7 +225,7 @@ def _as_id(value: Any, what: str, place: str) -> str:
 
 
 def check_text(text: str, what: str, place: str) -> None:
-    """Raise a DataError if a text cannot be written: JSON may have halves of characters."""
+    """Raise a DataError if a text cannot be encoded: JSON may contain lone surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""The rows of a feature log that have grades, collected one by one."""
+"""Collect the graded documents of a feature log."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from scipy.sparse import csr_matrix
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.io.feature_logs.responses import LoggedDocument, check_text
-from ranksieve.io.letor_blocks import are_integers
+from ranksieve.io.tables import convert_text_ids
 
 Unjudged = Literal["drop", "zero"]
 
-# What any log may ask for, and what for each byte of its text, of which a document has some
-# at the least, and so has a value.
+# Memory that any log may use, and memory per byte of its text, with the least number of bytes for a
+# document and for a value.
 _ARRAY_BYTES, _ARRAY_PER_BYTE = 2**26, 256
 _TEXT_OF_ROW, _TEXT_OF_VALUE = 20, 8
 
@@ -30,16 +30,16 @@ class LogTable:
     Parameters
     ----------
     grades : mapping
-        By query and document.
+        Grades by query and document.
     unjudged : {"drop", "zero"}
-        What to do with documents without a grade, in queries that have some.
+        Treatment of documents without a grade, in queries that have some.
 
     Attributes
     ----------
     n_logged : int
-        Documents, counted once for each query.
+        Number of documents, counted once for each query.
     n_unjudged : int
-        How many of them have no grade, in queries that have some.
+        Number of documents without a grade, in queries that have some.
     """
 
     def __init__(self, grades: Mapping[str, Mapping[str, float]], unjudged: Unjudged) -> None:
@@ -56,9 +56,9 @@ class LogTable:
         self._queries: list[str] = []
 
     def add(self, logged: LoggedDocument) -> None:
-        """Add a document, unless it has no grade or is there already.
+        """Add a document, unless it has no grade or was added before.
 
-        A document that is there with other values is a DataError.
+        Raises a DataError if it was added with other values.
         """
         documents = self._rows.setdefault(logged.query, {})
         row = documents.get(logged.document)
@@ -109,17 +109,17 @@ class LogTable:
                 raise DataError(
                     f"{logged.place}: document {logged.document!r:.80} is logged twice for query "
                     f"{logged.query!r:.80}, and feature {name!r:.80} is {_show(new)} here but "
-                    f"{_show(old)} before; searches at different times need query ids of their own"
+                    f"{_show(old)} before; use different query ids for searches at different times"
                 )
 
     @property
     def n_unjudged_queries(self) -> int:
-        """Queries of the log of which no document is judged, in the log or not."""
+        """Number of queries of the log without any judgment."""
         return sum(not self._given.get(query) for query in self._rows)
 
     @property
     def n_unlogged(self) -> int:
-        """Judgments of documents that are not in the log."""
+        """Number of judgments of documents that are not in the log."""
         return sum(
             document not in self._rows.get(query, {})
             for query, documents in self._given.items()
@@ -127,7 +127,7 @@ class LogTable:
         )
 
     def to_data(self, unlisted: float, dtype: np.dtype[Any], sparse: bool) -> RankingData:
-        """Ranking data with this value for features that a document does not list."""
+        """Ranking data; ``unlisted`` is the value of features that a document does not list."""
         if not self._values:
             raise DataError(f"no logged document is judged: {self._compare_ids()}")
         if not self._columns:
@@ -142,15 +142,10 @@ class LogTable:
         return RankingData(
             csr_matrix(X) if sparse else X,
             self._grades,
-            self._query_ids(),
+            convert_text_ids(np.array(self._queries, dtype=object)),
             feature_names=list(self._columns),
             doc_ids=np.array(self._documents, dtype=object),
         )
-
-    def _query_ids(self) -> np.ndarray:
-        if are_integers(query.encode() for query in dict.fromkeys(self._queries)):
-            return np.array([int(query) for query in self._queries], dtype=np.int64)
-        return np.array(self._queries, dtype=object)
 
     def _check_size(self, dtype: np.dtype[Any]) -> None:
         n_rows, n_values = len(self._values), sum(map(len, self._values))
@@ -159,15 +154,15 @@ class LogTable:
         if size > max(_ARRAY_BYTES, _ARRAY_PER_BYTE * text_bytes):
             raise DataError(
                 f"{len(self._columns):,} different features make an array of {size / 1e6:,.0f} MB "
-                f"from {n_values:,} values; are the same features logged for all documents?"
+                f"from {n_values:,} values; check that all documents log the same features"
             )
 
     def _compare_ids(self) -> str:
-        """An example of the log beside one of the judgments."""
+        """Example ids of the log and of the judgments, for messages."""
         logged, judged = _first_pair(self._rows), _first_pair(self._given)
         return (
-            f"the log has {_shown_pair(logged)}, and the judgments have {_shown_pair(judged)}; "
-            "do both have the same kind of ids?"
+            f"the log has {_format_pair(logged)}, and the judgments have {_format_pair(judged)}; "
+            "check that both have the same kind of ids"
         )
 
 
@@ -175,7 +170,7 @@ def _first_pair(nested: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
     return next(((query, document) for query in nested for document in nested[query]), ("", ""))
 
 
-def _shown_pair(pair: tuple[str, str]) -> str:
+def _format_pair(pair: tuple[str, str]) -> str:
     return f"query {pair[0]!r:.80} with document {pair[1]!r:.80}"
 
 

@@ -1,6 +1,6 @@
 """Shards: data larger than memory, as a directory of memory-mapped runs of whole queries.
 
-A directory of shards holds plain ``.npy`` files and ``manifest.json``, which lists them with
+A directory of shards contains plain ``.npy`` files and ``manifest.json``, which lists them with
 their sizes and checksums. Every shard is one :class:`~ranksieve.data.Block`.
 """
 

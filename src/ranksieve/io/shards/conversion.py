@@ -1,8 +1,7 @@
-"""Convert files to shards, streaming."""
+"""Convert files to shards without reading them into memory."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,17 +10,18 @@ import numpy as np
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.columns import Columns
-from ranksieve.data.frames import explaining_weights
+from ranksieve.data.frames import explain_weight_errors
 from ranksieve.data.inputs import weights_by_query
 from ranksieve.data.missing import Missing
 from ranksieve.io import are_tables, check_no_columns, open_tables
-from ranksieve.io.letor_blocks import Grammar, are_integers, decode, header_names, read_blocks
+from ranksieve.io.files import as_paths
+from ranksieve.io.letor_blocks import Grammar, decode, header_names, read_blocks
 from ranksieve.io.selection import Selection
 from ranksieve.io.shards.filler import Piece, ReturningQueryError, ShardFiller
 from ranksieve.io.shards.shards import Shards
-from ranksieve.io.shards.store import ShardStore, replacing_directory
-from ranksieve.io.shards.writer import SHARD_BYTES, PathLike, settle_ids, write_shards
-from ranksieve.io.tables import Tables, settle_text_ids
+from ranksieve.io.shards.store import ShardStore, replace_directory_on_success
+from ranksieve.io.shards.writer import SHARD_BYTES, PathLike, convert_ids, write_shards
+from ranksieve.io.tables import Tables, convert_text_ids
 
 _FILE = 2**40  # place = number of the file * _FILE + line: one small integer per query
 
@@ -42,14 +42,14 @@ def convert_to_shards(
 ) -> None:
     r"""Convert LETOR text, Parquet or CSV files to shards, without reading them into memory.
 
-    The shards hold what :func:`read_letor`, :func:`read_parquet` and :func:`read_csv` would read.
+    They have the data that :func:`read_letor`, :func:`read_parquet` or :func:`read_csv` would read.
 
     Parameters
     ----------
     paths : path or list of paths
         Parquet if names end in ``.parquet`` or ``.pq``, CSV or TSV if they end in ``.csv`` or
         ``.tsv``, else LETOR text; ``.gz`` and ``.zst`` are decompressed. Several files are one data
-        set; a query may go on in the next one.
+        set; a query may continue in the next file.
     directory : path
         Appears when all is written; an error or interruption leaves nothing behind.
     n_features : int, optional
@@ -62,7 +62,7 @@ def convert_to_shards(
     zero_based : bool
         Whether indices in text start at 0.
     columns : Columns, optional
-        What the columns of Parquet and CSV files are; by default their names tell.
+        Roles of the columns of Parquet and CSV files; by default they are recognized by name.
     features : Selection, optional
         Features to keep, as :func:`ranksieve.io.selection.read_selection` reads them; they keep
         their names and the order of the data. It is an error if the files have another number of
@@ -100,9 +100,7 @@ def convert_to_shards(
     ...     [shards.block(number).X.tolist() for number in range(shards.n_shards)]
     [[[0.5, 0.0, 0.001], [0.0, 1.0, 0.0]], [[4.0, 0.0, 0.0]]]
     """
-    files = [Path(paths)] if isinstance(paths, (str, os.PathLike)) else [Path(p) for p in paths]
-    if not files:
-        raise DataError("no file to read")
+    files = as_paths(paths)
     grammar = Grammar.make(n_features, dtype or "float64", sparse, zero_based)
     tables = None
     if are_tables(files):
@@ -117,7 +115,7 @@ def convert_to_shards(
         )
     if features is not None and n_features is not None:
         features.check_fits(n_features, None, files[0])
-    with replacing_directory(Path(directory), overwrite=overwrite) as temporary:
+    with replace_directory_on_success(Path(directory), overwrite=overwrite) as temporary:
         filler = ShardFiller(
             ShardStore(temporary),
             shard_bytes=shard_bytes,
@@ -145,7 +143,7 @@ def rewrite_shards(
     features: Selection | None = None,
     **how: Any,
 ) -> None:
-    """Write opened shards anew, with missing values treated as they are opened.
+    """Write opened shards to new ones, with their treatment of missing values applied.
 
     Parameters
     ----------
@@ -153,7 +151,7 @@ def rewrite_shards(
         See :func:`open_shards`.
     directory : path
     place : path
-        What errors are about.
+        Name of the data in error messages.
     features : Selection, optional
         Features to keep.
     **how
@@ -178,7 +176,7 @@ def _explain(error: ReturningQueryError, files: list[Path], unit: str) -> str:
 def _convert_text(
     files: list[Path], grammar: Grammar, filler: ShardFiller, features: Selection | None
 ) -> tuple[list[str] | None, np.ndarray | list[str]]:
-    """Add the rows of text files; returns feature names and query ids."""
+    """Add the rows of text files; return feature names and query ids."""
     names: dict[int, str] = {}
     width = grammar.n_features or 0
     for block in read_blocks(files, grammar):
@@ -193,28 +191,25 @@ def _convert_text(
         ids = [decode(query) for query in block.run_ids]
         X = block.matrix if features is None else features.take_from(block.matrix)
         filler.add(Piece(X, block.labels, documents, ids, block.run_lengths, places.tolist()))
-    query_ids: Any = list(filler.places)
-    if are_integers(query.encode() for query in query_ids):
-        query_ids = np.array([int(query) for query in query_ids], dtype=np.int64)
     all_names = header_names(names, width, files[0])
-    return _kept_names(all_names, width, features, files[0]), query_ids
+    return _kept_names(all_names, width, features, files[0]), _text_ids(filler)
 
 
 def _kept_names(
     names: list[str] | None, n_features: int, features: Selection | None, source: Path
 ) -> list[str] | None:
-    """Names of the features that are kept, which must be those that were selected."""
+    """Names of the kept features, checked against those of the selection."""
     if features is None:
         return names
     features.check_fits(n_features, names, source)
-    # A feature that had no name keeps its number, whatever its new place.
+    # A feature without a name keeps its number, whatever its new position.
     return [names[f] if names else str(f + 1) for f in features.columns.tolist()]
 
 
 def _convert_tables(
     tables: Tables, n_features: int | None, filler: ShardFiller, features: Selection | None
 ) -> tuple[list[str] | None, np.ndarray | list[str]]:
-    """Add the rows of Parquet or CSV files; returns feature names and query ids."""
+    """Add the rows of Parquet or CSV files; return feature names and query ids."""
     first, names = tables.files[0].path, list(tables.roles.features)
     if n_features not in (None, len(names)):
         raise DataError(f"{first}: there are {len(names)} features, but n_features={n_features}")
@@ -225,13 +220,17 @@ def _convert_tables(
         data = RankingData(X, **batch.special)
         places = data.row_order[data.query_ptr[:-1]] + batch.row
         places += tables.files.index(batch.file) * _FILE
-        with explaining_weights(
+        with explain_weight_errors(
             f"{batch.file.path}: rows from {batch.row} on", tables.roles.weight
         ):
             piece = Piece.of(data, places.tolist())
             piece.run_weights = weights_by_query(weights, data.query_ptr, data.row_order)
             filler.add(piece)
-    ids: Any = list(filler.places)
     if all(file.ids_are_text for file in tables.files):
-        ids = settle_text_ids(np.array(ids, dtype=object)).tolist()
-    return kept, settle_ids(ids)
+        return kept, _text_ids(filler)
+    return kept, convert_ids(list(filler.places))
+
+
+def _text_ids(filler: ShardFiller) -> np.ndarray | list[str]:
+    """Query ids that were read as text: integers if all of them look like integers."""
+    return convert_ids(convert_text_ids(np.array(list(filler.places), dtype=object)).tolist())

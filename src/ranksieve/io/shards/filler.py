@@ -109,7 +109,7 @@ class ShardFiller:
 
     def add(self, piece: Piece) -> None:
         """Take the rows of a piece; raises ReturningQueryError if one of them comes too late."""
-        X = self._as_stored(piece.X)
+        X = self._to_stored_type(piece.X)
         self.width = max(self.width, X.shape[1])
         lengths = piece.run_lengths.tolist()
         sizes = self._run_bytes(X, piece.run_lengths)
@@ -170,7 +170,7 @@ class ShardFiller:
         """Write the last shard and the manifest."""
         self.flush()
         if self._heaviest == 0:
-            raise DataError("sample_weight must be above 0, not 0 for all queries")
+            raise DataError("sample_weight must not be 0 for all queries")
         self._store.finish(
             n_features=self.width,
             dtype=self.dtype,
@@ -179,7 +179,7 @@ class ShardFiller:
             query_ids=query_ids,
         )
 
-    def _as_stored(self, X: Any) -> Any:
+    def _to_stored_type(self, X: Any) -> Any:
         if self.is_sparse and not sparse.issparse(X):
             X = sparse.csr_matrix(X)
         elif not self.is_sparse and sparse.issparse(X):

@@ -8,10 +8,10 @@ from typing import Any
 
 from ranksieve.data import DataError
 from ranksieve.data.missing import Missing
-from ranksieve.io.files import explain_os_error
+from ranksieve.io.files import PathLike, explain_os_error
 from ranksieve.io.shards.files import Checks
 from ranksieve.io.shards.format import MANIFEST, Manifest, is_file_name
-from ranksieve.io.shards.shards import PathLike, Shards, Verify
+from ranksieve.io.shards.shards import Shards, Verify
 from ranksieve.io.shards.verifying import check_sizes
 
 
@@ -67,7 +67,7 @@ def open_shards(
         raise ValueError(f"verify must be True, False or 'first-read', not {verify!r}")
     shards = Shards(path, _read_manifest(path), client, checks=Checks(bool(verify)))
     try:
-        check_sizes(path, shards._opened)
+        check_sizes(path, shards._open_manifest)
         if verify is True:
             shards.verify()
         if missing is not None:

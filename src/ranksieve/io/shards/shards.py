@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +18,6 @@ from ranksieve.io.shards.format import Manifest
 from ranksieve.io.shards.verifying import verify_files
 from ranksieve.progress import track
 
-PathLike = str | os.PathLike[str]
 Verify = bool | Literal["first-read"]
 
 
@@ -68,7 +66,7 @@ class Shards:
         self._first_queries = [0, *np.cumsum([s.queries for s in manifest.shards]).tolist()]
 
     @property
-    def _opened(self) -> Manifest:
+    def _open_manifest(self) -> Manifest:
         if self._manifest is None:
             raise DataError(
                 f"these shards are closed; open them again with open_shards({str(self.path)!r})"
@@ -78,17 +76,17 @@ class Shards:
     @property
     def data_id(self) -> str:
         """Random id of the data set: shards written anew have another."""
-        return self._opened.data_id
+        return self._open_manifest.data_id
 
     @property
     def n_rows(self) -> int:
         """Number of rows (documents)."""
-        return self._opened.n_rows
+        return self._open_manifest.n_rows
 
     @property
     def n_queries(self) -> int:
         """Number of queries."""
-        return self._opened.n_queries
+        return self._open_manifest.n_queries
 
     @property
     def n_features(self) -> int:
@@ -98,22 +96,22 @@ class Shards:
     @property
     def _n_all_features(self) -> int:
         """Number of features in the files, and of indicators of missing values."""
-        return self._opened.n_features + len(self.missing.indicated if self.missing else ())
+        return self._open_manifest.n_features + len(self.missing.indicated if self.missing else ())
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """How feature values are stored: float32 or float64."""
-        return np.dtype(self._opened.dtype)
+        return np.dtype(self._open_manifest.dtype)
 
     @property
     def is_sparse(self) -> bool:
         """Whether X of a block is a CSR matrix."""
-        return self._opened.sparse
+        return self._open_manifest.sparse
 
     @property
     def n_shards(self) -> int:
         """Number of shards."""
-        return len(self._opened.shards)
+        return len(self._open_manifest.shards)
 
     @property
     def feature_names(self) -> np.ndarray:
@@ -138,9 +136,9 @@ class Shards:
 
     @property
     def _all_names(self) -> np.ndarray | None:
-        names = self._opened.feature_names
+        names = self._open_manifest.feature_names
         if self.missing is not None and self.missing.indicated:
-            stored = default_names(self._opened.n_features) if names is None else names
+            stored = default_names(self._open_manifest.n_features) if names is None else names
             return self.missing.names(stored)
         return None if names is None else np.array(names, dtype=object)
 
@@ -154,7 +152,7 @@ class Shards:
         """Weight of each query, in the order of the shards; None if each counts once."""
         if self.given_weights is not None:
             return self.given_weights[0]
-        if not self._opened.weights:
+        if not self._open_manifest.weights:
             return None
         return np.concatenate([files.query_weights for files in self._all_files()])
 
@@ -165,7 +163,7 @@ class Shards:
         whenever it is used. To use them often, write shards of these features alone.
         """
         columns = np.arange(self._n_all_features) if self.columns is None else self.columns
-        return self._changed(columns=columns[np.asarray(features)])
+        return self._copy_with(columns=columns[np.asarray(features)])
 
     def with_missing(self, missing: str | Missing) -> Shards:
         """Treat missing values (NaN) in a declared way; see :class:`ranksieve.Missing`.
@@ -182,11 +180,11 @@ class Shards:
         how = Missing(missing) if isinstance(missing, str) else missing
         how = how.learned(self._count_missing)
         how.check_fits(self.n_features)
-        return self._changed(missing=how, keeps_missing=how.keeps)
+        return self._copy_with(missing=how, keeps_missing=how.keeps)
 
     def refusing_missing(self) -> Shards:
         """Return the same shards for a method that takes no missing values: NaN is an error."""
-        return self._changed(keeps_missing=False) if self.keeps_missing else self
+        return self._copy_with(keeps_missing=False) if self.keeps_missing else self
 
     def with_weights(self, sample_weight: Any) -> Shards:
         """Return the same shards with other weights of queries, one for each; None for none.
@@ -199,7 +197,7 @@ class Shards:
                 f"sample_weight has shape {weights.shape}, but there are {self.n_queries} queries"
             )
         check_query_weights(weights)
-        return self._changed(given_weights=(weights,))
+        return self._copy_with(given_weights=(weights,))
 
     def _weights_of(self, number: int) -> np.ndarray | None:
         """Weights of the queries of a shard."""
@@ -209,9 +207,9 @@ class Shards:
         queries = slice(self._first_queries[number], self._first_queries[number + 1])
         return None if weights is None else weights[queries]
 
-    def _changed(self, **changes: Any) -> Shards:
+    def _copy_with(self, **changes: Any) -> Shards:
         """Copy that sees the same files in another way."""
-        self._opened  # noqa: B018  closed shards have no copies
+        self._open_manifest  # noqa: B018  closed shards have no copies
         copy = object.__new__(Shards)
         copy.__dict__.update(self.__dict__ | changes)
         return copy
@@ -219,7 +217,7 @@ class Shards:
     def _count_missing(self) -> np.ndarray:
         return sum(
             (count_missing(files.matrix) for files in self._all_files()),
-            start=np.zeros(self._opened.n_features, dtype=np.int64),
+            start=np.zeros(self._open_manifest.n_features, dtype=np.int64),
         )
 
     def block(self, number: int) -> Block:
@@ -232,7 +230,7 @@ class Shards:
         files = self._files(number)
         mapped, query_ptr = files.map_matrix(), files.query_ptr
         return Block(
-            lambda: self._seen(mapped(), query_ptr),
+            lambda: self._treat_matrix(mapped(), query_ptr),
             files.y,
             query_ptr,
             first_row=self._first_rows[number],
@@ -254,34 +252,34 @@ class Shards:
             doc_ids=files.doc_ids,
         )
         # All weights of a shard may be 0.
-        return self._as_seen(data._replace(query_weights=self._weights_of(number)))
+        return self._declare_missing(data._replace(query_weights=self._weights_of(number)))
 
     def read(self) -> RankingData:
         """Read all into memory, for data that fits."""
         shards = self._all_files()
         counts = np.concatenate([np.diff(files.query_ptr) for files in shards])
         documents: list[Any] = [files.doc_ids for files in shards]
-        return self._as_seen(
+        return self._declare_missing(
             RankingData(
                 self._read_csr() if self.is_sparse else self._read_dense(),
                 np.concatenate([files.y for files in shards]),
                 np.repeat(self.query_ids, counts),
                 feature_names=self._names,
-                doc_ids=None if self._opened.doc_ids is None else np.concatenate(documents),
+                doc_ids=None if self._open_manifest.doc_ids is None else np.concatenate(documents),
                 sample_weight=self.query_weights,
             )
         )
 
     def verify(self) -> None:
         """Compare the checksums of all files; raises a DataError that names the first wrong one."""
-        verify_files(self.path, self._opened)
+        verify_files(self.path, self._open_manifest)
 
     def close(self) -> None:
         """Let go of the shards."""
         self._manifest = None
 
     def __enter__(self) -> Shards:
-        self._opened  # noqa: B018  closed shards cannot be entered
+        self._open_manifest  # noqa: B018  closed shards cannot be entered
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -298,18 +296,18 @@ class Shards:
     def _files(self, number: int) -> ShardFiles:
         if not 0 <= number < self.n_shards:
             raise IndexError(f"there is no shard {number}: there are {self.n_shards}")
-        return ShardFiles(self.path, self._opened, number, self.checks)
+        return ShardFiles(self.path, self._open_manifest, number, self.checks)
 
     def _matrix(self, files: ShardFiles) -> Any:
-        return self._seen(files.matrix, files.query_ptr)
+        return self._treat_matrix(files.matrix, files.query_ptr)
 
-    def _seen(self, matrix: Any, query_ptr: np.ndarray) -> Any:
+    def _treat_matrix(self, matrix: Any, query_ptr: np.ndarray) -> Any:
         """Features of a shard, with missing values treated, of which some may be taken."""
         if self.missing is not None:
             matrix = self.missing.applied_to(matrix, query_ptr)
         return matrix if self.columns is None else take_columns(matrix, self.columns)
 
-    def _as_seen(self, data: RankingData) -> RankingData:
+    def _declare_missing(self, data: RankingData) -> RankingData:
         """Tell data that was read what has become of its missing values."""
         return data._replace(missing=self.missing, keeps_missing=self.keeps_missing)
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ranksieve.data import Block, DataError
-from ranksieve.io.files import holding
+from ranksieve.io.files import hold_directory
 from ranksieve.io.shards.format import (
     MANIFEST,
     IdKind,
@@ -152,7 +152,7 @@ class ShardStore:
 
 
 @contextmanager
-def replacing_directory(directory: Path, *, overwrite: bool) -> Iterator[Path]:
+def replace_directory_on_success(directory: Path, *, overwrite: bool) -> Iterator[Path]:
     """Give a temporary directory to fill, which takes the place of ``directory`` on success.
 
     An error or interruption leaves what was there as it was. What runs have left that were killed
@@ -172,7 +172,7 @@ def replacing_directory(directory: Path, *, overwrite: bool) -> Iterator[Path]:
     except OSError as error:
         raise DataError(f"{directory}: cannot be written: {error.strerror}") from error
     try:
-        with holding(new):
+        with hold_directory(new):
             os.rename(new, temporary)  # held before another run could take it for a leftover
             yield temporary
             _check_target(target, overwrite)  # it may have taken long
@@ -193,7 +193,7 @@ def _clear_leftovers(target: Path) -> None:
         if name.endswith(".old") and not target.exists():
             os.rename(leftover, target)
             continue
-        with holding(leftover) as free:
+        with hold_directory(leftover) as free:
             if free:
                 shutil.rmtree(leftover, ignore_errors=True)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from itertools import repeat
 from pathlib import Path
@@ -12,11 +11,12 @@ import numpy as np
 
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.joining import check_same_features
+from ranksieve.io.collecting import check_dtype
+from ranksieve.io.files import PathLike
 from ranksieve.io.shards.filler import Piece, ReturningQueryError, ShardFiller
 from ranksieve.io.shards.format import as_integers, as_strings
-from ranksieve.io.shards.store import ShardStore, replacing_directory
+from ranksieve.io.shards.store import ShardStore, replace_directory_on_success
 
-PathLike = str | os.PathLike[str]
 SHARD_BYTES = 64 * 2**20
 
 
@@ -75,7 +75,7 @@ def write_shards(
     (1000, 50, 3)
     """
     pieces = [source] if isinstance(source, RankingData) else source
-    with replacing_directory(Path(directory), overwrite=overwrite) as temporary:
+    with replace_directory_on_success(Path(directory), overwrite=overwrite) as temporary:
         filler = None
         first = None
         for number, data in enumerate(pieces, start=1):
@@ -86,7 +86,7 @@ def write_shards(
                 filler = ShardFiller(
                     ShardStore(temporary),
                     shard_bytes=shard_bytes,
-                    dtype=_float_type(data.X.dtype if dtype is None else dtype),
+                    dtype=check_dtype(data.X.dtype if dtype is None else dtype),
                     is_sparse=data.is_sparse if sparse is None else sparse,
                     width=data.n_features,
                 )
@@ -100,13 +100,7 @@ def write_shards(
         if first is None or filler is None or not filler.places:
             raise DataError(f"{directory}: there are no rows to write")
         names = first.feature_names.tolist() if first.has_feature_names else None
-        filler.finish(names, settle_ids(list(filler.places)))
-
-
-def _float_type(dtype: Any) -> np.dtype[Any]:
-    if np.dtype(dtype) not in (np.float32, np.float64):
-        raise ValueError(f"dtype must be float64 or float32, got {dtype!r}")
-    return np.dtype(dtype)
+        filler.finish(names, convert_ids(list(filler.places)))
 
 
 def _add_piece(filler: ShardFiller, data: RankingData, number: int, shard_bytes: int) -> None:
@@ -134,7 +128,7 @@ def _parts(data: RankingData, part_bytes: int, is_sparse: bool) -> Iterator[Rank
         first = last
 
 
-def settle_ids(ids: list[Any]) -> np.ndarray | list[str]:
+def convert_ids(ids: list[Any]) -> np.ndarray | list[str]:
     """Query ids as integers or strings, which must still be distinct."""
     integers = as_integers(ids)
     if integers is not None:

@@ -1,9 +1,9 @@
 """Figures for one column of a page, as Axes of matplotlib.
 
-All can be told apart without color, and text is of 7 points or more. A function takes the Axes to
-draw on, of a figure with ``layout="constrained"`` so that nothing overlaps, or makes a new one of
-3.5 inches; :func:`write_figure` writes it to a file. Nothing of pyplot is used or changed. What a
-``plot_`` function draws, the ``describe_`` function of that name says in words, for captions.
+All lines can be distinguished without color, and text has 7 points or more. A function takes the
+Axes to draw on, of a figure with ``layout="constrained"`` so that nothing overlaps, or makes a new
+one of 3.5 inches; :func:`write_figure` writes it to a file. pyplot is not used. For each ``plot_``
+function there is a ``describe_`` function that describes the figure in words, for captions.
 """
 
 from __future__ import annotations

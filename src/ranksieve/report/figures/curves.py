@@ -26,8 +26,8 @@ from ranksieve.study.results import RANDOM, Outcomes, Run, StudyResult
 from ranksieve.text import every
 
 _ENOUGH = "enough"
-_MOST_BANDS = 2  # more of them hide each other and the lines
-_RESAMPLES = 2000  # a line's width is more than what further ones would change
+_MOST_BANDS = 2  # more bands would hide each other and the lines
+_RESAMPLES = 2000  # more would change bands by less than the width of a line
 _MOST_MARKERS = 15
 
 
@@ -47,12 +47,12 @@ def plot_curves(
     of a selector that are enough: shown to lose less than the margin, see
     :func:`ranksieve.study.enough_features`.
 
-    A band is about the **difference** to all features: queries differ in difficulty, so that the
-    mean of any method alone is uncertain by far more than what parts two methods on the same
-    queries. It is the 95 % bootstrap interval of the mean difference over test queries, drawn
-    around the line: where it does not reach the line of all features, the difference to them is
-    significant, for this one number of features. The band of the random order is
-    something else, the range of its seeds; what is far below all other lines is cut off.
+    A band shows the **difference** to all features: queries differ in difficulty, so the mean of a
+    single method is far more uncertain than the difference of two methods on the same queries. It
+    is the 95 % bootstrap interval of the mean difference over test queries, drawn around the line:
+    if it does not reach the line of all features, the difference is significant for this one number
+    of features. The band of the random order, in contrast, is the range of its seeds; values far
+    below all other lines are cut off.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def describe_curves(result: StudyResult, ranker: str, measure: str | None = None
 
 
 def _describe_enough(enough: Mapping[str, int | None]) -> Iterator[str]:
-    """Who is enough with how many features, and who is not shown to be."""
+    """Sentences on how many features are enough for each selector."""
     shown = [f"{name} with {k}" for name, k in enough.items() if k is not None]
     others = [name for name, k in enough.items() if k is None]
     if shown:
@@ -159,7 +159,7 @@ def _describe_enough(enough: Mapping[str, int | None]) -> Iterator[str]:
 
 
 def _best(runs: list[Run], measure: str) -> list[str]:
-    """The selectors that deserve a band."""
+    """The selectors with the largest means, which get a band."""
     means = {
         run.selector: np.mean([tested.mean(measure) for tested in run.by_k.values()])
         for run in runs
@@ -183,7 +183,7 @@ def _draw(ax: Axes, result: StudyResult, run: Run, measure: str) -> None:
         means,
         linewidth=1.0,
         markersize=3.5,
-        # Of many, some at even distances along the line, as a share of the diagonal.
+        # For many points, markers at even distances along the line, as a share of the diagonal.
         markevery=None if len(means) <= _MOST_MARKERS else 0.08,
         label=format_name(run.selector),
         **style_of(result, run.selector),
@@ -191,7 +191,7 @@ def _draw(ax: Axes, result: StudyResult, run: Run, measure: str) -> None:
 
 
 def _shade_range(ax: Axes, result: StudyResult, run: Run, measure: str) -> None:
-    """Shade what lies between the worst and the best seed."""
+    """Shade the range between the worst and the best seed."""
     seeds = np.array([tested.values(measure).mean(axis=1) for tested in run.by_k.values()])
     _shade(ax, result, run, seeds.min(axis=1), seeds.max(axis=1))
 

@@ -55,8 +55,8 @@ def plot_class_densities(
     r"""Draw the densities of feature values in documents of each grade.
 
     Features with the largest scores are in the upper row, those with the smallest in the lower
-    one; those that are constant within every query are left out. Where a feature tells grades
-    apart, its densities are apart.
+    one; those that are constant within every query are left out. If a feature distinguishes grades,
+    their densities differ.
 
     .. math:: \hat f^a(x) = \frac{1}{M_a h_a} \sum_{j: y_j = a} \varphi((x - x_j) / h_a)
 
@@ -66,7 +66,7 @@ def plot_class_densities(
     Parameters
     ----------
     selector : RankSelector
-        Fitted, with ``scores_``; made for :class:`~ranksieve.selectors.FSED`.
+        Fitted selector with ``scores_``, usually :class:`~ranksieve.selectors.FSED`.
     source : RankingData or opened shards
         All of its documents count, while FS-ED holds some queries out.
     n_shown : int
@@ -81,9 +81,9 @@ def plot_class_densities(
 
     Notes
     -----
-    O(m p) for m rows and p points of all curves, up to 2,000 each, beside the bandwidths, which
-    take ten passes over the data. Scale features per query first if they have long tails, as for
-    FS-ED itself: a curve cannot show what is narrower than its points are apart.
+    Takes O(m p) time for m rows and p points of all curves, up to 2,000 each, in addition to the
+    bandwidths, which take ten passes over the data. Scale features per query first if they have
+    long tails, as for FS-ED itself: curves cannot show details narrower than their points.
 
     References
     ----------
@@ -107,7 +107,7 @@ def plot_class_densities(
         raise DataError(f"{type(selector).__name__} has no score for each feature")
     if len(scores) != source.n_features:
         raise DataError(
-            f"the selector knows {len(scores)} features, but the data has {source.n_features}"
+            f"the selector has {len(scores)} features, but the data has {source.n_features}"
         )
     grades, curves = _curves_of(
         source, scores, n_shown, getattr(selector, "bandwidth", "silverman")
@@ -121,7 +121,7 @@ def plot_class_densities(
         _draw(ax, found, grades)
         finish(ax)
         name = str(source.feature_names[found.feature])
-        ax.set_label(name)  # which is not drawn
+        ax.set_label(name)  # not drawn
         ax.set_title(format_name(name, longest), fontsize=SMALL_SIZE, pad=3)
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_locator(MaxNLocator(2))

@@ -7,14 +7,14 @@ from pathlib import Path
 import matplotlib as mpl
 from matplotlib.axes import Axes
 
-from ranksieve.io.files import replacing
-from ranksieve.report.figures.names import any_script
+from ranksieve.io.files import replace_on_success
+from ranksieve.report.figures.names import tolerate_missing_glyphs
 
 FIGURE_FORMATS = (".pdf", ".png", ".svg")
 
 
 def write_figure(ax: Axes, path: str | Path) -> None:
-    """Write the figure of some Axes to a file; its suffix says how (pdf, png or svg).
+    """Write the figure of some Axes to a file in the format of its suffix (pdf, png or svg).
 
     Text stays text in vector formats, and the same figure gives the same bytes.
     """
@@ -26,8 +26,8 @@ def write_figure(ax: Axes, path: str | Path) -> None:
     no_date = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind)
     with (
         mpl.rc_context({"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "ranksieve"}),
-        replacing(path) as temporary,
-        any_script(),
+        replace_on_success(path) as temporary,
+        tolerate_missing_glyphs(),
     ):
         figure.savefig(temporary, format=kind, dpi=300, metadata=no_date)
 

@@ -27,17 +27,16 @@ def plot_selection_frequency(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw in which share of the folds (and seeds) each selector takes each feature.
+    """Draw the share of the folds (and seeds) in which each selector selects each feature.
 
-    A row is a selector and a column a feature, those first that are taken most often by all
-    selectors together. A method that is stable has dark cells and empty ones; what is never taken
-    is white.
+    Rows are selectors and columns are features, those selected most often by all selectors first.
+    A stable method has only dark and white cells; features that are never selected are white.
 
     Parameters
     ----------
     result : StudyResult
     ranker : str
-        One of the study; it matters as the parameters of selectors are tuned with it.
+        A ranker of the study, with which the parameters of selectors were tuned.
     k : int, optional
         Number of features that was asked for, one of the study; by default what the validation
         queries of each fold chose.
@@ -118,7 +117,7 @@ def describe_selection_frequency(result: StudyResult, ranker: str, k: int | None
 def _table(result: StudyResult, runs: Sequence[Run], k: int | None) -> tuple[np.ndarray, ...]:
     """Shares by selector and feature, and the features that are taken, most often first."""
     n_features = len(result.feature_names)
-    shares = np.array([_shares(_choose_outcomes(run, k), n_features) for run in runs])
+    shares = np.array([_choose_outcomes(run, k).shares(n_features) for run in runs])
     order = np.argsort(-shares.mean(axis=0), kind="stable")
     return shares, order[shares[:, order].any(axis=0)]
 
@@ -132,15 +131,6 @@ def _choose_outcomes(run: Run, k: int | None) -> Outcomes:
     return run.by_k[k]
 
 
-def _shares(tested: Outcomes, n_features: int) -> np.ndarray:
-    """Share of the selections that have each feature."""
-    selections = tested.selections
-    counts = np.zeros(n_features)
-    for features in selections:
-        counts[list(features)] += 1
-    return counts / len(selections)
-
-
 def _what(n_shown: int, n_taken: int) -> str:
     if n_shown == n_taken:
         return "features, the most often selected first"
@@ -148,7 +138,7 @@ def _what(n_shown: int, n_taken: int) -> str:
 
 
 def _separate(ax: Axes, n_rows: int, n_columns: int) -> None:
-    """Part the cells by lines."""
+    """Separate the cells by lines."""
     ax.spines[:].set_visible(False)
     ax.set_xticks(np.arange(n_columns + 1) - 0.5, minor=True)
     ax.set_yticks(np.arange(n_rows + 1) - 0.5, minor=True)

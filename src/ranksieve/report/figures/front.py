@@ -25,7 +25,7 @@ from ranksieve.study.results import BASE
 
 _BASELINES = (BASE, "none")
 _RECOMMENDED, _SHOWN, _NOT_SHOWN = "recommended", "shown", "not shown"
-_MARGINS, _LOSS = 10, 0.1  # a loss of so many margins, and of this share, is drawn
+_MARGINS, _LOSS = 10, 0.1  # largest loss drawn, in margins and as a fraction
 
 
 def plot_front(answer: Recommendation, *, ax: Axes | None = None) -> Axes:
@@ -106,7 +106,7 @@ def _name(point: FrontPoint, answer: Recommendation) -> str:
 
 
 def _left(point: FrontPoint, answer: Recommendation) -> str:
-    """What is kept if costs left some of the features out."""
+    """Note on the kept features if some were dropped because of their costs."""
     if len(answer.features) == point.size:
         return ""
     cost = f" at a cost of {answer.cost:.4g}" if answer.has_costs else ""
@@ -145,7 +145,7 @@ def _explain_marks(ax: Axes, answer: Recommendation) -> None:
 
 
 def _scale(ax: Axes, answer: Recommendation) -> None:
-    """Ticks at sizes if these are the costs, and no room for what is far below."""
+    """Set ticks at sizes if these are the costs, and cut off values far below."""
     drawn = [p for p in answer.front if p.selector != "none" or _is_recommended(p, answer)]
     costs = sorted({point.cost for point in drawn})
     if not answer.has_costs and costs[0] > 0:

@@ -14,8 +14,8 @@ from ranksieve.report.figures.style import finish, line_style, new_axes
 from ranksieve.text import every
 
 _MOST_NAMED = 30
-_TOP = 20  # named if there are more
-_REST = 6  # rows of which the others take the room
+_TOP = 20  # features with names, if there are more than fit
+_REST = 6  # height of the area of all other features, in rows
 _ROW = 0.125  # inches
 _TOLD = 5  # features in words
 
@@ -30,8 +30,8 @@ def plot_importance(
 ) -> Axes:
     """Draw the importance of features, the most important first.
 
-    Up to 30 features are bars with names. Of more, the 20 most important are, and all others an
-    area below them, one after the other, whose shape tells how many are of use.
+    Up to 30 features are bars with names. If there are more, the 20 most important are bars, and
+    the others form an area below them, whose shape shows how many are useful.
 
     Parameters
     ----------
@@ -40,9 +40,9 @@ def plot_importance(
     names : sequence of str, optional
         Of the features; by default their numbers, from 1.
     n_shown : int, optional
-        How many of the most important to draw; by default all.
+        Number of the most important features to draw; by default all.
     label : str
-        What the values are, such as ``"MAP of the feature alone"``.
+        Label of the values, such as ``"MAP of the feature alone"``.
     ax : Axes, optional
         Where to draw; by default on a new figure of one column's width.
 

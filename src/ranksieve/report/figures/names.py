@@ -1,4 +1,4 @@
-"""Names in figures, whatever they are made of, and which features a figure shows."""
+"""Format names for figures, and choose the features that a figure shows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ranksieve.data import DataError
 from ranksieve.text import on_one_line
 
 LONGEST = 24
-"""Letters of a name that leave room for the figure, which has a fixed width."""
+"""Longest name in letters, so that enough of the fixed width remains for the figure."""
 _NO_GLYPH = ("Glyph .* missing from", "Matplotlib currently does not support .* natively")
 
 
@@ -29,7 +29,7 @@ def format_name(name: str, longest: int = LONGEST) -> str:
 
 
 def names_of(names: Sequence[str] | None, n_features: int, longest: int = LONGEST) -> list[str]:
-    """Names of features to draw, by default numbers; a DataError if there are more or fewer."""
+    """Names of features to draw, by default numbers; raises a DataError for a wrong number."""
     if names is None:
         return [str(number) for number in range(1, n_features + 1)]
     if len(names) != n_features:
@@ -44,7 +44,7 @@ def check_shown(n_shown: int | None) -> None:
 
 
 def width_of(name: str) -> int:
-    """How many letters wide a drawn name is; some scripts have letters of twice the width."""
+    """Width of a drawn name in letters; letters of some scripts count twice."""
     seen = name.replace(r"\$", "$")
     return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in seen)
 
@@ -57,15 +57,15 @@ def _shorten(name: str, longest: int) -> str:
 
 
 def _start(name: str, longest: int) -> str:
-    """As many letters as have room."""
+    """First letters of a name that fit."""
     while width_of(name) > longest:
         name = name[: max(len(name) - (width_of(name) - longest + 1) // 2, 0)]
     return name
 
 
 @contextmanager
-def any_script() -> Iterator[None]:
-    """Draw what the font lacks as boxes, without a word: a viewer of SVG has other fonts."""
+def tolerate_missing_glyphs() -> Iterator[None]:
+    """Context manager that silences warnings about glyphs that the font lacks."""
     with warnings.catch_warnings():
         for message in _NO_GLYPH:
             warnings.filterwarnings("ignore", message)

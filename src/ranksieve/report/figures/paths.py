@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 
 from ranksieve.metrics import parse_measure
 from ranksieve.report.figures.names import names_of, width_of
-from ranksieve.report.figures.scales import number_ticks, with_room
+from ranksieve.report.figures.scales import number_ticks, positions_with_room
 from ranksieve.report.figures.style import (
     HEIGHT,
     LETTER,
@@ -29,10 +29,10 @@ from ranksieve.text import quantity
 if TYPE_CHECKING:
     from ranksieve.selectors.embedded.greedy_rankrls_cv import GreedyRankRLSCV
 
-_MOST = 4  # curves that are easily told apart
+_MOST = 4  # curves that are easily distinguished
 # Other lines remain visible above it.
 _CHOSEN = {"color": "black", "linestyle": "-", "linewidth": 2.2, "zorder": 1.9}
-_NAME = 0.13  # inches: room of a name that is turned
+_NAME = 0.13  # inches: width of a rotated name
 _TOLD = 5  # features in words
 
 
@@ -46,7 +46,7 @@ def plot_path_scores(
     r"""Draw the validation measure against the number of features, a line for each regularization.
 
     The regularization that the selector chose has the thick line, and a ring marks the number of
-    features. Above are the names of the features as the thick line takes them, where there is
+    features. Above are the names of the features in the order of the thick line, where there is
     room.
 
     Parameters
@@ -54,7 +54,7 @@ def plot_path_scores(
     selector : GreedyRankRLSCV
         Fitted.
     lams : sequence of float, optional
-        Regularizations to draw beside the chosen one, of those that were tried; by default up to
+        Tried regularizations to draw in addition to the chosen one; by default up to
         four, spread evenly.
     names : sequence of str, optional
         Of all features; by default their numbers, from 1.
@@ -110,7 +110,7 @@ def plot_path_scores(
     finish(ax, "number of features", _what(selector))
     number_ticks(ax, sizes.tolist())
     _name_above(ax, features)
-    # Formulas are shorter than how they are written; names are between the axes and the legend.
+    # Formulas are shorter than their source; names are between the axes and the legend.
     legend_above(ax, ncols=3, borderaxespad=0.5 + longest * 72 / SMALL_SIZE)
     return ax
 
@@ -148,7 +148,7 @@ def plot_mean_paths(
     label : str
         What the numbers are.
     base : float, optional
-        That of all features, tuned by itself: a horizontal line.
+        Value of all features, tuned separately, drawn as a horizontal line.
     ax : Axes, optional
         Where to draw; by default on a new figure of one column's width.
 
@@ -158,7 +158,7 @@ def plot_mean_paths(
 
     References
     ----------
-    As of :func:`plot_path_scores`.
+    As in :func:`plot_path_scores`.
 
     Examples
     --------
@@ -181,9 +181,9 @@ def plot_mean_paths(
 
 
 def _name_above(ax: Axes, features: Sequence[str]) -> None:
-    """Print names above the axes, each above the number of features with which it comes."""
+    """Print names above the axes, each above the number of features at which it is added."""
     ks = range(1, len(features) + 1)
-    shown = with_room(ax, ks, _NAME)
+    shown = positions_with_room(ax, ks, _NAME)
     above = ax.secondary_xaxis("top")
     above.set_xticks([ks[place] for place in shown], [features[place] for place in shown])
     above.xaxis.set_minor_locator(NullLocator())

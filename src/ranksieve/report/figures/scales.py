@@ -14,9 +14,9 @@ _WIDE = 10.0  # ratio of the numbers of features from which their scale is logar
 
 
 def cut_below(ax: Axes, low: float, high: float) -> None:
-    """Keep as much room below these ends as there is between them.
+    """Limit the space below these values to the distance between them.
 
-    Few features in a random order rank so badly that all other lines would look alike.
+    A few features in random order rank so badly that all other lines would look the same.
     """
     if ax.dataLim.y0 < low - (high - low) < low:
         ax.set_ylim(low - (high - low))
@@ -29,7 +29,7 @@ def number_ticks(ax: Axes, ks: Sequence[int]) -> None:
     """
     if ks[-1] >= _WIDE * ks[0]:
         ax.set_xscale("log")
-    shown = with_room(ax, ks, (len(str(ks[-1])) + 1) * SMALL_SIZE * 0.6 / 72)
+    shown = positions_with_room(ax, ks, (len(str(ks[-1])) + 1) * SMALL_SIZE * 0.6 / 72)
     if shown[-1] != len(ks) - 1:
         shown[max(1, len(shown) - 1) :] = [len(ks) - 1]
     ax.set_xticks([ks[place] for place in shown], [str(ks[place]) for place in shown])
@@ -37,8 +37,8 @@ def number_ticks(ax: Axes, ks: Sequence[int]) -> None:
     ax.xaxis.set_minor_formatter(NullFormatter())
 
 
-def with_room(ax: Axes, ks: Sequence[int], room: float) -> list[int]:
-    """Places of the numbers of features, from the first, that are some inches apart."""
+def positions_with_room(ax: Axes, ks: Sequence[int], room: float) -> list[int]:
+    """Positions of numbers of features, from the first, that are at least ``room`` inches apart."""
     places = np.log(ks) if ax.get_xscale() == "log" else np.array(ks, dtype=float)
     if len(ks) > 1:
         width = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted()).width

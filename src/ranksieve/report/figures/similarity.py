@@ -25,7 +25,7 @@ from ranksieve.report.figures.style import (
 from ranksieve.text import quantity
 
 _MOST_NAMED = 20
-_FEW, _LONGEST = 12, 16  # letters of a name if there are more than a few: the map needs room
+_FEW, _LONGEST = 12, 16  # above this number of features, names have at most these letters
 _ROW = 0.1  # inches
 _SAME = 1e-9  # difference up to which a matrix counts as symmetric
 _ALIKE = 0.9  # similarity from which features are a family
@@ -41,7 +41,7 @@ def plot_similarity(
     label: str = "similarity",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the similarity of all pairs of features, like ones side by side.
+    """Draw the similarity of all pairs of features, with similar features adjacent.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def plot_similarity(
     )
     _frame(ax, [len(part) for part in members])
     finish(ax, "features, by similarity" if clusters is None else "features, by cluster")
-    ax.set_xticks([])  # as the rows
+    ax.set_xticks([])  # the same as the rows
     ax.set_yticks(rows, shown)
     ax.tick_params(length=0 if len(rows) == len(order) else 2)
     ax.spines[:].set(visible=True, linewidth=0.5)
@@ -117,7 +117,7 @@ def plot_similarity(
 
 
 def describe_similarity(similarity: Any, names: Sequence[str], label: str = "similarity") -> str:
-    """Say what :func:`plot_similarity` shows, and which features are alike."""
+    """Say what :func:`plot_similarity` shows, and which features are similar."""
     values = _check_similarity(similarity)
     told = (
         f"{label[:1].upper()}{label[1:]} of all pairs of features, the darker the more alike. Like "
@@ -165,7 +165,7 @@ def _check_similarity(similarity: Any) -> np.ndarray:
 
 
 def _tree_of(values: np.ndarray) -> np.ndarray:
-    """Merges of features and their distances, as scipy has them; neighbors are alike."""
+    """Merges of features and their distances, as in SciPy, with similar leaves adjacent."""
     if len(values) < 2:
         return np.empty((0, 4))
     apart = values.max() - (values + values.T) / 2
@@ -179,7 +179,7 @@ def _leaves(tree: np.ndarray) -> np.ndarray:
 
 
 def _families(values: np.ndarray, tree: np.ndarray) -> list[np.ndarray]:
-    """Features that are alike, the largest family first, in each the most typical one first."""
+    """Families of similar features, the largest first, each with its most typical one first."""
     reach = values.max() - _ALIKE
     if not len(tree) or reach < 0:
         return []
@@ -198,7 +198,7 @@ def _typical_first(values: np.ndarray, family: np.ndarray) -> np.ndarray:
 def _wanted_names(
     families: Sequence[np.ndarray], order: np.ndarray, labels: Sequence[str]
 ) -> list[tuple[float, str]]:
-    """Rows and their names: all; or of many, families by their most typical feature, then others.
+    """Rows and their names: all, or if there are many, families first, then others.
 
     The name of a family says how many more belong to it, and is at its middle.
     """
@@ -215,7 +215,7 @@ def _wanted_names(
 
 
 def _with_room(wanted: Sequence[tuple[float, str]], apart: float) -> tuple[list[float], list[str]]:
-    """Of the wanted names, each that is so many rows apart from those before it."""
+    """The wanted names that are at least ``apart`` rows from those before them."""
     rows: list[float] = []
     shown: list[str] = []
     for row, name in wanted:
@@ -243,7 +243,7 @@ def _draw_tree(ax: Axes, tree: np.ndarray, order: np.ndarray) -> None:
 
 
 def _by_cluster(values: np.ndarray, clusters: Any) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Features by cluster, and the clusters, the largest first; in each, neighbors are alike."""
+    """Features by cluster, and the clusters, largest first, with similar features adjacent."""
     clusters = np.asarray(clusters)
     if clusters.shape != (len(values),):
         raise DataError(

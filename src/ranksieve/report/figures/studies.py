@@ -1,4 +1,4 @@
-"""What the figures of a study share: which runs and which measure to draw, and how."""
+"""Choose the runs, the measure and the styles of the figures of a study."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from ranksieve.data import DataError
 from ranksieve.metrics import parse_measure
 from ranksieve.report.figures.style import GREY, line_style
 from ranksieve.study import enough_features
-from ranksieve.study.results import BASE, RANDOM, Outcomes, Run, StudyResult
-
-_BASELINES = (BASE, RANDOM)
+from ranksieve.study.results import BASE, Outcomes, Run, StudyResult
 
 
 def measure_of(result: StudyResult, measure: str | None) -> str:
-    """Name of a measure of the study; without one, that of its tuning, or else its first."""
+    """Name of a measure of the study; by default its main measure."""
     if measure is None:
         return result.main_measure
     name = str(parse_measure(measure))
@@ -30,9 +28,9 @@ def runs_of(
     selectors: Sequence[str] | None = None,
     without: Sequence[str] = (),
 ) -> list[Run]:
-    """Some selectors with a ranker; by default those of the study that ``without`` does not name.
+    """Some selectors with a ranker; by default all of the study except ``without``.
 
-    All features are never among them: they are no selection, and a line of their own.
+    All features are never among them, because they have a separate line.
     """
     if selectors is None:
         selectors = [name for name in result.selectors if name not in without]
@@ -56,12 +54,11 @@ def enough_of(result: StudyResult, ranker: str, measure: str) -> dict[str, int |
     """
     if base_of(result, ranker) is None:
         return {}
-    selectors = [name for name in result.selectors if name not in _BASELINES]
-    return {name: enough_features(result, name, ranker, measure) for name in selectors}
+    return {name: enough_features(result, name, ranker, measure) for name in result.selecting}
 
 
 def style_of(result: StudyResult, selector: str) -> dict[str, Any]:
     """Color, dashes and marker of a selector: the same in all figures of a study."""
-    if selector in _BASELINES:
+    if selector not in result.selecting:
         return {"color": GREY, "linestyle": (0, (1, 1)), "marker": "x"}
-    return line_style([name for name in result.selectors if name not in _BASELINES].index(selector))
+    return line_style(result.selecting.index(selector))

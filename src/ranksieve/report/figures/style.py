@@ -16,7 +16,7 @@ LABEL_SIZE, SMALL_SIZE = 8.0, 7.0  # points: of axis labels, and the smallest te
 GREY = "#808080"
 # From pale to dark in nearly even steps of lightness, for color-blind eyes and printers in grey.
 COLOR_MAP = "YlGnBu"
-_MARGIN_COLOR = "#F0E442"  # of no line; pale in grey
+_MARGIN_COLOR = "#F0E442"  # not used by lines; pale in gray
 # Colors that differ to color-blind eyes (Okabe and Ito); dashes and markers serve where there is
 # no color. There are 7, 8 and 9 of them, without a common divisor: a line that has the color of
 # an earlier one has other dashes, and one with the same dashes has another marker. Markers that
@@ -25,8 +25,8 @@ _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 _DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 2)), (0, (8, 2)))
 _MARKERS = ("o", "s", "^", "D", "v", "X", "P", "<", "*")
 _FILLS = ("full", "none", "left", "top")
-ALL_FEATURES = "all features"  # name of no selection
-LETTER = 0.06  # inches: width of one of the smallest
+ALL_FEATURES = "all features"  # label of the baseline without selection
+LETTER = 0.06  # inches: width of a letter of the smallest text
 _LEGEND_ROW = 0.15  # inches
 _LONGEST_OF_THREE = 16  # letters of a name in a legend of three columns
 

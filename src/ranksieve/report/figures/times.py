@@ -1,4 +1,4 @@
-"""What selectors achieve, and how long they take."""
+"""Quality of selectors against their time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ranksieve.report.figures.style import (
 )
 from ranksieve.study.results import RANDOM, StudyResult
 
-_SHORTEST = 1e-6  # seconds: no clock tells less, and a logarithm needs some
+_SHORTEST = 1e-6  # seconds: resolution of clocks, and smallest value on a logarithmic scale
 _MOST_TICKS = 7
 
 
@@ -106,7 +106,7 @@ def describe_quality_and_time(result: StudyResult, ranker: str, measure: str | N
 
 
 def _time_ticks(ax: Axes) -> None:
-    """A logarithmic scale of a decade or more, with plain numbers: powers are set too small."""
+    """Set a logarithmic scale of a decade or more with plain numbers; exponents are too small."""
     ax.set_xscale("log")
     low, high = ax.get_xlim()
     wider = max(1.0, (10 * low / high) ** 0.5)

@@ -17,10 +17,6 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 def to_csv(sheet: Sheet) -> str:
     r"""Write the values of a sheet with all their digits, and nothing else.
 
-    Parameters
-    ----------
-    sheet : Sheet
-
     Returns
     -------
     str

@@ -69,10 +69,6 @@ def format_length(value: float) -> str:
 def to_html(sheet: Sheet) -> str:
     """Write a sheet as an HTML table, with its caption above and its notes below.
 
-    Parameters
-    ----------
-    sheet : Sheet
-
     Returns
     -------
     str

@@ -49,10 +49,6 @@ def to_latex(sheet: Sheet) -> str:
     The best is bold and marks are superscripts. A sheet that is too wide for a page becomes
     several tables, one below the other, and one that is too long goes over pages.
 
-    Parameters
-    ----------
-    sheet : Sheet
-
     Returns
     -------
     str

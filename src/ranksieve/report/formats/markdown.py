@@ -15,10 +15,6 @@ _LIST = re.compile(r"^[-+=]|(?<=^\d)[.)]")  # would begin another list, or a hea
 def to_markdown(sheet: Sheet) -> str:
     r"""Write a sheet in GitHub's Markdown: the best in bold, ranks in parentheses, then marks.
 
-    Parameters
-    ----------
-    sheet : Sheet
-
     Returns
     -------
     str

@@ -36,10 +36,6 @@ def to_terminal(sheet: Sheet) -> RenderableType:
 
     A sheet that is too wide becomes several tables, one below the other; numbers are never cut.
 
-    Parameters
-    ----------
-    sheet : Sheet
-
     Returns
     -------
     renderable

@@ -1,4 +1,4 @@
-"""The page of an inspection: warnings first, then what is in the data."""
+"""The page of an inspection, with warnings first."""
 
 from __future__ import annotations
 
@@ -12,8 +12,16 @@ from ranksieve.io.records import PathLike
 from ranksieve.report.page.charts.bars import Bar, draw_bars
 from ranksieve.report.page.charts.heat_map import draw_heat_map
 from ranksieve.report.page.charts.panels import Panel, draw_panels
-from ranksieve.report.page.page import Chart, Page, Section, Table, Verdict, write_page
-from ranksieve.report.page.recommendation_features import MOST_FEATURES, first_rows
+from ranksieve.report.page.page import (
+    MOST_FEATURES,
+    Chart,
+    Page,
+    Section,
+    Table,
+    Verdict,
+    first_rows,
+    write_page,
+)
 from ranksieve.report.sheets.inspection import (
     best_features_sheet,
     describe_file_order,
@@ -21,16 +29,16 @@ from ranksieve.report.sheets.inspection import (
     labels_sheet,
     lengths_sheet,
     missing_sheet,
+    similar_sheet,
     useless_sheet,
 )
-from ranksieve.report.sheets.recommendation_evidence import similar_sheet
 from ranksieve.study.first_fold import installed_versions
 from ranksieve.sums.inspection import Correlation, Inspection
 from ranksieve.text import quantity
 
 _MOST_BARS = 40
 _FEW_QUERIES = 200  # with fewer, only large differences can be shown
-_MANY = 0.2  # share of queries without a relevant document that is worth a warning
+_MANY = 0.2  # share of queries without a relevant document from which to warn
 
 
 def write_inspection_page(
@@ -77,7 +85,7 @@ def inspection_page(title: str, found: Inspection, command: Sequence[str] = ()) 
 
 
 def _warnings(found: Inspection) -> Iterator[str]:
-    """What to know before anything else, the worst first."""
+    """Warnings about the data, the most serious first."""
     if found.file_order.better_than_chance:
         yield f"The file order {describe_file_order(found)}"
     if found.n_queries < _FEW_QUERIES:
@@ -194,8 +202,7 @@ def _alike_section(found: Inspection, data: dict[str, Any]) -> Section | None:
     names = [related.names[row] for row in rows]
     matrix = np.clip(np.abs(np.nan_to_num(related.values[np.ix_(rows, rows)])), 0.0, 1.0)
     np.fill_diagonal(matrix, 1.0)
-    svg, grid = draw_heat_map(matrix, names, "Similarity of features")
-    data["similarity"] = grid.data()
+    svg, data["similarity"] = draw_heat_map(matrix, names, "Similarity of features")
     caption = (
         "The stronger the color, the more two features move together: absolute value of the "
         "correlation within queries. Branches of the tree that meet near the matrix are "
@@ -203,7 +210,7 @@ def _alike_section(found: Inspection, data: dict[str, Any]) -> Section | None:
     )
     if len(rows) < len(related.names):
         caption += f" The {len(rows)} features that rank best alone, of {len(related.names):,}."
-    table = Table(similar_sheet(names, matrix, ""))
+    table = Table(similar_sheet(names, matrix))
     lead = "Of features that move together, one is often enough."
     return Section("Features that are alike", lead, [Chart(svg, caption, table)])
 

@@ -1,4 +1,4 @@
-"""A page as a value, and how it is written: one HTML file that needs no other."""
+"""A page as a value, and its rendering as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
@@ -17,7 +17,10 @@ from markupsafe import Markup
 from ranksieve.io.records import PathLike, write_text
 from ranksieve.report.formats.html import notes_of, table_of
 from ranksieve.report.sheets.sheet import Sheet
-from ranksieve.text import file_stem, printable
+from ranksieve.text import file_stem, printable, quantity
+
+MOST_FEATURES = 60
+"""Features in a chart, or in a table that is open; more do not fit, and CSV files have them all."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +30,11 @@ class Table:
     Attributes
     ----------
     sheet : Sheet
-        Its notes are shown below; its setting is not, as the page tells that once.
+        Its notes are shown below; its setting is shown once on the page.
     bars : collection of str
-        Names of columns whose values are shown as bars, too, from zero to the largest.
+        Names of columns whose values are also shown as bars, from zero to the largest.
     is_open : bool
-        Whether it is shown at once; otherwise readers unfold it.
+        Whether it is shown immediately; otherwise readers unfold it.
     """
 
     sheet: Sheet
@@ -49,6 +52,19 @@ class Table:
         return notes_of(self.sheet)
 
 
+def first_rows(sheet: Sheet, most: int, rest: str = "") -> Sheet:
+    """The first rows of a sheet of one group; a note says how many are left out, and where.
+
+    ``rest`` says where all are; by default in the sheet's own CSV file.
+    """
+    rows = list(sheet.rows)
+    if len(rows) <= most:
+        return sheet
+    rest = rest or f"tables/{sheet.name}.csv has them all"
+    note = f"{quantity(len(rows) - most, 'row')} left out; {rest}."
+    return replace(sheet, groups=[rows[:most]], notes=[note, *sheet.notes])
+
+
 @dataclass(frozen=True)
 class Chart:
     """A figure of a page, with its numbers.
@@ -58,13 +74,13 @@ class Chart:
     svg : Markup
         One or several ``svg`` elements, as :func:`ranksieve.report.page.svg.drawing` makes them.
     caption : str
-        What is seen and what it means, in sentences.
+        Sentences that explain the figure.
     table : Table
         The numbers, which readers unfold.
     title : str
-        Above the figure, if its section has several.
+        Title above the figure, if its section has several.
     is_open : bool
-        Whether its numbers are shown at once; otherwise readers unfold them.
+        Whether its numbers are shown immediately; otherwise readers unfold them.
     """
 
     svg: Markup
@@ -82,7 +98,7 @@ class Section:
     ----------
     heading : str
     lead : str
-        What the part answers, in a sentence or two.
+        Question that the section answers, in a sentence or two.
     blocks : sequence of Table or Chart
     """
 
@@ -92,13 +108,13 @@ class Section:
 
     @property
     def anchor(self) -> str:
-        """Where the table of contents leads."""
+        """Anchor for the table of contents."""
         return file_stem(self.heading.lower().replace(" ", "-")) or "part"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a page says first.
+    """The main result of a page, which comes first.
 
     Attributes
     ----------
@@ -106,13 +122,13 @@ class Verdict:
     is_shown : bool
         Whether something is shown, or the question is open.
     facts : sequence of (str, str) or (str, str, str)
-        The most important numbers, each with what it is, and what to compare it with.
+        The most important numbers: name, value, and optionally a value to compare with.
     notes : sequence of str
-        Further sentences: on what the verdict rests.
+        Further sentences about the evidence.
     word : str
-        Whether it is shown, in a word or two before all else.
+        One or two words before the sentence, such as "Shown".
     svg : Markup
-        A figure that says the same.
+        A figure of the same result.
     """
 
     sentence: str
@@ -125,7 +141,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Page:
-    """All that a page shows.
+    """Content of a page.
 
     Attributes
     ----------
@@ -133,11 +149,11 @@ class Page:
     verdict : Verdict
     sections : sequence of Section
     provenance : sequence of (str, str)
-        How to do it again: protocol, versions, seeds, the command, each with its name.
+        How to reproduce the results: protocol, versions, seeds and command, by name.
     data : mapping of str to JSON
-        What the script needs; charts name the keys.
+        Data of the script, by the keys that charts refer to.
     kind : str
-        What kind of page it is, above the title.
+        Kind of page, shown above the title.
     """
 
     title: str
@@ -149,12 +165,12 @@ class Page:
 
 
 def write_page(page: Page, path: PathLike) -> None:
-    """Write a page to a file, which takes the place of an older one."""
+    """Write a page to a file, which replaces an older one."""
     write_text(render(page), path)
 
 
 def render(page: Page) -> str:
-    """The HTML of a page: style, script and data are in it, and nothing else is loaded."""
+    """HTML of a page, including style, script and data, so that nothing else is loaded."""
     style, script = (_template(name) for name in ("style.css", "script.js"))
     return (
         _environment()
@@ -181,7 +197,7 @@ def _environment() -> Environment:
 
 
 def _tame(value: Any) -> Any:
-    """What is shown, without signs that cannot be seen; autoescape does the rest."""
+    """Value without invisible characters; autoescape does the rest."""
     return value if isinstance(value, Markup) or not isinstance(value, str) else printable(value)
 
 
@@ -191,7 +207,7 @@ def _template(name: str) -> str:
 
 
 def _policy(style: str, script: str) -> str:
-    """Content security policy: nothing is loaded, and only our style and script count."""
+    """Content security policy that allows only the page's own style and script."""
     return (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -203,7 +219,7 @@ def _hash(text: str) -> str:
 
 
 def _island(data: Mapping[str, Any]) -> str:
-    """JSON that no name in it can end."""
+    """JSON that is safe inside a script element, whatever names it contains."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")

@@ -1,4 +1,4 @@
-"""The page of a recommendation: its order is the reader's."""
+"""The page of a recommendation, with the most important results first."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def write_recommendation_page(answer: Recommendation, path: Path) -> None:
 
 
 def recommendation_page(answer: Recommendation) -> Page:
-    """Make the page of a recommendation; what an older version did not record is left out."""
+    """Make the page of a recommendation, without parts that older versions did not record."""
     data: dict[str, Any] = {}
     sections = [kept_section(answer), dropped_section(answer), front_section(answer)]
     if answer.evidence is not None:
@@ -57,7 +57,7 @@ def recommendation_page(answer: Recommendation) -> Page:
 
 
 def _verdict(answer: Recommendation) -> Verdict:
-    """What is shown comes after what to do; what is not shown comes first."""
+    """Main result: the advice first if the claim is shown, otherwise that it is not shown."""
     *before, claim = answer.claims  # the last is about these features, if others confirmed them
     words = ("Shown", "Not shown") if answer.confirmed is None else ("Confirmed", "Not confirmed")
     if claim.is_shown:

@@ -1,4 +1,4 @@
-"""Parts of a recommendation's page about what it rests on."""
+"""Sections of a recommendation's page about the evidence."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from ranksieve.report.page.charts.bars import Bar, draw_bars
 from ranksieve.report.page.charts.heat_map import draw_heat_map, order_of, tree_of
 from ranksieve.report.page.charts.queries import draw_gains
 from ranksieve.report.page.charts.selections import Taken, draw_selections
-from ranksieve.report.page.page import Chart, Section, Table
-from ranksieve.report.page.recommendation_features import MOST_FEATURES, first_rows
+from ranksieve.report.page.page import MOST_FEATURES, Chart, Section, Table, first_rows
+from ranksieve.report.sheets.inspection import similar_sheet
 from ranksieve.report.sheets.recommendation_evidence import (
     alone_sheet,
+    count_chosen,
     parts_sheet,
     queries_sheet,
-    similar_sheet,
     spent_sheet,
 )
 from ranksieve.text import quantity
 
 _MOST_BARS = 40
-_MOST_QUERIES = 10  # that gain, and that lose
+_MOST_QUERIES = 10  # most queries that gain, and that lose
 _GAINS = 720.0  # pixels
 
 
@@ -44,8 +44,8 @@ def parts_section(
     }
     names = [answer.feature_names[feature] for feature in shown]
     how = "1 if it was chosen"
-    svg, grid = draw_selections(taken, names, [""], "Features chosen by part", "parts", how)
-    data["parts"] = grid.data()
+    title = "Features chosen by part"
+    svg, data["parts"] = draw_selections(taken, names, [""], title, "parts", how)
     caption = (
         "A row is a feature, like features side by side; green is the recommendation, which all "
         "queries made, and blue what the procedure chose without one part of them. A full row does "
@@ -63,9 +63,7 @@ def parts_section(
 
 def _ever_chosen(answer: Recommendation, evidence: Evidence) -> list[int]:
     """Features that were chosen, the recommended ones first, then those chosen most often."""
-    counts = np.zeros(len(answer.feature_names), dtype=int)
-    for one in evidence.outcomes:
-        counts[one.features] += 1
+    counts = count_chosen(answer, evidence)
     others = np.argsort(-counts, kind="stable")
     others = others[counts[others] > 0].tolist()
     return list(dict.fromkeys([*answer.features, *others]))
@@ -98,8 +96,7 @@ def alike_section(
         f"{answer.feature_names[feature]}{' *' if feature in kept else ''}" for feature in shown
     ]
     matrix = likeness.matrix[np.ix_(rows, rows)]
-    svg, grid = draw_heat_map(matrix, names, "Similarity of features")
-    data["similarity"] = grid.data()
+    svg, data["similarity"] = draw_heat_map(matrix, names, "Similarity of features")
     caption = (
         "The stronger the color, the more alike two features order documents: mean over queries of "
         "the absolute value of Kendall's tau-b. Branches of the tree that meet near the matrix are "
@@ -112,7 +109,7 @@ def alike_section(
             "near-copies, and those that rank best alone."
         )
     lead = "Of features that order documents alike, one is often enough."
-    table = Table(similar_sheet(names, matrix, ""))
+    table = Table(similar_sheet(names, matrix))
     return Section("Features that are alike", lead, [Chart(svg, caption, table)])
 
 

@@ -9,7 +9,7 @@ from ranksieve.recommendation.answer import FrontPoint, KeptFeature, Recommendat
 from ranksieve.recommendation.verdict import percent
 from ranksieve.report.page.charts.curves import Curve, Level, draw_curves
 from ranksieve.report.page.charts.panels import Panel, draw_panels
-from ranksieve.report.page.page import Chart, Section, Table
+from ranksieve.report.page.page import MOST_FEATURES, Chart, Section, Table, first_rows
 from ranksieve.report.page.svg import color_class
 from ranksieve.report.sheets.recommendation import (
     dropped_sheet,
@@ -17,26 +17,14 @@ from ranksieve.report.sheets.recommendation import (
     kept_sheet,
     substitutes_text,
 )
-from ranksieve.report.sheets.sheet import Sheet
 from ranksieve.text import quantity
 
-MOST_FEATURES = 60
-"""Features in a chart, or in a table that is open; the CSV files have them all."""
 _BASELINES = ("all", "none")
-_MARGINS = 8  # below all features, from where on lines are cut off
-
-
-def first_rows(sheet: Sheet, most: int = MOST_FEATURES) -> Sheet:
-    """The first rows of a sheet of one group; a note says how many are left out."""
-    rows = list(sheet.rows)
-    if len(rows) <= most:
-        return sheet
-    note = f"{quantity(len(rows) - most, 'row')} left out; tables/{sheet.name}.csv has them all."
-    return replace(sheet, groups=[rows[:most]], notes=[note, *sheet.notes])
+_MARGINS = 8  # margins below all features at which lines are cut off
 
 
 def kept_section(answer: Recommendation) -> Section | None:
-    """What is lost without each feature, what it costs, how stable it is, what could replace it."""
+    """Loss without each feature, its cost, its stability, and possible substitutes."""
     if not answer.kept:
         return None
     alone = None if answer.evidence is None else answer.evidence.alone
@@ -55,7 +43,9 @@ def kept_section(answer: Recommendation) -> Section | None:
     if len(answer.kept) > len(shown):
         caption = f"The first {len(shown)} of {len(answer.kept):,} features. {caption}"
     lead = f"In the order of {answer.selector}, which selected them."
-    if answer.selector in _BASELINES:
+    if answer.is_pruned:
+        lead = f"In the order of {answer.selector}, which selected them, then pruned by cost."
+    if not answer.dropped:
         lead = "All features: no smaller set was good enough."
     table = Table(replace(first_rows(sheet, 200), notes=()))
     return Section("Features to keep", lead, [Chart(svg, caption, table)])
@@ -98,13 +88,13 @@ def dropped_section(answer: Recommendation) -> Section | None:
     if not answer.dropped:
         return None
     alone = None if answer.evidence is None else answer.evidence.alone
-    sheet = first_rows(dropped_sheet(answer, alone))
+    sheet = first_rows(dropped_sheet(answer, alone), MOST_FEATURES)
     lead = "Features that are not needed, each with the reason."
     return Section("Features to drop", lead, [Table(sheet, ("cost", "alone"))])
 
 
 def front_section(answer: Recommendation) -> Section | None:
-    """Quality against cost of all that was tried."""
+    """Quality against cost of all candidates."""
     tried = [point.selector for point in answer.front if point.selector not in _BASELINES]
     if not tried:
         return None

@@ -1,4 +1,4 @@
-"""The page of a study: its order is the reader's."""
+"""The page of a study, with the most important results first."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def write_study_page(result: StudyResult, path: Path, seen: FirstFold | None = N
     result : StudyResult
     path : Path
     seen : FirstFold, optional
-        What it shows of the data; without it, importance and similarity are left out.
+        Facts about the data; without them, importance and similarity are left out.
     """
     write_page(study_page(result, seen), path)
 

@@ -1,4 +1,4 @@
-"""Parts of a study's page about quality: curves, who is better, queries, cost."""
+"""Sections of a study's page about quality: curves, comparisons, queries, cost."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ from ranksieve.report.page.charts.curves import Curve, Level, draw_curves
 from ranksieve.report.page.charts.matrix import Difference, draw_matrix
 from ranksieve.report.page.charts.queries import draw_gains
 from ranksieve.report.page.page import Chart, Section, Table
-from ranksieve.report.page.study_looks import looks_of
-from ranksieve.report.sheets.study_pairs import pairs_sheet
-from ranksieve.report.sheets.study_quality import comparison_sheet, curves_sheet
-from ranksieve.report.sheets.study_queries import queries_sheet
+from ranksieve.report.page.svg import color_class
+from ranksieve.report.sheets.study_quality import comparison_sheet, curves_sheet, queries_sheet
 from ranksieve.report.sheets.study_selections import cost_sheet, stability_sheet
+from ranksieve.report.sheets.study_statistics import pairs_sheet
 from ranksieve.significance import claim_non_inferiority
 from ranksieve.study.comparison import LEVEL, MARGIN, Pair, compare_pairs, enough_features
 from ranksieve.study.results import BASE, RANDOM, Run, StudyResult
 from ranksieve.text import every, quantity
+
+
+def looks_of(result: StudyResult) -> dict[str, str]:
+    """Selector -> classes of its color and dashes, in all charts; baselines are grey."""
+    looks = {name: color_class(place) for place, name in enumerate(result.selecting)}
+    return looks | {BASE: "s-", RANDOM: "s- d2"}
 
 
 def curves_section(result: StudyResult) -> Section | None:
@@ -75,7 +80,7 @@ def _curve(result: StudyResult, run: Run, base: Run | None, look: str) -> Curve:
     if base is not None and run.selector != RANDOM:
         enough = enough_features(result, run.selector, run.ranker, measure)
     sizes = list(run.by_k)
-    if enough == len(result.feature_names):  # which says nothing
+    if enough == len(result.feature_names):  # not informative
         enough = None
     return Curve(
         run.selector,
@@ -104,7 +109,7 @@ def _tip(run: Run, k: int, base: Run | None, measure: str, is_enough: bool) -> s
 
 
 def pairs_section(result: StudyResult) -> Section | None:
-    """Who is better than whom, with each ranker."""
+    """Comparison of all pairs of selectors, with each ranker."""
     pairs = compare_pairs(result)
     if not pairs:
         return None
@@ -120,8 +125,8 @@ def _matrix(result: StudyResult, ranker: str, pairs: list[Pair]) -> Chart:
     own = [pair for pair in pairs if pair.ranker == ranker]
     cells = {}
     for pair in own:
-        cells[pair.first, pair.second] = _difference(pair, 1)
-        cells[pair.second, pair.first] = _difference(pair, -1)
+        cells[pair.selector, pair.base] = _difference(pair, 1)
+        cells[pair.base, pair.selector] = _difference(pair, -1)
     runs = result.of_ranker(ranker)
     names = [
         run.selector for run in sorted(runs, key=lambda run: -run.chosen.mean(result.main_measure))
@@ -139,7 +144,7 @@ def _matrix(result: StudyResult, ranker: str, pairs: list[Pair]) -> Chart:
 
 
 def _difference(pair: Pair, sign: int) -> Difference:
-    first, second = (pair.first, pair.second)[::sign]
+    first, second = (pair.selector, pair.base)[::sign]
     low, high = sorted(sign * end for end in pair.interval[1:])
     won, tied, lost = pair.counts[::sign]
     tip = (
@@ -152,7 +157,7 @@ def _difference(pair: Pair, sign: int) -> Difference:
 
 
 def queries_section(result: StudyResult) -> Section | None:
-    """What queries gain and lose against all features, with each ranker."""
+    """Gains and losses of queries compared with all features, with each ranker."""
     selecting = [name for name in result.selectors if name != BASE]
     if not selecting or BASE not in result.selectors:
         return None

@@ -1,4 +1,4 @@
-"""Parts of a study's page about features: which are taken, how good and how alike they are."""
+"""Sections of a study's page about features: selections, importance and similarity."""
 
 from __future__ import annotations
 
@@ -10,27 +10,26 @@ import numpy as np
 from ranksieve.report.page.charts.bars import Bar, draw_bars
 from ranksieve.report.page.charts.heat_map import draw_heat_map, order_of, tree_of
 from ranksieve.report.page.charts.selections import Taken, draw_selections
-from ranksieve.report.page.page import Chart, Section, Table
-from ranksieve.report.page.study_looks import looks_of
+from ranksieve.report.page.page import MOST_FEATURES, Chart, Section, Table, first_rows
+from ranksieve.report.page.study_comparison import looks_of
+from ranksieve.report.sheets.inspection import similar_sheet
 from ranksieve.report.sheets.sheet import Entry, Sheet
-from ranksieve.report.sheets.study_features import features_sheet, rank_features, similar_sheet
+from ranksieve.report.sheets.study_features import features_sheet
 from ranksieve.report.sheets.study_selections import selected_sheet
-from ranksieve.study.first_fold import FirstFold, count_taken
-from ranksieve.study.results import BASE, RANDOM, Outcomes, StudyResult
+from ranksieve.study.first_fold import FirstFold, count_taken, rank_features
+from ranksieve.study.results import Outcomes, StudyResult
 from ranksieve.text import quantity
 
-MOST_FEATURES = 60
-"""Features in a table or chart; more do not fit, and the CSV files have them all."""
 _MOST_ROWS = 20  # at once
 _MOST_BARS = 40
-_MOST_PAIRS = 60
 _MOST_LISTED = 150
 _MOST_LETTERS = 300
+_ALL = "all are in tables/features.csv"
 
 
 def features_section(result: StudyResult, seen: FirstFold | None, kept: Outcomes | None) -> Section:
     """The features with bars: how often they are taken, how well they rank, what is like them."""
-    sheet = first_rows(features_sheet(result, seen, kept), _MOST_LISTED, "tables/features.csv")
+    sheet = first_rows(features_sheet(result, seen, kept), _MOST_LISTED, _ALL)
     lead = (
         "Which features the selectors take, the most often taken first. A feature that all take is "
         "hard to replace; of similar ones, one is often enough."
@@ -45,21 +44,11 @@ def features_section(result: StudyResult, seen: FirstFold | None, kept: Outcomes
     return Section("Features", lead, [Table(first, bars), Table(rest, is_open=False)])
 
 
-def first_rows(sheet: Sheet, most: int, where: str) -> Sheet:
-    """The first rows of a sheet of one group; a note says how many are left out."""
-    rows = list(sheet.rows)
-    if len(rows) <= most:
-        return sheet
-    note = f"{quantity(len(rows) - most, 'row')} left out; all are in {where}."
-    return replace(sheet, groups=[rows[:most]], notes=[note, *sheet.notes])
-
-
 def selections_section(
     result: StudyResult, seen: FirstFold | None, data: dict[str, Any]
 ) -> Section | None:
     """Which features each selector takes on each fold, like features side by side."""
-    selecting = [name for name in result.selectors if name not in (BASE, RANDOM)]
-    if not selecting:
+    if not result.selecting:
         return None
     shown = _in_order(result, seen)
     blocks = [_selections(result, ranker, shown, seen, data) for ranker in result.rankers]
@@ -71,9 +60,10 @@ def selections_section(
 
 
 def _in_order(result: StudyResult, seen: FirstFold | None) -> list[int]:
-    """The features that are taken most often, in the order of a tree if similarity is known."""
+    """The most often selected features, in the order of a tree if similarity is known."""
     counts = count_taken(result)
-    shown = [feature for feature in rank_features(result, seen) if counts[feature]][:MOST_FEATURES]
+    ranked = rank_features(result, None if seen is None else seen.importance)
+    shown = [feature for feature in ranked if counts[feature]][:MOST_FEATURES]
     if seen is None or not set(shown) <= set(seen.compared.tolist()):
         return shown
     place = {int(feature): row for row, feature in enumerate(seen.compared)}
@@ -93,13 +83,13 @@ def _selections(
     taken = {
         run.selector: Taken(_shares(run.chosen, shown), looks[run.selector].split()[0])
         for run in result.of_ranker(ranker)
-        if run.selector not in (BASE, RANDOM)
+        if run.selector in result.selecting
     }
     names = [str(result.feature_names[feature]) for feature in shown]
     key = f"selected-{result.rankers.index(ranker)}"
     folds = [fold.name for fold in result.folds]
-    svg, grid = draw_selections(taken, names, folds, f"Features selected with {ranker}", key)
-    data[key] = grid.data()
+    title = f"Features selected with {ranker}"
+    svg, data[key] = draw_selections(taken, names, folds, title, key)
     how = "like features side by side" if seen is not None else "the most often selected first"
     n_taken = len(count_taken(result))
     caption = (
@@ -114,7 +104,7 @@ def _selections(
 
 
 def _first_letters(sheet: Sheet) -> Sheet:
-    """A sheet whose long texts, such as lists of all features, are cut."""
+    """Sheet with long texts, such as lists of all features, shortened."""
 
     def cut(entry: Entry) -> Entry:
         whole = entry.text
@@ -126,7 +116,7 @@ def _first_letters(sheet: Sheet) -> Sheet:
 
 
 def _shares(tested: Outcomes, shown: list[int]) -> np.ndarray:
-    """Share of the seeds that take each feature on each fold."""
+    """Share of the seeds that select each feature on each fold."""
     found = np.array(
         [
             [[feature in outcome.features for outcome in seed] for feature in shown]
@@ -139,20 +129,20 @@ def _shares(tested: Outcomes, shown: list[int]) -> np.ndarray:
 def similarity_section(
     result: StudyResult, seen: FirstFold | None, data: dict[str, Any]
 ) -> Section | None:
-    """Similarity of features as a heat map, and the tree of it."""
+    """Similarity of features as a heat map with a tree."""
     if seen is None:
         return None
-    varies = np.diag(seen.similarity) > 0  # not the same for all documents of a query
+    varies = np.diag(seen.similarity) > 0  # not constant within every query
     place = {int(seen.compared[row]): int(row) for row in np.flatnonzero(varies)}
-    shown = [feature for feature in rank_features(result, seen) if feature in place][:MOST_FEATURES]
+    ranked = rank_features(result, seen.importance)
+    shown = [feature for feature in ranked if feature in place][:MOST_FEATURES]
     if len(shown) < 2:
         return None
     rows = [place[feature] for feature in shown]
     names = [str(result.feature_names[feature]) for feature in shown]
-    svg, grid = draw_heat_map(
+    svg, data["similarity"] = draw_heat_map(
         seen.similarity[np.ix_(rows, rows)], names, "Similarity of all pairs of features"
     )
-    data["similarity"] = grid.data()
     caption = (
         "The stronger the color, the more alike two features order documents: the absolute "
         "value of the mean over queries of Spearman's coefficient. Squares are groups of which one "
@@ -166,7 +156,14 @@ def similarity_section(
             "documents of a query."
         )
     lead = f"Which features order documents alike, on the training queries of {seen.fold}."
-    chart = Chart(svg, caption, Table(similar_sheet(result, seen, _MOST_PAIRS)))
+    sheet = similar_sheet(
+        [str(result.feature_names[feature]) for feature in seen.compared],
+        seen.similarity,
+        f"Pairs of similar features of {result.title}",
+        f"Training queries of {seen.fold}: absolute value of the mean over queries of Spearman's "
+        "coefficient.",
+    )
+    chart = Chart(svg, caption, Table(sheet))
     return Section("Similar features", lead, [chart])
 
 
@@ -188,9 +185,7 @@ def importance_section(result: StudyResult, seen: FirstFold | None) -> Section |
     if left_out:
         caption += f" {quantity(left_out, 'feature')} that rank worse are left out."
     lead = f"How well each feature ranks on its own, on the training queries of {seen.fold}."
-    sheet = first_rows(
-        _by_importance(features_sheet(result, seen)), MOST_FEATURES, "tables/features.csv"
-    )
+    sheet = first_rows(_by_importance(features_sheet(result, seen)), MOST_FEATURES, _ALL)
     return Section("Importance of single features", lead, [Chart(svg, caption, Table(sheet))])
 
 

@@ -1,4 +1,4 @@
-"""What a study shows, in a sentence."""
+"""The main result of a study, in a sentence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ranksieve.report.page.page import Verdict
 from ranksieve.significance import Claim, claim_non_inferiority
 from ranksieve.study.comparison import LEVEL, MARGIN, enough_features
-from ranksieve.study.results import BASE, RANDOM, Outcomes, StudyResult
+from ranksieve.study.results import BASE, Outcomes, StudyResult
 from ranksieve.text import quantity
 
 
@@ -23,7 +23,7 @@ class Enough:
         Number of features.
     tested : Outcomes
     claim : Claim
-        That it loses less than the margin, at a level that allows for all selectors and rankers.
+        Claim that it loses less than the margin, at a level corrected for all combinations.
     """
 
     selector: str
@@ -42,7 +42,7 @@ def find_enough(result: StudyResult) -> list[Enough]:
     """For each selector and ranker the fewest features that are shown to be enough, fewest first.
 
     Every number of features is tested at a level corrected for the number of selectors and
-    rankers (Bonferroni), as the best of them is told; for each, sizes are tested from the largest
+    rankers (Bonferroni), because the best one is reported; sizes are tested from the largest
     down.
     """
     level = corrected_level(result)
@@ -55,7 +55,7 @@ def find_enough(result: StudyResult) -> list[Enough]:
 
 
 def _closest(result: StudyResult) -> Enough | None:
-    """What has the largest lower bound, where nothing is shown."""
+    """Selection with the largest lower bound, if nothing is shown."""
     level = corrected_level(result)
     tried = [
         _tested(result, selector, ranker, k, level)
@@ -70,7 +70,7 @@ def _candidates(result: StudyResult) -> list[tuple[str, str]]:
     return [
         (selector, ranker)
         for selector, ranker in result.runs
-        if selector not in (BASE, RANDOM) and (BASE, ranker) in result.runs
+        if selector in result.selecting and (BASE, ranker) in result.runs
     ]
 
 
@@ -89,7 +89,7 @@ def study_verdict(result: StudyResult, found: list[Enough]) -> Verdict:
     ----------
     result : StudyResult
     found : list of Enough
-        What :func:`find_enough` found.
+        Result of :func:`find_enough`.
     """
     candidates = _candidates(result)
     measure, n_features = result.main_measure, len(result.feature_names)

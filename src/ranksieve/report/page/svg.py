@@ -1,4 +1,4 @@
-"""What charts are drawn with: elements, scales, axes, and labels that fit."""
+"""Elements of charts: SVG elements, scales, axes, and labels that fit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ranksieve.report.formats.html import element, format_length
 from ranksieve.text import on_one_line
 
 SMALL = 12.0
-"""Pixels: the size of text in charts, as in the style sheet."""
+"""Size of text in charts in pixels, as in the style sheet."""
 N_COLORS = 8
 _NARROW, _WIDE = frozenset("fijlrtI.,:;'|!()[]{}/\\ -"), frozenset("mwMW@%")
 _NICE = (1.0, 2.0, 2.5, 5.0, 10.0)
@@ -28,7 +28,7 @@ def drawing(
     description: str = "",
     **more: object,
 ) -> Markup:
-    """An ``svg`` element with a title, which screen readers say.
+    """An ``svg`` element with a title for screen readers.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def drawing(
         Pixels; a narrow screen scrolls.
     *children : Markup
     title, description : str
-        What is drawn, in a few words; and what is seen, in sentences.
+        Short title, and a description in sentences.
     **more : str
         Further attributes, such as ``data_grid``.
     """
@@ -59,6 +59,14 @@ def text(x: float, y: float, label: str, anchor: str = "start", **more: object) 
     return element("text", on_one_line(label), x=x, y=y, text_anchor=align, **more)
 
 
+def short_text(
+    x: float, y: float, label: str, room: float, anchor: str = "start", **more: object
+) -> Markup:
+    """A label that fits into so many pixels; all of it is under the pointer if it is cut."""
+    short = shorten(label, room)
+    return text(x, y, short, anchor, **more, data_tip=label if short != label else None)
+
+
 def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
     """A straight line."""
     return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
@@ -71,7 +79,7 @@ def path(points: Sequence[tuple[float, float]], class_: str, *, closed: bool = F
 
 
 def boxes(places: Sequence[tuple[float, float, float, float]], class_: str) -> Markup:
-    """Rectangles (x, y, width, height) of one look as one element, which keeps pages small."""
+    """Rectangles (x, y, width, height) of one style as one element, which keeps pages small."""
     steps = "".join(
         f"M{format_length(x)} {format_length(y)}h{format_length(w)}v{format_length(h)}"
         f"h{format_length(-w)}z"
@@ -81,13 +89,13 @@ def boxes(places: Sequence[tuple[float, float, float, float]], class_: str) -> M
 
 
 def color_class(place: int) -> str:
-    """Classes of the color and dashes of the line with this number, from 0."""
+    """CSS classes of the color and dashes of the line with this number, from 0."""
     return f"s{place % N_COLORS} d{place // N_COLORS % 3}"
 
 
-def width_of(label: str, size: float = SMALL) -> float:
+def width_of(label: str) -> float:
     """About how many pixels wide a label is in a sans serif."""
-    return size * sum(map(_share, label))
+    return SMALL * sum(map(_share, label))
 
 
 def _share(sign: str) -> float:
@@ -98,7 +106,7 @@ def _share(sign: str) -> float:
     return 0.92 if sign in _WIDE else 0.7 if sign.isupper() else 0.58
 
 
-def shorten(label: str, room: float, size: float = SMALL) -> str:
+def shorten(label: str, room: float) -> str:
     """A label that fits into so many pixels, on one line: its middle is left out if it is long.
 
     Examples
@@ -107,10 +115,10 @@ def shorten(label: str, room: float, size: float = SMALL) -> str:
     ('number...e title', 'short')
     """
     told = on_one_line(label)
-    if width_of(told, size) <= room:
+    if width_of(told) <= room:
         return told
     kept = len(told) - 1
-    while kept > 1 and width_of(_halves(told, kept), size) > room:
+    while kept > 1 and width_of(_halves(told, kept)) > room:
         kept -= 1
     return _halves(told, kept)
 
@@ -121,14 +129,14 @@ def _halves(label: str, kept: int) -> str:
 
 @dataclass(frozen=True)
 class Scale:
-    """From values to pixels.
+    """Maps values to pixels.
 
     Attributes
     ----------
     low, high : float
         Values at the ends.
     start, stop : float
-        Pixels there.
+        Pixels at the ends.
     is_log : bool
         Whether equal ratios are equally far apart; then values are positive.
     """
@@ -147,7 +155,7 @@ class Scale:
         return self.start + share * (self.stop - self.start)
 
     def ticks(self, most: int = 6) -> list[float]:
-        """Round values within the ends, evenly spaced; powers of ten and parts on a log scale."""
+        """Evenly spaced round values within the ends; powers of ten and parts on a log scale."""
         if self.is_log:
             return self._log_ticks(most)
         span = self.high - self.low
@@ -169,7 +177,7 @@ class Scale:
 
 
 def decimals_of(ticks: Sequence[float]) -> int:
-    """Decimals that tell ticks apart."""
+    """Number of decimals that distinguishes ticks."""
     steps = [after - before for before, after in pairwise(ticks)]
     smallest = min(steps, default=1.0)
     digits = max(0, -math.floor(math.log10(smallest) + 1e-9)) if smallest > 0 else 2
@@ -177,14 +185,14 @@ def decimals_of(ticks: Sequence[float]) -> int:
 
 
 def padded(values: Sequence[float], share: float = 0.06) -> tuple[float, float]:
-    """Smallest and largest value with some room beyond."""
+    """Smallest and largest value, with some space added on both sides."""
     low, high = min(values), max(values)
     room = share * (high - low) or 0.05 * abs(high) or 1.0
     return low - room, high + room
 
 
 def spread_labels(wanted: Sequence[float], distance: float, low: float, high: float) -> list[float]:
-    """Places as near as possible to the wanted ones that are at least a distance apart.
+    """Positions nearest to the wanted ones that are at least a distance apart.
 
     Examples
     --------

@@ -7,12 +7,12 @@ from typing import Any
 
 from ranksieve.metrics import Evaluation
 from ranksieve.registry import describe
-from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
+from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, name_column
 from ranksieve.text import quantity
 
 
 def evaluation_sheet(title: str, result: Evaluation, per_query: bool) -> Sheet:
-    """Means of the measures, after the values of every query if they are wanted.
+    """Means of the measures, after the values of every query if ``per_query``.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def evaluation_sheet(title: str, result: Evaluation, per_query: bool) -> Sheet:
     weighted = "" if result.query_weights is None else "weighted "
     label = f"{weighted}mean of {quantity(len(result.query_ids), 'query', 'queries')}"
     groups.append([_row(label, result.mean.values())])
-    columns_of_names = [Column("query", align="left", is_name=True), *map(Column, result.mean)]
+    columns_of_names = [name_column("query"), *map(Column, result.mean)]
     setting = f"Convention {result.convention}."
     return Sheet("evaluation", title, setting, columns_of_names, groups)
 
@@ -48,7 +48,7 @@ def training_sheet(
         "training",
         f"{describe(ranker, changed)}, trained on {quantity(n_features, 'feature')}",
         f"Means over queries, convention {convention}.",
-        [Column("data", align="left", is_name=True), *map(Column, measures)],
+        [name_column("data"), *map(Column, measures)],
         [[_row(place, values.values()) for place, values in measured.items()]],
     )
 

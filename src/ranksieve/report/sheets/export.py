@@ -1,4 +1,4 @@
-"""Sheets of an export: what was written, how it was verified, and what can be switched off."""
+"""Sheets of an export: the files, the verification, and features to switch off."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ranksieve.export.exporting import Export
 from ranksieve.export.targets.target import Target
 from ranksieve.export.verifying import MEASURE, Verification
-from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
+from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, name_column
 from ranksieve.text import quantity
 
 _MISSING = {"nan": "no value (NaN)", "zero": "0"}
@@ -24,7 +24,7 @@ def export_sheets(export: Export) -> list[Sheet]:
 def targets_sheet(targets: Mapping[str, Target]) -> Sheet:
     """All targets."""
     columns = [
-        Column("target", align="left", is_name=True),
+        name_column("target"),
         Column("models", align="left"),
         Column("what is written", align="left", wraps=True),
     ]
@@ -49,7 +49,7 @@ def _summary(export: Export) -> Sheet:
         setting = f"Read again and scored in the arithmetic of the target, on {rows} of {queries}."
         groups.append(_verified(found))
     columns = [
-        Column("what", align="left", is_name=True),
+        name_column("what"),
         Column("value", align="left", wraps=True),
     ]
     title = f"Model for {export.target}"
@@ -80,7 +80,7 @@ def _switched_off(export: Export) -> Sheet:
     setting = "Nothing that the model uses refers to them."
     if export.saved is not None:
         setting += f" Together they cost {export.saved:g}."
-    columns = [Column("feature", align="left", is_name=True), Column("cost")]
+    columns = [name_column("feature"), Column("cost")]
     rows = [[Entry(name), Entry(cost, "g")] for name, cost in costs.items()]
     title = f"{quantity(len(costs), 'feature')} to switch off"
     return Sheet("switched-off", title, setting, columns, [rows])

@@ -1,20 +1,26 @@
-"""Sheets of what was found in ranking data."""
+"""Sheets that describe ranking data."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from ranksieve.metrics import CONVENTIONS
-from ranksieve.report.sheets.sheet import Column, Entry, Sheet
+from ranksieve.report.sheets.sheet import Column, Entry, Fields, Sheet, name_column
 from ranksieve.text import quantity
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ranksieve.sums.inspection import Inspection
+
+_MOST_PAIRS = 60
+_MOST_LISTED = 8
 
 
 def inspection_sheets(title: str, found: Inspection, top: int) -> list[Sheet]:
-    """What was found in the data, and its ``top`` best single features."""
+    """Sheets that describe the data, and its ``top`` best single features."""
     others = [missing_sheet(found, top)] if found.missing else []
     if found.best_features is not None:
         others.append(best_features_sheet(found, top))
@@ -22,13 +28,13 @@ def inspection_sheets(title: str, found: Inspection, top: int) -> list[Sheet]:
 
 
 def facts_sheet(title: str, found: Inspection) -> Sheet:
-    """All that is said of the data as a whole."""
+    """Properties of the data as a whole."""
     return Sheet(
         "inspection",
         title,
         "",
         [
-            Column("property", align="left", is_name=True),
+            name_column("property"),
             Column("value", align="left", wraps=True),
         ],
         [
@@ -46,19 +52,19 @@ def labels_sheet(found: Inspection) -> Sheet:
         [Entry(f"{label:g}"), Entry(n, ","), Entry(n / found.n_rows, ".1%")]
         for label, n in found.labels.items()
     ]
-    columns = [Column("label", align="left", is_name=True), Column("documents"), Column("share")]
+    columns = [name_column("label"), Column("documents"), Column("share")]
     return Sheet("labels", "Documents by label", "", columns, [rows])
 
 
 def lengths_sheet(found: Inspection) -> Sheet:
-    """Number of queries with so many documents."""
+    """Number of queries by number of documents."""
     rows = [[Entry(one.least), Entry(one.most), Entry(one.queries, ",")] for one in found.lengths]
     columns = [Column("from", is_name=True), Column("to", is_name=True), Column("queries")]
     return Sheet("lengths", "Queries by number of documents", "", columns, [rows])
 
 
 def useless_sheet(found: Inspection) -> Sheet:
-    """Features that say nothing, or nothing new."""
+    """Features that are constant or duplicates."""
     rows = [[Entry(name), Entry("constant")] for name in found.constant]
     rows += [
         [Entry(name), Entry("constant within every query")]
@@ -74,21 +80,21 @@ def useless_sheet(found: Inspection) -> Sheet:
         for pair in found.near_duplicates or []
     ]
     columns = [
-        Column("feature", align="left", is_name=True),
+        name_column("feature"),
         Column("what", align="left", wraps=True),
     ]
     return Sheet("useless", "Features that add nothing", "", columns, [rows])
 
 
 def missing_sheet(found: Inspection, top: int) -> Sheet:
-    """Features with missing values, the most first."""
+    """Features with missing values, the largest number first."""
     n_more = len(found.missing) - top
     return Sheet(
         "missing-values",
         "Missing values",
         "Where features are compared, a document without a value ranks last.",
         [
-            Column("feature", align="left", is_name=True),
+            name_column("feature"),
             Column("missing", "missing values"),
             Column("share", "share of rows"),
         ],
@@ -110,7 +116,7 @@ def best_features_sheet(found: Inspection, top: int) -> Sheet:
         f"Best single features by {found.measure}",
         f"Convention {found.convention}, ties averaged.",
         [
-            Column("feature", align="left", is_name=True),
+            name_column("feature"),
             Column("order", align="left"),
             Column(found.measure),
         ],
@@ -120,6 +126,28 @@ def best_features_sheet(found: Inspection, top: int) -> Sheet:
                 for feature in found.best_features[:top]
             ]
         ],
+    )
+
+
+def similar_sheet(
+    names: Sequence[str],
+    similarity: np.ndarray,
+    title: str = "Pairs of similar features",
+    setting: str = "",
+) -> Sheet:
+    """Pairs of features, the most similar first."""
+    pairs = sorted(
+        combinations(range(len(names)), 2), key=lambda pair: (-abs(similarity[pair]), pair)
+    )
+    fields: Fields[tuple[int, int]] = {
+        name_column("feature"): lambda pair: Entry(names[pair[0]]),
+        name_column("other"): lambda pair: Entry(names[pair[1]]),
+        Column("similarity"): lambda pair: Entry(float(similarity[pair]), ".3f"),
+    }
+    left_out = len(pairs) - _MOST_PAIRS
+    notes = [f"{quantity(left_out, 'pair')} of smaller similarity left out."]
+    return Sheet.of_items(
+        "similar", title, setting, fields, [pairs[:_MOST_PAIRS]], notes if left_out > 0 else []
     )
 
 
@@ -171,7 +199,7 @@ def _missing(found: Inspection) -> str:
 
 
 def describe_file_order(found: Inspection) -> str:
-    """Whether the order of the file tells about labels."""
+    """Describe whether the order of the file reveals labels."""
     order = found.file_order
     values = f"{found.measure} {order.value:.4f} against {order.by_chance:.4f} of random orders"
     if not order.better_than_chance:
@@ -183,8 +211,8 @@ def describe_file_order(found: Inspection) -> str:
     )
 
 
-def _listing(items: list[str], most: int = 8) -> str:
+def _listing(items: list[str]) -> str:
     if not items:
         return "none"
-    more = f", and {len(items) - most} more" if len(items) > most else ""
-    return ", ".join(items[:most]) + more
+    more = f", and {len(items) - _MOST_LISTED} more" if len(items) > _MOST_LISTED else ""
+    return ", ".join(items[:_MOST_LISTED]) + more

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import isfinite
 
-from ranksieve.recommendation.answer import KeptFeature, Recommendation
-from ranksieve.recommendation.checking import Check
+from ranksieve.recommendation.answer import (
+    DroppedFeature,
+    FrontPoint,
+    KeptFeature,
+    Recommendation,
+)
+from ranksieve.recommendation.checking import Check, Drift, Helpful
 from ranksieve.recommendation.evidence import Alone
-from ranksieve.report.sheets.sheet import Column, Entry, Sheet
+from ranksieve.report.sheets.sheet import Column, Entry, Fields, Sheet, name_column
 
-_SUBSTITUTES = 3  # named at most
+_SUBSTITUTES = 3  # most substitutes to name
 
 
 def recommendation_sheets(answer: Recommendation) -> list[Sheet]:
@@ -23,90 +27,82 @@ def recommendation_sheets(answer: Recommendation) -> list[Sheet]:
 def kept_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
     """The features to keep, in the order in which they were selected.
 
-    With ``alone``, it tells also how well each ranks alone.
+    With ``alone``, it also shows how well each ranks alone.
     """
-    columns = [Column("rank", is_name=True), Column("feature", align="left", is_name=True)]
-    rows = [[Entry(rank), Entry(name)] for rank, name in enumerate(answer.names, start=1)]
+    rank_of = {kept.feature: rank for rank, kept in enumerate(answer.kept, start=1)}
+    fields: Fields[KeptFeature] = {
+        Column("rank", is_name=True): lambda kept: Entry(rank_of[kept.feature]),
+        name_column("feature"): lambda kept: Entry(answer.feature_names[kept.feature]),
+    }
     notes = []
     if answer.has_costs:
-        columns.append(Column("cost"))
-        _add(rows, [Entry(kept.cost, ".4g") for kept in answer.kept])
+        fields[Column("cost")] = lambda kept: Entry(kept.cost, ".4g")
     if any(kept.loss is not None for kept in answer.kept):
-        columns.append(Column("loss without it"))
-        columns.append(Column("interval", align="left"))
-        _add(rows, [_percent(kept.loss) for kept in answer.kept])
-        _add(rows, [_interval(kept) for kept in answer.kept])
+        fields[Column("loss without it")] = lambda kept: _percent(kept.loss)
+        fields[Column("interval", align="left")] = _interval
         notes.append(
             f"loss without it: of {answer.claim.measure}, relative to all features, with its 95% "
             "interval, if the ranker is trained on the other features that are kept. "
             + _who_judges(answer)
         )
     if any(kept.stability is not None for kept in answer.kept):
-        columns += [Column("stability"), Column("with copies")]
-        _add(rows, [_share(kept.stability) for kept in answer.kept])
-        _add(rows, [_share(kept.cluster_stability) for kept in answer.kept])
+        fields[Column("stability")] = lambda kept: Entry(kept.stability, ".2f")
+        fields[Column("with copies")] = lambda kept: Entry(kept.cluster_stability, ".2f")
         notes.append(
             "stability: share of random halves of the queries on which it is selected; with "
             "copies: on which it or one of its substitutes is."
         )
     if alone is not None:
-        columns.append(Column("alone"))
-        _add(rows, [Entry(alone.values[feature], ".4f") for feature in answer.features])
+        values = alone.values
+        fields[Column("alone")] = lambda kept: Entry(values[kept.feature], ".4f")
         notes.append(f"alone: {answer.claim.measure} if the feature alone ranks.")
     if any(kept.substitutes for kept in answer.kept):
-        columns.append(Column("substitutes", align="left", wraps=True))
-        _add(rows, [Entry(substitutes_text(kept, answer)) for kept in answer.kept])
+        substitutes = Column("substitutes", align="left", wraps=True)
+        fields[substitutes] = lambda kept: Entry(substitutes_text(kept, answer))
         notes.append(
             "substitutes: features that order documents nearly alike (|tau_b| of at least 0.9)"
             + (", with their costs." if answer.has_costs else ".")
         )
     title = f"Features to keep: {len(answer.kept)} of {len(answer.kept) + len(answer.dropped)}"
-    return Sheet("kept", title, f"Selected by {answer.selector}.", columns, [rows], notes)
+    pruned = ", then pruned by cost" if answer.is_pruned else ""
+    setting = f"Selected by {answer.selector}{pruned}."
+    return Sheet.of_items("kept", title, setting, fields, [answer.kept], notes)
 
 
 def dropped_sheet(answer: Recommendation, alone: Alone | None = None) -> Sheet:
     """The features to drop, with the reason; with ``alone``, also how well each ranks alone."""
-    columns = [Column("feature", align="left", is_name=True)]
-    rows = [[Entry(answer.feature_names[one.feature])] for one in answer.dropped]
+    fields: Fields[DroppedFeature] = {
+        name_column("feature"): lambda one: Entry(answer.feature_names[one.feature])
+    }
     notes = []
     if answer.has_costs:
-        columns.append(Column("cost"))
-        _add(rows, [Entry(one.cost, ".4g") for one in answer.dropped])
+        fields[Column("cost")] = lambda one: Entry(one.cost, ".4g")
     if alone is not None:
-        columns.append(Column("alone"))
-        _add(rows, [Entry(alone.values[one.feature], ".4f") for one in answer.dropped])
+        values = alone.values
+        fields[Column("alone")] = lambda one: Entry(values[one.feature], ".4f")
         notes.append(f"alone: {answer.claim.measure} if the feature alone ranks.")
-    columns.append(Column("reason", align="left", wraps=True))
-    _add(rows, [Entry(one.reason) for one in answer.dropped])
-    return Sheet("dropped", f"Features to drop: {len(rows)}", "", columns, [rows], notes)
+    fields[Column("reason", align="left", wraps=True)] = lambda one: Entry(one.reason)
+    title = f"Features to drop: {len(answer.dropped)}"
+    return Sheet.of_items("dropped", title, "", fields, [answer.dropped], notes)
 
 
 def front_sheet(answer: Recommendation) -> Sheet:
-    """Cost against quality of all candidates that no cheaper one equals, and all others."""
+    """Cost and quality of all candidates, with those of the Pareto front marked."""
     claim = answer.claim
-    columns = [
-        Column("selector", align="left", is_name=True),
-        Column("features"),
-        Column("cost"),
-        Column("measure", heading=claim.measure),
-        Column("change"),
-        Column("bound"),
-        Column("shown", align="left"),
-        Column("front", align="left"),
-    ]
-    rows = [
-        [
-            Entry(point.selector),
-            Entry(point.size),
-            Entry(point.cost, ".4g"),
-            Entry(point.value, ".4f"),
-            _percent(point.change, "+.2f"),
-            _percent(point.lower if point.lower > -1e300 else None, "+.2f"),
-            Entry({True: "yes", False: "no", None: None}[point.is_shown]),
-            Entry("*" if point.is_front else ""),
-        ]
-        for point in answer.front
-    ]
+    fields: Fields[FrontPoint] = {
+        name_column("selector"): lambda point: Entry(point.selector),
+        Column("features"): lambda point: Entry(point.size),
+        Column("cost"): lambda point: Entry(point.cost, ".4g"),
+        Column("measure", claim.measure): lambda point: Entry(point.value, ".4f"),
+        Column("change"): lambda point: _percent(point.change, "+.2f"),
+        Column("bound"): (
+            lambda point: _percent(point.lower if point.lower > -1e300 else None, "+.2f")
+        ),
+        Column("shown", align="left"): (
+            lambda point: Entry({True: "yes", False: "no", None: None}[point.is_shown])
+        ),
+        Column("front", align="left"): lambda point: Entry("*" if point.is_front else ""),
+    }
     notes = [
         f"change, bound: relative to all features; one-sided {claim.level:.0%} lower bound "
         "of the candidate alone.",
@@ -118,68 +114,56 @@ def front_sheet(answer: Recommendation) -> Sheet:
             "down until one fails, with the level divided between the selectors; sizes that were "
             "added to find the smallest that is enough are not tested."
         )
-    return Sheet("front", "Cost and quality of the candidates", "", columns, [rows], notes)
+    title = "Cost and quality of the candidates"
+    return Sheet.of_items("front", title, "", fields, [answer.front], notes)
 
 
 def check_sheets(found: Check) -> list[Sheet]:
     """How the kept features rank now, and which others would help."""
-    columns = [
-        Column("feature", align="left", is_name=True),
-        Column("before"),
-        Column("now"),
-        Column("shift"),
-        Column("missing before"),
-        Column("missing now"),
-        Column("notable", align="left"),
-    ]
-    rows = [
-        [
-            Entry(one.feature),
-            Entry(one.before, ".4f"),
-            Entry(one.now, ".4f"),
-            Entry(one.shift if isfinite(one.shift) else "turned", "+.1f"),
-            Entry(f"{one.missing_before:.1%}"),
-            Entry(f"{one.missing_now:.1%}"),
-            Entry("yes" if one.is_notable else ""),
-        ]
-        for one in found.drift
-    ]
+    sheets = []
+    if found.drift:
+        sheets.append(_drift_sheet(found))
+    if found.helpful:
+        sheets.append(_helpful_sheet(found))
+    return sheets
+
+
+def _drift_sheet(found: Check) -> Sheet:
+    fields: Fields[Drift] = {
+        name_column("feature"): lambda one: Entry(one.feature),
+        Column("before"): lambda one: Entry(one.before, ".4f"),
+        Column("now"): lambda one: Entry(one.now, ".4f"),
+        Column("shift"): (
+            lambda one: Entry(one.shift if isfinite(one.shift) else "turned", "+.1f")
+        ),
+        Column("missing before"): lambda one: Entry(f"{one.missing_before:.1%}"),
+        Column("missing now"): lambda one: Entry(f"{one.missing_now:.1%}"),
+        Column("notable", align="left"): lambda one: Entry("yes" if one.is_notable else ""),
+    }
     notes = [
         f"before, now: {found.verdict.measure} if the feature alone ranks the documents of each "
         "query; shift: the difference in standard errors, or turned if the other direction is now "
         "the better one; notable from 3 standard errors or 5% of missing values on."
     ]
-    sheets = [Sheet("drift", "Features that are kept", "", columns, [rows], notes)] if rows else []
-    if found.helpful:
-        columns = [
-            Column("feature", align="left", is_name=True),
-            Column("gain"),
-            Column("new", align="left"),
-        ]
-        others = [
-            [Entry(one.feature), _percent(one.gain), Entry("yes" if one.is_new else "")]
-            for one in found.helpful
-        ]
-        notes = [
-            "gain: part of the leave-query-out error of a linear ranker on the kept features that "
-            "it takes away, one after the other; new: not in the data of the recommendation."
-        ]
-        title = "Features that are not kept but would help now"
-        sheets.append(Sheet("helpful", title, "", columns, [others], notes))
-    return sheets
+    return Sheet.of_items("drift", "Features that are kept", "", fields, [found.drift], notes)
 
 
-def _add(rows: Sequence[list[Entry]], entries: Sequence[Entry]) -> None:
-    for row, entry in zip(rows, entries, strict=True):
-        row.append(entry)
+def _helpful_sheet(found: Check) -> Sheet:
+    fields: Fields[Helpful] = {
+        name_column("feature"): lambda one: Entry(one.feature),
+        Column("gain"): lambda one: _percent(one.gain),
+        Column("new", align="left"): lambda one: Entry("yes" if one.is_new else ""),
+    }
+    notes = [
+        "gain: part of the leave-query-out error of a linear ranker on the kept features that "
+        "it takes away, one after the other; new: not in the data of the recommendation."
+    ]
+    title = "Features that are not kept but would help now"
+    return Sheet.of_items("helpful", title, "", fields, [found.helpful], notes)
 
 
 def _percent(share: float | None, form: str = ".2f") -> Entry:
     return Entry(None if share is None else f"{100 * share:{form}}%")
-
-
-def _share(share: float | None) -> Entry:
-    return Entry(share, ".2f")
 
 
 def _interval(kept: KeptFeature) -> Entry:
@@ -189,7 +173,7 @@ def _interval(kept: KeptFeature) -> Entry:
 
 
 def substitutes_text(kept: KeptFeature, answer: Recommendation) -> str:
-    """Near-copies of a feature, with similarity and cost; only the first few are named."""
+    """Near-copies of a feature, with similarity and cost; only the first few."""
     told = []
     for one in kept.substitutes[:_SUBSTITUTES]:
         cost = f", cost {one.cost:.4g}" if answer.has_costs else ""

@@ -1,4 +1,4 @@
-"""Sheet of the methods or rankers that there are."""
+"""Sheet of all methods or rankers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from ranksieve.base import RankSelector
-from ranksieve.report.sheets.sheet import Column, Entry, Sheet
+from ranksieve.report.sheets.sheet import Column, Entry, Sheet, name_column
 
 if TYPE_CHECKING:
     from ranksieve.registry import Method, Registry
@@ -25,7 +25,7 @@ _TRAITS = {
 
 
 def registry_sheet(registry: Registry) -> Sheet:
-    """Names of methods or rankers and what they do; of selectors also what they need."""
+    """Names and descriptions of methods or rankers, and traits of selectors."""
     methods = list(registry.values())
     select = issubclass(methods[0].kind, RankSelector)
     families: dict[str, list[list[Entry]]] = {}
@@ -37,7 +37,7 @@ def registry_sheet(registry: Registry) -> Sheet:
         f"{registry.what.capitalize()}s by name",
         "",
         [
-            Column(registry.what, align="left", is_name=True),
+            name_column(registry.what),
             Column("description", "what it does", align="left", wraps=True),
             *(_COLUMNS if select else ()),
         ],
@@ -47,7 +47,7 @@ def registry_sheet(registry: Registry) -> Sheet:
 
 
 def _legend(methods: list[Method]) -> str:
-    """What the traits mean that methods have."""
+    """Explanation of the traits of methods."""
     there = {trait for method in methods for trait in _traits_of(method)}
     return ". ".join(f"{trait}: {_TRAITS[trait]}" for trait in _TRAITS if trait in there) + "."
 

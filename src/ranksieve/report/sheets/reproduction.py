@@ -1,4 +1,4 @@
-"""Sheets of a reproduction: what is published, ours, how far they are apart, and the verdict."""
+"""Sheets of a reproduction: published numbers, ours, differences, and verdicts."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ from ranksieve.report.sheets.reproduction_study import (
     printed_numbers_sheet,
     statements_sheet,
 )
-from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
+from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, name_column
 from ranksieve.report.sheets.study_quality import curves_sheet
 from ranksieve.report.sheets.study_statistics import statistics_sheet
 from ranksieve.reproduction import Reproduction
 from ranksieve.reproduction.paper import FOUR_DIGITS
-from ranksieve.reproduction.ranks import recompute_ranks
 
 _PARAMETERS = {
     "lam": "lambda",
@@ -38,21 +37,17 @@ _PARAMETERS = {
     "best_iteration": "trees",
     "best_restart": "restart",
 }
-"""What tables call parameters."""
+"""Names of parameters in tables."""
 
 
 def reproduction_sheets(result: Reproduction) -> list[Sheet]:
-    """All tables of a reproduction, as far as there is something to show in them.
-
-    Parameters
-    ----------
-    result : Reproduction
+    """All tables of a reproduction that are not empty.
 
     Returns
     -------
     list of Sheet
         Values on folds and means, how methods were run, what was chosen, and what the paper
-        derives of these. The first says what to know before numbers are compared.
+        derives from these. The first has notes to read before numbers are compared.
     """
     sheets = [sheet for sheet in _sheets(result) if any(sheet.groups)]
     if result.facts.warning is not None:
@@ -152,7 +147,7 @@ def _mean_number(result: Reproduction, name: str) -> float | None:
 
 
 def _limit(result: Reproduction, name: str, place: int) -> str | None:
-    """How near means (0) or folds (1) are asked to be."""
+    """Tolerance of means (0) or folds (1), as text."""
     asked = result.asked(name)
     tolerance = None if asked is None else asked[place]
     if tolerance is None:
@@ -186,7 +181,7 @@ def _choices(result: Reproduction) -> Sheet:
         "As published for the fold, or else by MAP on the validation queries.",
         [
             METHOD,
-            Column("chosen", align="left", is_name=True),
+            name_column("chosen"),
             SOURCE,
             *(Column(f"fold {number}") for number in range(1, n_folds + 1)),
         ],
@@ -207,7 +202,7 @@ def _shown(chosen: Any, parameter: str) -> str:
 
 def _ranks(result: Reproduction, table: str) -> Sheet:
     here = result.unified_ranks(table) or {}
-    paper, recomputed = result.paper, recompute_ranks(result.paper, table)
+    paper, recomputed = result.paper, result.paper.recompute_ranks(table)
     rows = []
     for name, printed in paper.unified_ranks[table].items():
         rank = here.get(name)

@@ -1,11 +1,11 @@
-"""Sheets of a paper's numbers beside ours: on folds, as means, and as improvements."""
+"""Sheets of a paper's numbers and ours: on folds, as means, and as improvements."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from ranksieve.metrics import get_convention
-from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
+from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, name_column
 from ranksieve.reproduction import Reproduction
 from ranksieve.reproduction.outcomes import Number
 from ranksieve.study.results import BASE
@@ -15,8 +15,8 @@ TIES = {
     "average": "averaged over the orders of equal scores",
     "document": "equal scores by descending document id",
 }
-METHOD = Column("method", align="left", is_name=True)
-SOURCE = Column("source", align="left", is_name=True)
+METHOD = name_column("method")
+SOURCE = name_column("source")
 
 
 def folds_sheet(result: Reproduction) -> Sheet:
@@ -36,7 +36,7 @@ def folds_sheet(result: Reproduction) -> Sheet:
         f"{result.paper.name}-folds",
         f"{result.paper.title}: paper and ours on the folds of {result.facts.title}",
         _setting(result),
-        [Column("measure", align="left", is_name=True), METHOD, SOURCE, *map(Column, columns)],
+        [name_column("measure"), METHOD, SOURCE, *map(Column, columns)],
         groups,
         _notes(result),
     )
@@ -68,7 +68,7 @@ def means_sheet(result: Reproduction, stem: str, title: str, names: Sequence[str
 
 
 def improvements_sheet(result: Reproduction) -> Sheet:
-    """By how many percent selectors are above all features."""
+    """Improvement of selectors over all features, in percent."""
     measures = result.paper.mean_measures
     rows: list[Row] = []
     for name in next(iter(result.paper.groups.values())):
@@ -101,7 +101,7 @@ def _setting(result: Reproduction) -> str:
 
 
 def _notes(result: Reproduction) -> list[str]:
-    """What the rows are."""
+    """Notes that explain the rows."""
     if not result.is_published:
         return []
     sources = result.paper.sources
@@ -111,9 +111,9 @@ def _notes(result: Reproduction) -> list[str]:
 
 
 def rows_beside(names: Sequence[str], numbers: Sequence[Number | None], form: str) -> Iterator[Row]:
-    """Rows of published numbers, of ours and of their differences, as far as there are any.
+    """Rows of published numbers, of ours and of their differences, where available.
 
-    A difference is marked with ``*`` if it is larger than asked.
+    A difference is marked with ``*`` if it exceeds the tolerance.
     """
     first = [Entry(name) for name in names]
     published = [None if number is None else number.published for number in numbers]

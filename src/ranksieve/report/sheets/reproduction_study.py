@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
 
-from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
+from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, name_column
 from ranksieve.report.sheets.study_captions import SELECTOR, setting_of, stem
 from ranksieve.reproduction import Reproduction
 from ranksieve.reproduction.bests import LEVEL, Best
-from ranksieve.significance import holm, paired_t_test
 from ranksieve.study import StudyResult
+from ranksieve.study.comparison import compare_pairs
 from ranksieve.study.results import BASE
 
 
@@ -24,9 +23,9 @@ def best_numbers_sheet(result: Reproduction) -> Sheet:
         f"Number of features at the best result on {result.facts.title}: paper and ours",
         "" if result.study is None else setting_of(result.study),
         [
-            Column("selector", align="left", is_name=True),
-            Column("ranker", align="left", is_name=True),
-            Column("best on", align="left", is_name=True),
+            name_column("selector"),
+            name_column("ranker"),
+            name_column("best on"),
             Column("features", "k"),
             Column(measure),
             Column("difference", "diff"),
@@ -90,8 +89,8 @@ def printed_numbers_sheet(result: Reproduction) -> Sheet:
         f"Ours are for {result.facts.title}, by the largest mean over folds on validation or on "
         "test queries: the paper does not say which it took.",
         [
-            Column("selector", align="left", is_name=True),
-            Column("ranker", align="left", is_name=True),
+            name_column("selector"),
+            name_column("ranker"),
             *(Column(name, group="paper") for name in collections),
             Column("validation", group="ours"),
             Column("test", group="ours"),
@@ -103,28 +102,20 @@ def printed_numbers_sheet(result: Reproduction) -> Sheet:
 
 def pairs_sheet(study: StudyResult, ranker: str) -> Sheet:
     """Differences between all selectors with a ranker, with marks where they are significant."""
-    measure, runs = study.measures[0], study.of_ranker(ranker)
-    values = {run.selector: run.chosen.per_query(measure) for run in runs}
-    pairs = list(combinations(values, 2))
-    tests = {pair: paired_t_test(values[pair[0]], values[pair[1]]) for pair in pairs}
-    adjusted = holm([test.p_value for test in tests.values()]).tolist()
+    measure, names = study.measures[0], study.selectors
+    pairs = compare_pairs(study, measure, [ranker])
     cells = {}
-    for (one, other), p_value in zip(pairs, adjusted, strict=True):
-        difference, mark = tests[one, other].difference, "*" if p_value < LEVEL else ""
-        cells[one, other] = Entry(difference, "+z.4f", mark=mark)
-        cells[other, one] = Entry(-difference, "+z.4f", mark=mark)
+    for pair in pairs:
+        mark = "*" if pair.adjusted < LEVEL else ""
+        cells[pair.selector, pair.base] = Entry(pair.difference, "+z.4f", mark=mark)
+        cells[pair.base, pair.selector] = Entry(-pair.difference, "+z.4f", mark=mark)
     return Sheet(
         stem("pairs", ranker),
         f"Selectors against each other with {ranker} on {study.title}: {measure}",
         f"{setting_of(study)} Numbers of features are chosen on the validation queries of each "
         "fold.",
-        [SELECTOR, *(Column(f"minus {name}") for name in values)],
-        [
-            [
-                [Entry(one), *(cells.get((one, other), Entry("")) for other in values)]
-                for one in values
-            ]
-        ],
+        [SELECTOR, *(Column(f"minus {name}") for name in names)],
+        [[[Entry(one), *(cells.get((one, other), Entry("")) for other in names)] for one in names]],
         [
             "Mean over queries of the selector of the row minus that of the column; *: significant "
             f"at {LEVEL:g}, by paired t-tests over queries, adjusted for all {len(pairs)} pairs "

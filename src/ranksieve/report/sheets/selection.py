@@ -6,22 +6,22 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ranksieve.registry import describe
-from ranksieve.report.sheets.sheet import Column, Entry, Sheet
+from ranksieve.report.sheets.sheet import Column, Entry, Fields, Sheet, name_column
 from ranksieve.text import quantity
 
 if TYPE_CHECKING:
     from ranksieve.costs import FeatureCosts
-    from ranksieve.io.selection import Selection
+    from ranksieve.io.selection import SelectedFeature, Selection
 
 
 class Counted(NamedTuple):
     """Groups in which features were selected."""
 
     n_groups: int | None = None  # selected; None without groups
-    are_counted: bool = False  # whether their number was asked for, or that of features
+    are_counted: bool = False  # whether the number of groups was requested, not of features
 
     def describe(self, features: str) -> str:
-        """Selected features, as text, and their groups; what was counted comes first."""
+        """Describe the numbers of selected features and groups, the requested one first."""
         if self.n_groups is None:
             return features
         groups = quantity(self.n_groups, "group")
@@ -40,38 +40,42 @@ def selection_sheet(
     Parameters
     ----------
     title : str
-        What they were selected from.
+        Title of the data.
     selection : Selection
     changed : mapping
-        Parameters worth naming.
+        Parameters that differ from the defaults.
     counted : Counted, optional
-        If features come in groups.
+        Numbers of groups, if features are grouped.
     costs : FeatureCosts, optional
-        What features cost; each adds something to the cost of those before it.
+        Costs of features; the table shows the cost that each adds to those before it.
     """
     features = selection.features
     number = f"{len(features):,} of {selection.n_features_in:,} features"
     number = (counted or Counted()).describe(number)
     scores = [abs(feature.score) for feature in features if feature.score is not None]
-    # Four decimals line up; they would hide small scores, and drown in large ones.
+    # Four decimals align well, but would hide small scores and clutter large ones.
     form = ".4f" if 0.1 <= max(scores, default=0) < 1e4 else ".4g"
-    columns = [Column("rank", is_name=True), Column("feature", align="left", is_name=True)]
-    rows = [[Entry(rank), Entry(feature.name)] for rank, feature in enumerate(features, start=1)]
+    rank_of = {feature.index: rank for rank, feature in enumerate(features, start=1)}
+    fields: Fields[SelectedFeature] = {
+        Column("rank", is_name=True): lambda feature: Entry(rank_of[feature.index]),
+        name_column("feature"): lambda feature: Entry(feature.name),
+    }
     if scores:
-        columns.append(Column("score"))
-        for row, feature in zip(rows, features, strict=True):
-            row.append(Entry(feature.score, form))
+        fields[Column("score")] = lambda feature: Entry(feature.score, form)
     notes = []
     if costs is not None:
         names = [feature.name for feature in features]
-        columns.append(Column("cost", "added cost"))
-        for place, row in enumerate(rows):
-            row.append(Entry(costs.marginal(names[place], names[:place]), ".4g"))
+        added = {
+            feature.index: costs.marginal(feature.name, names[:place])
+            for place, feature in enumerate(features)
+        }
+        fields[Column("cost", "added cost")] = lambda feature: Entry(added[feature.index], ".4g")
         all_cost = costs.total(costs.features)
         notes = [f"Together they cost {costs.total(names):.4g} of {all_cost:.4g} for all features."]
     if any(feature.reason for feature in features):
-        columns.append(Column("reason", align="left", wraps=True))
-        for row, feature in zip(rows, features, strict=True):
-            row.append(Entry(feature.reason))
+        reason = Column("reason", align="left", wraps=True)
+        fields[reason] = lambda feature: Entry(feature.reason)
     what = describe(selection.method, changed)
-    return Sheet("selection", f"{what}: {number} of {title}", "", columns, [rows], notes=notes)
+    return Sheet.of_items(
+        "selection", f"{what}: {number} of {title}", "", fields, [features], notes
+    )

@@ -1,15 +1,15 @@
-"""A table as a value, whatever it is printed on."""
+"""A table as a value, independent of the output format."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 from ranksieve.text import on_one_line
 
-_DIGITS = 12  # of values: what differs later is rounding
+_DIGITS = 12  # decimals of values to compare; later ones differ by rounding
 
 
 @dataclass(frozen=True)
@@ -19,13 +19,13 @@ class Entry:
     Attributes
     ----------
     value : float, int, str or None
-        None, printed as ``-``, if there is none.
+        The value; None is printed as ``-``.
     form : str
         Format of a number, such as ``".4f"``.
     is_best : bool
         Whether to print it in bold.
     mark : str
-        Signs that follow it; the notes of the sheet explain them.
+        Marks after the value; the notes of the sheet explain them.
     rank : int or None
         Printed in parentheses.
 
@@ -63,19 +63,19 @@ class Column:
     Attributes
     ----------
     name : str
-        As in CSV; no two columns share one.
+        Unique name, as in CSV.
     heading : str
-        What is printed above it; by default its name.
+        Printed heading; by default the name.
     align : {"left", "right"}
     is_name : bool
-        Whether it says what a row is about. Such columns come first, and are repeated where a
-        wide sheet is folded.
+        Whether the column identifies rows. Such columns come first, and are repeated where a wide
+        sheet is folded.
     wraps : bool
-        Whether it holds text to break over lines.
+        Whether the column has text that may be broken over lines.
     group : str
-        Neighbors with the same one stay together where a wide sheet is folded.
+        Adjacent columns of the same group stay together where a wide sheet is folded.
     only_csv : bool
-        Whether it is left out of all but CSV.
+        Whether the column appears only in CSV.
     """
 
     name: str
@@ -88,11 +88,19 @@ class Column:
 
     @property
     def above(self) -> str:
-        """What is printed above the column."""
+        """Printed heading of the column."""
         return self.heading or self.name
 
 
+def name_column(name: str, **more: Any) -> Column:
+    """A column of names, which say what rows are about; ``more`` as of :class:`Column`."""
+    return Column(name, align="left", is_name=True, **more)
+
+
 Row = Sequence[Entry]
+Item = TypeVar("Item")
+Fields = dict[Column, Callable[[Item], Entry]]
+"""Columns, each with what it shows of the item that a row is about."""
 
 
 @dataclass(frozen=True)
@@ -104,14 +112,14 @@ class Sheet:
     name : str
         Stem of its file: letters, digits, points and hyphens.
     title : str
-        What it shows, in a few words.
+        Short title.
     setting : str
-        Where the numbers come from, in sentences.
+        Origin of the numbers, in sentences.
     columns : sequence of Column
     groups : sequence of sequences of rows
         A row has a cell for each column; a line or space separates groups.
     notes : sequence of str
-        Printed below.
+        Notes printed below the table.
     """
 
     name: str
@@ -123,7 +131,9 @@ class Sheet:
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", self.name):
-            raise ValueError(f"{self.name!r} is no name for files: use letters, digits, . and -")
+            raise ValueError(
+                f"{self.name!r} is not a valid file name: use letters, digits, . and -"
+            )
         names = [column.name for column in self.columns]
         if len(set(names)) < len(names):
             raise ValueError(f"sheet {self.name!r} has columns of the same name: {names}")
@@ -138,6 +148,31 @@ class Sheet:
                     f"there are {len(names)} columns"
                 )
 
+    @classmethod
+    def of_items(
+        cls,
+        name: str,
+        title: str,
+        setting: str,
+        fields: Fields[Item],
+        groups: Iterable[Iterable[Item]],
+        notes: Sequence[str] = (),
+    ) -> Sheet:
+        """A sheet with a row for each item of each group.
+
+        Examples
+        --------
+        >>> fields: Fields[str] = {
+        ...     name_column("word"): Entry,
+        ...     Column("letters"): lambda word: Entry(len(word)),
+        ... }
+        >>> sheet = Sheet.of_items("words", "Words", "", fields, [["rank", "sieve"]])
+        >>> [[entry.text for entry in row] for row in sheet.rows]
+        [['rank', '4'], ['sieve', '5']]
+        """
+        rows = [[[show(item) for show in fields.values()] for item in group] for group in groups]
+        return cls(name, title, setting, list(fields), rows, notes)
+
     @property
     def caption(self) -> str:
         """Title and setting."""
@@ -150,7 +185,7 @@ class Sheet:
             yield from group
 
     def printed(self) -> Sheet:
-        """The sheet without what is for CSV only; names like those above them are left out."""
+        """The sheet without columns only for CSV, and without repeated names in a column."""
         kept = [place for place, column in enumerate(self.columns) if not column.only_csv]
         columns = [self.columns[place] for place in kept]
         n_names = sum(column.is_name for column in columns)
@@ -162,7 +197,7 @@ class Sheet:
 
 
 def _without_repeats(rows: Sequence[Row], n_names: int) -> list[Row]:
-    """Rows of a group with leading names, but never the last one, only where they change."""
+    """Rows of a group in which leading names, except the last, appear only where they change."""
     shown: list[Row] = []
     for place, row in enumerate(rows):
         same = 0
@@ -175,7 +210,7 @@ def _without_repeats(rows: Sequence[Row], n_names: int) -> list[Row]:
 def rank_cells(
     values: Sequence[float | None], form: str = ".4f", with_ranks: bool = False
 ) -> list[Entry]:
-    """Cells of values of which the largest are the best; ties share the better rank.
+    """Cells of values, the largest marked as best; ties share the better rank.
 
     Examples
     --------

@@ -1,14 +1,14 @@
-"""What all sheets of a study say: where their numbers come from."""
+"""Captions of the sheets of a study: the origin of their numbers."""
 
 from __future__ import annotations
 
 from ranksieve.data import DataError
-from ranksieve.report.sheets.sheet import Column
+from ranksieve.report.sheets.sheet import name_column
 from ranksieve.significance.samples import Sample
 from ranksieve.study.results import StudyResult
 from ranksieve.text import file_stem, quantity
 
-SELECTOR = Column("selector", align="left", is_name=True)
+SELECTOR = name_column("selector")
 
 
 def setting_of(result: StudyResult) -> str:
@@ -23,7 +23,7 @@ def setting_of(result: StudyResult) -> str:
 
 
 def _weights(result: StudyResult) -> str:
-    """That queries have weights, and how many of equal weight would be as informative."""
+    """Note that queries have weights, with the effective number of queries."""
     if result.query_weights is None:
         return ""
     sample = Sample.of(result.query_weights, result.query_weights)
@@ -35,7 +35,7 @@ def _missing(result: StudyResult) -> str:
 
 
 def _fixed(result: StudyResult) -> str:
-    """How many features selectors were not free to choose."""
+    """Note on the number of included and excluded features."""
     told = [
         f"{quantity(len(features), 'feature')} {what}"
         for features, what in ((result.included, "included"), (result.excluded, "left out"))
@@ -64,7 +64,7 @@ def stem(*words: str) -> str:
 
 
 def check_measure(result: StudyResult, measure: str) -> None:
-    """Raise a DataError that lists the known ones unless the study has this measure."""
+    """Raise a DataError that lists the measures unless the study has this one."""
     if measure not in result.measures:
         raise DataError(
             f"measure {measure!r} is not in the study; it has {', '.join(result.measures)}"

@@ -1,33 +1,20 @@
-"""Sheets of features: how often a study selects them, how good they are, what is like them."""
+"""Sheets of features: how often they are selected, their importance, and similar features."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 
-import numpy as np
-
-from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
+from ranksieve.report.sheets.sheet import Column, Entry, Fields, Sheet, name_column
 from ranksieve.report.sheets.study_captions import setting_of
-from ranksieve.study.first_fold import FirstFold, count_taken
-from ranksieve.study.results import BASE, RANDOM, Outcomes, StudyResult
+from ranksieve.study.first_fold import FirstFold, count_taken, rank_features
+from ranksieve.study.results import Outcomes, StudyResult
 from ranksieve.text import quantity
-
-
-def rank_features(result: StudyResult, seen: FirstFold | None) -> list[int]:
-    """All features: those that are taken most often first, then the most important."""
-    counts = count_taken(result)
-    importance = np.zeros(len(result.feature_names)) if seen is None else seen.importance
-    return sorted(
-        range(len(result.feature_names)),
-        key=lambda feature: (-counts[feature], -importance[feature]),
-    )
 
 
 def features_sheet(
     result: StudyResult, seen: FirstFold | None = None, kept: Outcomes | None = None
 ) -> Sheet:
-    """How often each feature is selected, how well it ranks alone, and which are like it.
+    """How often each feature is selected, how well it ranks alone, and similar features.
 
     Parameters
     ----------
@@ -35,49 +22,46 @@ def features_sheet(
     seen : FirstFold, optional
         Without it, importance and similarity are left out.
     kept : Outcomes, optional
-        The selection that is recommended.
+        The recommended selection.
 
     Returns
     -------
     Sheet
         A row for each feature, those selected most often first.
     """
-    selecting = [name for name in result.selectors if name not in (BASE, RANDOM)]
     counts = count_taken(result)
     n_selections = sum(
-        len(run.chosen.selections) for (name, _), run in result.runs.items() if name in selecting
+        len(run.chosen.selections)
+        for (name, _), run in result.runs.items()
+        if name in result.selecting
     )
-    columns = [
-        Column("feature", align="left", is_name=True),
-        Column("kept", only_csv=kept is None),
-        Column("selected", only_csv=not n_selections),
-        Column("importance", only_csv=seen is None),
-        Column("similar", "most similar", align="left", wraps=True, only_csv=seen is None),
-    ]
     names = list(map(str, result.feature_names))
+    kept_shares = None if kept is None else kept.shares(len(names))
 
-    def row(feature: int) -> Row:
-        share = counts[feature] / n_selections if n_selections else None
-        return [
-            Entry(names[feature]),
-            Entry(None if kept is None else _share_with(feature, kept.selections), ".0%"),
-            Entry(share, ".0%"),
-            Entry(None if seen is None else float(seen.importance[feature]), ".4f"),
-            Entry(None if seen is None else _similar(seen, feature, names)),
-        ]
+    def share(feature: int) -> float | None:
+        return counts[feature] / n_selections if n_selections else None
 
-    return Sheet(
+    fields: Fields[int] = {
+        name_column("feature"): lambda feature: Entry(names[feature]),
+        Column("kept", only_csv=kept is None): lambda feature: Entry(
+            None if kept_shares is None else float(kept_shares[feature]), ".0%"
+        ),
+        Column("selected", only_csv=not n_selections): lambda feature: Entry(share(feature), ".0%"),
+        Column("importance", only_csv=seen is None): lambda feature: Entry(
+            None if seen is None else float(seen.importance[feature]), ".4f"
+        ),
+        Column("similar", "most similar", align="left", wraps=True, only_csv=seen is None): (
+            lambda feature: Entry(None if seen is None else _similar(seen, feature, names))
+        ),
+    }
+    return Sheet.of_items(
         "features",
         f"Features of {result.title}",
         setting_of(result),
-        columns,
-        [[row(feature) for feature in rank_features(result, seen)]],
+        fields,
+        [rank_features(result, None if seen is None else seen.importance)],
         [*_notes(seen, kept, n_selections)],
     )
-
-
-def _share_with(feature: int, selections: Sequence[Sequence[int]]) -> float:
-    return sum(feature in features for features in selections) / len(selections)
 
 
 def _similar(seen: FirstFold, feature: int, names: Sequence[str]) -> str | None:
@@ -101,41 +85,3 @@ def _notes(seen: FirstFold | None, kept: Outcomes | None, n_selections: int) -> 
             "absolute value of the mean over queries of Spearman's coefficient, if at least 0.5."
         )
     return notes
-
-
-def similar_sheet(result: StudyResult, seen: FirstFold, n_shown: int | None = None) -> Sheet:
-    """Pairs of features, the most similar first.
-
-    Parameters
-    ----------
-    result : StudyResult
-    seen : FirstFold
-    n_shown : int, optional
-        How many pairs; by default all.
-    """
-    names = list(map(str, result.feature_names))
-    n = len(seen.compared)
-    pairs = sorted(combinations(range(n), 2), key=lambda pair: -seen.similarity[pair])[:n_shown]
-    rows = [
-        [
-            Entry(names[seen.compared[first]]),
-            Entry(names[seen.compared[second]]),
-            Entry(float(seen.similarity[first, second]), ".3f"),
-        ]
-        for first, second in pairs
-    ]
-    left_out = n * (n - 1) // 2 - len(rows)
-    notes = [f"{quantity(left_out, 'pair')} of smaller similarity left out."] if left_out else []
-    return Sheet(
-        "similar",
-        f"Pairs of similar features of {result.title}",
-        f"Training queries of {seen.fold}: absolute value of the mean over queries of Spearman's "
-        "coefficient.",
-        [
-            Column("feature", align="left", is_name=True),
-            Column("other", align="left", is_name=True),
-            Column("similarity"),
-        ],
-        [rows],
-        notes,
-    )

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, rank_cells
+import numpy as np
+
+from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet, name_column, rank_cells
 from ranksieve.report.sheets.study_captions import SELECTOR, check_measure, setting_of, stem
 from ranksieve.study.comparison import (
     LEVEL,
@@ -18,19 +20,11 @@ from ranksieve.study.comparison import (
 from ranksieve.study.results import BASE, RANDOM, Run, StudyResult, are_resamples
 from ranksieve.text import every, quantity
 
+_SHOWN = 5  # of each kind, for each selector
 
-def comparison_sheet(
-    result: StudyResult, ranker: str, comparisons: Sequence[Versus] | None = None
-) -> Sheet:
+
+def comparison_sheet(result: StudyResult, ranker: str) -> Sheet:
     """Means of all measures with their ranks, and whether they differ from all features.
-
-    Parameters
-    ----------
-    result : StudyResult
-    ranker : str
-    comparisons : sequence of Versus, optional
-        What ``compare_with(result)`` returned, where it is at hand: it takes a while, and is the
-        same for all rankers.
 
     Returns
     -------
@@ -41,10 +35,7 @@ def comparison_sheet(
     """
     runs = result.of_ranker(ranker)
     has_base = (BASE, ranker) in result.runs
-    if comparisons is None:
-        comparisons = compare_with(result) if has_base else []
-    if any(versus.base != BASE for versus in comparisons):
-        raise ValueError(f"comparisons must be with {BASE!r}, as compare_with(result) makes them")
+    comparisons = compare_with(result) if has_base else []
     marks = {(v.selector, v.measure): _mark(v) for v in comparisons if v.ranker == ranker}
     with_spread = any(run.chosen.n_seeds > 1 for run in runs) or are_resamples(result.folds)
     columns, cells = [SELECTOR], [[Entry(run.selector) for run in runs]]
@@ -71,17 +62,12 @@ def comparison_sheet(
         setting_of(result),
         columns,
         [list(zip(*cells, strict=True))],
-        notes + [_beside_random(result, runs, measure) for measure in result.measures],
+        notes + [_compare_with_random(result, runs, measure) for measure in result.measures],
     )
 
 
 def folds_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:
     """One measure on the test queries of each fold, and the average of the folds.
-
-    Parameters
-    ----------
-    result : StudyResult
-    ranker, measure : str
 
     Returns
     -------
@@ -112,11 +98,6 @@ def folds_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:
 def curves_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:
     """One measure by the number of features.
 
-    Parameters
-    ----------
-    result : StudyResult
-    ranker, measure : str
-
     Returns
     -------
     Sheet
@@ -142,6 +123,59 @@ def curves_sheet(result: StudyResult, ranker: str, measure: str) -> Sheet:
             "columns: with this number of features, all else tuned. Bold: the best of a column."
         ],
     )
+
+
+def queries_sheet(result: StudyResult, ranker: str) -> Sheet:
+    """The queries that lose and gain most against all features, by selector.
+
+    Parameters
+    ----------
+    result : StudyResult
+        All features must be in it.
+    ranker : str
+    """
+    name = result.main_measure
+    base = result.run(BASE, ranker)
+    groups = [
+        _query_rows(result, run, base, name)
+        for run in result.of_ranker(ranker)
+        if run.selector != BASE
+    ]
+    return Sheet(
+        stem("queries", ranker),
+        f"Queries that lose and gain most {name} with {ranker} on {result.title}",
+        setting_of(result),
+        [
+            SELECTOR,
+            name_column("query"),
+            Column("difference"),
+            Column(name, group="values"),
+            Column("all features", group="values"),
+        ],
+        [group for group in groups if group],
+        [
+            f"difference: {name} with the selected features minus that with all features, averaged "
+            f"over seeds; at most {_SHOWN} losses and {_SHOWN} gains for each selector."
+        ],
+    )
+
+
+def _query_rows(result: StudyResult, run: Run, base: Run, measure: str) -> list[Row]:
+    own, with_all = (one.chosen.per_query(measure) for one in (run, base))
+    differences = own - with_all
+    order = np.argsort(differences, kind="stable")
+    losses = [place for place in order[:_SHOWN] if differences[place] < 0]
+    gains = [place for place in order[::-1][:_SHOWN] if differences[place] > 0]
+    return [
+        [
+            Entry(run.selector),
+            Entry(str(result.query_ids[place])),
+            Entry(float(differences[place]), "+z.4f"),
+            Entry(float(own[place]), ".4f"),
+            Entry(float(with_all[place]), ".4f"),
+        ]
+        for place in [*losses, *gains]
+    ]
 
 
 def _rows(runs: Sequence[Run], columns: Sequence[Sequence[Entry]]) -> list[Row]:
@@ -195,8 +229,8 @@ def _comparison_notes(
     )
 
 
-def _beside_random(result: StudyResult, runs: Sequence[Run], measure: str) -> str:
-    """Who is not above all random orders, by one measure."""
+def _compare_with_random(result: StudyResult, runs: Sequence[Run], measure: str) -> str:
+    """Note on selectors that are not above all random orders, by one measure."""
     ranker = runs[0].ranker
     if (RANDOM, ranker) not in result.runs:
         return f"{measure} is not compared with random orders: {RANDOM!r} is not in the study."

@@ -1,12 +1,12 @@
-"""Sheets of the features that the selectors of a study chose, and of what these cost and save."""
+"""Sheets of the selected features of a study, their stability, and seconds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
-from ranksieve.report.sheets.study_captions import SELECTOR, check_measure, setting_of, stem
+from ranksieve.report.sheets.sheet import Column, Entry, Fields, Row, Sheet, name_column
+from ranksieve.report.sheets.study_captions import SELECTOR, setting_of, stem
 from ranksieve.study.comparison import (
     LEVEL,
     MARGIN,
@@ -16,18 +16,13 @@ from ranksieve.study.comparison import (
 )
 from ranksieve.study.results import BASE, RANDOM, Outcome, Run, StudyResult, are_resamples
 
-_WIDE = 24  # characters of parameters that need not be broken over lines
+_WIDE = 24  # characters up to which parameters are not broken over lines
 
 
-def selected_sheet(result: StudyResult, ranker: str, selector: str | None = None) -> Sheet:
+def selected_sheet(result: StudyResult, ranker: str) -> Sheet:
     """Features selected on each fold, in the order of choice, with the chosen parameters.
 
-    Parameters
-    ----------
-    result : StudyResult
-    ranker : str
-    selector : str, optional
-        By default all but all features and random orders, if there are others.
+    All features and random orders are left out, if there are other selectors.
 
     Returns
     -------
@@ -41,16 +36,13 @@ def selected_sheet(result: StudyResult, ranker: str, selector: str | None = None
     and selection.
     """
     everything = result.of_ranker(ranker)
-    if selector is None:
-        runs = [run for run in everything if run.selector not in (BASE, RANDOM)] or everything
-    else:
-        runs = [result.run(selector, ranker)]
+    runs = [run for run in everything if run.selector in result.selecting] or everything
     outcomes = [outcome for run in runs for seed in run.chosen.outcomes for outcome in seed]
     parameters = list(map(_parameters, outcomes))
     columns = [
-        Column("selector", align="left", is_name=True, only_csv=len(runs) == 1),
+        name_column("selector", only_csv=len(runs) == 1),
         Column("seed", is_name=True, only_csv=all(run.chosen.n_seeds == 1 for run in runs)),
-        Column("fold", align="left", is_name=True),
+        name_column("fold"),
         Column("k"),
         Column("found", only_csv=all(one.k == len(one.features) for one in outcomes)),
         Column(
@@ -64,7 +56,7 @@ def selected_sheet(result: StudyResult, ranker: str, selector: str | None = None
     names = [str(name) for name in result.feature_names]
     whose = runs[0].selector if len(runs) == 1 else "selectors"
     return Sheet(
-        stem("selected", ranker, selector or ""),
+        stem("selected", ranker),
         f"Features of {whose} with {ranker} on each fold of {result.title}",
         setting_of(result),
         columns,
@@ -79,7 +71,7 @@ def selected_sheet(result: StudyResult, ranker: str, selector: str | None = None
 
 
 def _selected_rows(run: Run, names: Sequence[str]) -> Iterator[Row]:
-    # A space would not tell where names with spaces end.
+    # Not separated by spaces, because names may contain spaces.
     between = "; " if any(" " in name for name in names) else " "
     for seed, outcomes in enumerate(run.chosen.outcomes, start=1):
         for fold, outcome in zip(run.chosen.folds, outcomes, strict=True):
@@ -104,16 +96,8 @@ def _settings(chosen: Mapping[str, Any]) -> Iterator[str]:
         yield f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={value}"
 
 
-def stability_sheet(result: StudyResult, ranker: str, measure: str | None = None) -> Sheet:
+def stability_sheet(result: StudyResult, ranker: str) -> Sheet:
     """How much the selections of the folds agree, and how few features are enough.
-
-    Parameters
-    ----------
-    result : StudyResult
-    ranker : str
-    measure : str, optional
-        Measure of the last two columns; by default the one to tune by if it was tested, or else
-        the first.
 
     Returns
     -------
@@ -121,8 +105,7 @@ def stability_sheet(result: StudyResult, ranker: str, measure: str | None = None
         A row for each selector.
     """
     runs = result.of_ranker(ranker)
-    measure = result.main_measure if measure is None else measure
-    check_measure(result, measure)
+    measure = result.main_measure
     columns = [
         SELECTOR,
         Column("features"),
@@ -144,7 +127,7 @@ def stability_sheet(result: StudyResult, ranker: str, measure: str | None = None
 
 
 def _stability_row(result: StudyResult, run: Run, measure: str) -> Row:
-    # A seed is the same random order on all folds: that is not stability.
+    # A random order is the same on all folds for a seed, which is not stability.
     is_order = run.selector == RANDOM
     fixed = {*result.included, *result.excluded}
     n_features = len(result.feature_names)
@@ -192,11 +175,6 @@ def _stability_notes(result: StudyResult, ranker: str, measure: str) -> Iterator
 def cost_sheet(result: StudyResult, ranker: str) -> Sheet:
     """Numbers of features, and seconds of selection and training.
 
-    Parameters
-    ----------
-    result : StudyResult
-    ranker : str
-
     Returns
     -------
     Sheet
@@ -204,21 +182,30 @@ def cost_sheet(result: StudyResult, ranker: str) -> Sheet:
     """
     runs = result.of_ranker(ranker)
     base = result.runs.get((BASE, ranker))
-    columns = [
-        SELECTOR,
-        Column("features", group="features"),
-        Column("fewest", group="features"),
-        Column("most", group="features"),
-        Column("selection seconds", group="seconds"),
-        Column("training seconds", group="seconds"),
-        Column("training share", group="seconds"),
-    ]
-    return Sheet(
+    all_seconds = 0.0 if base is None else base.chosen.training_seconds
+
+    def share(run: Run) -> float | None:
+        return run.chosen.training_seconds / all_seconds if all_seconds > 0 else None
+
+    fields: Fields[Run] = {
+        SELECTOR: lambda run: Entry(run.selector),
+        Column("features", group="features"): lambda run: Entry(run.chosen.n_features, ".1f"),
+        Column("fewest", group="features"): lambda run: Entry(min(map(len, run.chosen.selections))),
+        Column("most", group="features"): lambda run: Entry(max(map(len, run.chosen.selections))),
+        Column("selection seconds", group="seconds"): (
+            lambda run: _seconds(run.chosen.selection_seconds)
+        ),
+        Column("training seconds", group="seconds"): (
+            lambda run: _seconds(run.chosen.training_seconds)
+        ),
+        Column("training share", group="seconds"): lambda run: Entry(share(run), ".0%"),
+    }
+    return Sheet.of_items(
         stem("cost", ranker),
         f"Features and seconds of selectors with {ranker} on {result.title}",
         setting_of(result),
-        columns,
-        [[_cost_row(run, base) for run in runs]],
+        fields,
+        [runs],
         [
             f"features: mean number over folds and seeds, of {len(result.feature_names):,}; "
             "fewest, most: of one fold.",
@@ -227,21 +214,6 @@ def cost_sheet(result: StudyResult, ranker: str) -> Sheet:
             "time with all features.",
         ],
     )
-
-
-def _cost_row(run: Run, base: Run | None) -> Row:
-    tested = run.chosen
-    sizes = [len(features) for features in tested.selections]
-    all_seconds = 0.0 if base is None else base.chosen.training_seconds
-    return [
-        Entry(run.selector),
-        Entry(tested.n_features, ".1f"),
-        Entry(min(sizes)),
-        Entry(max(sizes)),
-        _seconds(tested.selection_seconds),
-        _seconds(tested.training_seconds),
-        Entry(tested.training_seconds / all_seconds if all_seconds > 0 else None, ".0%"),
-    ]
 
 
 def _seconds(value: float) -> Entry:

@@ -1,23 +1,26 @@
-"""Sheet of the statistics by which selectors of a study are compared."""
+"""Sheets of the statistics by which selectors of a study are compared."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from ranksieve.report.sheets.sheet import Column, Entry, Row, Sheet
+from ranksieve.report.sheets.sheet import Column, Entry, Fields, Sheet, name_column
 from ranksieve.report.sheets.study_captions import setting_of, stem
-from ranksieve.study.comparison import LEVEL, MARGIN, Versus, compare_with
+from ranksieve.significance import NonInferiority
+from ranksieve.study.comparison import (
+    LEVEL,
+    MARGIN,
+    Pair,
+    Versus,
+    compare_pairs,
+    compare_with,
+)
 from ranksieve.study.results import BASE, StudyResult
 from ranksieve.text import every
 
 
-def statistics_sheet(
-    result: StudyResult,
-    base: str = BASE,
-    ranker: str | None = None,
-    comparisons: Sequence[Versus] | None = None,
-) -> Sheet:
+def statistics_sheet(result: StudyResult, base: str = BASE) -> Sheet:
     """All selectors compared with one of them: differences, intervals and tests.
 
     Parameters
@@ -25,90 +28,118 @@ def statistics_sheet(
     result : StudyResult
     base : str
         Selector to compare with.
-    ranker : str, optional
-        By default all of the study. p-values are adjusted for the comparisons with all of them.
-    comparisons : sequence of Versus, optional
-        What ``compare_with(result, base)`` returned, where it is at hand: it takes a while.
 
     Returns
     -------
     Sheet
-        A row for each measure, ranker and selector. CSV has p-values of Fisher's randomization
-        test and Wilcoxon's test, too.
+        A row for each measure, ranker and selector. CSV also has p-values of Fisher's randomization
+        test and Wilcoxon's test.
     """
-    rankers = result.rankers if ranker is None else [ranker]
-    for one in rankers:
-        result.of_ranker(one)  # an error if there is none
-    if comparisons is None:
-        comparisons = compare_with(result, base)
-    if any(versus.base != base for versus in comparisons):
-        raise ValueError(f"comparisons must be with {base!r}, as compare_with makes them")
-    told = [versus for versus in comparisons if versus.ranker in rankers]
-    return Sheet(
-        stem("statistics", base, ranker or ""),
-        f"Selectors against {base!r} with {', '.join(rankers)} on {result.title}",
+    comparisons = compare_with(result, base)
+    groups = groupby(comparisons, lambda versus: (versus.measure, versus.ranker))
+    return Sheet.of_items(
+        stem("statistics", base),
+        f"Selectors against {base!r} with {', '.join(result.rankers)} on {result.title}",
         setting_of(result),
-        _columns(len(result.measures) == 1, len(rankers) == 1),
-        [
-            [_row(versus) for versus in group]
-            for _, group in groupby(told, lambda versus: (versus.measure, versus.ranker))
-        ],
-        [*_notes(base, len(comparisons))],
+        _statistics_fields(len(result.measures) == 1, len(result.rankers) == 1),
+        [list(group) for _, group in groups],
+        [*_statistics_notes(base, len(comparisons))],
     )
 
 
-def _columns(one_measure: bool, one_ranker: bool) -> list[Column]:
-    return [
-        Column("measure", align="left", is_name=True, only_csv=one_measure),
-        Column("ranker", align="left", is_name=True, only_csv=one_ranker),
-        Column("selector", align="left", is_name=True),
-        Column("difference", group="difference"),
-        Column("from", group="difference"),
-        Column("to", group="difference"),
-        Column("change %", group="difference"),
-        Column("p (t-test)", "p", group="tests"),
-        Column("p (Holm)", "Holm", group="tests"),
-        Column("p (randomization)", only_csv=True),
-        Column("p (Wilcoxon)", only_csv=True),
-        Column("effect", group="size"),
-        Column("won", group="queries"),
-        Column("tied", group="queries"),
-        Column("lost", group="queries"),
-        Column("bound %", group="not worse"),
-        Column("not worse", align="left", group="not worse"),
-    ]
+def pairs_sheet(
+    result: StudyResult, ranker: str | None = None, pairs: Sequence[Pair] | None = None
+) -> Sheet:
+    """Every selector against every other: differences, intervals and adjusted p-values.
+
+    Parameters
+    ----------
+    result : StudyResult
+    ranker : str, optional
+        By default all of the study. p-values are adjusted for the pairs with all of them.
+    pairs : sequence of Pair, optional
+        What ``compare_pairs(result)`` returned, where it is at hand.
+
+    Returns
+    -------
+    Sheet
+        A row for each pair and ranker.
+    """
+    rankers = result.rankers if ranker is None else [ranker]
+    if pairs is None:
+        pairs = compare_pairs(result)
+    told = [pair for pair in pairs if pair.ranker in rankers]
+    fields: Fields[Pair] = {
+        name_column("ranker", only_csv=len(rankers) == 1): lambda pair: Entry(pair.ranker),
+        name_column("selector"): lambda pair: Entry(pair.selector),
+        name_column("against"): lambda pair: Entry(pair.base),
+        **_DIFFERENCE,
+        Column("p", group="tests"): lambda pair: _format_p_value(pair.p_value),
+        Column("Holm", group="tests"): lambda pair: _format_p_value(pair.adjusted),
+        **_QUERIES,
+    }
+    return Sheet.of_items(
+        stem("pairs", ranker or ""),
+        f"{result.main_measure} of each selector against each other with {', '.join(rankers)} "
+        f"on {result.title}",
+        setting_of(result),
+        fields,
+        [list(group) for _, group in groupby(told, lambda pair: pair.ranker)],
+        [
+            f"difference: mean {result.main_measure} over queries of the selector minus the other; "
+            f"from, to: its {LEVEL:.0%} interval (Student), for this pair alone.",
+            f"p: paired two-sided t-test over queries; Holm: adjusted for "
+            f"{every(len(pairs), 'pair')} of the study. won, tied, lost: queries.",
+        ],
+    )
 
 
-def _row(versus: Versus) -> Row:
-    shown = versus.not_worse
-    verdict = None if shown is None else "yes" if shown.non_inferior else "no"
-    return [
-        Entry(versus.measure),
-        Entry(versus.ranker),
-        Entry(versus.selector),
-        Entry(versus.difference, "+z.4f"),
-        Entry(versus.interval.lower, "+z.4f"),
-        Entry(versus.interval.upper, "+z.4f"),
-        Entry(versus.improvement, "+z.2f"),
-        format_p_value(versus.p_value),
-        format_p_value(versus.adjusted),
-        format_p_value(versus.randomization_p),
-        format_p_value(versus.wilcoxon_p),
-        Entry(versus.effect, "+z.2f"),
-        *map(Entry, versus.counts),
-        Entry(None if shown is None else 100 * shown.lower, "+z.2f"),
-        Entry(verdict),
-    ]
+_DIFFERENCE: Fields[Pair] = {
+    Column("difference", group="difference"): lambda pair: Entry(pair.difference, "+z.4f"),
+    Column("from", group="difference"): lambda pair: Entry(pair.interval.lower, "+z.4f"),
+    Column("to", group="difference"): lambda pair: Entry(pair.interval.upper, "+z.4f"),
+}
+_QUERIES: Fields[Pair] = {
+    Column("won", group="queries"): lambda pair: Entry(pair.counts.wins),
+    Column("tied", group="queries"): lambda pair: Entry(pair.counts.ties),
+    Column("lost", group="queries"): lambda pair: Entry(pair.counts.losses),
+}
 
 
-def format_p_value(value: float) -> Entry:
+def _statistics_fields(one_measure: bool, one_ranker: bool) -> Fields[Versus]:
+    return {
+        name_column("measure", only_csv=one_measure): lambda v: Entry(v.measure),
+        name_column("ranker", only_csv=one_ranker): lambda v: Entry(v.ranker),
+        name_column("selector"): lambda v: Entry(v.selector),
+        **_DIFFERENCE,
+        Column("change %", group="difference"): lambda v: Entry(v.improvement, "+z.2f"),
+        Column("p (t-test)", "p", group="tests"): lambda v: _format_p_value(v.p_value),
+        Column("p (Holm)", "Holm", group="tests"): lambda v: _format_p_value(v.adjusted),
+        Column("p (randomization)", only_csv=True): lambda v: _format_p_value(v.randomization_p),
+        Column("p (Wilcoxon)", only_csv=True): lambda v: _format_p_value(v.wilcoxon_p),
+        Column("effect", group="size"): lambda v: Entry(v.effect, "+z.2f"),
+        **_QUERIES,
+        Column("bound %", group="not worse"): lambda v: _bound(v.not_worse),
+        Column("not worse", align="left", group="not worse"): lambda v: _verdict(v.not_worse),
+    }
+
+
+def _bound(shown: NonInferiority | None) -> Entry:
+    return Entry(None if shown is None else 100 * shown.lower, "+z.2f")
+
+
+def _verdict(shown: NonInferiority | None) -> Entry:
+    return Entry(None if shown is None else "yes" if shown.non_inferior else "no")
+
+
+def _format_p_value(value: float) -> Entry:
     """A p-value with four decimals, or as a power of ten."""
     if value == 0:  # too small for a float
         return Entry(value, ".0f")
     return Entry(value, ".4f" if value >= 0.00005 else ".0e")
 
 
-def _notes(base: str, n_comparisons: int) -> Iterator[str]:
+def _statistics_notes(base: str, n_comparisons: int) -> Iterator[str]:
     if not n_comparisons:
         yield f"There is nothing to compare: the study has no selector but {base!r}."
         return

@@ -1,1 +1,1 @@
-"""Shared by the families of selectors: steps, held-out queries, searches, checkpoints."""
+"""What families of selectors share: steps, held-out queries, searches, checkpoints."""

@@ -58,8 +58,8 @@ def backfit(
 
     Notes
     -----
-    O(k^2 z + k^4 q) for z numbers that are not zero and q queries in which a feature of the model
-    varies. With ``kappa`` only the candidates' numbers count in z, while reading the data takes
+    Takes O(k^2 z + k^4 q) time for z nonzero values and q queries in which a feature of the model
+    varies. With ``kappa`` only the values of candidates count in z, while reading the data takes
     one pass over all of it, and products with the model O(k^2 m) for m rows. Memory is
     O(z + m + k (n + q)) for n features. Features that are constant within every query are taken
     only when nothing else is left. Ties go to the lowest index; errors that differ by less than
@@ -93,20 +93,20 @@ def backfit(
         while len(path) < k:
             free = bounds.free(model.features)
             forced = include[len(path)] if len(path) < len(include) else None
-            _look(model, free, forced, kappa, random)
+            _set_candidates(model, free, forced, kappa, random)
             model.accept(_best(model, free) if forced is None else forced)
             path.append(bounds.fit(model))
     return path
 
 
-def _look(
+def _set_candidates(
     model: BackfittedModel,
     free: np.ndarray,
     forced: int | None,
     kappa: int | None,
     random: np.random.RandomState,
 ) -> None:
-    """Look at all features, at the one that is to come, or at ``kappa`` random free ones."""
+    """Set the candidates of a step: all features, the forced one, or ``kappa`` random free ones."""
     if kappa is None:
         model.set_all_candidates()
     elif forced is not None:
@@ -119,5 +119,5 @@ def _look(
 def _best(model: BackfittedModel, free: np.ndarray) -> int:
     """Candidate with the smallest error; the lowest index on ties."""
     errors = np.where(np.isin(model.candidates, free), model.errors(), np.inf)
-    # Sparse features tie often; which of them is rounded down depends on how data is cut up.
+    # Sparse features tie often; how their errors round depends on how the data is divided.
     return int(model.candidates[first_of_best(-errors, scale=model.error)])

@@ -19,17 +19,17 @@ Key = tuple[int, ...]
 
 
 class Checkpoint:
-    """Arrays by key, in memory and, if there is a path, in a file.
+    """Results of a search by key, in memory and, if there is a path, in a file.
 
-    The key of some features has the values of all held-out queries. The key -1 - f followed by
-    some features has their importances on fold f, and the values of its held-out queries.
+    A key that lists features stands for the values of all held-out queries. The key -1 - f followed
+    by features stands for their importances on fold f and the values of its held-out queries.
 
     Parameters
     ----------
     path : path or None
         An existing file is read; the file of another search is refused.
     search : mapping of str to str
-        What the results depend on.
+        Everything that the results depend on.
     n_queries : sequence of int
         Number of held-out queries of each fold.
     """
@@ -60,7 +60,7 @@ class Checkpoint:
 
 
 class _SearchLog(RecordLog):
-    """The file of a checkpoint; what it holds goes to ``results``."""
+    """The file of a checkpoint; its records are added to ``results``."""
 
     FORMAT = "ranksieve-results"
     VERSION = 2
@@ -80,7 +80,7 @@ class _SearchLog(RecordLog):
 
     def _checked(self, cell: Any, result: Any, where: str) -> None:
         if type(cell) is not list or not all(type(number) is int for number in cell):
-            raise ValueError("a cell should be a list of whole numbers")
+            raise ValueError("a key should be a list of whole numbers")
         if type(result) is not list or not all(_is_array(values) for values in result):
             raise ValueError("a result should be lists of numbers")
         if [len(values) for values in result] != self._lengths(cell):

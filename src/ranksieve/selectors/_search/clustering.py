@@ -1,4 +1,4 @@
-"""Base of the filters that cluster features and keep one of each cluster."""
+"""Base of the filters that cluster features and keep one feature per cluster."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ranksieve.selectors._search.filter import SimilarityFilter
 from ranksieve.selectors._search.greedy import Step
 from ranksieve.sums.importance import Quality
 
-_DECIMALS = 10  # of similarities; their last bits depend on the order in which queries are added
+_DECIMALS = 10  # kept of similarities; the last bits depend on the order in which queries are added
 _MOST_CLUSTERS = 30
 _LONGEST_REASON = 40
 
@@ -30,38 +30,39 @@ class Clustering(NamedTuple):
 
 
 class ClusterFilter(SimilarityFilter):
-    """A filter that clusters features by similarity and selects one of each cluster.
+    """A filter that clusters features by similarity and selects one feature per cluster.
 
     A subclass implements :meth:`_cluster`. Features constant within every query belong to no
-    cluster. After ``fit``, ``clusters_`` has the cluster of each feature, -1 for constant ones: the
-    place in ``selected_`` of the feature that represents it.
+    cluster. After ``fit``, ``clusters_`` has the cluster of each feature, which is the index in
+    ``selected_`` of the feature that represents it; -1 for constant features.
 
-    Features to start with represent their clusters. There are as many clusters as it takes to have
-    enough others.
+    Included features represent their clusters. The number of clusters grows until enough of them
+    have no included feature.
     """
 
     given = (
-        "They represent their clusters. There are as many clusters as it takes for the "
-        "others to represent those without them."
+        "They represent their clusters. The others represent clusters without an included feature."
     )
 
-    no_groups = "it keeps one feature of each cluster, and a group would bring back the others."
+    no_groups = "it keeps one feature of each cluster, and a group would add similar ones again."
 
     _per_feature = RankSelector._per_feature | {"clusters_": PerFeature(fill=-1)}
 
     max_clusters: int | None = None
 
-    def _weigh(self, quality: Quality, similarity: np.ndarray, choices: Choices) -> list[Step]:
+    def _choose_groups(
+        self, quality: Quality, similarity: np.ndarray, choices: Choices
+    ) -> list[Step]:
         varying = np.flatnonzero(quality.varies)
         if len(varying) == 0:
-            raise DataError("there is nothing to cluster: all features are constant within queries")
+            raise DataError("cannot cluster: all features are constant within every query")
         automatic = isinstance(self.n_features_to_select, str)
-        # The steps of a clustering depend on the order of what is clustered.
+        # Clustering depends on the order of the features.
         alike = similarity[np.ix_(varying, varying)]
         order = canonical_order(quality.values[varying], alike)
         features, alike = varying[order], alike[np.ix_(order, order)].round(_DECIMALS)
         importance = quality.values[features]
-        found, chosen = represent(
+        found, chosen = cluster_and_represent(
             lambda number: self._cluster(features, importance, alike, number),
             len(features),
             np.flatnonzero(np.isin(features, choices.start)),
@@ -73,21 +74,21 @@ class ClusterFilter(SimilarityFilter):
             listed += np.setdiff1d(np.flatnonzero(~quality.varies), choices.start).tolist()
         self.n_clusters_ = int(found.labels.max()) + 1
         self.clusters_ = np.full(len(similarity), -1)
-        self.clusters_[features] = numbered(found.labels, features, listed)
+        self.clusters_[features] = number_clusters(found.labels, features, listed)
         return [Step(feature, merit.get(feature, 0.0)) for feature in listed[: choices.k]]
 
     @abstractmethod
     def _cluster(
         self, features: np.ndarray, importance: np.ndarray, similarity: np.ndarray, k: int | None
     ) -> Clustering:
-        """Make ``k`` clusters of the given features, or as many as the clusters suggest.
+        """Divide the given features into ``k`` clusters; None chooses the number automatically.
 
-        Features come by decreasing importance. Labels are 0, 1, ..., none of them left out.
+        Features are sorted by decreasing importance. Labels are 0, 1, ..., without gaps.
         """
 
-    def _numbers(self, n: int) -> range:
+    def _cluster_counts(self, n: int) -> range:
         """Numbers of clusters to choose from, for ``n`` features."""
-        return numbers_of_clusters(n, self.max_clusters)
+        return cluster_counts(n, self.max_clusters)
 
     def reasons(self) -> list[str]:
         """For each selected feature, which others are in its cluster."""
@@ -110,10 +111,10 @@ class ClusterFilter(SimilarityFilter):
         return start
 
 
-def levels(values: np.ndarray) -> np.ndarray:
-    """Order numbers of values, smallest 0; values that are equal up to rounding share one.
+def dense_ranks(values: np.ndarray) -> np.ndarray:
+    """Ranks of values without gaps, 0 for the smallest; values equal up to rounding share one.
 
-    Comparing these instead of the values keeps choices from depending on the last bit.
+    Comparing ranks instead of values keeps choices from depending on the last bit.
     """
     order = np.argsort(values, kind="stable")
     same = ROUNDING * np.abs(values).max(initial=0.0)
@@ -124,32 +125,32 @@ def levels(values: np.ndarray) -> np.ndarray:
 
 def canonical_order(importance: np.ndarray, similarity: np.ndarray) -> np.ndarray:
     """Features by decreasing importance, then by decreasing sum of similarities, then by index."""
-    return np.lexsort((-levels(similarity.sum(axis=1)), -levels(importance)))
+    return np.lexsort((-dense_ranks(similarity.sum(axis=1)), -dense_ranks(importance)))
 
 
 def representatives(found: Clustering) -> np.ndarray:
-    """The feature with the largest merit of each cluster, by decreasing rank; ties to the first."""
-    merit = levels(found.merit)
+    """Feature with the largest merit in each cluster, by decreasing rank; ties go to the first."""
+    merit = dense_ranks(found.merit)
     clusters = [np.flatnonzero(found.labels == label) for label in range(found.labels.max() + 1)]
     best = np.sort([members[np.argmax(merit[members])] for members in clusters])
-    return best[np.argsort(-levels(found.rank[best]), kind="stable")]
+    return best[np.argsort(-dense_ranks(found.rank[best]), kind="stable")]
 
 
-def represent(
+def cluster_and_represent(
     cluster: Callable[[Any], Clustering], n: int, start: np.ndarray, k: int | None
 ) -> tuple[Clustering, np.ndarray]:
-    """Cluster features so that ``k`` clusters have no feature of ``start``; represent these.
+    """Cluster features so that ``k`` clusters have no feature of ``start``, and represent those.
 
     Parameters
     ----------
     cluster : callable
-        Makes a number of clusters; as many as they suggest if it is None.
+        Clusters features, given the number of clusters, or None to choose it automatically.
     n : int
         Number of features.
     start : int array
-        Places of features that represent their clusters.
+        Positions of features that represent their clusters.
     k : int or None
-        How many other features are wanted; None for one of each other cluster.
+        Number of other features to return; None for one of each other cluster.
     """
     number = None if k is None else min(max(1, k + min(1, len(start))), n)
     while True:
@@ -161,10 +162,10 @@ def represent(
         number += 1
 
 
-def numbered(labels: np.ndarray, features: np.ndarray, order: Sequence[int]) -> np.ndarray:
-    """Clusters by the place in an order of the first feature that they have there.
+def number_clusters(labels: np.ndarray, features: np.ndarray, order: Sequence[int]) -> np.ndarray:
+    """Number clusters by the position of their first feature in ``order``.
 
-    Those that have none there follow.
+    Clusters without a feature in ``order`` follow.
     """
     place_of = {feature: place for place, feature in enumerate(order)}
     places = [place_of.get(feature, len(order)) for feature in features.tolist()]
@@ -175,7 +176,7 @@ def numbered(labels: np.ndarray, features: np.ndarray, order: Sequence[int]) -> 
     return first[labels]
 
 
-def numbers_of_clusters(n: int, most: int | None = None) -> range:
+def cluster_counts(n: int, most: int | None = None) -> range:
     """Numbers of clusters to try, for ``n`` features.
 
     From 2 to at most n - 1, because one cluster or n clusters show no structure. By default up to
@@ -195,10 +196,10 @@ def best_by_silhouette(
 
     ``cluster(k)`` returns the distances between points and their labels.
     """
-    from sklearn.metrics import silhouette_score  # takes longer to import than all else here
+    from sklearn.metrics import silhouette_score  # slow to import
 
     tried = list(numbers)
     if len(tried) == 1:
         return tried[0]
     values = np.array([silhouette_score(*cluster(k), metric="precomputed") for k in tried])
-    return tried[int(np.argmax(levels(values)))]
+    return tried[int(np.argmax(dense_ranks(values)))]

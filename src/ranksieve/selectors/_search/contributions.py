@@ -1,4 +1,4 @@
-"""How far features move the scores of documents apart: SHAP values within queries."""
+"""Importance of features to a trained ranker by SHAP values within queries."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ def shap_within_queries(ranker: Ranker, source: Source) -> np.ndarray:
     .. math:: I_j = \frac{1}{|Q|} \sum_q \frac{1}{n_q} \sum_{i \in q} |\phi_{ij} - \bar\phi_{qj}|
 
     with the contribution :math:`\phi_{ij}` of feature j to the score of document i. What a feature
-    adds to all documents of a query does not rank them. Queries count as often as their weights
-    say, whatever their number of documents. Of a linear ranker, :math:`\phi_{ij} = w_j x_{ij}`.
+    adds equally to all documents of a query does not change their ranking. Queries count by their
+    weights, whatever their number of documents. For a linear ranker,
+    :math:`\phi_{ij} = w_j x_{ij}`.
 
     Parameters
     ----------
     ranker : Ranker
-        Trained, with weights or trees; others raise a ValueError.
+        Trained linear ranker or ranker of trees; others raise a ValueError.
     source : RankingData or opened shards
         Documents whose scores to explain.
     """
@@ -47,7 +48,7 @@ class _Distances:
         """Weight of all queries, and the weighted sum of their mean distances."""
         weights = weights_of(self.block)
         total = np.zeros(self.block.X.shape[1])
-        with limit_threads(1):  # blocks are many, and each has a thread
+        with limit_threads(1):  # each of many blocks has a thread already
             for chunk in chunks(self.block, CHUNK):
                 starts, lengths = chunk.query_ptr[:-1], np.diff(chunk.query_ptr)[:, None]
                 parts = self._contributions(chunk.X)

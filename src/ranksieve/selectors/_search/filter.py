@@ -24,8 +24,8 @@ SimilarityChoice = Annotated[str | Callable[[Any], Any], StrOptions(set(SIMILARI
 class ImportanceFilter(RankSelector):
     """A filter that scores each feature alone.
 
-    After ``fit``, ``importance_`` has the quality of each feature and ``directions_`` 1 or -1, the
-    direction in which it was found.
+    After ``fit``, ``importance_`` has the quality of each feature, and ``directions_`` is 1 where
+    large values are good and -1 where small values are.
     """
 
     importance: ImportanceChoice
@@ -40,8 +40,8 @@ class ImportanceFilter(RankSelector):
         self.directions_ = quality.directions
         return quality
 
-    def _take(self, steps: list[Step]) -> list[int]:
-        """Remember the steps of the choice, and return its features."""
+    def _record_steps(self, steps: list[Step]) -> list[int]:
+        """Store the steps of the selection as ``path_``, and return its features."""
         self.path_ = steps
         return [step.feature for step in steps]
 
@@ -52,7 +52,7 @@ class SimilarityFilter(ImportanceFilter):
     After ``fit``, ``similarity_`` has the similarity of each pair of features.
     """
 
-    given = "The similarity of the others to them counts, as that to all selected features."
+    given = "They count as selected first: similarity to them lowers the scores of the others."
     grouped = (
         "A group is as important as its best feature, and as similar to another group as "
         "their most similar features."
@@ -64,11 +64,11 @@ class SimilarityFilter(ImportanceFilter):
         quality = self._quality(source, choices)
         self.similarity_ = Similarity.given_to(self)(source, quality.directions)
         alike = choices.most_similar(self.similarity_)
-        steps = self._weigh(self._of_groups(quality, choices), alike, choices)
-        return self._take(spread_steps(steps, choices))
+        steps = self._choose_groups(self._group_quality(quality, choices), alike, choices)
+        return self._record_steps(spread_steps(steps, choices))
 
-    def _of_groups(self, quality: Quality, choices: Choices) -> Quality:
-        """Quality of groups: that of their best features."""
+    def _group_quality(self, quality: Quality, choices: Choices) -> Quality:
+        """Quality of each group, which is that of its best feature."""
         return quality.of(choices.leaders(quality.values, quality.varies))
 
     def reasons(self) -> list[str]:
@@ -83,7 +83,9 @@ class SimilarityFilter(ImportanceFilter):
         return texts
 
     @abstractmethod
-    def _weigh(self, quality: Quality, similarity: np.ndarray, choices: Choices) -> list[Step]:
+    def _choose_groups(
+        self, quality: Quality, similarity: np.ndarray, choices: Choices
+    ) -> list[Step]:
         """Choose features or groups, given their importance and similarity.
 
         Two groups are as similar as their most similar features.

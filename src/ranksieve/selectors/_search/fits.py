@@ -1,4 +1,4 @@
-"""Steps of a search: models with their errors on queries that are left out."""
+"""Models on the path of a search, with their errors on left-out queries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ranksieve.selectors._search.greedy import Step
 
 
 class Fit(NamedTuple):
-    """A model of a search.
+    """A model on the path of a search.
 
     Attributes
     ----------
@@ -35,18 +35,18 @@ class Fit(NamedTuple):
 
 
 def check_two_queries(n_queries: int) -> None:
-    """Raise a DataError unless a query can be left out of those with two documents or more."""
+    """Raise a DataError unless two queries or more have two documents or more."""
     if n_queries < 2:
         raise DataError(
-            "leave-query-out needs two queries with two documents or more: if the only one is left "
-            "out, nothing remains to train on"
+            "leave-query-out needs at least two queries with two documents or more: if the only "
+            "one is left out, nothing remains to train on"
         )
 
 
 def standard_error(total: float, squares: float, n_queries: float) -> float:
     """Standard error of a sum over queries, given the sum of squares.
 
-    Weights count queries: all three are as if a query of weight 2 were there twice.
+    Queries count by their weights: a query of weight 2 counts like two queries.
     """
     if n_queries < 2:
         return float("nan")
@@ -54,15 +54,15 @@ def standard_error(total: float, squares: float, n_queries: float) -> float:
     return float(np.sqrt(n_queries / (n_queries - 1) * spread))
 
 
-def features_of_groups(path: Sequence[Fit], choices: Choices) -> list[Fit]:
-    """A path of models whose ``features`` are places of groups, with the features of these."""
+def expand_groups(path: Sequence[Fit], choices: Choices) -> list[Fit]:
+    """Replace the positions of groups in ``features`` of models by the features of the groups."""
     return [fit._replace(features=tuple(choices.features_of(fit.features))) for fit in path]
 
 
-def steps_of(path: Sequence[Fit], place: int) -> list[Step]:
-    """Each feature of a model of a path, with the error of the model of the size that it makes.
+def path_steps(path: Sequence[Fit], place: int) -> list[Step]:
+    """Steps to a model of a path: each feature, and the error once it was added.
 
-    Features of one group come together, and have the same error.
+    Features of one group are adjacent and have the same error.
     """
     sizes = np.array([len(fit.features) for fit in path])
     return [
@@ -72,7 +72,7 @@ def steps_of(path: Sequence[Fit], place: int) -> list[Step]:
 
 
 def best_fit(path: Sequence[Fit], rule: str, least: int = 1, *, tol: float = 0.0) -> int:
-    """Position on a path of the model to take.
+    """Position on a path of the model that a rule chooses.
 
     ``"best"``: the smallest error, the smaller model on ties. ``"one_se"``: the smallest model
     whose error is within one standard error of the best. ``"tolerance"``: within ``tol`` of it.
@@ -87,8 +87,8 @@ def best_fit(path: Sequence[Fit], rule: str, least: int = 1, *, tol: float = 0.0
     return first_nearly_best(-errors, margin)
 
 
-def with_bars(changes: Sequence[str], values: Sequence[float]) -> list[str]:
-    """The change from each value to the next, and a bar of each value, in lines of text."""
+def changes_with_bars(changes: Sequence[str], values: Sequence[float]) -> list[str]:
+    """Lines of text, each with the change from the previous value and a bar for the value."""
     low, high = min(values), max(values)
     shares = [(value - low) / (high - low) if high > low else 0.0 for value in values]
     lines = zip(["", *changes], shares, strict=True)

@@ -1,4 +1,4 @@
-"""The trade-off between the number of features and the value of a model, and rules to choose."""
+"""Trade-off between the number of features and the value of a model, and rules to choose one."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class FrontPoint(NamedTuple):
 
 
 def best_lam(values: np.ndarray, lams: Sequence[float], sign: int) -> int | None:
-    """Place of the best value, given one for each regularization; None if all are NaN.
+    """Index of the best value, given one for each regularization; None if all are NaN.
 
-    ``sign`` is 1 if larger is better, else -1. Equal values: the regularization nearest to 1 in
-    ratio, then the smaller one.
+    ``sign`` is 1 if larger is better, else -1. Ties go to the regularization nearest to 1 in ratio,
+    then to the smaller one.
     """
     gains = np.where(np.isnan(values), -np.inf, sign * values)
     if not np.isfinite(gains).any():
@@ -51,12 +51,13 @@ def front_of_sizes(
     Parameters
     ----------
     values : array of shape (regularizations, sizes)
-        Of models of 1, 2, ... features; NaN where there is none.
+        Values of models of 1, 2, ... features; NaN where there is no model.
     lams : sequence of float
+        Regularization of each row.
     sign : {1, -1}
         1 if larger is better.
     smallest : int
-        Number of features to begin with.
+        Smallest number of features to consider.
     """
     points: list[FrontPoint] = []
     for k in range(smallest, values.shape[1] + 1):
@@ -67,7 +68,7 @@ def front_of_sizes(
     return [points[place] for place in pareto_front([point.k for point in points], gains)]
 
 
-def settle(
+def choose_point(
     front: Sequence[FrontPoint], rule: str, sign: int, deviation: float, price: float
 ) -> FrontPoint:
     """Choose a point of a front.
@@ -91,7 +92,7 @@ def settle(
     if rule == "penalized":
         return front[int(np.argmax(gains - price * sizes))]
     if rule == "knee" and len(front) > 2:
-        # Height above the chord, with both axes scaled to 1: in proportion to the distance.
+        # Height above the chord, with both axes scaled to 1; it is proportional to the distance.
         across = (sizes - sizes[0]) / (sizes[-1] - sizes[0])
         above = (gains - gains[0]) / (gains[-1] - gains[0]) - across
         if above.max() > ROUNDING:

@@ -1,4 +1,4 @@
-"""What selectors share that train a linear model or a small network by the gradient of a loss."""
+"""Shared by selectors that train a linear model or a small network by gradient steps."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from ranksieve.solvers.gradient.networks import Standard, TrainingLoss, Weights
 
 @dataclass
 class StandardizedLoss:
-    """Mean loss and gradient of the weights that a model has for standardized features.
+    """Mean loss, and its gradient by the weights of a model of standardized features.
 
     Attributes
     ----------
     workers : Workers
-        Of :class:`TrainingLoss`.
+        Workers of :class:`TrainingLoss`.
     standard : Standard
     terms : float
-        Pairs or queries, over which the loss is a mean.
+        Number of pairs or queries over which the loss is averaged.
     varies : bool array of shape (features,)
-        False for features that are constant within every query that counts.
+        False for features that are constant within every query of positive weight.
     """
 
     workers: Workers
@@ -35,12 +35,12 @@ class StandardizedLoss:
     def loss_and_gradient(
         self, weights: Weights, queries: np.ndarray | None = None
     ) -> tuple[float, Weights]:
-        """Loss and gradient, of some queries if these are given; over all terms in any case."""
+        """Loss and gradient of all or of the given queries, always divided by all terms."""
         loss, *gradient = self.workers.sum(
-            "loss_and_gradient", self.standard.applied(weights), queries
+            "loss_and_gradient", self.standard.to_original(weights), queries
         )
-        parts = [part / self.terms for part in self.standard.returned(gradient)]
-        parts[0][~self.varies] = 0.0  # rounding is all there could be
+        parts = [part / self.terms for part in self.standard.to_standardized(gradient)]
+        parts[0][~self.varies] = 0.0  # any other value is due to rounding
         return loss / self.terms, parts
 
 
@@ -48,7 +48,7 @@ class StandardizedLoss:
 def standardized_loss(
     source: Source, loss: str, activation: str = "tanh"
 ) -> Iterator[StandardizedLoss]:
-    """The loss, whose statistics live beside the data inside a ``with`` block."""
+    """Context manager that yields the loss and frees its memory at the end of the block."""
     with engine_of(source).start(TrainingLoss, loss, activation) as workers:
         rows, total, terms = workers.sum("totals")
         varies = workers.sum("count_varying") > 0

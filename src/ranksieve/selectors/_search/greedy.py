@@ -11,7 +11,7 @@ from ranksieve.base import Choices
 
 
 class Step(NamedTuple):
-    """A step of a selection: the feature that was chosen, and its score then."""
+    """A step of a selection: the chosen feature, and its score when it was chosen."""
 
     feature: int
     score: float
@@ -20,11 +20,12 @@ class Step(NamedTuple):
 def choose_in_turn(
     choices: Choices, varies: np.ndarray, score: Callable[[list[int]], np.ndarray]
 ) -> list[Step]:
-    """Choose groups, each the best by ``score(groups chosen so far)``, one number per group.
+    """Choose groups one at a time, each the best by ``score(groups chosen so far)``.
 
-    Steps have places of groups, which are the features if there are no groups; ``varies`` is about
-    groups, too. Those to start with come first. Ties go to the lowest place. Groups whose features
-    are constant within every query come last, whatever their scores.
+    ``score`` returns one number per group, and ``varies`` has one entry per group. Steps have
+    positions of groups, which are the features themselves if there are no groups. Included groups
+    come first. Ties go to the lowest position. Groups whose features are constant within every
+    query come last, whatever their scores.
     """
     steps: list[Step] = []
     free = np.ones(len(varies), dtype=bool)
@@ -45,7 +46,7 @@ def choose_in_turn(
 
 
 def spread_steps(steps: Iterable[Step], choices: Choices) -> list[Step]:
-    """Steps of features instead of groups: those of a group come together, with its score."""
+    """Replace steps of groups by steps of their features, each with the score of its group."""
     return [Step(f, step.score) for step in steps for f in choices.features_of([step.feature])]
 
 

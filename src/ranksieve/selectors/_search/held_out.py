@@ -40,7 +40,7 @@ def make_folds(data: RankingData, cv: Any, random_state: Any) -> list[Fold]:
     n_queries = len(counted)
     if isinstance(cv, (str, Integral)):
         if n_queries < 2:
-            raise DataError("there is only one query, and none to hold out: pass an eval_set")
+            raise DataError("cannot hold out the only query: pass an eval_set")
         if cv == "leave-query-out":
             parts = query_parts(n_queries, n_queries, shuffle=False)
         else:
@@ -52,7 +52,9 @@ def make_folds(data: RankingData, cv: Any, random_state: Any) -> list[Fold]:
         raise DataError("cv has no folds")
     for train, test in pairs:
         if len(np.intersect1d(train, test)):
-            raise DataError("cv: a query is in the training and in the held-out part of a fold")
+            raise DataError(
+                "cv: a query is in both the training part and the held-out part of a fold"
+            )
     folds = [Fold(data.take_queries(train), data.take_queries(test)) for train, test in pairs]
     for number, fold in enumerate(folds):
         for part in fold:
@@ -66,12 +68,12 @@ class FoldValues:
     Parameters
     ----------
     ranker : Ranker
-        Not trained. Copies of it are trained, each with its own random numbers.
+        Untrained ranker. Copies of it are trained, each with its own random numbers.
     folds : sequence of Fold
     measure, convention
-        How to judge; values are turned so that larger is better.
+        Measure to evaluate, and its convention; values are negated if smaller is better.
     known : Checkpoint
-        Results so far: a subset is never trained twice.
+        Results so far; no subset is trained twice.
     """
 
     def __init__(
@@ -114,7 +116,7 @@ class FoldValues:
         return [self.known[key][0] for key in keys]
 
     def _train_and_judge(self, task: tuple[Subset, int]) -> np.ndarray:
-        """Train on a subset of a fold, and judge."""
+        """Train on a subset of the features of a fold, and evaluate on its held-out queries."""
         subset, place = task
         fold = self.folds[place]
         ranker = self.ranker._for_features(subset, fold.train.n_features)
@@ -122,13 +124,13 @@ class FoldValues:
         return self.judged(ranker.predict(fold.test.take_features(list(subset))), place)
 
     def judged(self, scores: np.ndarray, place: int) -> np.ndarray:
-        """Value of each held-out query of a fold, ranked by scores."""
+        """Value of the measure for each held-out query of a fold, given scores."""
         measured = self._measured[place]
         return self._sign * measured.prepared.per_query(measured.ranking(scores))
 
 
 def in_parallel(function: Callable[[Any], Any], items: Iterable[Any]) -> Iterable[Any]:
-    """Results in order, with one thread for each item: trainings are many, and small."""
+    """Apply a function to items in parallel, each on one thread; yield results in order."""
 
     def alone(item: Any) -> Any:
         with limit_threads(1):

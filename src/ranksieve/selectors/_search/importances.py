@@ -1,4 +1,4 @@
-"""How much a trained ranker makes of each feature."""
+"""Importance of each feature to a trained ranker."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ def importances(
     Parameters
     ----------
     ranker : Ranker
-        Trained.
+        A trained ranker.
     kind : str
         ``"coef"``: the absolute weight of a linear ranker times the spread of the feature within
         queries. ``"gain"``: ``feature_importances_``. ``"auto"``: the first if there are weights,
-        else the second. ``"permutation"``: what ``judge`` loses on average if the feature's values
-        are shuffled within each query. ``"shap"``: the mean absolute distance of SHAP values from
+        else the second. ``"permutation"``: mean decrease of ``judge`` if the feature's values are
+        shuffled within each query. ``"shap"``: the mean absolute distance of SHAP values from
         their mean in the query; see :func:`shap_within_queries`.
     train : RankingData
-        What the ranker was trained on, which has the spread of the features.
+        Data that the ranker was trained on, from which the spread of the features is computed.
     data : RankingData
-        What to shuffle, and whose SHAP values to take.
+        Data to shuffle, or to explain by SHAP values.
     judge : callable
-        Value of each query of ``data``, ranked by scores; means over them are weighted.
+        Maps scores of ``data`` to the value of each query; means over queries are weighted.
     random_state : int, RandomState or None
-        Seed of the shuffles.
+        Random seed of the shuffles.
     """
     coef = getattr(ranker, "coef_", None)
     if kind == "auto":
@@ -55,7 +55,7 @@ def importances(
     if kind == "gain":
         try:
             return np.asarray(ranker.feature_importances_, dtype=np.float64)
-        except AttributeError as error:  # of an estimator of another library
+        except AttributeError as error:  # raised by an estimator of another library
             raise ValueError(f"{error}; use 'permutation'") from None
     if kind == "shap":
         return shap_within_queries(ranker, data)

@@ -1,4 +1,4 @@
-"""Base of the selectors that keep the features to which a linear ranker gives weights."""
+"""Base of the selectors that keep the features with nonzero weights in a linear ranker."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ranksieve.parameters import Count, FeatureCount, Positive, Share
 from ranksieve.solvers import proximal
 from ranksieve.solvers.linear import linear_scores
 
-_DIGITS = 9  # to which weights are compared: equal features get equal ones but for rounding
+_DIGITS = 9  # decimals of weights to compare; equal features differ only by rounding
 
-# Entries of docstrings, which stand for them as {sparse_number} and so on.
+# Entries that replace {sparse_number} and so on in docstrings.
 _SPARSE_NUMBER = """
     n_features_to_select : int, float or None
         Number of features, or a fraction of them if below 1: those with the largest absolute
@@ -43,7 +43,7 @@ _STOPPING = """
 """
 _FOUND = """
     objective_, violation_ : float
-        Value of the objective before features are left out, and how far from optimal it is.
+        Value of the objective before features are dropped, and its violation of optimality.
     n_iter_ : int
         Number of steps.
 """
@@ -69,7 +69,7 @@ class EmbeddedSelector(Predictor, RankSelector):
     }
 
     given = "The others follow by their weights in a model of all features."
-    grouped = "A group comes where its first feature comes."
+    grouped = "A group takes the position of its first feature."
     _is_nested = True
 
     coef_: np.ndarray
@@ -84,14 +84,13 @@ class EmbeddedSelector(Predictor, RankSelector):
         weights = self.coef_[self.selected_]
         return [f"weight {weight:+.3g}" if weight else "no weight" for weight in weights]
 
-    def _settle(
+    def _select_by_weights(
         self, coef: np.ndarray, nearness: np.ndarray, varies: np.ndarray, choices: Choices
     ) -> list[int]:
-        """Take the features with weights, or as many as are wanted of all, and their weights.
+        """Select features by absolute weight: all nonzero ones, or the wanted number of features.
 
-        Features without weights come after those with weights, by how near they are to one;
-        those that are constant within every query come last. A group comes where its first feature
-        comes.
+        Features of weight 0 follow by decreasing ``nearness`` to a nonzero weight; those that are
+        constant within every query come last. Sets ``coef_`` and ``scores_``.
         """
         self.scores_ = np.abs(coef)
         chosen = self._order(self.scores_, nearness, varies, choices)
@@ -101,7 +100,7 @@ class EmbeddedSelector(Predictor, RankSelector):
     def _order(
         self, sizes: np.ndarray, nearness: np.ndarray, varies: np.ndarray, choices: Choices
     ) -> list[int]:
-        """The same, by the sizes of what features have as weights."""
+        """Select features by the sizes of their weights; see :meth:`_select_by_weights`."""
         largest = sizes.max() or 1.0
         keys = -nearness.round(_DIGITS), -(sizes / largest).round(_DIGITS), sizes == 0, ~varies
         worthy = sizes > 0 if self.n_features_to_select is None else None
@@ -121,7 +120,7 @@ class ProximalSelector(EmbeddedSelector):
         "found": _FOUND,
     }
 
-    given = "Their weights are not penalized. The others follow by their weights beside these."
+    given = "Their weights are not penalized. The others follow by their weights in the same model."
 
     n_features_to_select: FeatureCount | None = None
     _: KW_ONLY
@@ -132,11 +131,11 @@ class ProximalSelector(EmbeddedSelector):
 
     def _minimize(
         self, loss_and_gradient: proximal.LossAndGradient, choices: Choices
-    ) -> tuple[proximal.Found, np.ndarray]:
-        """Weights of all features, and how near those without weights are to one.
+    ) -> tuple[proximal.ProximalResult, np.ndarray]:
+        """Weights of all features, and how near each feature of weight 0 is to a nonzero weight.
 
-        The price of weights is a share of the smallest one at which only features to start with
-        have weights.
+        The penalty is a fraction of the smallest one for which only included features have nonzero
+        weights.
         """
         n, include = choices.n_features, choices.include
         start = np.zeros(n)
@@ -159,7 +158,7 @@ class ProximalSelector(EmbeddedSelector):
     def _start(
         self, loss_and_gradient: proximal.LossAndGradient, choices: Choices, tol: float
     ) -> np.ndarray:
-        """Weights of the features to start with, if all others have none."""
+        """Weights of the included features if all others have weight 0."""
         weights, include = np.zeros(choices.n_features), choices.include
 
         def loss_of_included(own: np.ndarray) -> tuple[float, np.ndarray]:

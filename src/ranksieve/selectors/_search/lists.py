@@ -1,4 +1,4 @@
-"""Lists of features that several selectors make."""
+"""Base of the selectors that combine the lists of several selectors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MEMBERS = """
 
 
 class RankedList(NamedTuple):
-    """What one selector chose.
+    """The features that one selector chose.
 
     Attributes
     ----------
@@ -41,9 +41,9 @@ class RankedList(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class ListsSelector(HeldOutSelector):
-    """Base of selectors that ask others for their lists.
+    """Base of selectors that combine the lists of several others.
 
-    It takes missing values if all of them do, and works on shards in place if all do.
+    It takes missing values, and works on shards in place, if all of these selectors do.
     """
 
     _shared_docs: ClassVar[dict[str, str]] = {"members": _MEMBERS}
@@ -73,7 +73,7 @@ class ListsSelector(HeldOutSelector):
     def _lists(
         self, source: Source, choices: Choices, length: int, held_out: Mapping[str, Any]
     ) -> list[RankedList]:
-        """What each selector chooses."""
+        """List of each selector, of at most ``length`` features."""
         include = {"include": choices.include} if choices.include else {}
         members = list(self._members())
         advance, lists = track("Selectors", len(members)), []
@@ -87,14 +87,16 @@ class ListsSelector(HeldOutSelector):
         return lists
 
     def _members(self) -> Iterator[ListMember]:
-        """The selectors that are asked; a ValueError if there is no such selector."""
+        """The selectors whose lists to combine; raises a ValueError for an unknown name."""
         named = dict(self.parameters or {})
         found = [SELECTORS.find(entry) for entry in self.selectors]
         if not found:
-            raise ValueError("selectors is empty: name the selectors whose lists to use")
+            raise ValueError("selectors is empty: name the selectors whose lists to combine")
         for name in named.keys() - {method.name for method in found}:
             known = ", ".join(method.name for method in found)
-            raise ValueError(f"parameters: no selector is named {name!r}; there are {known}")
+            raise ValueError(
+                f"parameters: no selector is named {name!r}; the selectors are {known}"
+            )
         for method in found:
             given = named.get(method.name, {})
             if not isinstance(given, Mapping):
@@ -103,7 +105,7 @@ class ListsSelector(HeldOutSelector):
 
 
 class ListMember(NamedTuple):
-    """A selector whose list counts."""
+    """A selector whose list is combined with others."""
 
     name: str
     method: Method

@@ -19,7 +19,7 @@ import numpy as np
 
 from ranksieve.progress import track
 
-DIGITS = 10  # of objectives: sums in another order differ in later digits
+DIGITS = 10  # decimals of objectives; later ones depend on the order of summation
 
 
 class Members(NamedTuple):
@@ -79,7 +79,7 @@ def evolve(
 
 
 def front_numbers(objectives: np.ndarray) -> np.ndarray:
-    """Number of the front of each row: 0 if none dominates it, 1 if only rows of front 0 do, ..."""
+    """Front of each row: 0 if no row dominates it, 1 if only rows of front 0 do, and so on."""
     not_above = np.less_equal(objectives[:, None], objectives).all(axis=2)
     dominates = not_above & ~not_above.T
     n_above = dominates.sum(axis=0)
@@ -118,7 +118,7 @@ def _best_first(objectives: np.ndarray) -> np.ndarray:
 
 
 def _unseen(masks: np.ndarray, seen: set[bytes]) -> np.ndarray:
-    """Return the masks that are not in ``seen``, and add them to it."""
+    """Return the masks that are not in ``seen``, and add them to ``seen``."""
     n_seen = [len(seen)]
     for mask in masks:
         seen.add(mask.tobytes())
@@ -137,8 +137,8 @@ def _first_masks(n_bits: int, size: int, rng: np.random.RandomState) -> np.ndarr
 def _children(masks: np.ndarray, size: int, rng: np.random.RandomState) -> np.ndarray:
     """Cross winners of tournaments and flip bits; ``masks`` are sorted, the best first.
 
-    Each bit comes from either parent. Then one bit flips on average. It is as likely to be set as
-    not, so that small masks do not grow by mutation alone.
+    Each bit comes from either parent. Then one bit flips on average. Flips set and clear bits with
+    equal probability, so that small masks do not grow by mutation alone.
     """
     n_bits = masks.shape[1]
     winners = rng.randint(len(masks), size=(2, 2, size)).min(axis=0)

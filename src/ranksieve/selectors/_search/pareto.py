@@ -60,8 +60,8 @@ class ParetoSelector(SubsetSelector):
         """Search for a front of masks of all features.
 
         ``objectives`` gets masks and the weights (features, masks) of RankRLS on them. Groups whose
-        features are constant within every query are in no mask, unless all features are; those to
-        start with are in every mask.
+        features are constant within every query are in no mask, unless all features are constant;
+        included groups are in every mask.
         """
         varies = np.diag(products.xx) > 0
         able = choices.any_of(varies | (not varies.any()))
@@ -96,7 +96,7 @@ class ParetoSelector(SubsetSelector):
     def _means(self, workers: Workers, coefs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mean over held-out queries of each model's value, and of its loss against the first.
 
-        Values are turned so that larger is better.
+        Values are negated if smaller is better.
         """
         n_queries, values, losses = workers.sum("losses", coefs)
         return np.round(values / n_queries, DIGITS), np.round(losses / n_queries, DIGITS)

@@ -19,7 +19,7 @@ from ranksieve.solvers.rankrls.ridge import RidgeRows
 from ranksieve.sums.density_sums import Part
 from ranksieve.sums.measured import Measured
 
-_LARGE_BLOCKS = 2**22  # bytes: rounds are many and quick
+_LARGE_BLOCKS = 2**22  # bytes; larger blocks suit many quick rounds
 
 _VALIDATION = """
     measure : str or Measure
@@ -79,8 +79,8 @@ class SubsetSelector(HeldOutSelector):
     random_state: Seed = 0
     verbose: bool = False
 
-    def _measuring(self, statistic: type[Measured], held_out: Part) -> Workers:
-        """Workers that measure held-out queries."""
+    def _measuring_workers(self, statistic: type[Measured], held_out: Part) -> Workers:
+        """Start workers that evaluate models on held-out queries."""
         convention = get_convention(self.convention, self.ties)
         parameters = parse_measure(self.measure), convention, held_out.queries
         engine = engine_of(held_out.source, smallest=_LARGE_BLOCKS)
@@ -88,27 +88,27 @@ class SubsetSelector(HeldOutSelector):
 
 
 SUBSETS_OF_ONE_SIZE = (
-    "it searches among subsets of exactly k features, which groups of several sizes do not fill."
+    "it searches subsets of exactly k features, which groups of different sizes may not fill."
 )
 
 
-class Free(NamedTuple):
-    """What a search for subsets of one size is free to choose."""
+class FreeFeatures(NamedTuple):
+    """Features among which a search for subsets of one size may choose."""
 
-    start: list[int]  # features that vary and that all subsets have
-    candidates: np.ndarray  # others that vary
-    k: int  # how many of these to choose
-    constant: list[int]  # features that do not vary, taken if there are too few candidates
+    start: list[int]  # included features that vary; all subsets contain them
+    candidates: np.ndarray  # other features that vary
+    k: int  # number of candidates to choose
+    constant: list[int]  # features that do not vary, selected if there are too few candidates
 
 
-def free_features(choices: Choices, varies: np.ndarray) -> Free:
+def free_features(choices: Choices, varies: np.ndarray) -> FreeFeatures:
     """Divide features for a search, given which of them vary within queries."""
     start = [feature for feature in choices.include if varies[feature]]
     others = np.setdiff1d(np.arange(len(varies)), choices.include)
     candidates = others[varies[others]]
     k = choices.k - len(choices.include)
     constant = others[~varies[others]][: max(0, k - len(candidates))].tolist()
-    return Free(start, candidates, k - len(constant), constant)
+    return FreeFeatures(start, candidates, k - len(constant), constant)
 
 
 def hold_out(
@@ -130,7 +130,7 @@ def hold_out(
     counted = counted_queries(source)
     n_queries = len(counted)
     if n_queries < 2:
-        raise DataError("there is only one query, and none to hold out: pass an eval_set")
+        raise DataError("cannot hold out the only query: pass an eval_set")
     n_held_out = min(max(1, round(fraction * n_queries)), n_queries - 1)
     held_out = np.zeros(source.n_queries, dtype=bool)
     order = check_random_state(random_state).permutation(n_queries)
@@ -139,15 +139,15 @@ def hold_out(
 
 
 def counted_queries(source: Source) -> np.ndarray:
-    """Positions of the queries that count, which are all but those of weight 0."""
+    """Positions of the queries whose weight is not 0."""
     weights = source.query_weights
     return np.arange(source.n_queries) if weights is None else np.flatnonzero(weights)
 
 
 def training_products(part: Part) -> Products:
-    """Products of all features on some queries, from which RankRLS on any subset follows."""
+    """Products of all features on some queries, from which RankRLS fits any subset."""
     with engine_of(part.source).start(RidgeRows, part.queries) as workers:
         xx, xy = workers.sum("gram")
     if not np.isfinite(xx).all():
         raise DataError(f"some features are too large to multiply; {SCALE_FIRST}")
-    return Products(xx, xy, 0.0)  # no model of a subset needs the squared labels
+    return Products(xx, xy, 0.0)  # the squared labels are not needed

@@ -16,7 +16,7 @@ from ranksieve.solvers.rankrls.groups import GroupModel
 from ranksieve.solvers.rankrls.model import SampledModel
 
 
-class Searched(Protocol):
+class SearchModel(Protocol):
     """A model that a search changes by one feature at a time."""
 
     features: list[int]
@@ -31,7 +31,7 @@ class Searched(Protocol):
 
     @property
     def coefficients(self) -> np.ndarray:
-        """Weights of ``features``, if it has any."""
+        """Weights of ``features``, if the model has weights."""
 
     def change(self, feature: int) -> None:
         """Add a feature, or remove it if it is in the model."""
@@ -49,13 +49,13 @@ class Bounds:
     Parameters
     ----------
     n_queries : float
-        Number of queries that have an error, or their weight.
+        Number of queries with an error, or their total weight.
     varies : bool array of shape (features,)
         False for features that are constant within every query; they come last.
     choices : Choices
-        How many to choose, and which to start with; these are never removed.
+        Number of features to choose, and included features, which are never removed.
     spending : Spending, optional
-        What features cost, and how much may be spent.
+        Costs of features, and the budget.
     """
 
     def __init__(
@@ -71,11 +71,11 @@ class Bounds:
         self.spending = spending
 
     def with_spending(self, spending: Spending | None) -> Bounds:
-        """The same limits, for a search that pays."""
+        """The same limits with costs and a budget."""
         return Bounds(self.n_queries, self.useful, self.choices, spending)
 
     def free(self, features: Sequence[int]) -> np.ndarray:
-        """Features that may be added to a model: constant ones if there are no others."""
+        """Features that may be added to a model; constant ones only if there are no others."""
         for able in (self.useful, self.useless):
             free = able.copy()
             free[list(features)] = False
@@ -86,29 +86,29 @@ class Bounds:
     def _affordable(self, features: Sequence[int], free: np.ndarray) -> np.ndarray:
         return free if self.spending is None else self.spending.affordable(features, free)
 
-    def weigh(self, errors: np.ndarray, model: Searched, candidates: np.ndarray) -> np.ndarray:
-        """Errors after additions, for what these cost if that counts."""
+    def weigh(self, errors: np.ndarray, model: SearchModel, candidates: np.ndarray) -> np.ndarray:
+        """Errors after additions, adjusted for their costs if costs are weighed."""
         if self.spending is None or not self.spending.weighs:
             return errors
         prices = self.spending.prices(model.features, candidates)
         return errors_for_cost(errors, model.error, prices)
 
     def removable(self, features: Sequence[int]) -> list[int]:
-        """Features that may be removed from a model: constant ones first."""
+        """Features that may be removed from a model; only constant ones if there are any."""
         able = [feature for feature in features if feature not in self.start]
         return [feature for feature in able if self.useless[feature]] or able
 
-    def fit(self, model: Searched | SampledModel | BackfittedModel) -> Fit:
-        """The current model."""
+    def fit(self, model: SearchModel | SampledModel | BackfittedModel) -> Fit:
+        """Record of the current model."""
         deviation = standard_error(model.error, model.square, self.n_queries)
         return Fit(tuple(model.features), model.coefficients, model.error, deviation)
 
 
-def forward(model: Searched, bounds: Bounds, patience: int | None = None) -> list[Fit]:
+def forward(model: SearchModel, bounds: Bounds, patience: int | None = None) -> list[Fit]:
     """Repeatedly add the feature with the smallest error, or the group if there are groups.
 
-    With costs that count, it is the one with the largest gain for its cost; a budget ends the
-    search. With ``patience``, it ends after this many additions that did not lower the error.
+    If costs are weighed, it is the one with the largest gain per cost; a budget ends the search.
+    With ``patience``, it ends after this many additions in a row that did not lower the error.
     """
     path = _begin(model, bounds)
     stopping = EarlyStopping(patience, rounding=0.0)
@@ -126,32 +126,32 @@ def forward(model: Searched, bounds: Bounds, patience: int | None = None) -> lis
 
 
 def forward_paying(
-    make: Callable[[], Searched], bounds: Bounds, ways: Sequence[Spending], *, by_last: bool
+    make: Callable[[], SearchModel], bounds: Bounds, ways: Sequence[Spending], *, by_last: bool
 ) -> list[Fit]:
     """Search forward in several ways to spend, and keep the path with the smallest error.
 
     Parameters
     ----------
     make : callable
-        Makes a model without features. The one before is not used any more.
+        Makes a model without features. Models made before are no longer used.
     bounds : Bounds
     ways : sequence of Spending
     by_last : bool
-        Whether a path has the error of its last model, or of its best one.
+        Whether the error of a path is that of its last model, or else that of its best one.
     """
     paths = []
     for spending in ways:
         paths.append(forward(make(), bounds.with_spending(spending)))
         spending.check_path(paths[-1])
     errors = [path[-1].error if by_last else min(fit.error for fit in path) for path in paths]
-    return paths[first_least(np.array(errors))]
+    return paths[first_smallest(np.array(errors))]
 
 
-def backward(model: Searched, bounds: Bounds, *, to_the_end: bool = False) -> list[Fit]:
-    """Repeatedly remove the feature that is missed least, starting with the given model.
+def backward(model: SearchModel, bounds: Bounds, *, to_the_end: bool = False) -> list[Fit]:
+    """Repeatedly remove the feature whose removal gives the smallest error.
 
-    Ends when what is left is not too many, or when nothing is left to remove. Models of the path
-    are in order of size.
+    Starts with the given model. Ends when the wanted number is reached, or when nothing is left to
+    remove. Models of the path are in order of size.
     """
     path = [bounds.fit(model)]
     least = max(1, len(bounds.start))
@@ -172,7 +172,7 @@ def forward_sampled(
         else:
             free = bounds.free(model.features)
             candidates = np.sort(random.choice(free, min(kappa, len(free)), replace=False))
-        added = int(candidates[first_least(model.candidate_errors(candidates))])
+        added = int(candidates[first_smallest(model.candidate_errors(candidates))])
         if added not in bounds.choices.take([*model.features, added]):
             break
         model.change(added)
@@ -180,11 +180,12 @@ def forward_sampled(
     return path
 
 
-def floating(model: Searched, bounds: Bounds, beyond: int = 2) -> list[Fit]:
+def floating(model: SearchModel, bounds: Bounds, beyond: int = 2) -> list[Fit]:
     """Sequential floating forward selection: after each addition, remove unnecessary features.
 
-    A feature is removed if that gives the best model of its size so far. The search goes ``beyond``
-    the wanted number, and the best model of each size up to that counts; these need not be nested.
+    A feature is removed if that gives the best model of its size so far. The search continues to
+    ``beyond`` more than the wanted number, and returns the best model of each size up to the wanted
+    number; these need not be nested.
 
     References
     ----------
@@ -209,14 +210,14 @@ def floating(model: Searched, bounds: Bounds, beyond: int = 2) -> list[Fit]:
             if not error < best[len(model.features) - 1].error * (1 - ROUNDING):
                 break
             model.change(removed)
-            if not note():  # the error was a rounding away from the best
+            if not note():  # better only by rounding
                 break
     path = [best[size] for size in sorted(best)]
     return [fit for fit in path if choices.fits(fit.features)] or path[:1]
 
 
-def foba(model: Searched, bounds: Bounds, epsilon: float = 0.0, nu: float = 0.5) -> list[Fit]:
-    """Forward-backward search (FoBa): remove features that have come to cost little.
+def foba(model: SearchModel, bounds: Bounds, epsilon: float = 0.0, nu: float = 0.5) -> list[Fit]:
+    """Forward-backward search (FoBa): also remove features that have become nearly useless.
 
     Stops if the best addition, after the first, lowers the error by no more than ``epsilon``. After
     an addition, features are removed as long as that raises the error by at most ``nu`` times the
@@ -250,7 +251,7 @@ def foba(model: Searched, bounds: Bounds, epsilon: float = 0.0, nu: float = 0.5)
     return [best[size] for size in sorted(best) if size <= len(model.features)]
 
 
-def _begin(model: Searched, bounds: Bounds) -> list[Fit]:
+def _begin(model: SearchModel, bounds: Bounds) -> list[Fit]:
     path = []
     for feature in bounds.start:
         model.change(feature)
@@ -258,20 +259,20 @@ def _begin(model: Searched, bounds: Bounds) -> list[Fit]:
     return path
 
 
-def _best_addition(model: Searched, bounds: Bounds) -> int:
+def _best_addition(model: SearchModel, bounds: Bounds) -> int:
     free = bounds.free(model.features)
     errors = bounds.weigh(model.addition_errors(free), model, free)
-    return int(free[first_least(errors)])
+    return int(free[first_smallest(errors)])
 
 
-def _best_removal(model: Searched, bounds: Bounds) -> tuple[int, float]:
-    """The feature that is missed least, and the error without it."""
+def _best_removal(model: SearchModel, bounds: Bounds) -> tuple[int, float]:
+    """Feature whose removal gives the smallest error, and that error."""
     able = bounds.removable(model.features)
     errors = model.removal_errors(able)
-    place = first_least(errors)
+    place = first_smallest(errors)
     return able[place], float(errors[place])
 
 
-def first_least(errors: np.ndarray) -> int:
+def first_smallest(errors: np.ndarray) -> int:
     """Position of the first error that equals the smallest one up to rounding."""
     return first_of_best(-errors, scale=abs(errors.min()))

@@ -6,14 +6,14 @@ from typing import Literal
 
 import numpy as np
 
-from ranksieve.selectors._search.clustering import levels
+from ranksieve.selectors._search.clustering import dense_ranks
 from ranksieve.threads import limit_openmp_threads
 
 _SAME_ROW = 1e-6  # distance up to which rows of unit length count as identical
 
 
 def similarity_graph(similarity: np.ndarray, sigma: float) -> np.ndarray:
-    """Weights of edges: similarities above ``sigma``, and no edge from a vertex to itself."""
+    """Weights of edges: similarities above ``sigma``, else 0; no vertex has an edge to itself."""
     graph = np.where(similarity > sigma, similarity, 0.0)
     np.fill_diagonal(graph, 0.0)
     return graph
@@ -36,11 +36,11 @@ def embedding(vectors: np.ndarray, k: int) -> np.ndarray:
 
 
 def eigengap(eigenvalues: np.ndarray, numbers: range) -> int:
-    """The k of ``numbers`` with the largest gap between eigenvalues k and k + 1, from 1."""
+    """The k of ``numbers`` with the largest gap between eigenvalues k and k + 1, counted from 1."""
     if len(numbers) == 1:
         return numbers[0]
     gaps = [eigenvalues[k] - eigenvalues[k - 1] for k in numbers]
-    return numbers[int(np.argmax(levels(np.array(gaps))))]
+    return numbers[int(np.argmax(dense_ranks(np.array(gaps))))]
 
 
 def bisecting_kmeans(
@@ -51,12 +51,12 @@ def bisecting_kmeans(
     n_init: int = 10,
     random_state: int | np.random.RandomState | None = 0,
 ) -> np.ndarray:
-    """Labels 0 .. k - 1 of the rows: split a cluster in two until there are ``k``.
+    """Split clusters of rows in two until there are ``k``; return labels 0 .. k - 1.
 
-    There are always ``k`` clusters: of identical rows, the first is split off from the others.
+    There are always ``k`` clusters: among identical rows, the first is split off from the others.
     """
     clusters = [np.arange(len(Y))]
-    with limit_openmp_threads(1):  # a row is a feature: there are few
+    with limit_openmp_threads(1):  # there are few rows, one per feature
         while len(clusters) < k:
             members = clusters.pop(_to_split(Y, clusters, split))
             first = _first_half(Y[members], n_init, random_state)
@@ -69,7 +69,7 @@ def bisecting_kmeans(
 
 def _to_split(Y: np.ndarray, clusters: list[np.ndarray], split: str) -> int:
     """The cluster with the largest scatter, or size; ties by the other, then by first member."""
-    scatter = levels(np.array([_sum_of_squares(Y[members]) for members in clusters]))
+    scatter = dense_ranks(np.array([_sum_of_squares(Y[members]) for members in clusters]))
 
     def priority(place: int) -> tuple[int, int, int, int]:
         size = len(clusters[place])
@@ -89,8 +89,8 @@ def _sum_of_squares(rows: np.ndarray) -> float:
 def _first_half(
     rows: np.ndarray, n_init: int, random_state: int | np.random.RandomState | None
 ) -> np.ndarray:
-    """Which rows are with the first one after a split in two by k-means."""
-    from sklearn.cluster import KMeans  # takes longer to import than all else here
+    """Mask of the rows that k-means puts into the same half as the first row."""
+    from sklearn.cluster import KMeans  # slow to import
 
     alone = np.arange(len(rows)) == 0
     if len(rows) == 2 or _sum_of_squares(rows) == 0.0:

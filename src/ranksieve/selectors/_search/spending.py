@@ -1,4 +1,4 @@
-"""Searches that pay for features: the gain of a step for its cost, within a budget."""
+"""Costs in a search for features: gain per cost, and a budget."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from ranksieve.selectors._search.fits import Fit
 
 
 class Spending(NamedTuple):
-    """What features cost, and how much may be spent on them.
+    """Costs of features and the budget of a search.
 
     Attributes
     ----------
     costs : AlignedCosts
-        Of the features that are not excluded.
+        Costs of the features that are not excluded.
     choices : Choices
-        Tells the features of each group that a search adds.
+        Features of each group that a search may add.
     budget : float
-        Largest cost of all features together.
+        Largest total cost of the selected features.
     weighs : bool
-        Whether steps are compared by their gain for their cost, or by their gain alone.
+        Whether steps are compared by their gain per cost, or by their gain alone.
     """
 
     costs: AlignedCosts
@@ -35,7 +35,7 @@ class Spending(NamedTuple):
     weighs: bool = True
 
     def prices(self, chosen: Sequence[int], candidates: np.ndarray) -> np.ndarray:
-        """What each candidate would add to the cost of what is chosen."""
+        """Cost that each candidate would add to the chosen features."""
         if self.choices.groups is None:
             return self.costs.marginal(chosen)[candidates]
         before = self.choices.features_of(chosen)
@@ -52,11 +52,11 @@ class Spending(NamedTuple):
         return candidates[total <= self.budget * (1 + ROUNDING)]
 
     def check_start(self) -> None:
-        """Raise a DataError if what comes first costs more than the budget."""
+        """Raise a DataError if the included features cost more than the budget."""
         cost = self.costs.total(self.choices.include)
         if cost > self.budget * (1 + ROUNDING):
             raise DataError(
-                f"the included features cost {cost:g}, more than the budget of {self.budget:g}"
+                f"the included features cost {cost:g}, which exceeds the budget of {self.budget:g}"
             )
 
     def check_path(self, path: Sequence[Fit]) -> None:
@@ -65,24 +65,25 @@ class Spending(NamedTuple):
             least = self.prices([], np.arange(self.choices.n_groups)).min()
             raise DataError(
                 f"no feature that varies can be selected within the budget of {self.budget:g}; "
-                f"the least that a feature costs is {least:g}"
+                f"the cheapest feature costs {least:g}"
             )
 
 
 def errors_for_cost(errors: np.ndarray, error: float, prices: np.ndarray) -> np.ndarray:
-    """Errors that steps would reach if each spent as much as the cheapest, at its gain per cost.
+    """Errors adjusted for cost: each step is scaled to the cost of the cheapest one.
 
-    The smallest is that of the step with the largest gain per cost. Of steps that cost nothing,
-    those that gain anything come first; of steps that lose, a cheap one loses less. If all cost the
-    same, these are the errors themselves.
+    The smallest belongs to the step with the largest gain per cost. If any step lowers the error at
+    no cost, only such steps are finite. A step that raises the error is penalized in proportion to
+    its cost. If all steps cost the same, these are the errors themselves.
 
     Parameters
     ----------
     errors : array of shape (steps,)
         Error after each step.
     error : float
-        Error before.
+        Error before the step.
     prices : array of shape (steps,)
+        Cost of each step.
     """
     gains = error - errors
     gains[np.abs(gains) <= ROUNDING * abs(error)] = 0.0
@@ -97,9 +98,9 @@ def errors_for_cost(errors: np.ndarray, error: float, prices: np.ndarray) -> np.
 
 
 def ways_to_spend(costs: AlignedCosts, choices: Choices, budget: float | None) -> list[Spending]:
-    """By the gain for its cost, and by the gain alone if there is a budget.
+    """Ways to compare steps: by gain per cost, and, if there is a budget, also by gain alone.
 
-    One way if they are the same.
+    Only one way if all steps cost the same.
     """
     plain = Spending(costs, choices, np.inf if budget is None else budget, weighs=False)
     plain.check_start()

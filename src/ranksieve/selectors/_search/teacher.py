@@ -1,4 +1,4 @@
-"""Scores of a ranker for queries that it was not trained on, as a target for other methods."""
+"""Scores of a ranker on queries that it was not trained on, as targets for other methods."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SEEDS = ("random_state", "estimator__random_state", "estimator__random_seed")
 
 
 def make_teacher(teacher: Any) -> Ranker:
-    """Make a ranker from one of any library, the name of one, or ``"trees"``."""
+    """Make a ranker from an estimator of any library, the name of a ranker, or ``"trees"``."""
     if teacher == "trees":
         return LambdaMART(100, num_leaves=15)
     return make_ranker(teacher) if isinstance(teacher, str) else clone(as_ranker(teacher))
@@ -43,13 +43,13 @@ def teacher_scores(
     source : RankingData or opened shards
         Shards are read into memory.
     teacher : Ranker, estimator or str
-        As of :func:`make_teacher`.
+        See :func:`make_teacher`.
     n_folds : int
-        Each part of the queries is scored by a ranker that was trained on the others.
+        Number of parts of the queries; each is scored by a ranker trained on the others.
     n_repeats : int
-        How often this is done, with other parts and another random seed of the ranker.
+        Number of repeats, each with other parts and another random seed of the ranker.
     random_state : int
-        Seed of the parts.
+        Random seed of the parts.
     """
     data, ranker = in_memory(source), make_teacher(teacher)
     counted = counted_queries(data)
@@ -57,7 +57,7 @@ def teacher_scores(
     if n < n_folds:
         raise DataError(
             f"there {'is only one query' if n == 1 else f'are only {n} queries'} for the {n_folds} "
-            "folds of a teacher: lower n_folds, or do without a teacher"
+            "folds of the teacher: lower n_folds, or use no teacher"
         )
     tasks = [
         (_with_seed(ranker, repeat), counted[part])
@@ -73,8 +73,8 @@ def teacher_scores(
     scores -= np.repeat(np.add.reduceat(scores, starts) / counts, counts)
     if not scores.any():
         raise DataError(
-            "the teacher gives all documents of a query the same score: take another one, or none; "
-            f"if its trees cannot tell such small values, {SCALE_FIRST}"
+            "the teacher gives all documents of a query the same score: use another teacher, or "
+            f"none; if the values are too small for its trees to split, {SCALE_FIRST}"
         )
     scores /= _deviation(scores, data)
     return scores if data is source else data.to_input_order(scores)
@@ -89,7 +89,7 @@ def _deviation(scores: np.ndarray, data: RankingData) -> float:
 
 
 def _held_out_scores(data: RankingData, ranker: Ranker, part: np.ndarray) -> np.ndarray:
-    """Scores of some queries by a ranker that is trained on all others."""
+    """Scores of some queries by a ranker trained on all others."""
     others = np.setdiff1d(np.arange(data.n_queries), part)
     return ranker.fit(data.take_queries(others)).predict(data.take_queries(part))
 
@@ -100,7 +100,7 @@ def _rows_of(data: RankingData, queries: np.ndarray) -> np.ndarray:
 
 
 def _with_seed(ranker: Ranker, repeat: int) -> Ranker:
-    """A copy whose random seed, if it has one, is that of a repeat."""
+    """Copy of a ranker whose random seed, if it has one, is set for a repeat."""
     copy, known = clone(ranker), ranker.get_params()
     seeds = {
         name: known[name] for name in _SEEDS if isinstance(known.get(name, ""), (int, NoneType))

@@ -1,4 +1,4 @@
-"""Base of the selectors around a ranker: folds, evaluation, groups, and the final ranker."""
+"""Base of the selectors that train a given ranker: folds, evaluation, and the final ranker."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ranksieve.sums.chunks import comparable_chunks, vary_within_queries, weight
 class WrapperSelector(Predictor, HeldOutSelector):
     """Base of selectors that train a ranker on subsets of the features.
 
-    Predictions are those of ``ranker_``, given all features.
+    ``predict`` takes all features and returns the predictions of ``ranker_``.
     """
 
     given = "A forward search starts with them, and no search removes them."
@@ -55,7 +55,9 @@ class WrapperSelector(Predictor, HeldOutSelector):
     def is_nested(self) -> bool:
         """True without groups, and with a ranker whose training can be repeated."""
         has_seed = getattr(self.ranker, "random_state", 0) is not None
-        if not has_seed and isinstance(self.ranker, Ranker):  # other libraries take their own
+        if not has_seed and isinstance(
+            self.ranker, Ranker
+        ):  # other libraries use their default seed
             return False
         return super().is_nested
 
@@ -76,7 +78,7 @@ class WrapperSelector(Predictor, HeldOutSelector):
         return self.ranker_._scores(X[:, np.flatnonzero(self.support_)])
 
     def reasons(self) -> list[str]:
-        """For each selected feature, the change of the mean value, where that was measured."""
+        """For each selected feature, the change of the mean value if it was measured."""
         check_is_fitted(self)
         scores = [step.score for step in self.path_]
         changes = np.diff(scores, prepend=np.nan)
@@ -107,7 +109,7 @@ class WrapperSelector(Predictor, HeldOutSelector):
     def _search(
         self, data: RankingData, given: Fold | None, ranker: Ranker, choices: Choices
     ) -> list[int]:
-        """Features in the order of selection.
+        """Search for features, and return them in the order of selection.
 
         ``given`` has the held-out queries, if there is an ``eval_set``.
         """
@@ -118,7 +120,7 @@ class WrapperSelector(Predictor, HeldOutSelector):
     def _held_out(
         self, data: RankingData, folds: list[Fold], ranker: Ranker, n_judged: int | None = None
     ) -> FoldValues:
-        """Make what trains and judges; of the folds, only the first ``n_judged`` are judged."""
+        """Make the evaluation of subsets; only the first ``n_judged`` folds are evaluated."""
         measure = parse_measure(self.measure)
         search = {}
         if self.checkpoint is not None:
@@ -137,17 +139,17 @@ class WrapperSelector(Predictor, HeldOutSelector):
         return FoldValues(ranker, folds, measure, convention, known)
 
     def _told(self) -> dict[str, str]:
-        """What results depend on, except for data, ranker and measure."""
+        """Settings that results depend on, besides data, ranker and measure."""
         return {}
 
     @property
     def _by_value(self) -> bool:
-        """Whether the number of features is chosen by what they are worth."""
+        """Whether the number of features is chosen by the values of subsets."""
         return isinstance(self.n_features_to_select, str)
 
 
 def varying_groups(data: RankingData, choices: Choices) -> np.ndarray:
-    """Whether a feature of each group varies in any query that counts; NaN counts as a value."""
+    """Mask of groups with a feature that varies in a query of weight above 0; NaN is a value."""
     found = np.zeros(data.n_features, dtype=bool)
     block = replace(whole_block(data), keeps_missing=True)
     counted = weights_of(block) > 0

@@ -16,8 +16,8 @@ from ranksieve.registry import Method
 from ranksieve.selectors._search.linear import EmbeddedSelector
 from ranksieve.solvers.ranksvm.mean_loss import mean_loss
 
-_GROW = 1.5  # of the rate after a step that was short enough
-_GONE = 1e-6  # shares never become 0; weights below this share of the radius count as 0
+_GROW = 1.5  # factor of the rate after a step that was short enough
+_GONE = 1e-6  # weights below this fraction of the radius count as 0; shares never reach 0
 
 
 @dataclass(eq=False, repr=False)
@@ -54,8 +54,8 @@ class EGRank(EmbeddedSelector):
     scores_ : array of shape (features,)
         Absolute weights of the solution; those below a millionth of the radius are 0.
     objective_, gap_ : float
-        Value of the objective before features are left out, which is at most the gap above the
-        least one.
+        Value of the objective before features are dropped; it exceeds the minimum by at most the
+        gap.
     n_iter_ : int
         Number of steps.
 
@@ -136,13 +136,13 @@ class EGRank(EmbeddedSelector):
             self.objective_, self.gap_, self.n_iter_ = objective, gap, n_iter
             kept = np.where(np.abs(coef) > _GONE * self.radius, coef, 0.0)
             size = np.abs(slopes)
-            chosen = self._settle(kept, size / (size.max() or 1.0), loss.varies, choices)
+            chosen = self._select_by_weights(kept, size / (size.max() or 1.0), loss.varies, choices)
             self.coef_ /= scales
             return chosen
 
 
 def _multiply(shares: np.ndarray, slopes: np.ndarray, rate: float) -> np.ndarray:
-    """Shares after a step; in logarithms, so that none of them becomes 0."""
+    """Shares after a step, computed in logarithms so that none becomes 0."""
     logs = np.log(shares) + rate * np.stack([-slopes, slopes])
     powers = np.exp(np.maximum(logs - logs.max(), -600.0))
     return np.asarray(powers / powers.sum())

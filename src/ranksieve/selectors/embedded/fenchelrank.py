@@ -15,8 +15,8 @@ from ranksieve.selectors._search.linear import EmbeddedSelector
 from ranksieve.solvers.ranksvm.mean_loss import MeanLoss, mean_loss
 
 _EQUAL = 1e-9  # relative difference up to which slopes are equal
-_LINE = 50  # looks along a step; Newton's method needs few
-_LEVEL = 1e-9  # of the derivative at its start is left at the end of a step
+_LINE = 50  # most evaluations in a line search; Newton's method needs few
+_LEVEL = 1e-9  # fraction of the initial derivative at which a line search ends
 
 
 @dataclass(eq=False, repr=False)
@@ -54,7 +54,7 @@ class FenchelRank(EmbeddedSelector):
     scores_ : array of shape (features,)
         Absolute weights of the solution.
     objective_, gap_ : float
-        Value of the objective before features are left out; it exceeds the minimum by at most the
+        Value of the objective before features are dropped; it exceeds the minimum by at most the
         gap.
     n_iter_ : int
         Number of steps.
@@ -131,7 +131,7 @@ class FenchelRank(EmbeddedSelector):
                     mixture.approach(feature, _length(loss, *derivatives, 1.0))
             self.objective_, self.gap_, self.n_iter_ = loss.loss_and_gradient()[0], gap, n_iter
             size = np.abs(slopes)
-            return self._settle(coef, size / (size.max() or 1.0), loss.varies, choices)
+            return self._select_by_weights(coef, size / (size.max() or 1.0), loss.varies, choices)
 
 
 class Mixture:
@@ -151,7 +151,7 @@ class Mixture:
         return self.radius * (self.shares[: self.n] - self.shares[self.n : -1])
 
     def model(self, place: int) -> tuple[int, float]:
-        """Feature and weight of a model."""
+        """Feature and weight of the model at a position."""
         if place == 2 * self.n:
             return 0, 0.0
         return place % self.n, self.radius if place < self.n else -self.radius
@@ -170,7 +170,7 @@ class Mixture:
         return float(products[place]), place
 
     def room(self, place: int) -> float:
-        """How far the mixture can move away from a model: until its share is 0."""
+        """Longest step away from a model, at which its share is 0."""
         return float(self.shares[place] / (1 - self.shares[place]))
 
     def approach(self, place: int, t: float) -> None:
@@ -179,7 +179,7 @@ class Mixture:
         self.shares[place] += t
 
     def leave(self, place: int, t: float) -> None:
-        """Move away from a model; at the end of its room it leaves the mixture."""
+        """Move away from a model; after the longest step its share is 0."""
         gone = t >= self.room(place)
         self.shares *= 1 + t
         self.shares[place] = 0.0 if gone else self.shares[place] - t

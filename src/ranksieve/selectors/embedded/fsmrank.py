@@ -25,10 +25,10 @@ from ranksieve.sums.similarity import Similarity
 GRID = {"lambda1": (1.0, 0.1, 0.01, 0.001, 0.0001), "lambda2": (0.1, 0.01, 0.001, 0.0001, 0.00001)}
 
 
-_LEAST = 1e-12  # importance: a feature without any is not to divide by 0
+_LEAST = 1e-12  # smallest importance, to avoid division by 0
 
 
-_ROUNDING = 1e-12  # of the largest eigenvalue, below which a negative one is none
+_ROUNDING = 1e-12  # negative eigenvalues up to this fraction of the largest count as 0
 
 
 @dataclass(eq=False, repr=False)
@@ -120,7 +120,7 @@ class FSMRank(EmbeddedSelector):
 
     given = (
         "Their weights are penalized only for similarity. The others follow by their "
-        "weights beside these."
+        "weights in the same model."
     )
 
     methods = (
@@ -144,7 +144,7 @@ class FSMRank(EmbeddedSelector):
             solver = SparseNewton(loss)
             penalty = terms.penalty(self.lambda1, self.lambda2)
             found = solver.solve(penalty, self.tol, self.max_iter)
-            chosen = self._settle(found.coef, found.nearness, loss.varies, choices)
+            chosen = self._select_by_weights(found.coef, found.nearness, loss.varies, choices)
             self._finish(solver, np.array(chosen, dtype=np.intp))
         self.importance_, self.similarity_ = terms.importance, terms.similarity
         self.objective_, self.violation_ = found.objective, found.violation
@@ -201,8 +201,8 @@ def fsmrank_path(
     lambda1s, lambda2s : sequences of float
         Descending values need the fewest steps.
     **parameters
-        Further parameters of :class:`FSMRank`, but not which features to choose from: take those
-        with ``source.take_features``.
+        Further parameters of :class:`FSMRank`, except those that limit the features: use
+        ``source.take_features`` instead.
 
     Yields
     ------
@@ -225,7 +225,7 @@ def fsmrank_path(
     """
     for name in ("include", "exclude", "groups"):
         if name in parameters:
-            raise ValueError(f"fsmrank_path selects nothing, and takes no {name}")
+            raise ValueError(f"fsmrank_path does not take {name}: it selects no features")
     for lambda1 in lambda1s:
         for lambda2 in lambda2s:
             FSMRank(lambda1=lambda1, lambda2=lambda2, **parameters)._validate_params()

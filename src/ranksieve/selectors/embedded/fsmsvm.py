@@ -28,7 +28,7 @@ class FSMSVM(FSMRank):
     n_features_to_select : int, float or None
         As in :class:`FSMRank`.
     C : float
-        Weight of the loss against that of the norm of w.
+        Weight of the loss relative to the norm of w.
     lambda1, lambda2, importance, cost, similarity, tol, max_iter
         As in :class:`FSMRank`.
     {choices}
@@ -72,7 +72,7 @@ class FSMSVM(FSMRank):
     """
 
     methods = (
-        # C changes its weights, but not what it selects
+        # C changes the weights, but not the selection
         Method("fsmsvm", "RankSVM on the features with large weights in FSMRank", grid=GRID),
     )
 

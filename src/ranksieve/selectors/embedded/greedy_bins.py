@@ -21,10 +21,10 @@ from ranksieve.registry import Method
 from ranksieve.selectors._search.fits import (
     Fit,
     best_fit,
+    changes_with_bars,
     check_two_queries,
-    features_of_groups,
-    steps_of,
-    with_bars,
+    expand_groups,
+    path_steps,
 )
 from ranksieve.selectors._search.searches import Bounds, forward
 from ranksieve.selectors._search.teacher import make_teacher, teacher_scores
@@ -36,7 +36,7 @@ from ranksieve.threads import limit_blas_threads
 
 
 class StepFunction(NamedTuple):
-    """What the value of a feature adds to a document's score.
+    """Score that a feature adds to a document, depending on the bin of its value.
 
     Attributes
     ----------
@@ -73,8 +73,9 @@ class GreedyBins(Predictor, RankSelector):
     and each step adds the feature with all of its columns after which the sum over queries of the
     same loss, each of a model trained without that query, is smallest. The target t is the label,
     or the score that a *teacher*, a ranker of any kind, gives the document when it was trained
-    without its query. So features count that matter in the middle of their range or as a category,
-    and what only trees can use, while errors are exact and nothing but the teacher is trained.
+    without its query. So it finds features that are good in the middle of their range or as a
+    category, and with a teacher also those that only trees can use, while errors are exact and
+    nothing but the teacher is trained.
 
     Parameters
     ----------
@@ -82,8 +83,8 @@ class GreedyBins(Predictor, RankSelector):
         Number of features, or a fraction of them if below 1; or the number with the smallest
         leave-query-out error; or the smallest number within one standard error of that.
     lam : float
-        Regularization :math:`\lambda > 0`: a bin with so many documents has half of the weight that
-        it would have otherwise.
+        Regularization :math:`\lambda > 0`: it halves the weight of a bin with this number of
+        documents.
     n_bins : int
         Largest number of bins of a feature, with equally many documents. Equal values share a bin,
         so there may be fewer.
@@ -112,15 +113,15 @@ class GreedyBins(Predictor, RankSelector):
     selected_ : int array
         Features in the order of selection.
     scores_ : array of shape (features,)
-        How much each feature alone, or its group, lowers the leave-query-out error: the share of
-        it, negative if it raises it.
+        Fraction by which each feature alone, or its group, lowers the leave-query-out error of the
+        empty model; negative if it raises the error.
     path_ : list of (feature, score)
         Each selected feature, and the leave-query-out error of the model of that size.
     fits_ : list of Fit
         Models of 1, 2, ... features or groups: ``features``; ``coef``, weights of their bins, one
         feature after the other; ``error`` and its standard error ``deviation``.
     steps_ : list of StepFunction
-        What the value of each selected feature adds to a score: ``bounds``, the inner edges of its
+        Scores that the values of each selected feature add: ``bounds``, the inner edges of its
         bins or its codes, and ``weights``, one for each bin.
     target_ : array of shape (rows,), or None
         Scores of the teacher, if there is one, in the order of the data.
@@ -128,9 +129,9 @@ class GreedyBins(Predictor, RankSelector):
     Notes
     -----
     Takes O(m c (s + p)) time in a step, for m documents, c columns of all features, s columns in
-    the model and p columns of a feature: linear in the number of columns. Memory is that of a byte
-    for each value. Larger steps of the path take longer, as the model grows: k features of p bins
-    take O(m c p k^2) together. The teacher takes ``n_folds * n_repeats`` trainings, for which
+    the model and p columns of a feature: linear in the number of columns. Memory is one byte per
+    value. Steps take longer as the model grows: k features of p bins take O(m c p k^2) time
+    together. The teacher takes ``n_folds * n_repeats`` trainings, for which
     shards are read into memory. Features constant within every query come last.
 
     Greedy selection by leave-query-out errors is that of the paper. Groups of columns with exact
@@ -159,7 +160,7 @@ class GreedyBins(Predictor, RankSelector):
     """
 
     given = "The search starts with them, and never removes them."
-    grouped = "The group is added whose bins, of all its features, give the smallest error."
+    grouped = "Each step adds the group whose features' bins give the smallest error."
 
     methods = (
         Method(
@@ -208,7 +209,7 @@ class GreedyBins(Predictor, RankSelector):
 
     @property
     def works_on_shards(self) -> bool:  # type: ignore[override]
-        """True without a teacher, which is trained in memory."""
+        """True without a teacher; a teacher is trained in memory."""
         return self.teacher is None
 
     @property
@@ -222,7 +223,7 @@ class GreedyBins(Predictor, RankSelector):
         check_is_fitted(self)
         errors = [step.score for step in self.path_]
         changes = [f"{(now - old) / old:+.2%}" if old else "" for old, now in pairwise(errors)]
-        return with_bars(changes, errors)
+        return changes_with_bars(changes, errors)
 
     def _number_to_select(self, n: int) -> int:
         if isinstance(self.n_features_to_select, str):
@@ -235,7 +236,7 @@ class GreedyBins(Predictor, RankSelector):
         self.target_ = self._target(source, choices)
         groups = [bins.columns_of(choices.features_of([g])) for g in range(choices.n_groups)]
         with (
-            limit_blas_threads(1),  # between rounds, matrices are small
+            limit_blas_threads(1),  # matrices between rounds are small
             engine_of(source).start(GroupLeaveQueryOut, BinnedRows, bins, self.target_) as workers,
         ):
             n_queries, weight = workers.sum("n_queries")
@@ -247,14 +248,14 @@ class GreedyBins(Predictor, RankSelector):
         place = len(path) - 1
         if isinstance(self.n_features_to_select, str):
             place = best_fit(path, self.n_features_to_select, max(1, len(choices.start)))
-        self.fits_ = features_of_groups(path, choices)
-        self.path_ = steps_of(self.fits_, place)
+        self.fits_ = expand_groups(path, choices)
+        self.path_ = path_steps(self.fits_, place)
         chosen = self.fits_[place]
         self.steps_ = _step_functions(bins, chosen)
         return list(chosen.features)
 
     def _categories(self, choices: Choices) -> tuple[int, ...]:
-        """Categorical features, as they are counted without the excluded ones."""
+        """Indices of categorical features among those that are not excluded."""
         if self.categorical is None:
             return ()
         names = getattr(self, "feature_names_in_", default_names(choices.n_features_in))
@@ -277,7 +278,7 @@ class GreedyBins(Predictor, RankSelector):
 
 
 def _error_reduction(model: GroupModel, choices: Choices) -> np.ndarray:
-    """Share of the empty model's error that each feature, or its group, takes away alone."""
+    """Fraction of the empty model's error that each feature or its group removes alone."""
     errors = model.addition_errors(np.arange(choices.n_groups))
     scores = np.empty(choices.n_features)
     for group, error in enumerate(errors.tolist()):

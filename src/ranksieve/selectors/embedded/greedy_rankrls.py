@@ -33,10 +33,10 @@ from ranksieve.selectors._search.backfitting import backfit
 from ranksieve.selectors._search.fits import (
     Fit,
     best_fit,
+    changes_with_bars,
     check_two_queries,
-    features_of_groups,
-    steps_of,
-    with_bars,
+    expand_groups,
+    path_steps,
 )
 from ranksieve.selectors._search.searches import Bounds
 from ranksieve.selectors._search.spending import ways_to_spend
@@ -47,7 +47,7 @@ from ranksieve.solvers.rankrls.replay import ReplayedLeaveQueryOut
 from ranksieve.solvers.rankrls.residuals import LeaveQueryOut, MeasuredLeaveQueryOut
 from ranksieve.threads import limit_blas_threads
 
-_BLOCK = 2**22  # bytes: asking a block costs as much as a pass over a tenth of that
+_BLOCK = 2**22  # bytes; calling a worker costs as much as a pass over a tenth of this
 
 
 @dataclass(eq=False, repr=False)
@@ -100,8 +100,8 @@ class GreedyRankRLS(Predictor, RankSelector):
     convention, ties
         Those of a measure as criterion; see :mod:`ranksieve.metrics`.
     costs : FeatureCosts, mapping, array or frame, optional
-        What features cost, as of :meth:`ranksieve.FeatureCosts.of`: each step adds the feature with
-        the largest decrease of the error for what it adds to the cost. By default 1 each.
+        Costs of features; see :meth:`ranksieve.FeatureCosts.of`. Each step adds the feature with
+        the largest decrease of the error per added cost. By default every feature costs 1.
     budget : float, optional
         Largest cost of the selected features. The search is run twice, by the decrease per cost and
         by the decrease alone, and the smaller error wins. Costs and a budget need the forward
@@ -133,12 +133,13 @@ class GreedyRankRLS(Predictor, RankSelector):
     query come last. Leave-query-out needs two queries of two documents. With back-fitting, a
     candidate is judged as if all other weights stayed the same. With groups of several features, a
     step takes O(m n (s + p)) time for s features in the model and p in a group, and keeps nothing;
-    memory, storage and rotation have no effect. A query that has a weight counts so many times in
-    the model and in the error, and is left out as a whole: of several copies, the others would give
-    one away.
+    memory, storage and rotation have no effect. A query of weight w counts w times in the model and
+    in the error, and is left out as a whole; if its copies were left out one by one, the others
+    would reveal its labels.
 
-    The better search within a budget has a guarantee if gains are submodular (Leskovec et al.
-    2007); these are not, so it is a heuristic. With equal costs, both are that without costs.
+    The better of the two searches within a budget has a guarantee if gains are submodular (Leskovec
+    et al. 2007); these are not, so it is a heuristic. With equal costs, both searches are the same
+    as without costs.
 
     The paper gives the model, the criterion and the algorithm, whose printed form has errors that
     are corrected here. The other searches, the rules, rotation, and steps with a single pass over
@@ -167,8 +168,8 @@ class GreedyRankRLS(Predictor, RankSelector):
 
     given = "The search starts with them, and never removes them."
     grouped = (
-        "The group is added whose features together give the smallest error. That needs the "
-        "squared criterion and fitting='pre'."
+        "Each step adds the group whose features together give the smallest error. Needs "
+        "criterion='squared' and fitting='pre'."
     )
 
     methods = (
@@ -212,7 +213,7 @@ class GreedyRankRLS(Predictor, RankSelector):
         """Cost of the selected features."""
         paid = getattr(self, "_paid", None)
         if paid is None:
-            raise AttributeError("cost_ is there after fit, if costs or a budget were given")
+            raise AttributeError("cost_ exists only after fit with costs or a budget")
         return float(paid.total(self.selected_))
 
     @property
@@ -231,7 +232,7 @@ class GreedyRankRLS(Predictor, RankSelector):
         smaller = type(self)(**self.get_params(deep=False))
         smaller.__dict__.update(self.__dict__)
         n = self.n_features_in_
-        smaller.selected_ = np.array(smaller._settle(k - 1, n), dtype=np.intp)
+        smaller.selected_ = np.array(smaller._use_model(k - 1, n), dtype=np.intp)
         smaller.n_features_to_select = k if self.count == "groups" else len(smaller.selected_)
         smaller.support_ = np.isin(np.arange(n), smaller.selected_)
         return smaller
@@ -245,7 +246,7 @@ class GreedyRankRLS(Predictor, RankSelector):
         errors = [step.score for step in self.path_]
         steps = pairwise(errors)
         changes = [f"{(now - old) / abs(old):+.2%}" if old else "" for old, now in steps]
-        return with_bars(changes, errors)
+        return changes_with_bars(changes, errors)
 
     def _number_to_select(self, n: int) -> int:
         if isinstance(self.n_features_to_select, str):
@@ -257,7 +258,7 @@ class GreedyRankRLS(Predictor, RankSelector):
         place = len(self.fits_) - 1
         if isinstance(self.n_features_to_select, str):
             place = best_fit(self.fits_, self.n_features_to_select, max(1, len(choices.start)))
-        return self._settle(place, source.n_features)
+        return self._use_model(place, source.n_features)
 
     def _paths(self, source: Source, choices: Choices, lams: Sequence[float]) -> list[list[Fit]]:
         """Models of 1 to k features for each regularization; they share computations."""
@@ -270,7 +271,7 @@ class GreedyRankRLS(Predictor, RankSelector):
             how["random_state"] = self.random_state
             return [backfit(source, choices.k, lam, **how) for lam in lams]
         with (
-            limit_blas_threads(1),  # between rounds, matrices are small
+            limit_blas_threads(1),  # matrices between rounds are small
             engine_of(source, _BLOCK).start(*self._statistic(source, choices.k)) as workers,
         ):
             n_queries, weight = workers.sum("n_queries")
@@ -293,7 +294,7 @@ class GreedyRankRLS(Predictor, RankSelector):
             products = GroupProducts(workers, groups)
             bounds = Bounds(weight, products.varies, choices)
             paths = [self._run_search(partial(GroupModel, products, lam), bounds) for lam in lams]
-        return [features_of_groups(path, choices) for path in paths]
+        return [expand_groups(path, choices) for path in paths]
 
     def _search_samples(self, model: SampledModel | GroupModel, bounds: Bounds) -> list[Fit]:
         assert self.kappa is not None
@@ -314,12 +315,12 @@ class GreedyRankRLS(Predictor, RankSelector):
         by_rule = isinstance(self.n_features_to_select, str)
         return searches.forward_paying(make, bounds, ways, by_last=not by_rule)
 
-    def _settle(self, place: int, n_features: int) -> list[int]:
-        """Take a model of the path."""
+    def _use_model(self, place: int, n_features: int) -> list[int]:
+        """Use a model of the path: set its attributes, and return its features."""
         fit = self.fits_[place]
         self.coef_ = np.zeros(n_features)
         self.coef_[list(fit.features)] = fit.coef
-        self.path_ = steps_of(self.fits_, place)
+        self.path_ = path_steps(self.fits_, place)
         return list(fit.features)
 
     def _check(self, choices: Choices) -> None:
@@ -335,7 +336,7 @@ class GreedyRankRLS(Predictor, RankSelector):
             raise ValueError("a measure as criterion needs memory='full'")
 
     def _statistic(self, source: Source, k: int) -> tuple[Any, ...]:
-        """Statistic with its parameters."""
+        """Statistic to start on the data, and its parameters."""
         if self.criterion != "squared":
             self._is_low = False
             measure = parse_measure(self.criterion)
@@ -344,7 +345,7 @@ class GreedyRankRLS(Predictor, RankSelector):
         self._is_low = self.memory == "low" or self.kappa is not None
         if self.memory == "auto" and self.kappa is None:
             width = np.dtype(self.storage).itemsize
-            rows = 2 * width * source.n_features + 8 * k  # a little more than what is kept
+            rows = 2 * width * source.n_features + 8 * k  # bytes per row, slightly overestimated
             self._is_low = not fits_in_memory(source, source.n_rows * rows)
         is_low = self._is_low
         return (ReplayedLeaveQueryOut,) if is_low else (LeaveQueryOut, self.storage, self.rotate)

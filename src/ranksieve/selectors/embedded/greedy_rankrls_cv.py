@@ -17,8 +17,14 @@ from ranksieve.metrics import Measure, parse_measure
 from ranksieve.parameters import FeatureCount, Lambdas, NotNegative, Ties
 from ranksieve.rankers.rankrls import as_lams
 from ranksieve.registry import Method
-from ranksieve.selectors._search.fits import Fit, with_bars
-from ranksieve.selectors._search.fronts import FrontPoint, Rule, best_lam, front_of_sizes, settle
+from ranksieve.selectors._search.fits import Fit, changes_with_bars
+from ranksieve.selectors._search.fronts import (
+    FrontPoint,
+    Rule,
+    best_lam,
+    choose_point,
+    front_of_sizes,
+)
 from ranksieve.selectors._search.greedy import Step
 from ranksieve.selectors._search.parts import HeldOutSelector
 from ranksieve.selectors.embedded.greedy_rankrls import GreedyRankRLS
@@ -131,17 +137,17 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
     methods = (
         Method(
             "greedy-rankrls-cv",
-            "the same, lambda and number of features by validation",
+            "greedy-rankrls with lambda and size chosen by validation",
             draws=False,
             trial={"lams": (0.1, 10.0)},
         ),
     )
 
-    no_groups = "its values are those of models with one more feature each."
+    no_groups = "its values belong to models that grow by one feature at a time."
 
     n_features_to_select: FeatureCount | Rule = "best"
     _: KW_ONLY
-    lam: ClassVar[None] = None  # type: ignore[misc, assignment]  # there are several
+    lam: ClassVar[None] = None  # type: ignore[misc, assignment]  # replaced by lams
     lams: Lambdas = LAMS
     measure: str | Measure = "map"
     mu: NotNegative = 0.05
@@ -149,7 +155,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
 
     @property
     def is_nested(self) -> bool:
-        """True with a single regularization; of several, the best depends on the number."""
+        """True with a single regularization; the best of several depends on the number."""
         return np.size(self.lams) == 1 and super().is_nested
 
     def at(self, k: int) -> GreedyRankRLSCV:
@@ -165,7 +171,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         smaller.__dict__.update(self.__dict__)
         smaller.n_features_to_select = k
         n = self.n_features_in_
-        smaller.selected_ = np.array(smaller._take(smaller._best_of(k), n), dtype=np.intp)
+        smaller.selected_ = np.array(smaller._use_point(smaller._best_of_size(k), n), dtype=np.intp)
         smaller.support_ = np.isin(np.arange(n), smaller.selected_)
         return smaller
 
@@ -173,7 +179,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         """For each selected feature, the change of the model's value, and a bar."""
         check_is_fitted(self)
         values = [step.score for step in self.path_]
-        return with_bars([f"{now - old:+.4f}" for old, now in pairwise(values)], values)
+        return changes_with_bars([f"{now - old:+.4f}" for old, now in pairwise(values)], values)
 
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         self.lams_ = as_lams(self.lams).tolist()
@@ -181,7 +187,7 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
         if validation is not None:
             _check_labels(validation)
         self.validated_ = validation is not None
-        # The error for a wrong name should not wait for the paths.
+        # Raise errors for wrong names before the long search.
         measure = self._judge(validation)
         self._sign = 1 if measure is not None and measure.greater_is_better else -1
         self.paths_ = self._paths(source, choices, self.lams_)
@@ -189,23 +195,23 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
             self._judge_by_errors(source)
         else:
             self._judge_by_validation(validation)
-        # Smaller models lack features that must be there.
+        # Smaller models lack included features.
         first = max(1, len(choices.start))
         self.front_ = front_of_sizes(self.values_, self.lams_, self._sign, first)
         if isinstance(self.n_features_to_select, str):
-            point = self._by_rule(self.n_features_to_select, source.n_features)
+            point = self._point_by_rule(self.n_features_to_select, source.n_features)
         else:
-            point = self._best_of(self.values_.shape[1])
-        return self._take(point, source.n_features)
+            point = self._best_of_size(self.values_.shape[1])
+        return self._use_point(point, source.n_features)
 
     def _judge(self, validation: Source | None) -> Measure | None:
-        """The measure that V is; None if it is squared loss."""
+        """The measure V; None for squared loss."""
         if validation is not None:
             return parse_measure(self.measure)
         return None if self.criterion == "squared" else parse_measure(self.criterion)
 
     def _judge_by_errors(self, source: Source) -> None:
-        """Leave-query-out errors, or the measure by which the paths were made."""
+        """Set ``values_`` to the leave-query-out errors or measures of the paths."""
         with engine_of(source).start(Labels) as workers:
             n_queries = workers.sum("weight_of_several")
         self.values_, self.deviations_ = self._empty_grid(), self._empty_grid()
@@ -235,24 +241,24 @@ class GreedyRankRLSCV(GreedyRankRLS, HeldOutSelector):
                 coefs[np.searchsorted(used, fit.features), column] = fit.coef
             yield used, coefs
 
-    def _by_rule(self, rule: str, n_features: int) -> FrontPoint:
+    def _point_by_rule(self, rule: str, n_features: int) -> FrontPoint:
         best = self.front_[-1]
         deviation = self.deviations_[self.lams_.index(best.lam), best.k - 1]
-        return settle(self.front_, rule, self._sign, deviation, self.mu / n_features)
+        return choose_point(self.front_, rule, self._sign, deviation, self.mu / n_features)
 
-    def _best_of(self, k: int) -> FrontPoint:
+    def _best_of_size(self, k: int) -> FrontPoint:
         """The best model of this size."""
         row = best_lam(self.values_[:, k - 1], self.lams_, self._sign)
-        assert row is not None  # the longest path has a model of each size
+        assert row is not None  # the longest path has a model of every size
         return FrontPoint(k, self.lams_[row], float(self.values_[row, k - 1]))
 
-    def _take(self, point: FrontPoint, n_features: int) -> list[int]:
+    def _use_point(self, point: FrontPoint, n_features: int) -> list[int]:
         self.lam_ = point.lam
         self.fits_: list[Fit] = self.paths_[self.lams_.index(point.lam)]
-        return self._settle(point.k - 1, n_features)
+        return self._use_model(point.k - 1, n_features)
 
-    def _settle(self, place: int, n_features: int) -> list[int]:
-        features = super()._settle(place, n_features)
+    def _use_model(self, place: int, n_features: int) -> list[int]:
+        features = super()._use_model(place, n_features)
         values = self.values_[self.lams_.index(self.lam_)]
         self.path_ = [Step(feature, float(values[size])) for size, feature in enumerate(features)]
         return features

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ranksieve.base import RankEstimator
 from ranksieve.data import DataError
-from ranksieve.data.fitted import checked_rows
+from ranksieve.data.fitted import check_rows
 from ranksieve.parameters import Count, Positive, Seed
 from ranksieve.selectors._search.gradient import StandardizedLoss, standardized_loss
 
@@ -44,13 +44,13 @@ class LifeRank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RankEstimator)
     Attributes
     ----------
     components_ : array of shape (features, k)
-        T for the features as they are; columns by decreasing quality.
+        T for features that are not standardized; columns by decreasing quality.
     mean_ : array of shape (features,)
         Subtracted from the features first.
     losses_ : array of shape (k,)
         Mean loss of each new feature.
     n_iter_ : int
-        Steps.
+        Number of steps.
 
     Notes
     -----
@@ -115,11 +115,13 @@ class LifeRank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RankEstimator)
         return self
 
     def _descend(self, loss: StandardizedLoss, T: np.ndarray) -> np.ndarray:
-        """Steps along the manifold, half as long until the objective falls, then twice."""
+        """Take steps along the manifold, halved until the objective falls, then doubled."""
         value, slopes = _slope(loss, T)
         length = 1.0
         for n_iter in range(1, self.max_iter + 1):  # noqa: B007
-            step = slopes - T @ (slopes.T @ T + T.T @ slopes) / 2  # what stays orthogonal
+            step = (
+                slopes - T @ (slopes.T @ T + T.T @ slopes) / 2
+            )  # projected onto the tangent space
             size = float((step**2).sum())
             while True:
                 new = _orthonormal(T - length * step)
@@ -139,7 +141,7 @@ class LifeRank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RankEstimator)
     def transform(self, X: Any) -> np.ndarray:
         """Compute the new features of each row."""
         check_is_fitted(self)
-        return np.asarray(checked_rows(self, X) @ self.components_ - self.mean_ @ self.components_)
+        return np.asarray(check_rows(self, X) @ self.components_ - self.mean_ @ self.components_)
 
     @property
     def _n_features_out(self) -> int:
@@ -152,6 +154,6 @@ def _slope(loss: StandardizedLoss, T: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def _orthonormal(T: np.ndarray) -> np.ndarray:
-    """The factor Q of a QR decomposition, whose columns point the way of the given ones."""
+    """Factor Q of a QR decomposition, with the column signs of the given matrix."""
     Q, R = np.linalg.qr(T)
     return Q * np.where(np.diagonal(R) < 0, -1.0, 1.0)

@@ -39,7 +39,7 @@ class SparseListMLE(ProximalSelector):
         Features by decreasing absolute weight of standardized features. If too few have weights,
         the others follow by the absolute gradient of the loss.
     coef_ : array of shape (features,)
-        Weights of the features as they are; 0 for those that are not selected.
+        Weights of the original features; 0 for those that are not selected.
     scores_ : array of shape (features,)
         Absolute weights of standardized features in the solution.
     {found}
@@ -87,6 +87,6 @@ class SparseListMLE(ProximalSelector):
                 return value, gradient
 
             found, nearness = self._minimize(loss_and_gradient, choices)
-            chosen = self._settle(found.weights, nearness, loss.varies, choices)
+            chosen = self._select_by_weights(found.weights, nearness, loss.varies, choices)
             self.coef_ /= loss.standard.scale
             return chosen

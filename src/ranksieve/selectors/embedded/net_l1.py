@@ -32,7 +32,7 @@ class GroupLassoNetwork(EmbeddedSelector):
     Parameters
     ----------
     n_features_to_select : int, float or None
-        Number of features, or a fraction of them if below 1: those with the longest weights. None
+        Number of features, or a fraction of them if below 1: those with the largest norms. None
         selects all features with a nonzero weight.
     loss : {"ranknet", "listnet", "listmle"}
         The loss of the ranker of this name.
@@ -58,13 +58,13 @@ class GroupLassoNetwork(EmbeddedSelector):
         Features by decreasing norm of their weights. If too few have weights, the others follow by
         the norm of the gradient.
     weights_ : list of arrays
-        W, b and v for the features as they are; rows of W are 0 for features not selected.
+        W, b and v for the original features; rows of W are 0 for features not selected.
     scores_ : array of shape (features,)
-        Lengths of the weights of standardized features.
+        Norms of the weights of standardized features.
     objective_, violation_ : float
-        Value of the objective before features are left out, and how far from stationary it is.
+        Value of the objective before features are dropped, and its violation of stationarity.
     n_iter_ : int
-        Steps.
+        Number of steps.
 
     Notes
     -----
@@ -119,10 +119,10 @@ class GroupLassoNetwork(EmbeddedSelector):
         return score_rows(X, self.weights_, "tanh")
 
     def reasons(self) -> list[str]:
-        """Length of the weights of each selected feature."""
+        """Norm of the weights of each selected feature."""
         check_is_fitted(self)
-        lengths = self.scores_[self.selected_]
-        return [f"weights {length:.3g} long" if length else "no weight" for length in lengths]
+        norms = self.scores_[self.selected_]
+        return [f"norm of weights {norm:.3g}" if norm else "no weight" for norm in norms]
 
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         n, h = source.n_features, self.hidden
@@ -152,7 +152,7 @@ class GroupLassoNetwork(EmbeddedSelector):
             chosen = self._order(self.scores_, nearness, loss.varies, choices)
             weights = _unpack(found.weights.copy(), n, h)
             weights[0][np.setdiff1d(np.arange(n), chosen)] = 0.0
-            self.weights_: Weights = loss.standard.applied(weights)
+            self.weights_: Weights = loss.standard.to_original(weights)
             return chosen
 
     def _widen(self, choices: Choices, names: set[str]) -> None:

@@ -149,7 +149,7 @@ class SparseRankSVM(EmbeddedSelector):
     """
 
     given = ProximalSelector.given
-    _is_nested = False  # each number of features has a penalty of its own
+    _is_nested = False  # the penalty depends on the number of features
 
     methods = (
         Method("ranksvm-l1", "RankSVM with an L1 penalty", {"penalty": "l1"}, _GRID),
@@ -183,16 +183,16 @@ class SparseRankSVM(EmbeddedSelector):
         self.solutions_: list[SparseFit] = []
         with mean_loss(source) as loss:
             for found in self._path(SparseNewton(loss), choices.include):
-                places = choices.places_of(np.flatnonzero(found.coef).tolist())
+                places = choices.groups_of(np.flatnonzero(found.coef).tolist())
                 is_enough = choices.is_full({*choices.start, *places})
                 if self.n_features_to_select is not None and is_enough:
                     break
             self.lam_ = self.solutions_[-1].lam
             self.n_iter_ = sum(fit.n_iter for fit in self.solutions_)
-            return self._settle(found.coef, found.nearness, loss.varies, choices)
+            return self._select_by_weights(found.coef, found.nearness, loss.varies, choices)
 
     def _path(self, solver: SparseNewton, include: list[int]) -> Iterator[Minimum]:
-        """Solve for one penalty after the other; weights of some features cost nothing."""
+        """Solve for one penalty after the other; included features are not penalized."""
         scales = solver.loss.deviations if self.standardize else np.ones(len(solver.coef))
         costs = scales.copy()
         if include:
@@ -212,7 +212,7 @@ class SparseRankSVM(EmbeddedSelector):
             yield found
 
     def _start(self, solver: SparseNewton, include: list[int]) -> np.ndarray:
-        """Weights of the features to start with, if all others have none."""
+        """Weights of the included features if all others have weight 0."""
         columns, coef = np.sort(include), np.zeros(len(solver.coef))
         free = Weighted(np.zeros(len(columns)))
         coef[columns] = solver.solve_on(columns, free, self.tol, self.max_iter)

@@ -16,7 +16,7 @@ from ranksieve.selectors._search.gradient import StandardizedLoss, standardized_
 from ranksieve.selectors._search.linear import EmbeddedSelector, ProximalSelector
 from ranksieve.solvers.proximal import RowPenalty
 
-_LEAST = 1e-6  # weights that rank, and change the loss by next to nothing
+_LEAST = 1e-6  # length of a first step that only breaks ties
 
 
 @dataclass(eq=False, repr=False)
@@ -28,10 +28,10 @@ class RSRank(EmbeddedSelector):
     .. math:: \frac{1}{\#Q} \sum_Q \sum_{i, j \in Q: y_i > y_j} |\Delta_{ij}|
               \log\left(1 + e^{w^T (x_j - x_i)}\right)
 
-    on a batch of queries, over standardized features, where :math:`\Delta_{ij}` is what swapping
-    the two documents would change in NDCG as they are ranked now. After every ``period`` steps,
-    all weights move toward 0 by ``period`` times the step size times :math:`\lambda`, and those
-    that would pass it become 0.
+    on a batch of queries, over standardized features, where :math:`\Delta_{ij}` is the change of
+    NDCG if the two documents swapped their current ranks. After every ``period`` steps, all weights
+    move toward 0 by ``period`` times the step size times :math:`\lambda`, and those that would
+    change sign become 0.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class RSRank(EmbeddedSelector):
         Features by decreasing absolute weight of standardized features. If too few have weights,
         the others follow by the absolute gradient of the loss.
     coef_ : array of shape (features,)
-        Weights of the features as they are; 0 for those that are not selected.
+        Weights of the original features; 0 for those that are not selected.
     scores_ : array of shape (features,)
         Absolute weights of standardized features.
 
@@ -114,7 +114,7 @@ class RSRank(EmbeddedSelector):
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         with standardized_loss(source, "lambdarank") as loss:
             start = np.zeros(source.n_features)
-            # Where all scores are equal there is no ranking yet: look after the least of steps.
+            # If all scores are equal there is no ranking yet, so take a tiny step first.
             _, (first,) = loss.loss_and_gradient([start])
             _, (slopes,) = loss.loss_and_gradient([-_LEAST * first / (np.abs(first).max() or 1.0)])
             slopes[choices.include] = 0.0
@@ -124,7 +124,7 @@ class RSRank(EmbeddedSelector):
             weights = self._descend(loss, start, RowPenalty(costs))
             slopes = np.abs(loss.loss_and_gradient([weights])[1][0])
             nearness = slopes / (largest or 1.0)
-            chosen = self._settle(weights, nearness, loss.varies, choices)
+            chosen = self._select_by_weights(weights, nearness, loss.varies, choices)
             self.coef_ /= loss.standard.scale
             return chosen
 
@@ -132,7 +132,7 @@ class RSRank(EmbeddedSelector):
         self, loss: StandardizedLoss, weights: np.ndarray, penalty: RowPenalty
     ) -> np.ndarray:
         random = check_random_state(self.random_state)
-        queries = np.concatenate(loss.workers.collect("telling"))
+        queries = np.concatenate(loss.workers.collect("informative_queries"))
         n_steps = 0
         for _ in range(self.epochs):
             shuffled = random.permutation(queries)

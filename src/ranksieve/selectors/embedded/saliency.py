@@ -1,4 +1,4 @@
-"""Features to which the scores of a network are most sensitive, one of each group of them."""
+"""Features to which the scores of a network are most sensitive, one per cluster."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from ranksieve.selectors._search.clustering import (
     ClusterFilter,
     Clustering,
     canonical_order,
-    numbered,
-    represent,
+    cluster_and_represent,
+    number_clusters,
 )
 from ranksieve.selectors.filters.hcas import cut, dissimilarity, link
 from ranksieve.solvers.gradient.networks import ACTIVATIONS, Weights
@@ -32,15 +32,15 @@ _RANKERS = {"ranknet": RankNet, "listnet": ListNet, "listmle": ListMLE}
 
 @dataclass(eq=False, repr=False)
 class SaliencySelector(RankSelector):
-    r"""Train a network, measure how much its scores depend on each feature, and keep one per group.
+    r"""Train a network, cluster features by its gradients, and keep the most salient of each.
 
     The saliency of feature f for a document is :math:`\sigma_f |\partial s(x) / \partial x_f|`,
     with the standard deviation :math:`\sigma_f` of the feature. The ``group_size`` most salient
-    features of a document form a group. Features are alike that are often in the same groups,
+    features of a document form a group. Features are similar if they are often in the same groups,
 
     .. math:: e_{fg} = \frac{\#(f \wedge g)}{\#(f \vee g)},
 
-    and are clustered by average linkage. The feature of the largest mean saliency represents each
+    and are clustered by average linkage. The feature with the largest mean saliency represents each
     of the k clusters.
 
     Parameters
@@ -105,7 +105,7 @@ class SaliencySelector(RankSelector):
     methods = (
         Method(
             "saliency",
-            "gradients of a network's scores, one feature of each group",
+            "gradients of a network's scores, one feature per cluster",
             trial={"hidden": 2, "epochs": 3},
         ),
     )
@@ -133,9 +133,9 @@ class SaliencySelector(RankSelector):
         self.scores_ = sums / weight_of_rows(source)
         either = together.diagonal()[:, None] + together.diagonal() - together
         self.similarity_ = together / np.where(either > 0, either, 1)
-        return self._one_of_each(np.flatnonzero(varies), choices)
+        return self._choose_representatives(np.flatnonzero(varies), choices)
 
-    def _one_of_each(self, varying: np.ndarray, choices: Choices) -> list[int]:
+    def _choose_representatives(self, varying: np.ndarray, choices: Choices) -> list[int]:
         alike = self.similarity_[np.ix_(varying, varying)]
         order = canonical_order(self.scores_[varying], alike)
         features, alike = varying[order], alike[np.ix_(order, order)]
@@ -143,17 +143,17 @@ class SaliencySelector(RankSelector):
         listed = list(choices.start)
         constant = np.setdiff1d(np.arange(len(self.scores_)), [*varying, *listed]).tolist()
         if len(features):
-            # The least salient first: where nothing is alike, it is they that should merge.
+            # The least salient first, so that these merge if no features are similar.
             merges = link(dissimilarity(alike)[::-1, ::-1], "average")
             merit = self.scores_[features]
-            found, chosen = represent(
+            found, chosen = cluster_and_represent(
                 lambda number: Clustering(cut(merges, number)[::-1], merit, merit),
                 len(features),
                 np.flatnonzero(np.isin(features, listed)),
                 choices.k - len(listed),
             )
             listed += features[chosen].tolist()
-            self.clusters_[features] = numbered(found.labels, features, listed)
+            self.clusters_[features] = number_clusters(found.labels, features, listed)
         return [*listed, *constant][: choices.k]
 
     def reasons(self) -> list[str]:
@@ -163,7 +163,7 @@ class SaliencySelector(RankSelector):
 
 
 class SaliencyMap:
-    """Statistic: how much scores of documents depend on each feature, and on which together."""
+    """Statistic: saliencies of features, and how often pairs of features are salient together."""
 
     title = "Saliency"
 
@@ -173,9 +173,9 @@ class SaliencyMap:
     def sums(
         self, weights: Weights, scale: np.ndarray, group_size: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Sum of saliencies, and in how many documents pairs of features are in the group.
+        """Sum of saliencies, and the number of documents with both features of a pair in the group.
 
-        Documents count as often as their query.
+        Documents count by the weights of their queries.
         """
         n = len(scale)
         inner, bias, outer = weights

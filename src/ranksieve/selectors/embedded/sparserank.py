@@ -85,6 +85,6 @@ class SparseRank(ProximalSelector):
             scales = loss.deviations if self.standardize else np.ones(loss.n_features)
             loss_and_gradient = loss.make_loss_and_gradient(scales)
             found, nearness = self._minimize(loss_and_gradient, choices)
-            chosen = self._settle(found.weights, nearness, loss.varies, choices)
+            chosen = self._select_by_weights(found.weights, nearness, loss.varies, choices)
             self.coef_ /= scales
             return chosen

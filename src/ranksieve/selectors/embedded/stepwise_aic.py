@@ -18,8 +18,8 @@ from ranksieve.sums.grades import varying_features
 from ranksieve.sums.gram import centered_gram
 from ranksieve.sums.labels import weight_of_rows
 
-_LEAST = np.finfo(float).tiny  # of RSS, whose logarithm is taken
-_DEPENDENT = 1e-10  # of its variance is left of a feature that others explain but for rounding
+_LEAST = np.finfo(float).tiny  # smallest RSS whose logarithm is taken
+_DEPENDENT = 1e-10  # fraction of variance below which others explain a feature completely
 
 
 @dataclass(eq=False, repr=False)
@@ -43,11 +43,11 @@ class StepwiseAIC(EmbeddedSelector):
     Attributes
     ----------
     selected_ : int array
-        Features in the order of choice; those that others explain completely come last.
+        Features in the order of selection; those that others explain completely come last.
     coef_ : array of shape (features,)
         Least squares weights of the selected features; 0 for the others.
     scores_ : array of shape (features,)
-        How much each feature alone lowers RSS, as a fraction of that of the labels.
+        Decrease of RSS by each feature alone, as a fraction of the RSS of the empty model.
     path_ : list of (feature, score)
         The score is the fraction of RSS left after the step.
     aic_ : array of shape (selected + 1,)
@@ -79,7 +79,7 @@ class StepwiseAIC(EmbeddedSelector):
     """
 
     given = "The search starts with them."
-    grouped = "The group is added that lowers AIC the most."
+    grouped = "Each step adds the group that lowers AIC the most."
 
     methods = (Method("stepwise-aic", "least squares, a feature at a time, until AIC rises"),)
 
@@ -106,7 +106,7 @@ class StepwiseAIC(EmbeddedSelector):
         return chosen
 
     def _search(self, model: _Regression, choices: Choices) -> list[int]:
-        """Groups in the order of choice."""
+        """Groups in the order of selection."""
         places: list[int] = []
         while len(places) < choices.n_groups and not choices.is_full(places):
             if len(places) < len(choices.start):
@@ -122,22 +122,22 @@ class StepwiseAIC(EmbeddedSelector):
 
 
 class _Regression:
-    """Least squares with one more feature at a time; features are centered and have length 1."""
+    """Least squares that adds one feature at a time; features are centered and of unit length."""
 
     def __init__(
         self, alike: np.ndarray, shares: np.ndarray, varies: np.ndarray, n_rows: float
     ) -> None:
         self.alike, self.n_rows = alike, n_rows
-        # Of each feature, what those before it leave of its variance and of its share in y.
+        # For each feature, the parts of its variance and of its share in y that the model leaves.
         self.left, self.shares = varies.astype(float), shares
         self.bases = np.empty((0, len(shares)))
-        self.residuals = [1.0]  # share of RSS that is left, at first and after each feature
+        self.residuals = [1.0]  # fraction of RSS left before the first feature and after each one
 
     def best_addition(self, choices: Choices, taken: list[int]) -> tuple[int, float]:
-        """The group that is best by AIC, and the change of that."""
+        """The group whose addition gives the smallest AIC, and the change of AIC."""
         gains, sizes = self._gains(choices), choices.total(np.ones(len(self.left)))
         left = np.maximum(self.residuals[-1] - np.maximum(gains, 0.0), _LEAST)
-        # Among single features, AIC and the gain agree, but for what rounding does to AIC.
+        # Among single features, AIC and the gain agree except for rounding.
         worth = gains if choices.groups is None else np.minimum(gains, 0.0) - np.log(left)
         if choices.groups is not None:
             worth = worth - 2 * sizes / self.n_rows
@@ -147,15 +147,15 @@ class _Regression:
         return best, float(self.n_rows * lower + 2 * sizes[best])
 
     def _gains(self, choices: Choices) -> np.ndarray:
-        """What the features of each group explain of y; below 0 if others explain them."""
+        """Fraction of y that each group explains; negative if the model explains the group."""
         useful = self.left > _DEPENDENT
         scale = np.where(useful, self.left, 1.0)
         alone = np.where(useful, self.shares**2 / scale, -1.0 + self.left)
         if choices.groups is None:
             return alone
-        return np.array([self._together(group, useful, alone) for group in choices.groups])
+        return np.array([self._joint_gain(group, useful, alone) for group in choices.groups])
 
-    def _together(self, group: tuple[int, ...], useful: np.ndarray, alone: np.ndarray) -> float:
+    def _joint_gain(self, group: tuple[int, ...], useful: np.ndarray, alone: np.ndarray) -> float:
         inside = [feature for feature in group if useful[feature]]
         if len(inside) < 2:
             return float(alone[list(group)].max())
@@ -164,7 +164,7 @@ class _Regression:
         return float(shares @ np.linalg.pinv(left, rcond=_DEPENDENT, hermitian=True) @ shares)
 
     def add(self, feature: int) -> None:
-        """Add a feature, which changes nothing if others explain it."""
+        """Add a feature; nothing changes if the others explain it completely."""
         gain, left = 0.0, self.left[feature]
         if left > _DEPENDENT:
             base = (self.alike[:, feature] - self.bases[:, feature] @ self.bases) / np.sqrt(left)

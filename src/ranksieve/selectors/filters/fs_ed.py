@@ -22,7 +22,7 @@ from ranksieve.sums.density_sums import Densities, Part
 from ranksieve.sums.grades import grades_of
 from ranksieve.sums.importance import Importance
 
-_SMALLEST_DENSITY = 1e-12  # of the largest one, before logarithms
+_SMALLEST_DENSITY = 1e-12  # relative to the largest one; smaller ones are raised to it
 
 
 @dataclass(eq=False, repr=False)
@@ -60,7 +60,7 @@ class FSED(ImportanceFilter, HeldOutSelector):
         :func:`ranksieve.sums.densities.map_densities`.
     normalize_divergence : bool
         Whether to divide d by the sum of all b - a, so that d, like s, is at most 1. Otherwise d
-        outweighs s.
+        dominates s.
     validation_fraction : float
         Fraction of the queries to hold out if ``fit`` gets no ``eval_set``.
     random_state : int, RandomState or None
@@ -117,7 +117,7 @@ class FSED(ImportanceFilter, HeldOutSelector):
     )
 
     _is_nested = True
-    takes_missing = False  # they have no density
+    takes_missing = False  # missing values have no density
     _per_feature = RankSelector._per_feature | {
         "divergence_": PerFeature(),
         "bandwidths_": PerFeature((1,)),
@@ -152,10 +152,10 @@ class FSED(ImportanceFilter, HeldOutSelector):
             self.divergence_ /= np.triu(levels - levels[:, None]).sum()
         quality = self._quality(source, choices, train.queries)
         self.scores_ = quality.values + self.divergence_
-        return self._take(best_first(choices, quality.varies, self.scores_))
+        return self._record_steps(best_first(choices, quality.varies, self.scores_))
 
     def _parts(self, source: Source, eval_set: Any) -> tuple[Part, Part | None]:
-        """Training queries, and held-out queries if there are any."""
+        """Training queries, and held-out queries or None."""
         if eval_set is None and len(counted_queries(source)) == 1:
             return Part(source), None
         return hold_out(source, eval_set, self.validation_fraction, self.random_state)

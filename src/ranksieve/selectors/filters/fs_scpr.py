@@ -1,4 +1,4 @@
-"""FS-SCPR: spectral clustering of features, and PageRank to choose one of each cluster."""
+"""FS-SCPR: spectral clustering of features, and PageRank to choose one feature per cluster."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ranksieve.selectors._search.clustering import (
     ClusterFilter,
     Clustering,
     best_by_silhouette,
-    levels,
+    dense_ranks,
 )
 from ranksieve.selectors._search.filter import ImportanceChoice, SimilarityChoice
 from ranksieve.selectors._search.spectral import (
@@ -209,7 +209,7 @@ class FSSCPR(ClusterFilter):
     def _choose_number(
         self, vectors: np.ndarray, bisect: Callable[[np.ndarray, int], np.ndarray]
     ) -> int:
-        numbers = self._numbers(len(vectors))
+        numbers = self._cluster_counts(len(vectors))
         if self.n_features_to_select == "eigengap":
             return eigengap(self.eigenvalues_, numbers)
 
@@ -231,7 +231,7 @@ def preference(importance: np.ndarray) -> np.ndarray:
     """Importance scaled to sum to 1; equal for all features if it is 0 everywhere."""
     if importance.min() < 0:
         raise DataError(
-            "FSSCPR needs an importance that is not negative; for an error, use 'one_minus_loss'"
+            "FSSCPR needs a nonnegative importance; for an error, use importance='one_minus_loss'"
         )
     total = importance.sum()
     return importance / total if total > 0 else np.full(len(importance), 1 / len(importance))
@@ -269,6 +269,6 @@ def minmax_in_cluster(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
     for label in np.unique(labels):
         members = np.flatnonzero(labels == label)
         low, high = values[members].min(), values[members].max()
-        if levels(values[members]).any():
+        if dense_ranks(values[members]).any():
             scaled[members] = (values[members] - low) / (high - low)
     return scaled

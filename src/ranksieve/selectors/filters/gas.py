@@ -42,7 +42,7 @@ class GAS(SimilarityFilter):
         A measure such as ``"map"`` or ``"ndcg@10"`` (GAS-E), or ``"loss"`` (GAS-L), the inverse of
         the mean pairwise error; or an :class:`Importance`, which also sets the convention, ties and
         directions. A document without a value of a feature ranks last, if the data keeps missing
-        values; so it does for the similarity.
+        values; the same holds for the similarity.
     c : float
         Weight of similarity; 0 selects by importance alone. Tune it on validation data; the paper
         gives no values. A grid to start with: 0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.
@@ -120,7 +120,9 @@ class GAS(SimilarityFilter):
         """True with the greedy solver."""
         return self.solver == "greedy" and super().is_nested
 
-    def _weigh(self, quality: Quality, similarity: np.ndarray, choices: Choices) -> list[Step]:
+    def _choose_groups(
+        self, quality: Quality, similarity: np.ndarray, choices: Choices
+    ) -> list[Step]:
         if self.solver == "exact":
             steps = _solve_exactly(quality.values, similarity, self.c, choices)
         else:
@@ -147,7 +149,7 @@ def objective(w: np.ndarray, e: np.ndarray, c: float, chosen: list[int]) -> floa
 
 
 def _solve_exactly(w: np.ndarray, e: np.ndarray, c: float, choices: Choices) -> list[Step]:
-    """Solve the 0-1 problem; a product x_i x_j becomes a variable z_ij of its own."""
+    """Solve the 0-1 problem; each product x_i x_j becomes a variable z_ij."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     n, k = len(w), choices.k

@@ -28,7 +28,7 @@ class _Agglomerative(ClusterFilter):
         merges = self._merge(apart)
         if k is None:
             k = best_by_silhouette(
-                self._numbers(len(features)), lambda number: (apart, cut(merges, number))
+                self._cluster_counts(len(features)), lambda number: (apart, cut(merges, number))
             )
         self.linkage_ = _with_leaves(merges, np.argsort(np.argsort(features)))
         return Clustering(cut(merges, k), merit=importance, rank=importance)
@@ -219,7 +219,7 @@ def link(apart: np.ndarray, method: str) -> np.ndarray:
 
 
 def _with_leaves(merges: np.ndarray, names: np.ndarray) -> np.ndarray:
-    """The same tree with leaf i called ``names[i]``."""
+    """The same tree with leaf i renamed to ``names[i]``."""
     renamed = merges.copy()
     nodes = np.concatenate([names, np.arange(len(names), len(names) + len(merges))])
     renamed[:, :2] = np.sort(nodes[merges[:, :2].astype(int)], axis=1)

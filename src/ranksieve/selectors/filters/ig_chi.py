@@ -39,7 +39,7 @@ _PARAMETERS = """
         Inner edges of each feature's bins: bin b has values in (edge b - 1, edge b]. The first is
         -infinity if values are missing.
     tables_ : array of shape (features, bins, grades)
-        Number of rows by bin and grade, each as often as its query counts.
+        Number of rows by bin and grade, weighted by the weights of their queries.
     grades_ : array
         The labels, in ascending order.
 """
@@ -158,9 +158,9 @@ class Contingency(NamedTuple):
     """Rows by bin of each feature and by grade."""
 
     tables: np.ndarray  # (features, bins, grades)
-    edges: tuple[np.ndarray, ...]  # inner ones of each feature
+    edges: tuple[np.ndarray, ...]  # inner edges of each feature's bins
     grades: np.ndarray
-    varies: np.ndarray  # (features,): not constant within every query
+    varies: np.ndarray  # (features,): whether the feature varies within some query
 
 
 @shared
@@ -187,7 +187,7 @@ def _edges(workers: Workers, found: Totals, n_bins: int, binning: str) -> np.nda
     """Inner edges (features, bins - 1), some of which may be equal."""
     if binning == "frequency":
         return frequency_edges(workers, found, n_bins)
-    is_there = found.low <= found.high  # some value
+    is_there = found.low <= found.high  # some value is present
     low, high = np.where(is_there, (found.low, found.high), 0.0)
     return low[:, None] + (high - low)[:, None] * (np.arange(1, n_bins) / n_bins)
 

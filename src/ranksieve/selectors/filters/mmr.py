@@ -22,7 +22,7 @@ _PARAMETERS = """
     ----------
     {n_features_to_select}
     importance : str, Measure or Importance
-        Quality r of a feature alone, and what becomes of missing values; see :class:`GAS`.
+        Quality r of a feature alone; see :class:`GAS`, also for missing values.
     trade_off : float
         From 0 (importance only) to 1 (diversity only).
     similarity
@@ -75,7 +75,9 @@ class MMR(_Diverse):
 
     _is_nested = True
 
-    def _weigh(self, quality: Quality, similarity: np.ndarray, choices: Choices) -> list[Step]:
+    def _choose_groups(
+        self, quality: Quality, similarity: np.ndarray, choices: Choices
+    ) -> list[Step]:
         def score(chosen: list[int]) -> np.ndarray:
             if not chosen:
                 return quality.values
@@ -109,7 +111,9 @@ class MRMR(_Diverse):
 
     _is_nested = True
 
-    def _weigh(self, quality: Quality, similarity: np.ndarray, choices: Choices) -> list[Step]:
+    def _choose_groups(
+        self, quality: Quality, similarity: np.ndarray, choices: Choices
+    ) -> list[Step]:
         def score(chosen: list[int]) -> np.ndarray:
             if not chosen:
                 return quality.values
@@ -143,7 +147,9 @@ class MPT(_Diverse):
 
     _is_nested = True
 
-    def _weigh(self, quality: Quality, similarity: np.ndarray, choices: Choices) -> list[Step]:
+    def _choose_groups(
+        self, quality: Quality, similarity: np.ndarray, choices: Choices
+    ) -> list[Step]:
         deviation = np.sqrt(quality.variance)
 
         def score(chosen: list[int]) -> np.ndarray:
@@ -176,11 +182,13 @@ class MSD(_Diverse):
     in learning to rank. ECIR 2014.
     """
 
-    given = "Pairs of the others follow; a pair does not depend on what is selected before."
+    given = "Pairs of the others follow; pairs do not depend on the features selected before."
 
     methods = (Method("msd", "maximum sum dispersion: dissimilar pairs", grid=_GRID),)
 
-    def _weigh(self, quality: Quality, similarity: np.ndarray, choices: Choices) -> list[Step]:
+    def _choose_groups(
+        self, quality: Quality, similarity: np.ndarray, choices: Choices
+    ) -> list[Step]:
         r = quality.values
         value = (1 - self.trade_off) * np.add.outer(r, r) + 2 * self.trade_off * (1 - similarity)
         able = np.outer(quality.varies, quality.varies)

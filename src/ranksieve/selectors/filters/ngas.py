@@ -54,7 +54,7 @@ class NGAS(SimilarityFilter):
 
     given = "The walk continues from the last of them."
 
-    methods = (Method("ngas", "naive greedy walk from feature to feature, by contrast"),)
+    methods = (Method("ngas", "naive greedy walk from each feature to a dissimilar one"),)
 
     n_features_to_select: FeatureCount = 10
     _: KW_ONLY
@@ -64,7 +64,9 @@ class NGAS(SimilarityFilter):
 
     _is_nested = True
 
-    def _weigh(self, quality: Quality, similarity: np.ndarray, choices: Choices) -> list[Step]:
+    def _choose_groups(
+        self, quality: Quality, similarity: np.ndarray, choices: Choices
+    ) -> list[Step]:
         walk = choices.take(_walk(quality, similarity, self._next, choices.start))
         return [Step(place, float(quality.values[place])) for place in walk]
 

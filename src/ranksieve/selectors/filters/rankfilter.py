@@ -20,7 +20,7 @@ from ranksieve.registry import Method
 from ranksieve.selectors._search.greedy import best_first
 from ranksieve.sums.chunks import chunks, weights_of
 
-_CHUNK = 2**18  # numbers: 2 MB, which the caches near a core hold
+_CHUNK = 2**18  # numbers: 2 MB, which fit into the cache of a core
 
 _PARAMETERS = """
     Parameters
@@ -43,12 +43,12 @@ class ReliefSums:
     ----------
     block : Block
     by_ordering : bool
-        Whether signs of differences count, or their sizes; see :class:`RankWrapper` and
+        Whether signs of differences count, or else their sizes; see :class:`RankWrapper` and
         :class:`RankFilter`.
     max_documents : int or None
         Number of documents of a query whose neighbors are searched.
     seed : int
-        Random seed of their choice, which depends only on it and on the number of the query.
+        Random seed of the sample, which depends only on the seed and on the number of the query.
     """
 
     title = "Neighbors"
@@ -62,7 +62,7 @@ class ReliefSums:
         self.query_weights = weights_of(block)
 
     def sums(self) -> tuple[float, np.ndarray, np.ndarray]:
-        """Weight of queries used, the sum over them (features,), and whether features vary."""
+        """Weight of the queries used, the sum over them (features,), and which features vary."""
         n_features = self.block.X.shape[1]
         n_queries, weights = 0.0, np.zeros(n_features)
         varying = np.zeros(n_features, dtype=np.int64)
@@ -86,7 +86,7 @@ class ReliefSums:
 
 
 def _sample(block: Block, most: int | None, seed: int) -> np.ndarray:
-    """Mask of rows: at most ``most`` documents of each query."""
+    """Mask of sampled rows: at most ``most`` documents of each query."""
     sampled = np.ones(len(block.y), dtype=bool)
     lengths = np.diff(block.query_ptr)
     for query in [] if most is None else np.flatnonzero(lengths > most).tolist():

@@ -17,7 +17,7 @@ from ranksieve.parameters import Count, FeatureCount, Share
 from ranksieve.progress import track
 from ranksieve.registry import Method
 from ranksieve.selectors._search.greedy import Step
-from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector, train_trees
+from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector
 from ranksieve.significance import holm
 from ranksieve.sums.grades import varying_features
 
@@ -36,24 +36,25 @@ class Boruta(TreeSelector):
 
     with the total gain I. After r rounds, a feature with h hits is accepted if there are too many
     for :math:`h \sim B(r, 1/2)`, and rejected if there are too few: by a two-sided test at
-    ``level``, with Holm's adjustment over the features that are not decided. Rejected ones leave.
+    ``level``, with Holm's adjustment over the undecided features. Rejected features are left out of
+    later rounds.
 
     Parameters
     ----------
     n_features_to_select : int, float or None
-        Number of features, or the share of them if below 1: first the accepted ones, then the
-        tentative ones, then the others, in the order of their hits. None selects those that are
-        accepted, which may be none.
+        Number of features, or a fraction of them if below 1: first the accepted ones, then the
+        tentative ones, then the others, by decreasing hits. None selects the accepted features, of
+        which there may be none.
     n_rounds : int
-        Number of rounds, unless all features are decided before. Those that are not decided then
-        are tentative.
+        Largest number of rounds; the search ends earlier if all features are decided. Features
+        that are still undecided at the end are tentative.
     level : float
-        Level of the tests.
+        Significance level of the tests.
     permute : {"queries", "rows"}
-        Whether shadows are permuted within queries or over all rows. The latter is there for
-        comparison: documents are ranked within queries, and a permutation over all rows also
+        Whether shadows are permuted within queries or over all rows. The latter is meant for
+        comparisons only: documents are ranked within queries, and a permutation over all rows also
         destroys what documents of a query have in common, so that a feature which differs mostly
-        between queries looks useful beside its shadow.
+        between queries looks useful compared with its shadow.
     {parameters}
 
     Attributes
@@ -63,10 +64,10 @@ class Boruta(TreeSelector):
     accepted_, tentative_, rejected_ : int arrays
         Features of each kind, ascending.
     hits_ : int array of shape (features,)
-        Rounds in which each feature had a larger gain than all shadows. Accepted features go on
-        counting; rejected ones do not take part in later rounds.
+        Number of rounds in which each feature had a larger gain than all shadows. Accepted features
+        still collect hits; rejected ones do not take part in later rounds.
     n_rounds_ : int
-        Number of rounds.
+        Number of rounds that were run.
     scores_ : array of shape (features,)
         Mean over rounds of the gain, relative to that of the best shadow in the round.
     path_ : list of (feature, score)
@@ -77,12 +78,12 @@ class Boruta(TreeSelector):
     Takes ``n_rounds`` trainings with twice the features that are left. Columns are shuffled in
     every round, because trees use the first of two equal features. Features constant within every
     query are rejected without a test. Accepted features stay in the trees, as in the paper, so that
-    others are judged beside them. Near-copies share their gain, and may all be accepted or not.
+    the others compete with them. Near-copies share their gain; any number of them may be accepted.
 
-    The level is that of a test whose rounds are independent. They are not, because the data is the
-    same in all of them: a useless feature that happens to go with the labels does so in every
-    round. It must outdo the luck of all shadows, however; among n features, it does so with a
-    probability of about 1/n. Few features make for more false acceptances.
+    The level assumes independent rounds. They are not independent, because the data is the same in
+    all of them: a useless feature that correlates with the labels by chance does so in every round.
+    However, it must beat the best of all shadows, which happens with a probability of about 1/n
+    among n features. So false acceptances are more likely with few features.
 
     Shards are read into memory, and sparse data is made dense. Missing values that the data keeps
     are permuted like others.
@@ -103,12 +104,12 @@ class Boruta(TreeSelector):
     """
 
     given = "They come first, and take part in all rounds."
-    grouped = "A group has the influence of its features together, and so have groups of shadows."
+    grouped = "The gain of a group is the sum over its features, and likewise for shadows."
 
     methods = (
         Method(
             "boruta",
-            "more influence in boosted trees than shuffled features",
+            "larger gain in boosted trees than shuffled features",
             grid=TREE_GRID,
             trial={"n_estimators": 3, "num_leaves": 4, "n_rounds": 3},
         ),
@@ -137,7 +138,7 @@ class Boruta(TreeSelector):
         for place in range(choices.n_groups):
             places[choices.features_of([place])] = place
         self.hits_, self.scores_ = hits[places], gains[places]
-        self._sort_out(states[places])
+        self._set_verdicts(states[places])
         worthy = states[places] == _ACCEPTED if self.n_features_to_select is None else None
         chosen = choices.in_order(choices.features_of(order.tolist()), worthy)
         shares = self.hits_ / max(1, self.n_rounds_)
@@ -147,7 +148,7 @@ class Boruta(TreeSelector):
     def _run(
         self, data: RankingData, choices: Choices, varies: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Hits of each group, what it is, and its mean gain relative to the best shadow's."""
+        """Hits, state and mean gain, relative to the best shadow, of each group."""
         random = check_random_state(self.random_state)
         states = np.where(varies, _TENTATIVE, _REJECTED)
         hits, gains = np.zeros(len(varies), dtype=int), np.zeros(len(varies))
@@ -166,23 +167,23 @@ class Boruta(TreeSelector):
     def _compete(
         self, data: RankingData, choices: Choices, places: np.ndarray, random: Any
     ) -> tuple[np.ndarray, float]:
-        """Gain of each group in one round, and the largest of a group of shadows."""
+        """Gain of each group in one round, and the largest gain of a group of shadows."""
         features = np.array(sorted(choices.features_of(places.tolist())))
         n = len(features)
         X = data.X[:, features]
         X = X if isinstance(X, np.ndarray) else X.toarray()
         codes = data.query_codes if self.permute == "queries" else np.zeros(data.n_rows, dtype=int)
-        both = np.hstack([X, shuffled(X, codes, random)])
+        both = np.hstack([X, shuffle_within_codes(X, codes, random)])
         columns = random.permutation(2 * n)
         ranker = self._ranker(choices, self.random_state)
         ranker = ranker._for_features(features[columns % n].tolist(), data.n_features)
-        trained = train_trees(ranker, data._replace(X=both[:, columns], feature_names=None))
+        trained = ranker.fit(data._replace(X=both[:, columns], feature_names=None))
         gains = np.zeros((2, data.n_features))
         gains[columns // n, features[columns % n]] = trained.feature_importances_
         real, shadows = (choices.total(row) for row in gains)
         return real, float(shadows.max())
 
-    def _sort_out(self, states: np.ndarray) -> None:
+    def _set_verdicts(self, states: np.ndarray) -> None:
         self.accepted_ = np.flatnonzero(states == _ACCEPTED)
         self.tentative_ = np.flatnonzero(states == _TENTATIVE)
         self.rejected_ = np.flatnonzero(states == _REJECTED)
@@ -204,7 +205,7 @@ class Boruta(TreeSelector):
 
 
 def verdicts(hits: np.ndarray, n_rounds: int, level: float) -> np.ndarray:
-    """What features are after some rounds: accepted (0), tentative (1) or rejected (2).
+    """State of features after some rounds: accepted (0), tentative (1) or rejected (2).
 
     Examples
     --------
@@ -218,8 +219,8 @@ def verdicts(hits: np.ndarray, n_rounds: int, level: float) -> np.ndarray:
     return np.where(decided, np.where(many < few, _ACCEPTED, _REJECTED), _TENTATIVE)
 
 
-def shuffled(X: np.ndarray, codes: np.ndarray, random: Any) -> np.ndarray:
-    """Columns, each permuted for itself among rows of the same code; codes are ascending."""
+def shuffle_within_codes(X: np.ndarray, codes: np.ndarray, random: Any) -> np.ndarray:
+    """Permute each column among rows of the same code; codes are ascending."""
     made = np.empty_like(X)
     for column in range(X.shape[1]):
         order = np.lexsort((random.random_sample(len(X)), codes))

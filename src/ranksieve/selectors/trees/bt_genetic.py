@@ -39,11 +39,11 @@ class GeneticBoostedTrees(SubsetTrees):
     Attributes
     ----------
     selected_ : int array
-        Features of the best individual in descending order of their influence in its trees.
+        Features of the best individual in descending order of their gain in its trees.
     scores_ : array of shape (features,)
-        That influence relative to the largest; 0 for other features.
+        That gain relative to the largest; 0 for other features.
     trials_ : list of Trial
-        All individuals in order of birth: features, their influence, and the measure.
+        All individuals in order of creation: features, their relative gain, and the measure.
     best_trial_ : int
         The individual whose features are selected; the first of equals.
 
@@ -55,12 +55,12 @@ class GeneticBoostedTrees(SubsetTrees):
     algorithm on boosted trees. Subsets of one size, the way children are made (replacing random
     features by random ones both mutates the best individual and crosses it with a random one),
     held-out queries, and all defaults are ours. Held-out queries of the training data have weight 0
-    in training: their rows influence the bins, but their labels have no influence. They are copied
+    in training: their rows affect the bins, but their labels have no effect. They are copied
     into memory for evaluation; an ``eval_set`` is not. Features constant within every query are
     taken only if there are no others.
 
     Use it to compare with the paper, in which :class:`RandomizedBoostedTrees` was better. It
-    ignores the influence of features, and therefore needs many trainings.
+    ignores the gain of features, and therefore needs many trainings.
 
     References
     ----------

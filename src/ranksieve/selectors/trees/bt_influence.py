@@ -1,8 +1,7 @@
-"""Selection by the influence of features in boosted trees."""
+"""Selection by the gain of features in boosted trees (their influence, in the papers)."""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
@@ -20,19 +19,16 @@ from ranksieve.selectors.filters.gas import GAS
 from ranksieve.sums.grades import varying_features
 from ranksieve.sums.importance import Quality
 from ranksieve.sums.similarity import Similarity
-from ranksieve.threads import limit_threads
 
 TREE_GRID: dict[str, Any] = {"n_estimators": (50, 200), "num_leaves": (5, 10, 31)}
 
-_FEW_ROWS = 20_000  # below this, LightGBM's threads wait for each other longer than they work
-
 _PARAMETERS = """
     n_estimators, learning_rate, num_leaves, min_child_samples : int, float, int, int
-        Of :class:`ranksieve.rankers.LambdaMART`.
+        As in :class:`ranksieve.rankers.LambdaMART`.
     params : dict, optional
-        Further parameters of LightGBM, which outweigh the others.
+        Further parameters of LightGBM, which take precedence over the others.
     random_state : int, RandomState or None
-        Seed of all that is random.
+        Random seed.
     {choices}
     {verbose}
 """
@@ -45,10 +41,10 @@ _REFERENCE = """
 
 @dataclass(eq=False, repr=False)
 class TreeSelector(RankSelector):
-    """Trains LambdaMART and reads the influence of features from it."""
+    """Base of selectors that train LambdaMART and use the gain of features in its trees."""
 
-    given = "The others follow by their influence in trees on all features."
-    grouped = "A group has the influence of its features together."
+    given = "The others follow by their gain in trees on all features."
+    grouped = "The gain of a group is the sum over its features."
 
     _shared_docs: ClassVar[dict[str, str]] = {"parameters": _PARAMETERS, "reference": _REFERENCE}
 
@@ -65,7 +61,7 @@ class TreeSelector(RankSelector):
     verbose: bool = False
 
     def _ranker(self, choices: Choices, seed: Any) -> LambdaMART:
-        """Trees to train on the features that are not excluded."""
+        """Untrained trees for the features that are not excluded."""
         ranker = LambdaMART(
             self.n_estimators,
             learning_rate=self.learning_rate,
@@ -76,20 +72,20 @@ class TreeSelector(RankSelector):
         )
         return choices.cut_ranker(ranker)
 
-    def _influence(self, source: Source, choices: Choices) -> np.ndarray:
-        """Influence of each feature, relative to the largest."""
-        trained = train_trees(self._ranker(choices, self.random_state), source)
+    def _relative_gains(self, source: Source, choices: Choices) -> np.ndarray:
+        """Gain of each feature, relative to the largest."""
+        trained = self._ranker(choices, self.random_state).fit(source)
         return shares(trained.feature_importances_)
 
     def reasons(self) -> list[str]:
-        """For each selected feature, its influence."""
+        """For each selected feature, its gain relative to the largest."""
         check_is_fitted(self)
         influence = self.scores_[self.selected_].tolist()
-        return [f"influence {share:.3g}" if share else "in no tree" for share in influence]
+        return [f"gain {share:.3g}" if share else "in no tree" for share in influence]
 
 
 class BoostedTrees(TreeSelector):
-    r"""Features with the largest influence in boosted trees.
+    r"""Features with the largest gain in boosted trees.
 
     .. math:: I_f = \sum_{\text{splits on } f} \text{gain of the split}
 
@@ -103,20 +99,20 @@ class BoostedTrees(TreeSelector):
     Attributes
     ----------
     selected_ : int array
-        Features in descending order of their influence.
+        Features in descending order of their gain.
     scores_ : array of shape (features,)
-        Influence relative to the largest; 0 for features in no tree.
+        Gain relative to the largest; 0 for features in no tree.
     path_ : list of (feature, score)
 
     Notes
     -----
     Takes one training. The paper selects the features with the largest relative influence;
     LightGBM's trees, its total gain as influence, and the defaults are our choices. Trees use the
-    first of two equal features, so a copy has no influence. Features constant within every query
-    come last. Missing values that the data keeps are left to LightGBM.
+    first of two equal features, so a copy has no gain. Features constant within every query come
+    last. LightGBM handles missing values that the data keeps.
 
     On a Dask cluster LightGBM makes bins from the rows of each worker, so trees may differ from
-    those in memory, and features of similar influence may trade places. Trees may also change with
+    those in memory, and features of similar gain may change their order. Trees may also change with
     the order of the documents of a query, by which LightGBM ranks documents of equal score.
 
     Try it first if your final ranker uses trees; :class:`EliminationSelector` around them is the
@@ -139,7 +135,7 @@ class BoostedTrees(TreeSelector):
     methods = (
         Method(
             "bt-influence",
-            "largest influence in boosted trees",
+            "largest gain in boosted trees",
             grid=TREE_GRID,
             draws=False,
             trial={"n_estimators": 5},
@@ -150,7 +146,7 @@ class BoostedTrees(TreeSelector):
 
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         varies = choices.any_of(varying_features(source))
-        self.scores_ = self._influence(source, choices)
+        self.scores_ = self._relative_gains(source, choices)
         together = choices.total(self.scores_)
         steps = choose_in_turn(choices, varies, lambda chosen: together)
         self.path_ = spread_steps(steps, choices)
@@ -159,21 +155,21 @@ class BoostedTrees(TreeSelector):
 
 @dataclass(eq=False, repr=False)
 class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
-    r"""Dissimilar features with a large influence in boosted trees.
+    r"""Dissimilar features with a large gain in boosted trees.
 
     Takes the feature with the largest weight, lowers the weights of similar features, and repeats:
 
     .. math:: w_f \leftarrow w_f - 2 c\, e_{fg} \quad \text{once } g \text{ is taken}, \qquad
               w_f = I_f / \max_j I_j \quad \text{at first}
 
-    with the influence I of :class:`BoostedTrees` and the similarity e of two features: the update
+    with the gain I of :class:`BoostedTrees` and the similarity e of two features: the update
     of :class:`ranksieve.selectors.GAS`.
 
     Parameters
     ----------
     {n_features_to_select}
     c : float
-        Weight of similarity; 0 selects by influence alone.
+        Weight of similarity; 0 selects by gain alone.
     similarity : str, callable or Similarity
         As in GAS. By default the absolute value of Kendall's tau-b, because trees do not depend on
         the direction of a feature; aligning directions changes nothing.
@@ -184,7 +180,7 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
     selected_ : int array
         Features in the order of selection.
     scores_, importance_ : arrays of shape (features,)
-        Influence relative to the largest.
+        Gain relative to the largest.
     path_ : list of (feature, score)
         The weight of each feature when it was chosen.
     similarity_ : array of shape (features, features)
@@ -195,8 +191,8 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
     Notes
     -----
     Takes one training, and the similarity of all pairs, for which a document without a value of a
-    feature comes last. The paper discounts influence by similarity; how is our choice, as are those
-    in :class:`BoostedTrees`.
+    feature comes last. The paper discounts influence by similarity; the formula is our choice, as
+    are those in :class:`BoostedTrees`.
 
     Use it if features come in families whose members share the gain.
 
@@ -215,14 +211,14 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
     """
 
     grouped = (
-        "A group has the influence of its features together, and is as similar to another "
-        "group as their most similar features."
+        "The gain of a group is the sum over its features, and two groups are as similar "
+        "as their most similar features."
     )
 
     methods = (
         Method(
             "bt-discounted",
-            "influence in boosted trees minus similarity",
+            "gain in boosted trees minus similarity",
             grid=TREE_GRID | {"c": (0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1)},
             draws=False,
             trial={"n_estimators": 5},
@@ -239,34 +235,25 @@ class DiscountedBoostedTrees(SimilarityFilter, TreeSelector):
         self, source: Source, choices: Choices, queries: np.ndarray | None = None
     ) -> Quality:
         varies = varying_features(source)
-        self.importance_ = self.scores_ = self._influence(source, choices)
+        self.importance_ = self.scores_ = self._relative_gains(source, choices)
         unknown = np.zeros(source.n_features)
         return Quality(self.scores_, unknown, np.ones(source.n_features, dtype=int), varies)
 
-    def _of_groups(self, quality: Quality, choices: Choices) -> Quality:
-        """Influence of groups: that of their features together."""
+    def _group_quality(self, quality: Quality, choices: Choices) -> Quality:
+        """Gain of each group, which is the sum over its features."""
         together = choices.total(quality.values)
-        leaders = super()._of_groups(quality, choices)
+        leaders = super()._group_quality(quality, choices)
         return replace(leaders, values=together)
 
-    def _weigh(self, quality: Quality, similarity: np.ndarray, choices: Choices) -> list[Step]:
+    def _choose_groups(
+        self, quality: Quality, similarity: np.ndarray, choices: Choices
+    ) -> list[Step]:
         gas = GAS(c=self.c)
-        steps = gas._weigh(quality, similarity, choices)
+        steps = gas._choose_groups(quality, similarity, choices)
         self.objective_ = gas.objective_
         return steps
 
 
-def train_trees(ranker: LambdaMART, source: Source) -> LambdaMART:
-    """Train trees, with one thread if there are few rows."""
-    with few_threads(source):
-        return ranker.fit(source)
-
-
-def few_threads(source: Source) -> AbstractContextManager[None]:
-    """Use one thread inside a ``with`` block if there are few rows."""
-    return limit_threads(1) if source.n_rows < _FEW_ROWS else nullcontext()
-
-
 def shares(influence: np.ndarray) -> np.ndarray:
-    """Influence relative to the largest, if there is any."""
+    """Values relative to the largest; unchanged if all are 0."""
     return influence / (influence.max(initial=0.0) or 1.0)

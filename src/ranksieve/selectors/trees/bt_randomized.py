@@ -18,17 +18,17 @@ from ranksieve.selectors.trees.subset_trials import (
     Features,
     SubsetTrees,
     Trial,
-    by_influence,
     random_subset,
+    sort_by_gain,
 )
 
 
 @dataclass(eq=False, repr=False)
 class RandomizedBoostedTrees(SubsetTrees):
-    r"""The best of several random subsets, each reduced by influence in boosted trees.
+    r"""The best of several random subsets, each reduced by gain in boosted trees.
 
     Each run draws a random subset of the features, trains trees on it, drops the features with the
-    lowest influence, and repeats until the wanted number is left. Trees on these features are then
+    smallest gain, and repeats until the wanted number is left. Trees on these features are then
     evaluated on held-out queries. The features of the best of ``n_subsets`` runs are selected.
 
     Parameters
@@ -47,11 +47,11 @@ class RandomizedBoostedTrees(SubsetTrees):
     Attributes
     ----------
     selected_ : int array
-        Features of the best run in descending order of their influence in its last trees.
+        Features of the best run in descending order of their gain in its last trees.
     scores_ : array of shape (features,)
-        That influence relative to the largest; 0 for other features.
+        That gain relative to the largest; 0 for other features.
     trials_ : list of Trial
-        The end of each run: its features, their influence, and the measure.
+        The end of each run: its features, their relative gain, and the measure.
     best_trial_ : int
         The run whose features are selected; the first of equals.
 
@@ -61,11 +61,11 @@ class RandomizedBoostedTrees(SubsetTrees):
     subsets of f features of which k are selected. Random subsets, backward elimination by
     importance, and choice by validation are from the paper. The sizes, dropping several features at
     a time, and the choices in :class:`BoostedTrees` are ours. Held-out queries of the training data
-    have weight 0 in training: their rows influence the bins, but their labels have no influence.
+    have weight 0 in training: their rows affect the bins, but their labels have no effect.
     They are copied into memory for evaluation; an ``eval_set`` is not. Features constant within
     every query are taken only if there are no others.
 
-    Use it if the influence of a feature depends strongly on the other features, and you can afford
+    Use it if the gain of a feature depends strongly on the other features, and you can afford
     tens of trainings.
 
     References
@@ -85,7 +85,7 @@ class RandomizedBoostedTrees(SubsetTrees):
     methods = (
         Method(
             "bt-randomized",
-            "random subsets, reduced by influence in boosted trees",
+            "random subsets, reduced by gain in boosted trees",
             grid=TREE_GRID | {"subset_size": (0.3, 0.5, 0.8)},
             trial={"n_estimators": 2, "n_subsets": 2},
         ),
@@ -116,7 +116,7 @@ class RandomizedBoostedTrees(SubsetTrees):
         for features in subsets:
             while len(features) > k:
                 n_kept = max(k, len(features) - max(1, int(self.elimination * len(features))))
-                kept = by_influence(trial(features), candidates)[:n_kept]
+                kept = sort_by_gain(trial(features), candidates)[:n_kept]
                 features = tuple(np.sort(kept).tolist())
             ends.append(trial(features))
             advance(1)

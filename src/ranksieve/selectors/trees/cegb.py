@@ -25,8 +25,9 @@ from ranksieve.rankers.lightgbm_data import (
 )
 from ranksieve.registry import Method
 from ranksieve.selectors._search.greedy import Step, spread_steps
-from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector, few_threads
+from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector
 from ranksieve.sums.grades import varying_features
+from ranksieve.threads import limit_threads_for
 
 # Tradeoffs relative to the gain of the first split. Below, most features are used; at 1, rounding
 # would decide whether there is a split at all.
@@ -196,7 +197,7 @@ class CostEfficientTrees(TreeSelector):
                 raise ValueError(f"params has {name}: use the parameters tradeoffs and costs")
         relative, longest = self._relative_tradeoffs()
         prices = self._prices(choices)
-        with few_threads(source):
+        with limit_threads_for(source.n_rows):
             ranker = self._ranker(choices, self.random_state)
             settings = tuple(ranker._parameters().items())
             return _penalized_path(source, settings, self.n_estimators, prices, relative, longest)

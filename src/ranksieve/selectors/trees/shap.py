@@ -17,7 +17,7 @@ from ranksieve.rankers.base import Ranker
 from ranksieve.registry import Method
 from ranksieve.selectors._search.contributions import shap_within_queries
 from ranksieve.selectors._search.greedy import choose_in_turn, spread_steps
-from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector, few_threads
+from ranksieve.selectors.trees.bt_influence import TREE_GRID, TreeSelector
 from ranksieve.sums.grades import varying_features
 
 
@@ -28,16 +28,16 @@ class ShapSelector(TreeSelector):
     .. math:: I_f = \frac{1}{|Q|} \sum_q \frac{1}{n_q} \sum_{i \in q} |\phi_{if} - \bar\phi_{qf}|
 
     with the contribution :math:`\phi_{if}` of feature f to the score of document i, and its mean
-    over the documents of the query: what a feature adds to all of them does not rank them. Each
-    query counts alike, whatever its number of documents, or as its weight says.
+    over the documents of the query: what a feature adds equally to all of them does not change
+    their ranking. Queries count equally, or by their weights, whatever their number of documents.
 
     Parameters
     ----------
     {n_features_to_select}
     ranker : ranker or str, optional
-        Ranker to explain: a linear one of this library or one of trees of LightGBM, XGBoost or
-        CatBoost, or the name of one. By default the trees of the following parameters, which
-        otherwise have no effect.
+        Ranker to explain: a linear ranker of this library, a ranker of LightGBM, XGBoost or
+        CatBoost, or the name of a ranker. By default LambdaMART with the following parameters,
+        which otherwise have no effect.
     {parameters}
 
     Attributes
@@ -45,8 +45,8 @@ class ShapSelector(TreeSelector):
     selected_ : int array
         Features in descending order of their scores.
     scores_ : array of shape (features,)
-        Mean distance of a feature's contribution from that to other documents of the query, in
-        units of the score; 0 for features that the ranker does not use.
+        Mean distance of a feature's contribution from its mean in the query, in units of the score;
+        0 for features that the ranker does not use.
     path_ : list of (feature, score)
     ranker_ : Ranker
         The ranker, trained on all features that are not excluded.
@@ -58,9 +58,9 @@ class ShapSelector(TreeSelector):
     within every query come last, though trees may use them together with others. A ranker of
     another library reads shards into memory.
 
-    Compared with gain (:class:`BoostedTrees`), features count that change the ranking of many
-    documents rather than features that many splits are made of. Near-copies share their
-    contributions, as they share gain.
+    Compared with gain (:class:`BoostedTrees`), it prefers features that change the ranking of many
+    documents to features that are used in many splits. Near-copies share their contributions, as
+    they share gain.
 
     References
     ----------
@@ -78,12 +78,12 @@ class ShapSelector(TreeSelector):
     """
 
     given = "The others follow by their contributions in a model of all features."
-    grouped = "A group has the contributions of its features together."
+    grouped = "The contribution of a group is the sum over its features."
 
     methods = (
         Method(
             "shap",
-            "how far SHAP values of boosted trees move documents apart",
+            "largest spread of SHAP values of trees within queries",
             grid=TREE_GRID,
             draws=False,
             trial={"n_estimators": 5},
@@ -108,7 +108,7 @@ class ShapSelector(TreeSelector):
 
     @property
     def works_on_shards(self) -> bool:  # type: ignore[override]
-        """True unless the ranker is of another library, which reads them into memory."""
+        """False for rankers of other libraries, which read shards into memory."""
         return self.ranker is None or not isinstance(self._given_ranker(), RankerAdapter)
 
     @property
@@ -126,8 +126,7 @@ class ShapSelector(TreeSelector):
             ranker: Ranker = self._ranker(choices, self.random_state)
         else:
             ranker = choices.cut_ranker(self._given_ranker())
-        with few_threads(source):
-            self.ranker_ = ranker.fit(source)
+        self.ranker_ = ranker.fit(source)
         self.scores_ = shap_within_queries(self.ranker_, source)
         together = choices.total(self.scores_)
         steps = choose_in_turn(choices, varies, lambda chosen: together)
@@ -135,7 +134,7 @@ class ShapSelector(TreeSelector):
         return [step.feature for step in self.path_]
 
     def reasons(self) -> list[str]:
-        """For each selected feature, how far it moves scores of documents apart."""
+        """For each selected feature, how far it moves the scores of documents apart."""
         check_is_fitted(self)
         scores = self.scores_[self.selected_].tolist()
         return [f"moves scores by {score:.3g}" if score else "moves nothing" for score in scores]

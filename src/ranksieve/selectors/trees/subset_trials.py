@@ -17,15 +17,15 @@ from ranksieve.choosing import first_of_best
 from ranksieve.data import Block
 from ranksieve.engine import Source
 from ranksieve.rankers import LambdaMART
-from ranksieve.rankers.lightgbm_data import as_known
+from ranksieve.rankers.lightgbm_data import to_library_format
 from ranksieve.selectors._search.parts import (
     SUBSETS_OF_ONE_SIZE,
-    Free,
+    FreeFeatures,
     SubsetSelector,
     free_features,
     hold_out,
 )
-from ranksieve.selectors.trees.bt_influence import TreeSelector, shares, train_trees
+from ranksieve.selectors.trees.bt_influence import TreeSelector, shares
 from ranksieve.sums.density_sums import Part
 from ranksieve.sums.grades import varying_features
 from ranksieve.sums.measured import Measured
@@ -34,7 +34,7 @@ Features = tuple[int, ...]
 
 
 class Trial(NamedTuple):
-    """Features of trees, their influence, and how well the trees rank held-out queries.
+    """Features of trees, their gain relative to the largest, and the value on held-out queries.
 
     The value is the measure, or 1 minus the measure if smaller is better.
     """
@@ -61,7 +61,7 @@ class MeasuredTrees(Measured):
         if self.is_empty:
             return 0.0, 0.0
         booster = lightgbm.Booster(model_str=text)
-        scores = booster.predict(as_known(self.block.X[:, features]), num_threads=1)
+        scores = booster.predict(to_library_format(self.block.X[:, features]), num_threads=1)
         return self.total(np.asarray(scores, dtype=np.float64))
 
 
@@ -69,8 +69,8 @@ class MeasuredTrees(Measured):
 class SubsetTrees(TreeSelector, SubsetSelector):
     """Base of selectors that take the best of several subsets of one size.
 
-    Subsets are searched of the features that are free to choose: all trees are trained on these
-    and on the features to start with.
+    The search covers the features that are neither included nor constant; all trees are trained on
+    a subset of these and on the included features.
     """
 
     given = "All subsets contain them."
@@ -81,7 +81,7 @@ class SubsetTrees(TreeSelector, SubsetSelector):
     def _first_subsets(
         self, candidates: np.ndarray, k: int, rng: np.random.RandomState
     ) -> list[Features]:
-        """Subsets to start with, of ``k`` or more candidates in ascending order."""
+        """First subsets of the search, each of ``k`` or more candidates in ascending order."""
 
     @abstractmethod
     def _search(
@@ -109,16 +109,16 @@ class SubsetTrees(TreeSelector, SubsetSelector):
         best = self.trials_[self.best_trial_]
         self.scores_ = np.zeros(source.n_features)
         self.scores_[list(best.features)] = best.influence
-        chosen = by_influence(best, free.candidates).tolist()
+        chosen = sort_by_gain(best, free.candidates).tolist()
         return np.array([*choices.include, *chosen, *free.constant], dtype=np.intp)
 
     @contextmanager
     def _trials(
-        self, untrained: LambdaMART, train: Part, validation: Part, free: Free
+        self, untrained: LambdaMART, train: Part, validation: Part, free: FreeFeatures
     ) -> Iterator[Callable[[Features], Trial]]:
-        """Within the block, a function from free features to the trial of all in their trees."""
-        source = _of_part(train)
-        with self._measuring(MeasuredTrees, validation) as workers:
+        """Context manager that yields a function from chosen candidates to their trial."""
+        source = _weighted_source(train)
+        with self._measuring_workers(MeasuredTrees, validation) as workers:
 
             @cache
             def trial(chosen: Features) -> Trial:
@@ -126,7 +126,7 @@ class SubsetTrees(TreeSelector, SubsetSelector):
                 if not features:
                     return Trial((), (), 0.0)
                 ranker = untrained._for_features(features, source.n_features)
-                ranker = train_trees(ranker, source.take_features(list(features)))
+                ranker = ranker.fit(source.take_features(list(features)))
                 influence = tuple(shares(ranker.feature_importances_).tolist())
                 if len(chosen) > free.k:
                     return Trial(features, influence, float("nan"))
@@ -137,16 +137,16 @@ class SubsetTrees(TreeSelector, SubsetSelector):
             yield trial
 
 
-def _of_part(part: Part) -> Source:
-    """The source of a part, in which all other queries have weight 0."""
+def _weighted_source(part: Part) -> Source:
+    """Source of a part, with weight 0 for all queries that are not in the part."""
     if part.queries is None:
         return part.source
     weights = part.source.query_weights
     return part.source.with_weights(part.queries * (1.0 if weights is None else weights))
 
 
-def by_influence(trial: Trial, among: np.ndarray) -> np.ndarray:
-    """Those of some features that are in a trial, by descending influence; ties by index."""
+def sort_by_gain(trial: Trial, among: np.ndarray) -> np.ndarray:
+    """Features of a trial that are in ``among``, by descending gain; ties by index."""
     order = np.argsort(-np.array(trial.influence), kind="stable")
     features = np.array(trial.features, dtype=np.intp)[order]
     return features[np.isin(features, among)]

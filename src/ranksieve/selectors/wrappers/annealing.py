@@ -20,7 +20,7 @@ from ranksieve.progress import track
 from ranksieve.registry import Method
 from ranksieve.selectors._search.parts import (
     SUBSETS_OF_ONE_SIZE,
-    Free,
+    FreeFeatures,
     SubsetSelector,
     free_features,
     hold_out,
@@ -29,7 +29,7 @@ from ranksieve.selectors._search.parts import (
 from ranksieve.solvers.rankrls.model import Products, ridge
 from ranksieve.sums.held_out import MeasuredModels
 
-_MOST_AT_ONCE = 16  # neighbors that are measured in one round
+_MOST_AT_ONCE = 16  # most neighbors measured in one round
 
 Subset = tuple[int, ...]
 
@@ -61,7 +61,7 @@ class Energies:
         self.known: dict[Subset, float] = {}
 
     def of(self, subsets: Sequence[Subset]) -> list[float]:
-        """Energies of subsets of ascending features; new subsets are computed in one round."""
+        """Energies of subsets with ascending features; new subsets are computed in one round."""
         new = [subset for subset in dict.fromkeys(subsets) if subset not in self.known]
         if new:
             features = np.unique(new).astype(np.intp)
@@ -75,15 +75,15 @@ class Energies:
         return [self.known[subset] for subset in subsets]
 
 
-class Chance(NamedTuple):
+class RandomDraws(NamedTuple):
     """Random numbers for each step of a walk.
 
-    The energy may rise by as much as ``allowed``: at most so much with the probability that
-    annealing asks for.
+    A step is accepted if the energy rises by at most ``allowed``, whose distribution gives the
+    acceptance probability of annealing.
     """
 
-    leaving: list[float]  # place, from 0 to 1, of the feature that leaves
-    coming: list[float]  # and of the one that comes
+    leaving: list[float]  # position, from 0 to 1, of the feature that leaves the subset
+    coming: list[float]  # position, from 0 to 1, of the feature that replaces it
     allowed: list[float]
 
 
@@ -192,15 +192,15 @@ class SimulatedAnnealing(SubsetSelector):
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> np.ndarray:
         if self.end_temperature > self.start_temperature:
             raise DataError(
-                f"end_temperature={self.end_temperature} is above "
-                f"start_temperature={self.start_temperature}; it must not be larger"
+                f"end_temperature={self.end_temperature} must not be larger than "
+                f"start_temperature={self.start_temperature}"
             )
         rng = check_random_state(self.random_state)
         train, validation = hold_out(source, held_out["eval_set"], self.validation_fraction, rng)
         products = training_products(train)
         free = free_features(choices, np.diag(products.xx) > 0)
         sign = 1 if parse_measure(self.measure).greater_is_better else -1
-        with self._measuring(MeasuredModels, validation) as workers:
+        with self._measuring_workers(MeasuredModels, validation) as workers:
             energies = Energies(products, self.lam, workers, sign)
             best = self._anneal(energies, free, rng)
             self.n_trained_ = len(energies.known)
@@ -212,10 +212,10 @@ class SimulatedAnnealing(SubsetSelector):
         order = np.argsort(-self.scores_[chosen], kind="stable")
         return np.array([*choices.include, *chosen[order], *free.constant], dtype=np.intp)
 
-    def _anneal(self, energies: Energies, free: Free, rng: np.random.RandomState) -> Subset:
-        """Walk over subsets of what is free; return the best one found first.
+    def _anneal(self, energies: Energies, free: FreeFeatures, rng: np.random.RandomState) -> Subset:
+        """Walk over subsets of the free features, and return the best one; the first of equals.
 
-        Energies are those of these features and of the ones to start with, which are returned, too.
+        All subsets, including the returned one, also contain the included features.
         """
         order = rng.permutation(free.candidates)
         current = best = tuple(sorted(order[: free.k].tolist()))
@@ -248,14 +248,14 @@ class SimulatedAnnealing(SubsetSelector):
         self.walk_ = -energies.sign * walk
         return tuple(sorted((*free.start, *best)))
 
-    def _draw(self, rng: np.random.RandomState) -> Chance:
-        """Draw for all steps, so that the walk does not depend on how many are measured ahead."""
+    def _draw(self, rng: np.random.RandomState) -> RandomDraws:
+        """Draw for all steps at once, so that the walk does not depend on the look-ahead."""
         leaving, coming, accepting = rng.random_sample((3, self.n_steps))
         ratio = self.end_temperature / self.start_temperature
         temperatures = self.start_temperature * ratio ** np.linspace(0, 1, self.n_steps)
         with np.errstate(divide="ignore"):
             allowed = -temperatures * np.log(accepting)
-        return Chance(leaving.tolist(), coming.tolist(), allowed.tolist())
+        return RandomDraws(leaving.tolist(), coming.tolist(), allowed.tolist())
 
     def reasons(self) -> list[str]:
         """Weight of each selected feature in the model of the best subset."""

@@ -30,27 +30,27 @@ _HOW = {
     "cegb": {"tradeoffs": 5},
     "elimination": {"ranker": LambdaMART(num_leaves=15), "step": 0.4, "importance": "gain"},
 }
-"""The default selectors, and their parameters: a few trainings each."""
+"""The default selectors and their parameters; each takes a few trainings."""
 
 
 @dataclass(eq=False, repr=False)
 class BestOf(ListsSelector):
     """The features of the selector whose list ranks held-out queries best.
 
-    Each selector makes a list from most of the queries. A ranker is trained on the first features
-    of each list, and the other queries tell which list is the best. The first selector is preferred
-    unless another one is better by more than a standard error of the difference.
+    Each selector makes a list from the training queries. A ranker is trained on the first features
+    of each list, and held-out queries decide which list is the best. The first selector is
+    preferred unless another one is better by more than a standard error of the difference.
 
     Parameters
     ----------
     {n_features_to_select}
     {members}
-        By default ``cegb`` with five prices, and ``elimination`` around LambdaMART, which leaves
-        out four in ten features at a time.
+        By default ``cegb`` with five penalties, and ``elimination`` with LambdaMART, which drops
+        40 % of the features at a time.
     ranker : Ranker, LGBMRanker, XGBRanker or CatBoostRanker, optional
-        Ranker that judges; :class:`ranksieve.rankers.LambdaMART` with 15 leaves by default.
+        Ranker to evaluate lists; :class:`ranksieve.rankers.LambdaMART` with 15 leaves by default.
     sizes : sequence of int
-        Numbers of features with which lists are judged.
+        Numbers of features with which lists are evaluated.
     measure : str or Measure
         Measure by which lists are compared.
     validation_fraction : float
@@ -58,7 +58,7 @@ class BestOf(ListsSelector):
     convention : str or Convention
         Convention of the measure.
     random_state : int, RandomState or None
-        Random seed of the queries to hold out, and of selectors that have none of their own.
+        Random seed of the held-out queries, and of selectors without a seed among ``parameters``.
     {choices}
     {verbose}
 
@@ -67,7 +67,7 @@ class BestOf(ListsSelector):
     selected_ : int array
         Features in the order of the best list.
     scores_ : array of shape (features,)
-        Falling from 1 for the first feature of that list to 0 for features that are not in it.
+        Decreasing from 1 for the first feature of that list to 0 for features that are not in it.
     path_ : list of (feature, score)
     best_ : str
         Name of the selector that made the list.
@@ -78,10 +78,10 @@ class BestOf(ListsSelector):
 
     Notes
     -----
-    No one way to select suits all data: prices of features (``cegb``) do best where features are
-    noisy copies of each other, elimination where they work only together. Takes the trainings of
-    the selectors, and one for each list and size: with the defaults about 20 for 50 features, and
-    22 for 140. Lists are made without the held-out queries. Shards are read into memory.
+    No single method suits all data: penalties (``cegb``) do best if features are noisy copies of
+    each other, elimination if they work only together. Takes the trainings of the selectors, and
+    one for each list and size: with the defaults about 20 for 50 features, and 22 for 140. Lists
+    are made without the held-out queries. Shards are read into memory.
 
     Examples
     --------
@@ -93,8 +93,8 @@ class BestOf(ListsSelector):
     ('greedy-rankrls', True)
     """
 
-    given = "Each of the selectors is given them."
-    grouped = "A group comes where its first feature comes."
+    given = "Each of the selectors includes them."
+    grouped = "A group takes the position of its first feature."
 
     methods = (
         Method(
@@ -117,8 +117,8 @@ class BestOf(ListsSelector):
 
     @property
     def takes_missing(self) -> bool:  # type: ignore[override]
-        """Whether all selectors and the ranker that judges take missing values."""
-        return self._judging().takes_missing and super().takes_missing
+        """Whether all selectors and the ranker take missing values."""
+        return self._judging_ranker().takes_missing and super().takes_missing
 
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         n, varies = choices.n_features, varying_features(source)
@@ -143,15 +143,15 @@ class BestOf(ListsSelector):
         for member in super()._members():
             yield member._replace(parameters=usual.get(member.name, {}) | member.parameters)
 
-    def _judging(self) -> Ranker:
-        """The ranker that judges, not trained."""
+    def _judging_ranker(self) -> Ranker:
+        """Untrained ranker that evaluates lists."""
         if self.ranker is None:
             return LambdaMART(num_leaves=15)
         given = RANKERS.find(self.ranker).make() if isinstance(self.ranker, str) else self.ranker
         return clone(as_ranker(given))
 
     def _parts(self, source: Source, eval_set: Source | None) -> tuple[RankingData, RankingData]:
-        """Queries to make lists from, and those that judge them."""
+        """Training queries, and held-out queries."""
         data = in_memory(source)
         if eval_set is not None:
             return data, in_memory(eval_set)
@@ -162,14 +162,14 @@ class BestOf(ListsSelector):
     def _judge(
         self, ranked: RankedList, train: RankingData, judges: RankingData, measure: Measure
     ) -> np.ndarray:
-        """Mean over sizes of the values of held-out queries, ranked by the first of a list."""
+        """Value of each held-out query, averaged over models of the first features of a list."""
         sizes = sorted({min(int(size), train.n_features) for size in self.sizes})
         if not sizes or sizes[0] < 1:
-            raise ValueError(f"sizes must be numbers from 1 on, got {self.sizes!r:.60}")
+            raise ValueError(f"sizes must be whole numbers of at least 1, got {self.sizes!r:.60}")
         found = []
         for size in sizes:
             columns = sorted(ranked.features[:size])
-            ranker = self._judging()._for_features(columns, train.n_features)
+            ranker = self._judging_ranker()._for_features(columns, train.n_features)
             scores = ranker.fit(train.take_features(columns)).predict(judges.take_features(columns))
             values = evaluate(judges.y, scores, judges.qid, [measure], self.convention).per_query
             found.append(values[measure.name])

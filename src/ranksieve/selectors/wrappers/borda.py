@@ -1,4 +1,4 @@
-"""Selection by several selectors together, whose ranks are added."""
+"""Selection by the sum of the ranks that several selectors give."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ class Borda(ListsSelector):
               s,
 
     with the rank :math:`r_s(f)`, from 0, of feature f in the list of selector s, and n features
-    (Borda's count). Selectors of different kinds make different mistakes, and a feature that all of
-    them like is rarely one.
+    (Borda count). Selectors of different kinds make different mistakes, so a feature that all of
+    them rank high is rarely a mistake.
 
     Parameters
     ----------
     {n_features_to_select}
     {members}
     depth : int
-        Length of the lists. If they have fewer features together than wanted, the others follow by
-        lists of twice the length, and so on.
+        Length of the lists. If they contain fewer different features than wanted, the others follow
+        by lists of twice the length, and so on.
     random_state : int, RandomState or None
-        Random seed of the selectors that draw random numbers and have none of their own.
+        Random seed of selectors without a seed among ``parameters``.
     {choices}
     {verbose}
 
     Attributes
     ----------
     selected_ : int array
-        Features in ascending order of their sums of ranks; the first of equals comes first.
+        Features in ascending order of their sums of ranks; ties go to the lowest index.
     scores_ : array of shape (features,)
-        :math:`1 - R_f / (n S)` for S selectors: 1 if all of them have the feature first, 0 if none
+        :math:`1 - R_f / (n S)` for S selectors: 1 if all of them rank the feature first, 0 if none
         lists it.
     path_ : list of (feature, score)
     lists_ : list of RankedList
@@ -54,13 +54,13 @@ class Borda(ListsSelector):
 
     Notes
     -----
-    Costs what the selectors cost. It takes missing values if all of them do, and works on shards in
-    place if all do. An ``eval_set`` is passed on to those that use one. Lists do not depend on the
+    Takes the time of all selectors. It takes missing values, and works on shards in place, if all
+    of them do. An ``eval_set`` is passed on to selectors that use one. Lists do not depend on the
     number of features to select, so one fit gives all numbers. Features constant within every query
     come last.
 
-    Selectors see the data without the excluded features, so that parameters with a value per
-    feature have values for the others only.
+    Selectors see the data without the excluded features, so parameters with a value per feature
+    need values for the other features only.
 
     References
     ----------
@@ -76,8 +76,8 @@ class Borda(ListsSelector):
     True
     """
 
-    given = "Each of the selectors is given them, and the ranks of the others are added."
-    grouped = "A group comes where its first feature comes."
+    given = "Each of the selectors includes them, and the ranks of the others are added."
+    grouped = "A group takes the position of its first feature."
 
     methods = (
         Method(
@@ -97,7 +97,9 @@ class Borda(ListsSelector):
     def reasons(self) -> list[str]:
         """For each selected feature, its rank in each list, from 1."""
         check_is_fitted(self)
-        return [", ".join(_places(self.lists_, feature)) for feature in self.selected_.tolist()]
+        return [
+            ", ".join(_ranks_in_lists(self.lists_, feature)) for feature in self.selected_.tolist()
+        ]
 
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         varies, n = varying_features(source), choices.n_features
@@ -110,7 +112,7 @@ class Borda(ListsSelector):
                 self.lists_, self.scores_ = lists, 1.0 - ranks / (n * len(lists))
             listed = {f for ranked in lists for f in ranked.features if varies[f]}
             order += sorted(listed - set(order), key=lambda f: (ranks[f], f))
-            if choices.is_full({*choices.start, *choices.places_of(order)}):
+            if choices.is_full({*choices.start, *choices.groups_of(order)}):
                 break
         rest = np.setdiff1d(np.arange(n), order)
         chosen = choices.in_order([*order, *rest[np.argsort(~varies[rest], kind="stable")]])
@@ -119,7 +121,7 @@ class Borda(ListsSelector):
 
 
 def _lengths(depth: int, n: int) -> Iterator[int]:
-    """Lengths of lists to try: twice as long each time, until they have all features."""
+    """Lengths of lists to try, doubled each time, up to the number of features."""
     yield depth
     while depth < n:
         depth *= 2
@@ -134,7 +136,7 @@ def _sums_of_ranks(lists: list[RankedList], n: int) -> np.ndarray:
     return ranks.sum(axis=0)
 
 
-def _places(lists: list[RankedList], feature: int) -> Iterator[str]:
+def _ranks_in_lists(lists: list[RankedList], feature: int) -> Iterator[str]:
     """Rank of a feature in each list, from 1."""
     for name, features in lists:
         yield f"{name} {features.index(feature) + 1 if feature in features else '-'}"

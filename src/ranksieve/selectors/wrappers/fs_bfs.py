@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from ranksieve._kernels.scoring import score_models
 from ranksieve.base import Choices, RankSelector
 from ranksieve.data import DataError
-from ranksieve.data.fitted import SCALE_FIRST, checked_rows
+from ranksieve.data.fitted import SCALE_FIRST, check_rows
 from ranksieve.engine import Source, engine_of, in_memory
 from ranksieve.metrics import Measure, get_convention, parse_measure
 from ranksieve.parameters import ConventionChoice, Count, FeatureCount, NotNegative, Ties
@@ -32,7 +32,7 @@ from ranksieve.sums.labels import weight_of_rows
 class Subset(NamedTuple):
     """Features combined into one: ``sum(weights * X[:, features])``, and the measure of that."""
 
-    features: tuple[int, ...]  # in the order in which they joined
+    features: tuple[int, ...]  # in the order in which they were added
     weights: tuple[float, ...]
     score: float
 
@@ -76,8 +76,8 @@ class FSBFS(RankSelector):
     max_changes : int
         Largest number of weight changes in a node, after the line search for the added feature.
     convention, ties
-        Convention of the measure; see :mod:`ranksieve.metrics`. ``ties="average"`` gives nothing
-        for equal scores, for which the order of the rows might gain something.
+        Convention of the measure; see :mod:`ranksieve.metrics`. With ``ties="average"``, equal
+        scores gain nothing from the order of the rows.
     {choices}
     {verbose}
 
@@ -179,7 +179,7 @@ class FSBFS(RankSelector):
 
     @property
     def is_nested(self) -> bool:
-        """True if members of subsets, not subsets, are the features."""
+        """True with ``output="members"``."""
         return self.output == "members" and super().is_nested
 
     def _check_choices(self) -> None:
@@ -194,7 +194,7 @@ class FSBFS(RankSelector):
         varies = sums.varying > 0
         if self.output == "constructed" and not varies.any():
             raise DataError(
-                "all features are constant within every query: there is nothing to construct"
+                "all features are constant within every query: nothing can be constructed"
             )
         gram = centered_gram(source)
         units = _units(gram, varies, weight_of_rows(source))
@@ -236,7 +236,7 @@ class FSBFS(RankSelector):
         ]
 
     def _complete(self, choices: Choices, varies: np.ndarray) -> None:
-        """Put features that must come first there, whether they vary or not, and end after k."""
+        """Move included features to the front, whether they vary or not, and cut after k."""
         taken = {step.feature: step for step in self.path_}
         order = [*choices.start, *taken]
         if self.n_features_to_select is not None:
@@ -245,7 +245,7 @@ class FSBFS(RankSelector):
         self.path_ = steps[: choices.k]
 
     def _search(self, search: BestFirstSearch, k: int, start: list[int]) -> list[Node]:
-        """Find as many subsets as it takes to return ``k`` features; the first one starts so."""
+        """Find enough subsets to return ``k`` features; the first one contains ``start``."""
         advance = track("Features in subsets", len(search.measured))
         found: list[Node] = []
         n_found = 0
@@ -258,7 +258,7 @@ class FSBFS(RankSelector):
         return found
 
     def reasons(self) -> list[str]:
-        """For each selected feature, its subset, from 1, and its weight there."""
+        """For each selected feature, the number of its subset, from 1, and its weight there."""
         check_is_fitted(self)
         texts = {
             feature: f"subset {number}, weight {weight:.3g}"
@@ -270,7 +270,7 @@ class FSBFS(RankSelector):
     def construct(self, X: Any) -> np.ndarray:
         """New features (rows, subsets) of an array, frame, sparse matrix or RankingData."""
         check_is_fitted(self)
-        values = checked_rows(self, X)
+        values = check_rows(self, X)
         members = np.array(sorted(f for subset in self.subsets_ for f in subset.features), int)
         coefs = np.zeros((len(members), len(self.subsets_)))
         for number, subset in enumerate(self.subsets_):
@@ -281,12 +281,12 @@ class FSBFS(RankSelector):
         score_models(values, members, coefs, new)
         return new
 
-    def _kept(self, X: Any) -> Any:
-        return super()._kept(X) if self.output == "members" else self.construct(X)
+    def _transform_array(self, X: Any) -> Any:
+        return super()._transform_array(X) if self.output == "members" else self.construct(X)
 
-    def _kept_of_data(self, data: Any) -> Any:
+    def _transform_data(self, data: Any) -> Any:
         if self.output == "members":
-            return super()._kept_of_data(data)
+            return super()._transform_data(data)
         rows = in_memory(data)
         return rows._replace(X=self.construct(rows), feature_names=self.get_feature_names_out())
 

@@ -19,8 +19,8 @@ Combination = tuple[Sequence[int], Sequence[float]]
 class CombinationTrials(Trials):
     """Statistic: measures combinations of few features, and changes of one weight.
 
-    No scores are kept from call to call: to add them up takes far less time than to try changes,
-    and a search may go back to any combination.
+    Scores are not kept between calls: computing them takes far less time than trying changes, and a
+    search may return to any combination.
     """
 
     title = "Best-first search"
@@ -28,7 +28,7 @@ class CombinationTrials(Trials):
     def sums(
         self, combination: Combination, features: Sequence[int], deltas: np.ndarray, n_steps: int
     ) -> tuple[float, np.ndarray]:
-        """Sums over queries of the measure, larger is better.
+        """Sums over queries of the measure; larger is better.
 
         Returns that of the combination, and those (features, ``2 * n_steps``) of the combination
         with one weight changed: ``deltas`` has, for each of the features, ``n_steps`` changes
@@ -59,7 +59,7 @@ class Node(NamedTuple):
     is better.
     """
 
-    members: tuple[int, ...]  # in the order in which they joined
+    members: tuple[int, ...]  # in the order in which they were added
     weights: tuple[float, ...]
     values: tuple[float, ...]
 
@@ -75,7 +75,7 @@ class Node(NamedTuple):
         return [self.members[at] for at in order], [self.weights[at] for at in order]
 
     def extended(self, change: WeightChange) -> Node:
-        """The subset with one more feature."""
+        """Subset with one more feature."""
         return Node(
             (*self.members, change.feature),
             (*self.weights, change.weight),
@@ -94,7 +94,7 @@ class Ascent:
     workers : Workers
         Workers of :class:`CombinationTrials`.
     n_queries : float
-        Number of queries, or their weight.
+        Number of queries, or their total weight.
     units : array of shape (features,)
     n_steps : int
         Number of weights to try in each direction.
@@ -106,7 +106,7 @@ class Ascent:
     Attributes
     ----------
     n_rounds : int
-        Rounds over the data so far.
+        Number of passes over the data so far.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class Ascent:
         ]
 
     def join(self, node: Node, feature: int) -> Node:
-        """Add a feature to a subset with its best weight, even if that is no gain."""
+        """Add a feature to a subset with its best weight, even without a gain."""
         _, [change] = self._search(node, [feature])
         return node.extended(change)
 
@@ -177,7 +177,9 @@ class Ascent:
         changes = []
         for feature, of_deltas, values in zip(features, deltas, trials, strict=True):
             weights = present.get(feature, 0.0) + of_deltas
-            best = first_of_best(np.where(weights == 0, -np.inf, values))  # each member counts
+            best = first_of_best(
+                np.where(weights == 0, -np.inf, values)
+            )  # members have nonzero weights
             found = float(weights[best]), float(values[best]) / self._n_queries
             changes.append(WeightChange(feature, *found))
         return value / self._n_queries, changes

@@ -33,13 +33,13 @@ class Promise:
         self._spread = np.sqrt(np.where(varies, np.diag(gram.xx), 1.0))
         self._alike = gram.xx / np.outer(self._spread, self._spread)
         self._label = gram.xy / (self._spread * np.sqrt(gram.yy))
-        # One large value in both correlates features that differ everywhere else; but then they do
-        # not rank the same.
+        # A large value that two features share makes them correlate even if all other values
+        # differ, but then they rank differently.
         rank_alike = np.abs(alone[:, None] - alone) <= ROUNDING
         self._same = rank_alike & (np.abs(self._alike) > 1 - _SAME)
 
     def candidates(self, node: Node, remaining: np.ndarray, most: int | None) -> list[int]:
-        """A limited number of features to try with a subset, ascending.
+        """At most ``most`` features to try with a subset, ascending.
 
         Multiples of a member, or of an earlier candidate, are left out.
         """
@@ -104,7 +104,7 @@ class BestFirstSearch:
         self.measured: dict[frozenset[int], Node | None] = {
             frozenset(node.members): node for node in singles
         }
-        self.trained = set(self.measured)  # a single feature needs no weight but 1 or -1
+        self.trained = set(self.measured)  # the weight of a single feature is 1 or -1
 
     def subsets(self, start: Sequence[int] = ()) -> Iterator[Node]:
         """Yield the best subset, then the best one of the remaining features, and so on.
@@ -126,7 +126,7 @@ class BestFirstSearch:
     def _start_node(self, start: Sequence[int]) -> dict[frozenset[int], Node]:
         """The subset of some features, each with its best weight given those before it."""
         node = self.measured[frozenset(start[:1])]
-        assert node is not None  # as it is for all features that vary
+        assert node is not None  # true of all features that vary
         for feature in start[1:]:
             node = self._ascent.join(node, feature)
         members = frozenset(start)
@@ -135,7 +135,7 @@ class BestFirstSearch:
         return {members: node}
 
     def _best(self, front: dict[frozenset[int], Node], remaining: np.ndarray) -> Node:
-        """The best subset of the features that remain, searched from some subsets."""
+        """The best subset of the remaining features, found from the subsets in ``front``."""
         seen = set(front)
         best: Node | None = None
         stopping, is_over = EarlyStopping(self._patience), False
@@ -147,11 +147,11 @@ class BestFirstSearch:
             is_over = stopping.add(node.value)
             if stopping.best == len(stopping.values):
                 best = node
-            if not is_over:  # else nobody would look at its neighbors
+            if not is_over:  # otherwise its neighbors are not needed
                 neighbors = self._neighbors(members, node, remaining)
                 front.update((new, neighbors[new]) for new in neighbors.keys() - seen)
                 seen |= neighbors.keys()
-        assert best is not None  # single features are always there
+        assert best is not None  # the front starts with single features
         return best
 
     def _train(self, members: frozenset[int], node: Node) -> Node | None:

@@ -131,13 +131,13 @@ class MOFSRank(ParetoSelector):
     def _choose(self, source: Source, choices: Choices, **held_out: Any) -> list[int]:
         if self.n_samples > self.n_draws:
             raise DataError(
-                f"n_samples={self.n_samples} is above n_draws={self.n_draws}; only samples that "
-                "are drawn can be kept"
+                f"n_samples={self.n_samples} must not be larger than n_draws={self.n_draws}: only "
+                "drawn samples can be kept"
             )
         rng = check_random_state(self.random_state)
         train, validation = hold_out(source, held_out["eval_set"], self.validation_fraction, rng)
         products = training_products(train)
-        with self._measuring(MeasuredModels, validation) as workers:
+        with self._measuring_workers(MeasuredModels, validation) as workers:
             samples = self._best_samples(train, workers, rng)
             fronts = [self._search(sample, workers, rng, choices) for sample in samples]
         front = Members(*map(np.concatenate, zip(*fronts, strict=True)))

@@ -1,4 +1,4 @@
-"""Trade-offs between few features, a good ranking, and little loss on single queries."""
+"""RiskPareto: trade-offs between few features, a good ranking, and small losses of queries."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class RiskPoint(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class RiskPareto(ParetoSelector):
-    r"""Best trade-offs between the number of features, quality and risk, and one of these.
+    r"""Best trade-offs between the number of features, quality and risk.
 
     .. math:: \min_S \left( |S|,\; -\frac{1}{n} \sum_q v_q(S),\;
               \frac{1}{n} \sum_q \max(0, v_q(F) - v_q(S)) \right)
@@ -85,9 +85,9 @@ class RiskPareto(ParetoSelector):
     RankRLS on all features; features that are constant within every query come last. The values are
     those of the queries that chose the subsets, and therefore optimistic.
 
-    Use it to see what fewer features cost before you fix their number, and who pays: all queries a
-    little, or single queries much. For one number of features, :class:`GreedyRankRLS` is cheaper
-    and no worse.
+    Use it to see what fewer features cost before you fix their number, and which queries lose: all
+    a little, or a few a lot. For one number of features, :class:`GreedyRankRLS` is cheaper and no
+    worse.
 
     References
     ----------
@@ -125,11 +125,11 @@ class RiskPareto(ParetoSelector):
         rng = check_random_state(self.random_state)
         train, validation = hold_out(source, held_out["eval_set"], self.validation_fraction, rng)
         products = training_products(train)
-        with self._measuring(MeasuredModels, validation) as workers:
+        with self._measuring_workers(MeasuredModels, validation) as workers:
             front = self._search(products, workers, rng, choices)
         _, shortfalls, risks = front.objectives.T
         worth = -shortfalls - self.alpha * risks
-        fits = [choices.fits(choices.places_of(np.flatnonzero(mask))) for mask in front.masks]
+        fits = [choices.fits(choices.groups_of(np.flatnonzero(mask))) for mask in front.masks]
         self.best_ = first_of_best(np.where(fits, worth, -np.inf))
         self.front_ = self._points(RiskPoint, front.masks, -shortfalls, risks)
         order = self._order(front.masks, products)

@@ -1,4 +1,4 @@
-"""Sequential selection around any ranker."""
+"""Sequential selection with any ranker."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ranksieve.selectors._search.wrapper import WrapperSelector, varying_groups
 
 @dataclass(eq=False, repr=False)
 class SequentialSelector(WrapperSelector):
-    """Add the feature that helps a ranker most, or remove the one that it misses least.
+    """Repeatedly add the feature that helps a ranker most, or remove the one that helps least.
 
     Candidates are evaluated on held-out queries, by rankers trained on the others.
 
@@ -62,7 +62,7 @@ class SequentialSelector(WrapperSelector):
     Attributes
     ----------
     selected_ : int array
-        Features in the order of selection; after a backward search, the one missed most first.
+        Features in the order of selection; after a backward search, the most important one first.
     path_ : list of (feature, score)
         Each selected feature, and the mean value of the subset of that size, or of the smallest
         subset that was tried.
@@ -158,7 +158,7 @@ class SequentialSelector(WrapperSelector):
         sizes = [len(fit.features) for fit in fits]
         values = np.average(self.values_, axis=1, weights=model.weights)
         means = dict(zip(sizes, values.tolist(), strict=True))
-        order = dict.fromkeys([*model.choices.start, *_in_order(chosen, fits)])
+        order = dict.fromkeys([*model.choices.start, *_selection_order(chosen, fits)])
         steps = enumerate(model.choices.take(list(order)), start=1)
         self.path_ = [
             Step(feature, means.get(size, means[min(means)]))
@@ -168,14 +168,14 @@ class SequentialSelector(WrapperSelector):
         return [step.feature for step in self.path_]
 
 
-def _in_order(chosen: Fit, fits: list[Fit]) -> list[int]:
+def _selection_order(chosen: Fit, fits: list[Fit]) -> list[int]:
     """Groups of a subset, those of smaller subsets first."""
     within = [fit for fit in fits if set(fit.features) <= set(chosen.features)]
     return list(dict.fromkeys(place for fit in within for place in fit.features))
 
 
 def _by_importance(fit: Fit, model: SubsetModel) -> Fit:
-    """The smallest subset of a backward search, the group that is missed most first."""
+    """Smallest subset of a backward search, its most important group first."""
     if len(fit.features) == 1:
         return fit
     errors = model.removal_errors(list(fit.features))
@@ -210,11 +210,11 @@ class SubsetModel:
 
     @property
     def square(self) -> float:
-        """Sum of squares of the same."""
+        """Sum over held-out queries of the squares of 1 minus the value."""
         return float(np.sum(self.weights * (1.0 - self.values(self.features)) ** 2))
 
     def change(self, feature: int) -> None:
-        """Add a group, or remove it."""
+        """Add a group, or remove it if it is in the subset."""
         if feature in self.features:
             self.features.remove(feature)
         else:

@@ -1,4 +1,4 @@
-"""Stability selection: what a selector selects most often on random halves of the queries."""
+"""Stability selection: features selected most often on random halves of the queries."""
 
 from __future__ import annotations
 
@@ -50,44 +50,42 @@ class StabilitySelector(RankSelector):
     parameters : dict, optional
         Parameters of the selector, such as ``{"c": 0.1}``.
     n_features_to_select : int, float or None
-        Number of features, or the share of them if below 1, of those that are selected most often.
-        None keeps those with a probability of at least ``threshold``, which may be none.
+        Number of features, or a fraction of them if below 1: those that are selected most often.
+        None keeps those with a probability of at least ``threshold``, of which there may be none.
     n_features_per_run : int, float, "own" or None
-        How many features each run selects. None selects as many as keep the bound at 1 or below,
-        but at least one; ``"own"`` leaves the number to the selector.
+        Number of features that each run selects. None selects as many as keep the bound at 1 or
+        below, but at least one; ``"own"`` leaves the number to the selector.
     n_pairs : int
         Number B of pairs of halves.
     threshold : float
         The :math:`\tau` above: more than 0.5, and at most 1.
     similarity : str, callable or Similarity
-        How similarly two features order the documents, by which near-copies are found.
+        Similarity of two features, by which near-copies are found; see :class:`GAS`.
     copy_similarity : float
         Smallest similarity of near-copies.
     random_state : int, RandomState or None
-        Seed of the halves, and of a seed for each run of a selector that has one.
+        Random seed of the halves, and of each run of a selector that has a random seed.
     {choices}
     {verbose}
 
     Attributes
     ----------
     selected_ : int array
-        Features by descending probability. Of equal ones, those come first that runs select
-        earlier on average.
+        Features by descending probability; ties go to those that runs select earlier on average.
     probabilities_, scores_ : array of shape (features,)
         Share of the runs that select each feature.
     cluster_probabilities_ : array of shape (features,)
         Share of the runs that select the feature or any of its near-copies. Copies divide the
-        probability among them: if it is far below this one, the feature is not useless but
-        replaceable.
+        probability among themselves: if a feature's own probability is far below this one, the
+        feature is not useless but replaceable.
     clusters_ : int array of shape (features,)
-        Features of the same number are near-copies, or connected by near-copies.
+        Cluster of each feature. Near-copies, and features connected by them, share a cluster.
     n_selected_ : float
         Mean number q of features that a run selects.
     bound_ : float
-        The bound above: on the number of features of at least ``threshold`` that are there by
-        chance.
+        The bound above on the expected number of features that reach ``threshold`` by chance.
     runs_ : bool array of shape (2 B, features)
-        What each run selected; the halves of a pair are next to each other.
+        Features that each run selected; the two halves of a pair are adjacent.
     path_ : list of (feature, score)
         Selected features with their probabilities.
 
@@ -99,8 +97,8 @@ class StabilitySelector(RankSelector):
     groups, a run selects a group if it selects one of its features, and the bound counts groups.
     Shards are read into memory.
 
-    The bound is about features that are selected no more often than at random. It does not say that
-    the others are useful: what is selected for a reason may still not help your ranker.
+    The bound concerns features that are selected no more often than at random. It does not say that
+    the others are useful: a feature that is selected for a reason may still not help your ranker.
 
     References
     ----------
@@ -120,13 +118,13 @@ class StabilitySelector(RankSelector):
     0.8
     """
 
-    given = "They come first. Runs do not start with them."
-    grouped = "A group is selected by a run that selects one of its features."
+    given = "They come first. The runs on halves ignore them."
+    grouped = "A run that selects a feature of a group selects the group."
 
     methods = (
         Method(
             "stability",
-            "what another method selects on most halves of the queries",
+            "features that a method selects on most halves of the queries",
             trial={"selector": "ig", "n_pairs": 2},
         ),
     )
@@ -169,7 +167,7 @@ class StabilitySelector(RankSelector):
         return f"{type(self).__name__} around {type(self._inner()).__name__}"
 
     def _inner(self, k: Any = None) -> RankSelector:
-        """The selector of each run, with a number of features if it takes one."""
+        """Selector of the runs, with the given number of features if it takes one."""
         method = SELECTORS.find(self.selector)
         number = k if "n_features_to_select" in method.defaults else None
         return make_method(method, number, **(self.parameters or {}))
@@ -178,8 +176,8 @@ class StabilitySelector(RankSelector):
         data = in_memory(source)
         varies = varying_groups(data, choices)
         runs = self._select_on_halves(data, self._inner(self._number_per_run(choices)))
-        groups = [choices.places_of(run) for run in runs]
-        self._note_probabilities(data, runs, groups, choices)
+        groups = [choices.groups_of(run) for run in runs]
+        self._set_probabilities(data, runs, groups, choices)
         ranks = mean_ranks(groups, choices.n_groups)
         together = selection_probabilities(groups, choices.n_groups)
         order = np.lexsort((ranks, -together, ~varies))
@@ -190,13 +188,13 @@ class StabilitySelector(RankSelector):
         return chosen
 
     def _number_per_run(self, choices: Choices) -> Any:
-        """Number of features of each run; None for that of the selector."""
+        """Number of features of each run; None leaves it to the selector."""
         if self.n_features_per_run is None:
             return max(1, isqrt(int((2 * self.threshold - 1) * choices.n_groups + 1e-9)))
         return None if self.n_features_per_run == "own" else self.n_features_per_run
 
     def _select_on_halves(self, data: RankingData, inner: RankSelector) -> list[list[int]]:
-        """Selection of each run, in its order."""
+        """Features that each run selects, in the order of selection."""
         counted, advance = counted_queries(data), track("Runs", 2 * self.n_pairs)
         random = np.random.default_rng(_seed_of(self.random_state))
         halves = complementary_halves(len(counted), self.n_pairs, random)
@@ -215,7 +213,7 @@ class StabilitySelector(RankSelector):
 
         return list(in_parallel(select, zip(made, (counted[h] for h in halves), strict=True)))
 
-    def _note_probabilities(
+    def _set_probabilities(
         self, data: RankingData, runs: list[list[int]], groups: list[list[int]], choices: Choices
     ) -> None:
         n = choices.n_features
@@ -238,7 +236,7 @@ class StabilitySelector(RankSelector):
 
 
 def mean_ranks(runs: list[list[int]], n: int) -> np.ndarray:
-    """Mean place of each feature over runs, from 0; n where a run does not select it.
+    """Mean rank of each feature over runs, from 0; n where a run does not select it.
 
     Examples
     --------
@@ -253,13 +251,13 @@ def mean_ranks(runs: list[list[int]], n: int) -> np.ndarray:
 
 
 def labels_differ(data: RankingData) -> np.ndarray:
-    """Whether the documents of each query have different labels."""
+    """Mask of the queries whose documents have different labels."""
     starts = data.query_ptr[:-1]
     return np.maximum.reduceat(data.y, starts) > np.minimum.reduceat(data.y, starts)
 
 
 def _with_seed(selector: RankSelector, random: np.random.Generator) -> RankSelector:
-    """Copy of a selector with a seed of its own: what it draws must not be the same in all runs."""
+    """Copy of a selector with a new random seed, so that runs draw different numbers."""
     made, seed = deepcopy(selector), int(random.integers(2**31))
     is_seeded = isinstance(made.get_params(deep=False).get("random_state"), Integral)
     return made.set_params(random_state=seed) if is_seeded else made

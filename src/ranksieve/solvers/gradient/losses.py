@@ -1,7 +1,7 @@
 """Losses by name, prepared for the labels of a block.
 
-A loss is a kernel of :mod:`ranksieve._kernels.losses` and two facts: what it needs of the labels,
-and how many terms a query has, by whose number the sum of losses is divided.
+A loss is a kernel of :mod:`ranksieve._kernels.losses`, a function that prepares the labels for it,
+and the number of terms of a query; the sum of losses is divided by the total number of terms.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ranksieve.metrics import NDCG
 from ranksieve.metrics.ranking import Ranking
 from ranksieve.threads import over_queries
 
-_MOST_PAIRS = 10**9  # of a query: a step takes some ten seconds
+_MOST_PAIRS = 10**9  # of a query; a step then takes about ten seconds
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,10 @@ class Loss:
     """A loss before it has seen labels."""
 
     kind: int
-    target: Callable[[np.ndarray, np.ndarray], np.ndarray]  # of labels and query_ptr: (rows,)
+    target: Callable[[np.ndarray, np.ndarray], np.ndarray]  # (labels, query_ptr) -> (rows,)
     counts_pairs: bool = False  # whether a query has as many terms as pairs, or just one
-    is_smooth: bool = True  # whether its gradient is one, so that line searches work
-    looks_at_pairs: bool = False  # one by one, in every step
+    is_smooth: bool = True  # whether line searches work
+    looks_at_pairs: bool = False  # whether every step visits all pairs one by one
 
     def prepare(self, y: np.ndarray, query_ptr: np.ndarray) -> PreparedLoss:
         """Compute what depends on the labels alone, for rows grouped by query."""
@@ -37,8 +37,8 @@ class Loss:
         pairs = np.add.reduceat(np.repeat(lengths, lengths) - by_label.tie_end, query_ptr[:-1])
         if self.looks_at_pairs and pairs.max() > _MOST_PAIRS:
             raise DataError(
-                f"a query has {pairs.max():,} pairs of documents, each of which this loss looks at "
-                "in every step; take ListNet, ListMLE, RankSVM or RankRLS, which need not"
+                f"a query has {pairs.max():,} pairs of documents, all of which this loss visits "
+                "in every step; use ListNet, ListMLE, RankSVM or RankRLS instead"
             )
         terms = pairs if self.counts_pairs else np.minimum(pairs, 1)
         target = self.target(y, query_ptr)[by_label.order]
@@ -48,7 +48,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class PreparedLoss:
-    """A loss with all that depends on the labels alone.
+    """A loss with everything that depends only on the labels.
 
     ``terms`` (queries,) is 0 where the labels of a query are all equal; the others are as in
     ``_kernels.losses.query_losses``.
@@ -100,7 +100,7 @@ def _ones(y: np.ndarray, query_ptr: np.ndarray) -> np.ndarray:
 
 
 def _shares_of_ideal(y: np.ndarray, query_ptr: np.ndarray) -> np.ndarray:
-    """What each document contributes to the ideal DCG of its query; equal labels share alike."""
+    """Contribution of each document to the ideal DCG of its query, equal for equal labels."""
     by_label = Ranking.of(y, query_ptr, average_ties=True)
     lengths = np.diff(query_ptr)
     offsets = np.repeat(query_ptr[:-1], lengths)

@@ -16,10 +16,10 @@ from ranksieve.sums.chunks import count_varying, row_weights_of, weights_of
 from ranksieve.sums.measured import Measured
 
 Weights = list[np.ndarray]
-"""Of a linear model: [coef (features,)]; of a network: [inner (features, hidden), bias (hidden,),
-outer (hidden,)]. A score needs no bias of its own: only differences within a query count."""
+"""Weights of a linear model: [coef (features,)]; of a network: [inner (features, hidden), bias
+(hidden,), outer (hidden,)]. Scores have no bias, because only differences within a query count."""
 
-# Each activation, and its derivative as a function of its own value.
+# Each activation, and its derivative as a function of the activation's value.
 ACTIVATIONS: dict[str, tuple[Callable[..., np.ndarray], Callable[..., np.ndarray]]] = {
     "tanh": (np.tanh, lambda h: 1.0 - h * h),
     "sigmoid": (lambda a: 0.5 + 0.5 * np.tanh(0.5 * a), lambda h: h * (1.0 - h)),
@@ -28,7 +28,7 @@ ACTIVATIONS: dict[str, tuple[Callable[..., np.ndarray], Callable[..., np.ndarray
 
 
 def score_rows(X: Any, weights: Weights, activation: str) -> np.ndarray:
-    """Scores of rows by a linear model or a network; a CSR matrix stays one."""
+    """Scores of rows by a linear model or a network; a CSR matrix stays sparse."""
     if len(weights) == 1:
         return linear_scores(X, weights[0])
     inner, bias, outer = weights
@@ -48,7 +48,7 @@ def first_weights(n_features: int, hidden: int, random: np.random.RandomState) -
 
 
 class Standard(NamedTuple):
-    """Weights for standardized features are learned, weights for features as they are applied."""
+    """Mean and scale of features, to convert weights between standardized and original features."""
 
     mean: np.ndarray
     scale: np.ndarray
@@ -58,18 +58,18 @@ class Standard(NamedTuple):
         """Moments of the features, from :meth:`TrainingLoss.totals`; constants are not scaled."""
         mean = total / rows
         deviation = np.sqrt(workers.sum("squares", mean) / rows)
-        varies = deviation > 1e-10 * np.abs(mean)  # more than rounding makes of a constant
+        varies = deviation > 1e-10 * np.abs(mean)  # a constant may differ from 0 by rounding
         return cls(mean, np.where(varies, deviation, 1.0))
 
-    def applied(self, weights: Weights) -> Weights:
-        """The same model for features as they are, which need not be copied then."""
+    def to_original(self, weights: Weights) -> Weights:
+        """Weights of the same model for the original features."""
         if len(weights) == 1:  # a shift of all scores changes no ranking
             return [weights[0] / self.scale]
         inner = weights[0] / self.scale[:, None]
         return [inner, weights[1] - self.mean @ inner, weights[2].copy()]
 
-    def returned(self, gradients: Weights) -> Weights:
-        """Gradient by the learned weights, from that by the applied ones."""
+    def to_standardized(self, gradients: Weights) -> Weights:
+        """Gradient by weights of standardized features, from that by weights of original ones."""
         if len(gradients) == 1:
             return [gradients[0] / self.scale]
         inner, bias, outer = gradients
@@ -83,9 +83,9 @@ class TrainingLoss:
     ----------
     block : Block
     loss : str
-        Of ``LOSSES``.
+        A key of ``LOSSES``.
     activation : str
-        Of ``ACTIVATIONS``; a linear model has none.
+        A key of ``ACTIVATIONS``; not used by linear models.
     """
 
     title = "Training"
@@ -122,11 +122,11 @@ class TrainingLoss:
         return np.asarray(stored.T @ rows + (rows.sum() - present.T @ rows) * mean**2)
 
     def count_varying(self) -> np.ndarray:
-        """Number of queries that count in which each feature is not constant."""
+        """Number of informative queries in which each feature is not constant."""
         return count_varying(self.block, self._counted)
 
-    def telling(self) -> np.ndarray:
-        """Places, among all queries, of those that count."""
+    def informative_queries(self) -> np.ndarray:
+        """Positions, among all queries, of those with different labels and positive weight."""
         return self.block.first_query + np.flatnonzero(self._counted)
 
     @property
@@ -138,7 +138,7 @@ class TrainingLoss:
     ) -> tuple[Any, ...]:
         """Loss, and its gradient by each of the weights.
 
-        ``queries``, in ascending order among all queries, are those that count; by default all.
+        ``queries`` are positions of the queries to use, ascending; by default all.
         """
         X, local, score_ptr = self.block.X, None, None
         if queries is not None:
@@ -161,7 +161,7 @@ class TrainingLoss:
 
 
 def _rows_of(queries: np.ndarray, query_ptr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of some queries, and where each one's begin among them."""
+    """Rows of some queries, and the position of each query's first row among them."""
     starts, lengths = query_ptr[queries], query_ptr[queries + 1] - query_ptr[queries]
     score_ptr = np.concatenate([[0], np.cumsum(lengths)])
     return np.arange(score_ptr[-1]) + np.repeat(starts - score_ptr[:-1], lengths), score_ptr
@@ -177,7 +177,7 @@ class MeasuredNetwork(Measured):
         self.activation = activation
 
     def sums(self, weights: Weights) -> tuple[float, float]:
-        """Weight of the queries, and the sum of their values, larger is better."""
+        """Weight of the queries, and the sum of their values; larger is better."""
         scores = np.asarray(score_rows(self.block.X, weights, self.activation), dtype=np.float64)
         if not np.isfinite(scores).all():
             self.block.check_finite()
@@ -213,8 +213,8 @@ class AdamSteps:
     def step(self, gradients: Weights) -> None:
         """Update the weights in place."""
         self.n_steps += 1
-        fade, fade_squares = 0.9, 0.999  # the paper's
-        # Both averages begin with 0, which this makes up for.
+        fade, fade_squares = 0.9, 0.999  # as in the paper
+        # Corrects the bias of both averages, which start at 0.
         rate = self.rate * np.sqrt(1 - fade_squares**self.n_steps) / (1 - fade**self.n_steps)
         parts = zip(self.weights, gradients, self.means, self.squares, strict=True)
         for weight, gradient, mean, square in parts:

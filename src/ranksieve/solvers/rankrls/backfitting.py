@@ -24,7 +24,7 @@ from ranksieve.data import Block
 from ranksieve.engine import Workers
 from ranksieve.sums.chunks import row_weights_of, weights_of
 
-_AT_A_TIME = 4096  # candidates whose products are put side by side
+_AT_A_TIME = 4096  # candidates whose products are transposed at a time
 
 
 class Backfitting:
@@ -45,16 +45,16 @@ class Backfitting:
     Parameters
     ----------
     block : Block
-        Dense or CSR. Its numbers other than zero are kept by column, without those of queries
-        within which the feature is constant; nothing else is of the size of the data, and nothing
-        that stays is as long as there are features.
+        Dense or CSR. Its nonzero values are kept by column, without those of queries within which
+        the feature is constant. Nothing else is of the size of the data, and nothing that is kept
+        has one entry per feature.
 
     Notes
     -----
-    A candidate's error costs O(k) for each number of it that is not zero, with k features in the
-    model; fitting the model without each query is O(k^3) for each query in which one of its
-    features varies. Products of candidates over all rows are kept as they came: blocks of one
-    process share them.
+    A candidate's error takes O(k) time for each of its nonzero values, with k features in the
+    model; fitting the model without each query takes O(k^3) for each query in which one of its
+    features varies. Products of candidates over all rows are not copied: blocks of one process
+    share them.
     """
 
     title = "Back-fitting"
@@ -66,11 +66,11 @@ class Backfitting:
         roots = row_weights_of(block, np.sqrt(self.query_weights))
         self._read_columns(block, roots)
         self.y = _center(block.y, self.query_ptr) * roots
-        self.model = np.empty(0, dtype=np.int64)  # as columns
+        self.model = np.empty(0, dtype=np.int64)  # columns of the features in the model
         self._fit(np.empty(0, dtype=np.bool_), np.empty((0, 0)), np.empty(0), np.empty(0))
 
     def _read_columns(self, block: Block, roots: np.ndarray) -> None:
-        """Columns of the features that vary here, and an empty one for all others at the end."""
+        """Columns of the features that vary in this block, and a last empty one for all others."""
         entries = sparse.csc_matrix(block.X, dtype=np.float64)
         if not np.isfinite(entries.data).all():
             block.check_finite()
@@ -104,9 +104,10 @@ class Backfitting:
         return self.query_of, self.query_ptr
 
     def begin(self) -> tuple[np.ndarray, int, float, float, float]:
-        """Queries in which each feature varies; those that count, and their weight; the error.
+        """Start from the empty model; return counts and its error.
 
-        The error is that of the empty model, as of :meth:`accept`.
+        These are the number of queries in which each feature varies, the number and weight of the
+        queries used, and the error of the empty model as in :meth:`accept`.
         """
         weights = self.query_weights[np.diff(self.query_ptr) > 1]
         n_queries, weight = int(np.count_nonzero(weights)), float(weights.sum())
@@ -115,15 +116,15 @@ class Backfitting:
         return n_varying, n_queries, weight, *self._error()
 
     def candidates(self, features: np.ndarray | None, several: np.ndarray) -> np.ndarray:
-        """Make some features, or all, the candidates; products (2 + features of the model, these).
+        """Make some features, or all, candidates; return their products.
 
-        Products are with themselves, with labels, and with the features of the model. ``several``
-        says of each candidate whether it varies in more than one query.
+        Rows of the result are products of candidates with themselves, with labels, and with each
+        feature of the model. ``several`` marks candidates that vary in more than one query.
         """
         self.several, self.products = several, list[np.ndarray]()
         if features is None:
             self.places, self.columns = self.present, np.arange(len(self.present))
-        else:  # those that do not vary have nothing to add
+        else:  # features that do not vary in this block add nothing
             columns = self._columns_of(features)
             self.places = np.flatnonzero(columns < len(self.present))
             self.columns = columns[self.places]
@@ -136,15 +137,15 @@ class Backfitting:
         return products
 
     def latest(self) -> np.ndarray:
-        """Products of the candidates with the feature that came last."""
+        """Products of the candidates with the feature added last."""
         products = np.zeros(len(self.several))
         products[self.places] = self._products_with(int(self.model[-1]))
         return products
 
     def changes(self, products: tuple[np.ndarray, ...], lam: float) -> np.ndarray:
-        """How each candidate changes the error.
+        """Change of the error by each candidate.
 
-        ``products`` are rows of products, summed over all blocks, that were not given before.
+        ``products`` are the rows of products, summed over all blocks, that are new.
         """
         self.products.extend(products)
         changes = np.zeros(len(self.several))
@@ -176,10 +177,10 @@ class Backfitting:
         xy: np.ndarray,
         weights: np.ndarray,
     ) -> tuple[float, float]:
-        """Add a feature to the model; its error.
+        """Add a feature to the model, and return the model's error.
 
-        ``alone`` says which features of the model vary in one query only; ``inner`` = X_S X_S' +
-        lambda I, ``xy`` = X_S y and ``weights`` are of all rows. The feature is in the last place.
+        ``alone`` marks features of the model that vary in one query only; ``inner`` = X_S X_S' +
+        lambda I, ``xy`` = X_S y and ``weights`` are those of all rows. The new feature is last.
         """
         self.model = np.append(self.model, self._columns_of(np.array([feature])))
         self._fit(alone, inner, xy, weights)
@@ -209,7 +210,7 @@ class Backfitting:
         return products
 
     def _error(self) -> tuple[float, float]:
-        """Error of the model: sum over queries, and of its square, weighted as the rows are."""
+        """Sums over queries of the model's error and of its square; rows are weighted already."""
         errors = np.add.reduceat(self.p**2, self.query_ptr[:-1])
         weights = np.where(self.query_weights > 0, self.query_weights, 1.0)
         return float(errors.sum()), float(errors @ (errors / weights))
@@ -227,17 +228,17 @@ class BackfittedModel:
     Attributes
     ----------
     features : list of int
-        In the model, in the order in which they came.
+        Features of the model, in the order in which they were added.
     coefficients : array
         Their weights.
     error, square : float
         Sum over queries of the leave-query-out error, and of its square.
     n_queries, weight : int, float
-        Number and weight of the queries with two documents or more, but for weights of 0.
+        Number and total weight of the queries with two documents or more and a weight above 0.
     n_varying : int array of shape (features,)
         Number of queries in which each feature varies.
     candidates : int array
-        Features that are looked at, in ascending order.
+        Features whose errors are computed, in ascending order.
     """
 
     def __init__(self, workers: Workers, lam: float) -> None:
@@ -266,19 +267,19 @@ class BackfittedModel:
         self.candidates = features
         several = self.n_varying[features] > 1
         self._products = list(self.workers.sum("candidates", request, several))
-        self._n_known = 0  # rows of products that the blocks have
+        self._n_known = 0  # number of rows of products that the blocks have
 
     def errors(self) -> np.ndarray:
         """Error of the model with each candidate fitted to its residual.
 
-        Those of candidates in the model mean nothing.
+        Errors of candidates in the model are meaningless.
         """
         news = tuple(self._products[self._n_known :])
         self._n_known = len(self._products)
         return self.error + self.workers.sum("changes", news, self.lam)
 
     def accept(self, feature: int) -> None:
-        """Add a candidate and fit all weights anew."""
+        """Add a candidate and fit all weights again."""
         place = int(np.searchsorted(self.candidates, feature))
         known = np.array([row[place] for row in self._products])
         size = len(self.features) + 1
@@ -296,7 +297,7 @@ class BackfittedModel:
 
 
 def _center(values: np.ndarray, query_ptr: np.ndarray) -> np.ndarray:
-    """Values less the mean of their query."""
+    """Values minus the mean of their query."""
     counts = np.diff(query_ptr)
     values = values - np.repeat(values[query_ptr[:-1]], counts)
     return values - np.repeat(np.add.reduceat(values, query_ptr[:-1]) / counts, counts)

@@ -11,7 +11,7 @@ from ranksieve.sums.chunks import Chunk
 
 
 class BinnedRows(CenteredRows):
-    """Rows of a block with 1 in the column of each value's bin, centered when they are asked for.
+    """Rows of a block with 1 in the column of each value's bin, centered on demand.
 
     Only the bins are kept, a byte or two for each value.
 
@@ -20,7 +20,7 @@ class BinnedRows(CenteredRows):
     block : Block
     bins : Bins
     target : array of shape (rows of all blocks,), optional
-        What to predict instead of the labels.
+        Values to predict instead of the labels.
     """
 
     def __init__(self, block: Block, bins: Bins, target: np.ndarray | None = None) -> None:

@@ -1,9 +1,9 @@
-r"""Pairwise least squares on groups of columns, with the error of every next group.
+r"""Pairwise least squares on groups of columns, with the error after adding each other group.
 
-Rows are centered within queries. Of the columns S of the model, let :math:`X_S` be the rows and
-:math:`A = X_S' X_S + \lambda I = L L'`. What is left of a column x after regressing it on S is
-:math:`r = x - X_S A^{-1} X_S' x` by the model of all rows. By the model without query Q, what is
-left of the rows of Q is
+Rows are centered within queries. For the columns S of the model, let :math:`X_S` be the rows and
+:math:`A = X_S' X_S + \lambda I = L L'`. The residual of a column x after regressing it on S is
+:math:`r = x - X_S A^{-1} X_S' x` by the model of all rows. By the model without query Q, the
+residual of the rows of Q is
 
 .. math:: u_Q = (I - E_Q E_Q')^{-1} r_Q, \qquad E = X_S L^{-T},
 
@@ -48,14 +48,14 @@ class Fitted(NamedTuple):
 class GroupLeaveQueryOut:
     """Statistic: leave-query-out errors of models, and of models with one more group of columns.
 
-    Nothing but the rows is kept: what regression leaves of columns is computed anew, a few queries
-    at a time.
+    Only the rows are kept: residuals of columns are computed again each time, a few queries at a
+    time.
 
     Parameters
     ----------
     block : Block
     rows : class
-        How rows are made of a block and of ``parameters``: :class:`CenteredRows` or a subclass.
+        Class that makes rows from a block and ``parameters``: :class:`CenteredRows` or a subclass.
     """
 
     title = "Leave-query-out"
@@ -66,12 +66,12 @@ class GroupLeaveQueryOut:
         self.rows = rows(block, *parameters)
 
     def n_queries(self) -> tuple[int, float]:
-        """Number and weight of the queries with two documents or more, but for weights of 0."""
+        """Number and weight of the queries with two documents or more and a weight above 0."""
         weights = self.rows.weights
         return int(np.count_nonzero(weights)), float(weights.sum())
 
     def own_products(self, groups: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Products of each group's columns with each other, one after the other; with labels."""
+        """Products of each group's columns with each other, flattened; and with labels."""
         inner = [np.zeros((len(group), len(group))) for group in groups]
         outer = np.zeros(self.rows.n_features)
         for piece in self._pieces():
@@ -89,7 +89,7 @@ class GroupLeaveQueryOut:
         return total
 
     def error(self, model: Fitted) -> tuple[float, float]:
-        """Error of a model: sum over queries, and of its square, weighted as the rows are."""
+        """Sums over queries of a model's error and of its square; rows are weighted already."""
         total = square = 0.0
         for piece in self._pieces(model.columns):
             labels = self.rows.y[piece.rows, None]
@@ -101,7 +101,7 @@ class GroupLeaveQueryOut:
         return total, square
 
     def addition_errors(self, model: Fitted, columns: np.ndarray, groups: Groups) -> np.ndarray:
-        """Error after adding each of some groups, whose ``columns`` are side by side."""
+        """Error after adding each of some groups, whose ``columns`` are adjacent."""
         errors = np.zeros(len(groups.ptr) - 1)
         n_model = len(model.columns)
         for piece in self._pieces(np.concatenate([model.columns, columns])):
@@ -118,7 +118,7 @@ class GroupLeaveQueryOut:
     def _left_out(
         self, piece: CenteredPiece, rows: np.ndarray, turned: np.ndarray, half: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """What regression leaves of rows: by the model of all rows, and without their queries."""
+        """Residuals of rows by the model of all rows, and by models without their queries."""
         if turned.shape[1] == 0:
             return rows, rows
         within = rows - turned @ half
@@ -134,7 +134,7 @@ class GroupLeaveQueryOut:
 
 
 class GroupProducts:
-    """Products of groups of columns, over all rows, for models of any regularization.
+    """Products of groups of columns over all rows, for models of any regularization.
 
     Columns that are constant within every query are left out.
 
@@ -175,14 +175,14 @@ class GroupProducts:
         return np.array([len(columns) > 0 for columns in self.columns])
 
     def with_all(self, group: int) -> np.ndarray:
-        """Products of a group's columns with all columns; they are kept."""
+        """Products of a group's columns with all columns; computed once and kept."""
         if group not in self._with_all:
             self._with_all[group] = self.workers.sum("products", self.columns[group])
         return self._with_all[group]
 
 
 class GroupModel:
-    """Pairwise least squares on some groups of columns, with errors of every next group.
+    """Pairwise least squares on some groups of columns, with errors after adding each other one.
 
     Parameters
     ----------
@@ -193,15 +193,15 @@ class GroupModel:
     Attributes
     ----------
     features : list of int
-        Groups in the model, in the order in which they came.
+        Groups in the model, in the order in which they were added.
     error, square : float
         Sum over queries of the leave-query-out error, and of its square.
 
     Notes
     -----
     With m rows, c columns, s of them in the model and at most p in a group, the errors of all
-    groups take O(m c (s + p)) time: it is linear in the number of columns, whose products are
-    needed only within groups and with those of the model.
+    groups take O(m c (s + p)) time, which is linear in the number of columns: products are needed
+    only within groups and with columns of the model.
     """
 
     def __init__(self, products: GroupProducts, lam: float) -> None:
@@ -210,7 +210,7 @@ class GroupModel:
         self._regress()
 
     def change(self, group: int) -> None:
-        """Add a group, or take it out if it is in the model."""
+        """Add a group, or remove it if it is in the model."""
         if group in self.features:
             self.features.remove(group)
         else:
@@ -236,7 +236,7 @@ class GroupModel:
     candidate_errors = addition_errors
 
     def removal_errors(self, candidates: Sequence[int]) -> np.ndarray:
-        """Error after taking out each of some groups of the model."""
+        """Error after removing each of some groups of the model."""
         others = ([g for g in self.features if g != group] for group in candidates)
         return np.array([self._error(self._regression_on(left))[0] for left in others])
 
@@ -271,10 +271,10 @@ class GroupModel:
 
 
 def _leave_out(turned: np.ndarray, within: np.ndarray) -> np.ndarray:
-    """What is left of a query's rows by the model without them, given ``turned``, their E.
+    """Residuals of a query's rows by the model without them, given ``turned``, their E.
 
-    What is inverted has as many rows as the query, or as the model has columns if these are fewer.
-    Its product with many columns takes less time than solving for them.
+    The inverted matrix has as many rows as the query, or as the model has columns if these are
+    fewer. Multiplying by the inverse takes less time than solving for many columns.
     """
     n_rows, n_columns = turned.shape
     if n_rows <= 2 * n_columns:

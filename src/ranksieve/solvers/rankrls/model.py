@@ -1,4 +1,4 @@
-"""Pairwise least squares on some of the features, with the error of every next feature."""
+"""Pairwise least squares on some features, with the error after adding each other feature."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ class Products(NamedTuple):
 
 
 class Model:
-    """Pairwise least squares on some features, with leave-query-out errors of every next one.
+    """Pairwise least squares on some features, with errors after adding each other feature.
 
     Parameters
     ----------
     workers : Workers of :class:`ranksieve.solvers.rankrls.residuals.LeaveQueryOut`
     products : Products
-        What their method ``gram`` adds up to.
+        Sum over workers of their method ``gram``.
     lam : float
         Regularization.
 
     Attributes
     ----------
     features : list of int
-        In the model, in the order in which they came.
+        Features of the model, in the order in which they were added.
     error, square : float
         Sum over queries of the leave-query-out error, and of its square.
     errors : array of shape (features,)
@@ -50,7 +50,7 @@ class Model:
         self._start()
 
     def change(self, feature: int) -> None:
-        """Add a feature, or take it out if it is in the model."""
+        """Add a feature, or remove it if it is in the model."""
         half = self._half[:, feature]
         change = Change(
             feature=feature,
@@ -72,10 +72,10 @@ class Model:
         return self.errors[candidates]
 
     def removal_errors(self, candidates: Sequence[int]) -> np.ndarray:
-        """Error after taking out each of some features of the model."""
+        """Error after removing each of some features of the model."""
         chosen = self.features
         inner = self._inner()
-        errors = self.workers.sum("removals", np.array(chosen), inner, self.xy[chosen])
+        errors = self.workers.sum("removal_errors", np.array(chosen), inner, self.xy[chosen])
         return errors[[chosen.index(feature) for feature in candidates]]
 
     @property
@@ -104,33 +104,33 @@ class Model:
         self._labels = solve_triangular(self._factor, self.xy[chosen], lower=True)
         own = (np.diag(self.xx) - (self._half**2).sum(axis=0)) / self.lam
         self._inverse = 1.0 + own
-        # For a feature in the model, 1 / c = -1 + own, without the digits that cancel there.
+        # For a feature in the model, 1 / c = -1 + own avoids cancellation.
         root = solve_triangular(self._factor, np.eye(len(chosen)), lower=True)
         self._inverse[chosen] = -self.lam * (root**2).sum(axis=0)
         self._d = (self.xy - self._labels @ self._half) / (self.lam * self._inverse)
 
 
 class ReplayedModel(Model):
-    """The same beside :class:`ranksieve.solvers.rankrls.replay.ReplayedLeaveQueryOut`."""
+    """The same model on :class:`ranksieve.solvers.rankrls.replay.ReplayedLeaveQueryOut`."""
 
     def _start(self) -> None:
         self._history = np.empty((0, len(self.xy)))
-        self._look(*self.workers.sum("start", self.lam))
+        self._set_errors(*self.workers.sum("start", self.lam))
 
     def _move(self, change: Change) -> None:
-        found = self.workers.sum("enter", change, self._history[:, change.feature].copy())
+        found = self.workers.sum("apply_change", change, self._history[:, change.feature].copy())
         self._history = np.concatenate([self._history, change.t[None]])
-        self._look(*found)
+        self._set_errors(*found)
 
-    def _look(self, error: float, square: float) -> None:
+    def _set_errors(self, error: float, square: float) -> None:
         errors = self.workers.sum("errors", None, self._history, self._inverse, self._d)
         self._take(errors, error, square)
 
 
 class SampledModel:
-    """The same, for looking at some of the features at a time: no products of all are needed.
+    """The same model for samples of candidates, without the products of all features.
 
-    Features can be added only.
+    Features can only be added.
 
     Parameters
     ----------
@@ -154,14 +154,14 @@ class SampledModel:
         half = solve_triangular(self._factor, with_model, lower=True)
         inverse = 1.0 + (own - (half**2).sum(axis=0)) / self.lam
         d = (with_labels - self._labels @ half) / (self.lam * inverse)
-        # As features were only added, t of each change is in the factor of today.
+        # Features were only added, so the current factor contains t of each change.
         history = half / np.diag(self._factor)[:, None]
         self._seen = candidates.tolist(), half, with_labels, inverse, d, history
         errors = self.workers.sum("errors", candidates, history, inverse, d)
         return np.where(own > 0, errors, np.inf)
 
     def change(self, feature: int) -> None:
-        """Add one of the features that were looked at last."""
+        """Add one of the last candidates."""
         seen, half, with_labels, inverse, d, history = self._seen
         place = seen.index(feature)
         half = half[:, place]
@@ -170,7 +170,7 @@ class SampledModel:
         change = Change(
             feature, model, weights, float(inverse[place]), float(d[place]), np.empty(0)
         )
-        self.error, self.square = self.workers.sum("enter", change, history[:, place].copy())
+        self.error, self.square = self.workers.sum("apply_change", change, history[:, place].copy())
         corner = np.sqrt(self.lam * inverse[place])
         bigger = np.zeros((len(half) + 1, len(half) + 1))
         bigger[:-1, :-1], bigger[-1, :-1], bigger[-1, -1] = self._factor, half, corner

@@ -1,4 +1,4 @@
-"""Leave-query-out residuals of candidates that are computed when they are looked at."""
+"""Leave-query-out residuals of candidates, computed on demand."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ranksieve.solvers.rankrls.rotation import CenteredRows
 
 
 class ReplayedLeaveQueryOut(Residuals):
-    """Statistic: keeps the changes of the model alone, and makes the rest anew from the data.
+    """Statistic: keeps only the changes of the model, and computes the rest from the data.
 
-    For data that fits once but not twice; and to look at some of the features only.
+    For data that fits into memory once but not twice, and for samples of candidates.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class ReplayedLeaveQueryOut(Residuals):
         return xx, xy, float(self.y @ self.y)
 
     def spread(self) -> np.ndarray:
-        """Sum of squares of each centered feature: 0 if it is constant within every query."""
+        """Sum of squares of each centered feature; 0 if it is constant within every query."""
         return sum(
             ((piece.X**2).sum(axis=0) for piece in self.rows.pieces()),
             np.zeros(self.rows.n_features),
@@ -55,7 +55,7 @@ class ReplayedLeaveQueryOut(Residuals):
         return with_model, own, with_labels
 
     def start(self, lam: float) -> tuple[float, float]:
-        """Start from the empty model; its error."""
+        """Start from the empty model, and return its error."""
         self._begin(lam)
         self.history_u = np.empty((0, len(self.y)))
         self.history_g = np.empty((0, len(self.y)))
@@ -63,8 +63,8 @@ class ReplayedLeaveQueryOut(Residuals):
         self.n_changes = 0
         return self._error()
 
-    def enter(self, change: Change, history: np.ndarray) -> tuple[float, float]:
-        """Change the model; its error. ``history`` (changes,) is t of the feature so far."""
+    def apply_change(self, change: Change, history: np.ndarray) -> tuple[float, float]:
+        """Change the model, and return its error; ``history`` (changes,) is t of the feature."""
         column, place = self.rows.column(change.feature), self.n_changes
         u = self._replay_column(column, history)
         g = column / self.lam - history @ self.history_g[:place]
@@ -90,10 +90,10 @@ class ReplayedLeaveQueryOut(Residuals):
     def errors(
         self, features: np.ndarray | None, history: np.ndarray, inverse: np.ndarray, d: np.ndarray
     ) -> np.ndarray:
-        """Errors after adding each of some features, or of all.
+        """Errors after adding each of some or of all features.
 
-        ``history`` (changes, features) are their t of each change so far; ``inverse`` and ``d``
-        are theirs now.
+        ``history`` (changes, features) has their t of each change so far; ``inverse`` and ``d``
+        are their current values.
         """
         errors = np.zeros(history.shape[1])
         s = slice(0, self.n_changes)

@@ -1,7 +1,7 @@
-"""Statistics: leave-query-out residuals of pairwise least squares, as features come and go.
+"""Statistics: leave-query-out residuals of pairwise least squares, as features are changed.
 
-:class:`LeaveQueryOut` keeps what it needs of each feature; :class:`ReplayedLeaveQueryOut` makes it
-anew from the data each time. Both answer the same calls.
+:class:`LeaveQueryOut` keeps residuals of all features; :class:`ReplayedLeaveQueryOut` computes them
+from the data each time. Both have the same methods.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ from ranksieve.metrics import Convention, Measure, get_convention
 from ranksieve.metrics.ranking import ColumnSums
 from ranksieve.solvers.rankrls.rotation import CenteredRows, centered_rows
 
-_SCORES = 2**18  # predictions at a time: 2 MB, which the caches near a core hold
-MORE_COLUMNS = 8  # to make room for at a time
+_SCORES = 2**18  # predictions at a time: 2 MB, which fit into the cache of a core
+MORE_COLUMNS = 8  # columns by which arrays grow
 _DTYPES = {"float64": np.float64, "float32": np.float32}
 
 
 class Change(NamedTuple):
-    """A feature that enters or leaves the model, and what its rows need to know."""
+    """A feature that enters or leaves the model, and numbers that all blocks need for it."""
 
     feature: int
     model: np.ndarray  # features in the model before the change
-    weights: np.ndarray  # of regressing the feature on these
+    weights: np.ndarray  # weights of regressing the feature on these
     inverse: float  # 1 / c of the feature
-    d: float  # and its d
-    t: np.ndarray  # (features,): how far each feature's column of C follows that of the feature
+    d: float  # d of the feature
+    t: np.ndarray  # (features,): multiple of the feature's column of C to subtract from each
 
 
-Errors = tuple[np.ndarray, float, float]  # after each feature; of the model, and of its square
+Errors = tuple[np.ndarray, float, float]  # after adding each feature; of the model; its square
 
 
 class Residuals:
-    """What both statistics keep: residuals of labels, and columns of the features in the model."""
+    """Base of both statistics: residuals of labels, and columns of the features in the model."""
 
     title = "Leave-query-out"
 
@@ -56,7 +56,7 @@ class Residuals:
     query_ptr: np.ndarray
 
     def n_queries(self) -> tuple[int, float]:
-        """Number and weight of the queries with two documents or more, but for weights of 0."""
+        """Number and weight of the queries with two documents or more and a weight above 0."""
         weights = self.rows.weights
         return int(np.count_nonzero(weights)), float(weights.sum())
 
@@ -67,8 +67,8 @@ class Residuals:
         if len(self.y):
             self.facts[:, 6] = np.add.reduceat(self.p**2, self.query_ptr[:-1])
 
-    def removals(self, model: np.ndarray, inner: np.ndarray, xy: np.ndarray) -> np.ndarray:
-        """Errors after taking out each feature of the model, given products of all rows."""
+    def removal_errors(self, model: np.ndarray, inner: np.ndarray, xy: np.ndarray) -> np.ndarray:
+        """Errors after removing each feature of the model, given products of all rows."""
         columns = np.column_stack([self.rows.column(feature) for feature in model.tolist()])
         errors = np.zeros(len(model))
         add_removal_errors(columns, self.p, self.y, self.query_ptr, inner, xy, errors)
@@ -78,7 +78,7 @@ class Residuals:
         change_model(u, g, self.a, self.p, self.query_ptr, change.inverse, change.d, self.facts)
 
     def _error(self) -> tuple[float, float]:
-        """Error of the model: sum over queries, and of its square, weighted as the rows are."""
+        """Sums over queries of the model's error and of its square; rows are weighted already."""
         errors, weights = self.facts[:, 6], self.rows.weights
         return float(errors.sum()), float(errors @ (errors / np.where(weights > 0, weights, 1.0)))
 
@@ -92,8 +92,8 @@ class LeaveQueryOut(Residuals):
     dtype : str
         How columns are stored; sums are float64.
     rotate : bool
-        Whether to replace queries of more documents than there are features by fewer rows, which
-        squared errors cannot tell from them.
+        Whether to replace queries of more documents than features by fewer rows with the same
+        squared errors.
     """
 
     def __init__(self, block: Block, dtype: str = "float64", rotate: bool = True) -> None:
@@ -111,7 +111,7 @@ class LeaveQueryOut(Residuals):
         return X.T @ X, X.T @ self.y, float(self.y @ self.y)
 
     def begin(self, lam: float, inverse: np.ndarray, d: np.ndarray) -> Errors:
-        """Start from the empty model; errors after each feature, and of the model.
+        """Start from the empty model; return errors after adding each feature, and of the model.
 
         ``inverse`` and ``d`` are 1 / c and d of all features.
         """
@@ -119,11 +119,11 @@ class LeaveQueryOut(Residuals):
             self.rows.fill(self.U)
         self.fresh = False
         self._begin(lam)
-        self.places: dict[int, int] = {}  # of the features that were in the model
+        self.places: dict[int, int] = {}  # feature -> its column among those of the model
         self.columns = np.empty((0, len(self.y)))
         n_queries, (n_rows, n_features) = len(self.query_ptr) - 1, self.U.shape
-        # Changes that wait until they are written to U. More of them save writing, but are read in
-        # each round: rows / capacity + capacity / 2 is least here, for queries of so many rows.
+        # Number of changes to collect before they are written to U. More of them save writes, but
+        # are read in each round: this minimizes rows / capacity + capacity / 2.
         capacity = max(1, round(np.sqrt(2 * n_rows / max(1, n_queries))))
         self.sums = np.empty((n_queries, 4, n_features))
         self.pending_u = np.empty((n_rows, capacity))
@@ -138,7 +138,7 @@ class LeaveQueryOut(Residuals):
         return errors, *self._error()
 
     def change(self, change: Change, inverse: np.ndarray, d: np.ndarray) -> Errors:
-        """Change the model; errors after each possible next feature, and of the model.
+        """Change the model; return errors after adding each feature, and of the model.
 
         ``inverse`` and ``d`` are those of all features after the change.
         """
@@ -162,7 +162,7 @@ class LeaveQueryOut(Residuals):
         return errors, *self._error()
 
     def _residual(self, change: Change) -> np.ndarray:
-        """Column of C: what is left of the feature after regressing it on the model, / lambda."""
+        """Column of C: residual of the feature after regressing it on the model, over lambda."""
         place = self.places.setdefault(change.feature, len(self.places))
         if place == len(self.columns):
             more = np.empty((MORE_COLUMNS, len(self.y)))
@@ -183,26 +183,26 @@ class MeasuredLeaveQueryOut(LeaveQueryOut):
     dtype : str
         How columns are stored.
     measure, convention
-        As of :class:`ranksieve.sums.importance.ImportanceStatistic`.
+        As in :class:`ranksieve.sums.importance.ImportanceStatistic`.
     """
 
     def __init__(
         self, block: Block, dtype: str, measure: Measure, convention: Convention | str
     ) -> None:
         super().__init__(block, dtype, rotate=False)
-        # Queries of one document are left out: no feature can change how they are ranked.
+        # Queries of one document are left out: their ranking never changes.
         self.labels = np.asarray(block.y)[self.rows.kept]
         self.prepared = measure.prepare(self.labels, self.query_ptr, convention)
         self.average_ties = get_convention(convention).averages_ties
         self.sign = -1.0 if measure.greater_is_better else 1.0
 
     def begin(self, lam: float, inverse: np.ndarray, d: np.ndarray) -> Errors:
-        """Start from the empty model; as :meth:`LeaveQueryOut.begin`."""
+        """Start from the empty model; see :meth:`LeaveQueryOut.begin`."""
         super().begin(lam, inverse, d)
         return self._measure(inverse, d)
 
     def change(self, change: Change, inverse: np.ndarray, d: np.ndarray) -> Errors:
-        """Change the model; as :meth:`LeaveQueryOut.change`."""
+        """Change the model; see :meth:`LeaveQueryOut.change`."""
         super().change(change, inverse, d)
         return self._measure(inverse, d)
 

@@ -12,7 +12,7 @@ from ranksieve.metrics import Convention, Measure
 from ranksieve.metrics.ranking import ColumnSums
 from ranksieve.solvers.rankrls.rotation import CenteredRows
 
-_BATCH = 2**16  # numbers at a time when queries are left out: 0.5 MB, which a core's cache holds
+_BATCH = 2**16  # numbers at a time when queries are left out: 0.5 MB, which fit into the cache
 
 
 class Ridge(NamedTuple):
@@ -40,7 +40,7 @@ class RidgeRows:
     ----------
     block : Block
     queries : bool array of shape (queries of all blocks,), optional
-        The queries that count; all by default.
+        Mask of the queries to use; all by default.
     """
 
     title = "RankRLS"
@@ -59,10 +59,10 @@ class RidgeRows:
         return xx, xy
 
     def errors(self, ridge: Ridge) -> tuple[int, float, np.ndarray, np.ndarray]:
-        """Queries of two documents or more, and their weight; sums of errors and of squares."""
+        """Number and weight of queries of two documents or more; sums of errors and of squares."""
         sums, squares = np.zeros((2, len(ridge.lams)))
         for queries, _, left in self._left_out(ridge):
-            errors = (left**2).sum(axis=2)  # weighted, as the rows are
+            errors = (left**2).sum(axis=2)  # rows are weighted already
             weights = self.rows.weights[queries, None]
             sums += errors.sum(axis=0)
             squares += (errors**2 / np.where(weights > 0, weights, 1.0)).sum(axis=0)
@@ -75,7 +75,7 @@ class RidgeRows:
     def measured(
         self, ridge: Ridge, measure: Measure, convention: Convention
     ) -> tuple[int, float, np.ndarray, np.ndarray]:
-        """The same of a measure of the predictions for queries that are left out."""
+        """The same sums for a measure of the predictions for left-out queries."""
         rows = self.rows
         predicted = np.empty((len(rows.y), len(ridge.lams)))
         for _, own, left in self._left_out(ridge):
@@ -88,7 +88,7 @@ class RidgeRows:
         return *self._counts(), sums.values[0], sums.squares[0]
 
     def _left_out(self, ridge: Ridge) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Queries of one length at a time, their rows (queries, rows), and residuals without them.
+        """Queries of one length at a time, their rows (queries, rows), and left-out residuals.
 
         The residuals have the shape (queries, lams, rows).
         """
@@ -106,7 +106,7 @@ class RidgeRows:
 
 
 def _equally_long(lengths: np.ndarray, width: int) -> Iterator[np.ndarray]:
-    """Positions of queries that have the same length, as many as memory for their rows allows."""
+    """Positions of queries of the same length, in batches of limited size."""
     for length in np.unique(lengths):
         queries = np.flatnonzero(lengths == length)
         most = max(1, _BATCH // (int(length) * width))
@@ -115,11 +115,11 @@ def _equally_long(lengths: np.ndarray, width: int) -> Iterator[np.ndarray]:
 
 
 def _without(Z: np.ndarray, residual: np.ndarray, inverse: np.ndarray) -> np.ndarray:
-    """Residuals (queries, lams, rows) of queries' rows Z by models that were trained without them.
+    """Residuals (queries, lams, rows) of queries' rows Z by models trained without them.
 
-    Residuals by the model of all rows are those times I - Z D Z', with D = ``inverse`` of a
-    lambda; what is inverted has as many rows as the query, or as there are features if these are
-    fewer.
+    Residuals by the model of all rows are these times I - Z D Z', with D = ``inverse`` of a
+    lambda; the inverted matrix has as many rows as the query, or as there are features if these
+    are fewer.
     """
     n_rows, n_features = Z.shape[1:]
     turned = Z.swapaxes(1, 2)

@@ -1,7 +1,7 @@
-"""Rows of a block for squared loss: centered within queries, and as few as can be.
+"""Rows of a block for squared loss: centered within queries, and reduced to as few as possible.
 
-Rows of a query of weight w are multiplied by its root: then a sum of squares over them is w times
-as large, and all that follows from the rows is as of a query that is there w times.
+Rows of a query of weight w are multiplied by the root of w, so that sums of squares over them count
+w times.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from ranksieve._kernels.centering import center_column, center_queries
 from ranksieve.data import Block
 from ranksieve.sums.chunks import Chunk, chunks, weights_of
 
-# A query is rotated if that leaves at most this share of its rows: below it, a round saves more
-# than the rotation costs within some ten rounds.
+# A query is rotated if that leaves at most this fraction of its rows: then rotation pays off within
+# about ten rounds.
 _WORTH = 0.7
-_PIECE = 2**18  # numbers
+_PIECE = 2**18  # numbers at a time
 
 
 def centered_rows(block: Block, *, rotate: bool) -> CenteredRows | RotatedRows:
-    """Weighted rows of the queries with two documents or more, less each query's mean."""
+    """Weighted rows of the queries with two documents or more, minus each query's mean."""
     lengths, width = np.diff(block.query_ptr), block.X.shape[1] + 1
     if rotate and np.any(lengths * _WORTH > width):
         return RotatedRows(block, width)
@@ -38,13 +38,13 @@ class CenteredPiece(NamedTuple):
 
 
 class CenteredRows:
-    """Rows of a block, centered and weighted when they are asked for.
+    """Rows of a block, centered and weighted on demand.
 
     Parameters
     ----------
     block : Block
     queries : bool array of shape (queries of all blocks,), optional
-        The queries that count; others have weight 0.
+        Mask of the queries to use; others have weight 0.
 
     Attributes
     ----------
@@ -53,9 +53,9 @@ class CenteredRows:
     query_ptr : int array
         Rows of each query of two documents or more.
     weights : array
-        Weight of each of these.
+        Weight of each of these queries.
     kept : bool array
-        Whether a row of the block is one of theirs.
+        Whether each row of the block belongs to one of these queries.
     """
 
     def __init__(self, block: Block, queries: np.ndarray | None = None) -> None:
@@ -79,7 +79,7 @@ class CenteredRows:
             values *= self._roots[rows].reshape(-1, *[1] * (values.ndim - 1))
 
     def matrix(self, dtype: Any) -> np.ndarray:
-        """All rows, as an array of their own."""
+        """All rows as a new array."""
         X = np.empty((len(self.y), self.block.X.shape[1]), dtype=dtype)
         self.fill(X)
         return X
@@ -90,9 +90,11 @@ class CenteredRows:
             X[piece.rows] = piece.X
 
     def pieces(self, features: np.ndarray | None = None) -> Iterator[CenteredPiece]:
-        """All rows, of all features or of some, a few queries at a time."""
+        """All rows of all or of some features, a few queries at a time."""
         end, n_seen = 0, 0
-        most = _PIECE * self.block.X.shape[1] // max(1, self.n_features)  # of what a row is made of
+        most = (
+            _PIECE * self.block.X.shape[1] // max(1, self.n_features)
+        )  # values from which rows are made
         for chunk in chunks(self.block, most=most):
             X, labels = self._columns(chunk, features), self.block.y[chunk.rows]
             part = np.empty(X.shape)
@@ -106,7 +108,7 @@ class CenteredRows:
             end, n_seen = end + len(kept), n_seen + n_kept
 
     def _columns(self, chunk: Chunk, features: np.ndarray | None) -> np.ndarray:
-        """Rows of a chunk as they are centered: all columns, or some."""
+        """Rows of a chunk before centering, with all or some columns."""
         return np.ascontiguousarray(chunk.X if features is None else chunk.X[:, features])
 
     def column(self, feature: int) -> np.ndarray:
@@ -119,9 +121,9 @@ class CenteredRows:
 
 
 class RotatedRows(CenteredRows):
-    r"""Rows of a block of which long queries are rotated.
+    r"""Rows of a block whose long queries are rotated.
 
-    Squared loss of a query's rows :math:`[X_Q, y_Q] = Q R` is that of the rows of R, as Q is
+    Squared loss of a query's rows :math:`[X_Q, y_Q] = Q R` equals that of the rows of R, as Q is
     orthogonal; R has as many rows as there are features and labels.
     """
 

@@ -1,1 +1,1 @@
-"""Margins between the documents of a query: losses beside each block, and sparse minimizers."""
+"""Margins between the documents of a query: losses per block, and minimizers."""

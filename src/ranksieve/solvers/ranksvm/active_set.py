@@ -15,11 +15,11 @@ from ranksieve.data import Block
 from ranksieve.solvers.ranksvm.losses import SquaredHinge, float_parts
 from ranksieve.sums.chunks import chunks, count_varying
 
-_CHUNK = 2**18  # numbers: 2 MB, which the caches near a core hold
+_CHUNK = 2**18  # numbers: 2 MB, which fit into the cache of a core
 
 
 class ActiveSet(SquaredHinge):
-    """Statistic: half of the sum of squared violations, by the weights of some columns.
+    """Statistic: half of the sum of squared violations, for weights of some columns.
 
     Parameters
     ----------
@@ -34,21 +34,21 @@ class ActiveSet(SquaredHinge):
     def set_active(
         self, columns: np.ndarray, keep: bool, w: np.ndarray
     ) -> tuple[float, np.ndarray]:
-        """Give weights to some columns, which may be kept in memory; loss and gradient at ``w``."""
+        """Set the columns with weights, and return loss and gradient at ``w``."""
         self.columns, self.kept = columns, None
         self.kept = self._take_columns() if keep else None
         return self.loss_and_gradient_at(w)
 
     def full_gradient(self) -> np.ndarray:
-        """Gradient by the weights of all features at the last place."""
+        """Gradient by the weights of all features at the current point."""
         return sum(part.T @ self.slope[rows] for rows, part in float_parts(self.block.X))
 
     def count_varying(self) -> np.ndarray:
-        """Number of queries that count and have pairs in which each feature is not constant."""
+        """Number of queries with pairs and a positive weight in which each feature varies."""
         return count_varying(self.block, (self.n_levels > 1) & (self.query_weights > 0))
 
     def loss_after(self, step: np.ndarray) -> float:
-        """Choose a direction; loss at its end."""
+        """Choose a direction, and return the loss at its end."""
         self.search_direction(step)
         return self._loss()
 
@@ -58,9 +58,9 @@ class ActiveSet(SquaredHinge):
         return self._loss()
 
     def direct_to(self, feature: int, weight: float, sign: float) -> tuple[float, float]:
-        """Choose the direction to the model of one feature, which has ``weight``, or away from it.
+        """Choose the direction to (sign 1) or away from (-1) the model of one feature's ``weight``.
 
-        The sign is 1 or -1. First and second derivative along it, where it begins.
+        Returns the first and second derivative along it at its start.
         """
         column = self.block.X[:, [feature]]
         values = column.toarray()[:, 0] if sparse.issparse(column) else column[:, 0]
@@ -71,11 +71,11 @@ class ActiveSet(SquaredHinge):
         return float(self.slope @ self.step), self.line_curvature()
 
     def line_derivatives(self, t: float) -> tuple[float, float]:
-        """First and second derivative along the direction, ``t`` steps from where it begins."""
+        """First and second derivative along the direction, ``t`` steps from its start."""
         return self.line_derivative(t), self.line_curvature()
 
     def hessian(self) -> np.ndarray:
-        """Second derivatives (columns, columns) at the last place."""
+        """Second derivatives (columns, columns) at the current point."""
         n = len(self.columns)
         total = np.zeros((n, n))
         X = self.kept if self.kept is not None else self._take_columns()

@@ -1,4 +1,4 @@
-"""Statistics: violated margins between the documents of a query, beside each block."""
+"""Statistics: violated margins between the documents of a query."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ranksieve.data import Block
 from ranksieve.metrics.levels import number_levels
 from ranksieve.sums.chunks import row_weights_of, weights_of
 
-_CHUNK = 2**18  # numbers of a float32 matrix that are made float64 at a time
+_CHUNK = 2**18  # numbers of a float32 matrix to convert to float64 at a time
 
 
 class Pairs:
-    """Statistic: what both losses keep of a block.
+    """Base of both losses: the pairs of documents of a block.
 
     Parameters
     ----------
@@ -44,27 +44,27 @@ class Pairs:
         return float(self.query_weights @ self.n_pairs), float(self.query_weights.sum())
 
     def _scores(self, w: np.ndarray) -> np.ndarray:
-        """Scores minus their query's mean: large ones would cost digits of their differences."""
+        """Scores minus their query's mean, so that differences of large scores are precise."""
         z = np.concatenate([part @ w for _, part in self._parts()])
         lengths = np.diff(self.query_ptr)
         return z - np.repeat(np.add.reduceat(z, self.query_ptr[:-1]) / lengths, lengths)
 
     def _weight_gradient(self, slope: np.ndarray) -> np.ndarray:
-        """Derivative by weights, from that by scores."""
+        """Derivative by weights, given that by scores."""
         return sum(part.T @ slope[rows] for rows, part in self._parts())
 
     def _parts(self) -> Iterator[tuple[slice, Any]]:
-        """Runs of rows of the features that have weights."""
+        """Slices of rows, and these rows of the features with weights."""
         return float_parts(self.X)
 
     def _count(self, z: np.ndarray) -> None:
-        """Find the active pairs; count each document's partners, and add up their scores."""
+        """Find the active pairs, and count and sum the scores of each document's partners."""
         order_active(z, self.pairs)
         count_active(z, self.pairs, self.worse, self.better, self.sums)
 
 
 def float_parts(X: Any) -> Iterator[tuple[slice, Any]]:
-    """Runs of rows of a matrix: all of it, or a little at a time if it has to be converted."""
+    """Slices of rows, and these rows of a matrix: all at once unless they must be converted."""
     if X.dtype == np.float64:
         yield slice(None), X
         return
@@ -83,29 +83,29 @@ class SquaredHinge(Pairs):
         return self.loss_and_gradient()
 
     def search_direction(self, step: np.ndarray) -> float:
-        """Choose a direction; derivative along it at the end of the step."""
+        """Choose a direction, and return the derivative along it at the end of the step."""
         self.origin, self.step = self.z, self._scores(step)
         return self.line_derivative(1.0)
 
     def line_derivative(self, t: float) -> float:
-        """Derivative along the direction, ``t`` steps from where it was chosen."""
+        """Derivative along the direction, ``t`` steps from its start."""
         self._move_to(self.origin + t * self.step)
         return float(self.slope @ self.step)
 
     def line_curvature(self) -> float:
-        """Second derivative along the direction at the last place."""
+        """Second derivative along the direction at the current point."""
         return float(self._score_hessian_product(self.step) @ self.step)
 
     def loss_and_gradient(self) -> tuple[float, np.ndarray]:
-        """Loss and gradient at the last place."""
+        """Loss and gradient at the current point."""
         return self._loss(), self._weight_gradient(self.slope)
 
     def hessian_product(self, v: np.ndarray) -> np.ndarray:
-        """Product of the Hessian at the last place with ``v``."""
+        """Product of the Hessian at the current point with ``v``."""
         return self._weight_gradient(self._score_hessian_product(self._scores(v)))
 
     def hessian_diagonal(self) -> np.ndarray:
-        """Diagonal of the Hessian, but for that partners are taken at their query's mean."""
+        """Approximate diagonal of the Hessian, with partners replaced by their query's mean."""
         spread = np.zeros(self.X.shape[1])
         if not sparse.issparse(self.X):
             add_spread(self.X, self.degree, self.query_ptr, spread)
@@ -140,13 +140,13 @@ class Hinge(Pairs):
     """
 
     def start_at(self, w: np.ndarray) -> tuple[np.ndarray, float]:
-        """Start from ``w``; its plane."""
+        """Start from ``w``, and return its plane."""
         self.z = self._scores(w)
         self.step = np.zeros(len(self.z))
         return self.step_and_cut(0.0, 0.0)
 
     def search_direction(self, step: np.ndarray) -> tuple[float, float]:
-        """Choose a direction; loss and derivative along it at the end of the step."""
+        """Choose a direction; return loss and derivative along it at the end of the step."""
         self.step = self._scores(step)
         return self.line_loss_and_derivative(1.0)
 
@@ -158,7 +158,7 @@ class Hinge(Pairs):
         return float(self.weights @ self.worse - net @ z), -float(net @ self.step)
 
     def step_and_cut(self, t: float, at: float) -> tuple[np.ndarray, float]:
-        """Go ``t`` steps along the direction; plane of the place ``at`` steps from where it was."""
+        """Take ``t`` steps along the direction; return the plane ``at`` steps from its start."""
         self._count(self.z + at * self.step)
         self.z += t * self.step
         net = self.weights * (self.worse - self.better)

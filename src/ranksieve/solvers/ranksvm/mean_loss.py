@@ -1,4 +1,4 @@
-"""The loss that sparse rankers share, as seen by those who minimize it."""
+"""The loss that sparse rankers minimize."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from ranksieve.engine.memory import fits_in_memory
 from ranksieve.solvers.ranksvm.active_set import ActiveSet
 from ranksieve.threads import limit_blas_threads
 
-_BLOCK = 2**20  # bytes: asking a block costs as much as a quick method of a small one
+_BLOCK = 2**20  # bytes; for smaller blocks, calling a worker takes longer than its work
 
 
 class MeanLoss:
-    r"""Mean over all pairs of the squared violation of the margin, at a place that moves.
+    r"""Mean over all pairs of the squared violation of the margin, at a current point.
 
     .. math:: \frac1P \sum_{y_i > y_j} \max(0, 1 - w^T (x_i - x_j))^2
 
-    At first all weights are 0, and the loss is 1. A pair counts as often as its query.
+    Initially all weights are 0, and the loss is 1. Pairs count by the weights of their queries.
 
     Parameters
     ----------
     source : RankingData or opened shards
     workers : Workers
-        Of :class:`ActiveSet`.
+        Workers of :class:`ActiveSet`.
 
     Attributes
     ----------
     n_features : int
     varies : bool array of shape (features,)
-        False for features that are constant within every query that has pairs and counts.
+        False for features that are constant within every query with pairs and a positive weight.
     deviations : array of shape (features,)
         Standard deviation of each feature around the mean of a query, documents weighted by the
         number of their pairs; 1 for features that do not vary.
@@ -42,10 +42,10 @@ class MeanLoss:
 
     def __init__(self, source: Source, workers: Workers) -> None:
         self.source, self.workers = source, workers
-        self.scale = 2.0 / workers.sum("totals")[0]  # the statistic has half of the sum
+        self.scale = 2.0 / workers.sum("totals")[0]  # the statistic is half of the sum
         self.n_features = source.n_features
         self.varies = workers.sum("count_varying") > 0
-        # A pair counts in two documents.
+        # A pair is counted in two documents.
         variances = workers.sum("hessian_diagonal") * self.scale / 4
         squares = variances[self.varies]
         if not ((squares >= np.finfo(np.float64).tiny) & np.isfinite(squares)).all():
@@ -53,33 +53,33 @@ class MeanLoss:
         self.deviations = np.where(self.varies, np.sqrt(variances), 1.0)
 
     def set_active(self, columns: np.ndarray, w: np.ndarray) -> tuple[float, np.ndarray]:
-        """Go to ``w``, weights of some features, all others being 0; loss and slopes by them."""
+        """Move to weights ``w`` of some features, all others being 0; return loss and slopes."""
         keep = fits_in_memory(self.source, 8 * self.source.n_rows * len(columns))
         return self._scale(self.workers.sum("set_active", columns, keep, w))
 
     def full_gradient(self) -> np.ndarray:
-        """Slopes by the weights of all features; 0 for those that tell nothing."""
+        """Slopes by the weights of all features; 0 for those that do not vary."""
         return np.where(self.varies, self.scale * self.workers.sum("full_gradient"), 0.0)
 
     def hessian(self) -> np.ndarray:
-        """Second derivatives by the weights that are active."""
+        """Second derivatives by the active weights."""
         return self.scale * self.workers.sum("hessian")
 
     def loss_after(self, step: np.ndarray) -> float:
-        """Take a step of the active weights; loss there."""
+        """Take a step of the active weights, and return the loss there."""
         return self.scale * self.workers.sum("loss_after", step)
 
     def line_loss(self, t: float) -> float:
-        """Take ``t`` steps in the direction that was chosen last, from where it was; loss there."""
+        """Take ``t`` steps in the last direction from its start, and return the loss there."""
         return self.scale * self.workers.sum("line_loss", t)
 
     def direct_to(self, feature: int, weight: float, sign: float) -> tuple[float, float]:
-        """Choose the direction to the model that has one weight, or (-1) away; both derivatives."""
+        """Choose the direction to (sign 1) or away from (-1) a model; return both derivatives."""
         first, second = self.workers.sum("direct_to", feature, weight, sign)
         return self.scale * first, self.scale * second
 
     def line_derivatives(self, t: float) -> tuple[float, float]:
-        """Take ``t`` steps, as :meth:`line_loss`; both derivatives along the direction."""
+        """Take ``t`` steps as :meth:`line_loss`; return both derivatives along the direction."""
         first, second = self.workers.sum("line_derivatives", t)
         return self.scale * first, self.scale * second
 
@@ -90,10 +90,10 @@ class MeanLoss:
     def make_loss_and_gradient(
         self, scales: np.ndarray
     ) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
-        """Give weights to all features that vary; the function of loss and slopes at weights.
+        """Activate all features that vary; return a function from weights to loss and slopes.
 
-        Weights are those of features divided by their ``scales``. It takes and gives one number
-        for each feature, slopes of those that do not vary being 0.
+        Weights are those of features divided by their ``scales``. The function takes and returns
+        one number for each feature; slopes of features that do not vary are 0.
         """
         columns = np.flatnonzero(self.varies)
         self.set_active(columns, np.zeros(len(columns)))
@@ -113,9 +113,9 @@ class MeanLoss:
 
 @contextmanager
 def mean_loss(source: Source) -> Iterator[MeanLoss]:
-    """The loss, whose statistics live beside the data inside a ``with`` block."""
+    """Context manager that yields the loss and frees its memory at the end of the block."""
     with (
-        limit_blas_threads(1),  # between rounds, matrices are small
+        limit_blas_threads(1),  # matrices between rounds are small
         engine_of(source, _BLOCK).start(ActiveSet) as workers,
     ):
         yield MeanLoss(source, workers)

@@ -14,16 +14,16 @@ from ranksieve.data import DataError
 from ranksieve.data.fitted import SCALE_FIRST
 from ranksieve.engine import Workers
 
-_LINE = 25  # trials along a Newton step; near the solution the first one is enough
-_LEVEL = 1e-3  # of the derivative at its start is left at the end of a Newton step
-_LINE_PLANES = 6  # trials between two planes: more of them save no planes
-_BEYOND = 0.1  # how far from the best weights to those of the planes the next plane is put
-_IDLE = 50  # rounds after which a plane that was not needed is forgotten
-_RIDGE = 1e-13  # of the largest square, for planes that are combinations of others
+_LINE = 25  # most trials along a Newton step; near the solution the first one is enough
+_LEVEL = 1e-3  # fraction of the initial derivative at which a line search ends
+_LINE_PLANES = 6  # trials between two planes; more trials do not save planes
+_BEYOND = 0.1  # position of the next plane between the best weights and those of the planes
+_IDLE = 50  # rounds after which an unused plane is dropped
+_RIDGE = 1e-13  # relative to the largest square, for planes that are combinations of others
 
 
 class Solution(NamedTuple):
-    """Weights of one C, as the attributes of :class:`RankSVM`."""
+    """Solution for one C, with the attributes of :class:`RankSVM`."""
 
     C: float
     coef: np.ndarray
@@ -58,7 +58,7 @@ class Solver(ABC):
 
     @abstractmethod
     def _steps(self, C: float, w: np.ndarray, tol: float) -> Iterator[Any]:
-        """Yield weights, the objective and its gap; at first those of the start.
+        """Yield weights, the objective and its gap, beginning with those of the start.
 
         Ends when rounding errors keep the objective from falling any further.
         """
@@ -86,7 +86,7 @@ class Newton(Solver):
     def _direction(
         self, C: float, gradient: np.ndarray, diagonal: np.ndarray, tol: float
     ) -> np.ndarray:
-        """Conjugate gradients, preconditioned, until the residual is ``tol`` of the gradient."""
+        """Newton direction by preconditioned conjugate gradients, up to a residual of ``tol``."""
         step, residual = np.zeros(len(gradient)), -gradient
         direction = residual / diagonal
         square = residual @ direction
@@ -102,7 +102,7 @@ class Newton(Solver):
         return step
 
     def _line_search(self, C: float, w: np.ndarray, step: np.ndarray, slope: float) -> float:
-        """Newton's method for the derivative along a step, within what encloses its zero."""
+        """Step length by Newton's method for the derivative, within brackets around its zero."""
         low, high, t = 0.0, np.inf, 1.0
         derivative = self.workers.sum("search_direction", step)
         for _ in range(_LINE):
@@ -118,7 +118,7 @@ class Newton(Solver):
 
 
 class CuttingPlanes(Solver):
-    """Cutting planes for the hinge loss; kept from one C to the next, for which they hold too."""
+    """Cutting planes for the hinge loss; they hold for every C, so they are kept between solves."""
 
     def __init__(self, workers: Workers, scale: float) -> None:
         super().__init__(workers, scale)
@@ -127,7 +127,7 @@ class CuttingPlanes(Solver):
     def _steps(self, C: float, w: np.ndarray, tol: float) -> Iterator[Any]:
         a, b = self.workers.sum("start_at", w)
         objective, bound = 0.5 * w @ w + C * (b - a @ w), 0.0
-        if len(self.planes) == 0:  # the first says that a sum of violations is not negative
+        if len(self.planes) == 0:  # the first plane says that the loss is not negative
             self.planes, self.offsets = np.zeros((1, len(w))), np.zeros(1)
             self.gram, self.shares, self.idle = np.zeros((1, 1)), np.ones(1), np.zeros(1)
         while True:
@@ -143,7 +143,7 @@ class CuttingPlanes(Solver):
             w = w + t * step
 
     def _add(self, a: np.ndarray, b: float) -> None:
-        """Add a plane; forget those that were not needed for long, but never the first."""
+        """Add a plane, and drop planes unused for long, except for the first."""
         self.idle = np.where(self.shares > 0, 0, self.idle + 1)
         keep = self.idle < _IDLE
         keep[0] = True
@@ -157,7 +157,7 @@ class CuttingPlanes(Solver):
     def _line_search(
         self, C: float, w: np.ndarray, step: np.ndarray, objective: float
     ) -> tuple[float, float]:
-        """Bisect for the least objective along a step; the best of few places, and its value."""
+        """Bisect for the smallest objective along a step; return the best point and its value."""
         low, high, t = 0.0, np.inf, 1.0
         best, least = 0.0, objective
         for trial in range(_LINE_PLANES):
@@ -179,7 +179,7 @@ def least_on_simplex(
 ) -> np.ndarray:
     """Minimize x.gram.x / 2 - offsets.x over x >= 0 with sum 1, by an active set, from ``shares``.
 
-    Stops when the least value is not further away than ``tol``.
+    Stops when the value exceeds the minimum by at most ``tol``.
     """
     x = shares.copy()
     free = np.flatnonzero(x > 0)
@@ -197,7 +197,7 @@ def least_on_simplex(
 def _least_on_face(
     gram: np.ndarray, offsets: np.ndarray, x: np.ndarray, free: np.ndarray, ridge: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Minimize over the variables ``free``, of which those that reach 0 leave."""
+    """Minimize over the ``free`` variables; those that reach 0 are fixed at 0."""
     while True:
         n = len(free)
         system = np.ones((n + 1, n + 1))

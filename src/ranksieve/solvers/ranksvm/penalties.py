@@ -25,12 +25,12 @@ class Penalty(ABC):
         """Second derivative of the concave functions by absolute weights."""
 
     def bounds(self, w: np.ndarray) -> np.ndarray:
-        """How large a slope of the loss can be without moving a weight away from 0."""
+        """Largest absolute slope of the loss for which each weight stays at 0."""
         slopes = self.slopes(w)
         return slopes if self.similarity is None else slopes + self.similarity @ np.abs(w)
 
     def violation(self, w: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-        """How far each weight is from where it is best, given the slopes of the loss."""
+        """Violation of each weight's optimality condition, given the slopes of the loss."""
         bounds = self.bounds(w)
         return np.where(
             w == 0, np.maximum(0.0, np.abs(slopes) - bounds), np.abs(slopes + np.sign(w) * bounds)
@@ -99,7 +99,7 @@ class MCP(Penalty):
 
 
 class Log(Penalty):
-    """Logarithmic penalty: ``lam epsilon log(1 + t / epsilon)``, with t as of :class:`MCP`."""
+    """Logarithmic penalty: ``lam epsilon log(1 + t / epsilon)``, with t as in :class:`MCP`."""
 
     def __init__(self, lam: float, epsilon: float, scales: np.ndarray) -> None:
         self.lam, self.epsilon, self.scales = lam, epsilon, scales

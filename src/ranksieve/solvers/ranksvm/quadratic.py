@@ -6,9 +6,9 @@ import numpy as np
 
 from ranksieve.solvers.ranksvm.penalties import Weighted
 
-_RIDGE = 1e-13  # of each second derivative, for features that are combinations of others
-_FLAT = 1e-30  # in place of a second derivative of 0, where no pair is active
-_EQUAL = 1e-9  # relative difference up to which features are equally far out of bounds
+_RIDGE = 1e-13  # relative to each second derivative, for combinations of other features
+_FLAT = 1e-30  # replaces a second derivative of 0, where no pair is active
+_EQUAL = 1e-9  # relative difference up to which violations are equal
 
 
 def least_quadratic(
@@ -25,17 +25,17 @@ def least_quadratic(
     linear : array of shape (n,)
         c.
     penalty : Weighted
-        b, not negative; and A, positive semidefinite and not negative.
+        b, nonnegative; and A, positive semidefinite and nonnegative.
     start : array of shape (n,)
     limits : array of shape (n,)
-        How far variables at 0 may be out of bounds; a slope within b and A |v| is not.
+        Largest allowed violation of each variable at 0: how far its slope exceeds b + A |v|.
 
     Notes
     -----
-    On a face, where signs are given and the other variables are 0, a linear system has the least
-    value; variables that reach 0 on the way leave. Then the variable enters that is most out of
-    bounds, the first of equals, so that of two equal features the second stays out; and with it all
-    whose threshold is 0. O(k^3) for a face of k variables.
+    On a face, where signs are given and the other variables are 0, a linear system gives the
+    minimum; variables that reach 0 on the way leave the face. Then the variable with the largest
+    violation enters, the first of equals, so that of two equal features the second stays out; and
+    so do all variables whose threshold is 0. Takes O(k^3) time for a face of k variables.
     """
     v, signs = start.copy(), np.sign(start)
     for _ in range(20 + 10 * len(v)):
@@ -55,7 +55,7 @@ def least_quadratic(
 def _least_on_face(
     H: np.ndarray, linear: np.ndarray, penalty: Weighted, v: np.ndarray, signs: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Minimize over the variables with signs, of which those that reach 0 leave."""
+    """Minimize over the variables with signs; those that reach 0 are fixed at 0."""
     v, signs = v.copy(), signs.copy()
     while True:
         face = np.flatnonzero(signs)

@@ -12,18 +12,18 @@ from ranksieve.solvers.ranksvm.mean_loss import MeanLoss
 from ranksieve.solvers.ranksvm.penalties import Penalty, Weighted
 from ranksieve.solvers.ranksvm.quadratic import least_quadratic
 
-_FALL = 1e-4  # share of the expected decrease that a step has to reach
-_ROUNDING = 1e-13  # of the objective, which a step may seem to raise
+_FALL = 1e-4  # fraction of the expected decrease that a step must reach
+_ROUNDING = 1e-13  # relative increase of the objective that counts as rounding
 _SHORTEST = 2.0**-30
-_FIRST = 100  # features that may get weights at once
+_FIRST = 100  # most features that may enter the working set at once
 
 
 class Minimum(NamedTuple):
     """Weights that minimize an objective.
 
-    ``nearness`` is that of each slope to the bound up to which a weight stays at 0, as a share of
-    it. ``violation`` is the largest of a condition of optimality, as a share of the largest slope
-    at 0, both by the standard deviations of their features.
+    ``nearness`` is each slope divided by the bound up to which a weight stays at 0. ``violation``
+    is the largest violation of an optimality condition, relative to the largest slope at 0, both
+    divided by the standard deviations of their features.
     """
 
     coef: np.ndarray  # (features,)
@@ -45,25 +45,25 @@ class SparseNewton:
     Parameters
     ----------
     loss : MeanLoss
-        Where all weights are 0.
+        The loss, at weights of 0.
     screen : bool
-        Whether to leave out features that will not get a weight, and check so afterwards.
+        Whether to leave out features that will probably not get a weight, and check afterwards.
 
     Attributes
     ----------
     coef, slopes : arrays of shape (features,)
-        Weights of the last solution, and gradient of the loss there.
+        Weights of the last solution, and the gradient of the loss there.
     steepest : float
-        Largest absolute slope at 0, by the standard deviation of its feature.
+        Largest absolute slope at 0, divided by the standard deviation of its feature.
 
     Notes
     -----
     A step minimizes the quadratic function that has the derivatives of the loss, with concave
-    functions replaced by their tangents; backtracking sees to it that the objective falls. Only
-    the columns of a working set are read for it: O(m k^2 + m log n) for m rows in queries of n
-    documents and k features of the set. To it belong features with weights and those whose slope
-    could reach its bound if it changes as fast as the bound does (the strong rule of Tibshirani et
-    al. 2012); when the steps end, one pass over all features finds what the rule has missed.
+    functions replaced by their tangents; backtracking ensures that the objective falls. It reads
+    only the columns of a working set: O(m k^2 + m log n) for m rows in queries of n documents and k
+    features of the set. The set has the features with weights and those whose slope could reach its
+    bound if it changes as fast as the bound does (the strong rule of Tibshirani et al. 2012); when
+    the steps end, one pass over all features finds those that the rule has missed.
 
     Since the loss is quadratic as long as the same pairs violate the margin, the last step is
     exact.
@@ -113,16 +113,16 @@ class SparseNewton:
     def solve_on(
         self, columns: np.ndarray, penalty: Penalty, tol: float = 1e-6, max_iter: int = 1000
     ) -> np.ndarray:
-        """Weights of some features that minimize, those of all others being 0."""
+        """Weights of some features that minimize the objective if all others are 0."""
         start = np.zeros(len(columns))
         return self._descend(columns, start, penalty, self._limits(tol)[columns], max_iter)[0]
 
     def _limits(self, tol: float) -> np.ndarray:
-        """How much each condition of optimality may be violated."""
+        """Largest allowed violation of each optimality condition."""
         return tol * (self.steepest or 1.0) * self.loss.deviations
 
     def _promising(self, penalty: Penalty) -> np.ndarray:
-        """Features to begin with: those that have weights, or will have if slopes change so."""
+        """First working set: features with weights, and those that the strong rule keeps."""
         if not self.screen:
             return np.flatnonzero(self.loss.varies)
         bounds = penalty.bounds(self.coef)
@@ -131,7 +131,7 @@ class SparseNewton:
         return np.union1d(support, _largest(np.abs(self.slopes) - bounds - change, 0.0, support))
 
     def _nearness(self) -> np.ndarray:
-        """Slopes as a share of their bounds; where there is none, of the steepest."""
+        """Slopes relative to their bounds; where there is no bound, to the steepest slope."""
         assert self.bounds is not None
         size, positive = np.abs(self.slopes), self.bounds > 0
         relative = size / self._limits(1.0)
@@ -175,9 +175,9 @@ class SparseNewton:
         objective: float,
         limits: np.ndarray,
     ) -> np.ndarray | None:
-        """Minimize with tangents in place of concave functions, and halve the step until it pays.
+        """Minimize with tangents of the concave functions, and halve the step until it pays off.
 
-        None if it never does, which is for rounding errors.
+        None if it never does, which is due to rounding.
         """
         tangents = Weighted(penalty.slopes(v), penalty.similarity)
         best = least_quadratic(H, slopes - H @ v, tangents, v, 0.1 * limits)
@@ -194,9 +194,9 @@ class SparseNewton:
     def _newton_step(
         self, v: np.ndarray, slopes: np.ndarray, H: np.ndarray, penalty: Penalty, objective: float
     ) -> np.ndarray | None:
-        """Newton step of the weights that are not 0, if concave functions bend, and if it pays.
+        """Newton step of the nonzero weights, if a penalty is curved there and the step pays off.
 
-        Steps with tangents need many rounds to come close to where such functions are least.
+        Steps with tangents alone converge slowly for such penalties.
         """
         support, curvatures = np.flatnonzero(v), penalty.curvatures(v)
         if len(support) == 0 or not curvatures[support].any():
@@ -204,7 +204,7 @@ class SparseNewton:
         gradient = (slopes + np.sign(v) * penalty.bounds(v))[support]
         try:
             root = np.linalg.cholesky(H[np.ix_(support, support)] + np.diag(curvatures[support]))
-        except np.linalg.LinAlgError:  # the least is not near
+        except np.linalg.LinAlgError:  # not convex here, so not near a minimum
             return None
         step = np.zeros(len(v))
         step[support] = -np.linalg.solve(root.T, np.linalg.solve(root, gradient))
@@ -220,12 +220,12 @@ class SparseNewton:
 
 
 def _decreases_enough(now: float, before: float, expected: float) -> bool:
-    """Whether an objective has fallen by a share of what was expected, but for rounding errors."""
+    """Whether an objective has fallen by enough of the expected decrease, up to rounding."""
     return now <= (1 + _ROUNDING) * before + _FALL * expected
 
 
 def _largest(values: np.ndarray, above: float, have: np.ndarray) -> np.ndarray:
-    """Features other than some, with the largest values above a number; ties by index."""
+    """Features not in ``have`` with the largest values above a number; ties by index."""
     values = values.copy()
     values[have] = -np.inf
     found = np.flatnonzero(values > above)
@@ -235,7 +235,7 @@ def _largest(values: np.ndarray, above: float, have: np.ndarray) -> np.ndarray:
 
 def _warn(n_iter: int, max_iter: int, worst: float, tol: float) -> None:
     warnings.warn(
-        f"stopped after {n_iter} Newton steps (max_iter={max_iter}) with conditions of optimality "
+        f"stopped after {n_iter} Newton steps (max_iter={max_iter}) with optimality conditions "
         f"violated by {worst:.1e} (tol={tol})",
         ConvergenceWarning,
         stacklevel=3,

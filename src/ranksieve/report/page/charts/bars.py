@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from ranksieve.report.formats.html import element
-from ranksieve.report.page.svg import Scale, drawing, line, shorten, text, width_of
+from ranksieve.report.page.svg import Scale, drawing, line, short_text, text, width_of
 
 _LEFT, _WIDTH = 220.0, 760.0
 _ROW, _BAR = 20.0, 12.0
@@ -27,29 +27,24 @@ class Bar:
         The number beside it.
     look : str
         Class of its color.
-    tip : str
-        What is said of it; nothing by default.
     """
 
     name: str
     value: float
     label: str
     look: str = "s0"
-    tip: str = ""
 
 
-def draw_bars(bars: Sequence[Bar], title: str, start: float = 0.0) -> Markup:
-    """Draw bars from a value on, which is at the left; a line marks it."""
+def draw_bars(bars: Sequence[Bar], title: str) -> Markup:
+    """Draw bars from zero on, which is at the left; a line marks it."""
     left = min(_LEFT, 16 + max(map(width_of, (bar.name for bar in bars))))
     right = _WIDTH - 12 - max(map(width_of, (bar.label for bar in bars)))
-    largest = max(max(bar.value for bar in bars), start)
-    across = Scale(start, largest if largest > start else start + 1, left, right)
+    largest = max(bar.value for bar in bars)
+    across = Scale(0.0, largest if largest > 0 else 1.0, left, right)
     parts = [line(left, 0, left, _ROW * len(bars), "grid")]
     for row, bar in enumerate(bars):
         y = row * _ROW
-        short = shorten(bar.name, left - 12)
-        full = bar.name if short != bar.name else None
-        parts.append(text(left - 8, y + _ROW / 2 + 4, short, "end", data_tip=full))
+        parts.append(short_text(left - 8, y + _ROW / 2 + 4, bar.name, left - 12, "end"))
         end = max(across(bar.value), left)
         parts.append(
             element(
@@ -59,7 +54,6 @@ def draw_bars(bars: Sequence[Bar], title: str, start: float = 0.0) -> Markup:
                 width=end - left,
                 height=_BAR,
                 class_=f"fill {bar.look}",
-                data_tip=bar.tip or None,
             )
         )
         parts.append(text(end + 6, y + _ROW / 2 + 4, bar.label, class_="soft"))

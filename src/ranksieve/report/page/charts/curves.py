@@ -16,7 +16,7 @@ from ranksieve.report.page.svg import (
     line,
     padded,
     path,
-    shorten,
+    short_text,
     spread_labels,
     text,
     width_of,
@@ -222,8 +222,6 @@ def _names(
     x = across.stop + 18
     parts = []
     for (name, _, look), y in zip(ends, places, strict=True):
-        short = shorten(name, _LABELS - 46)
-        full = name if short != name else None
         parts.append(path([(x, y), (x + 16, y)], look))
-        parts.append(text(x + 22, y + SMALL / 3, short, data_tip=full))
+        parts.append(short_text(x + 22, y + SMALL / 3, name, _LABELS - 46))
     return parts

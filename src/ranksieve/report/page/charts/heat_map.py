@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -10,7 +11,7 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
 from ranksieve.report.page.charts.grid import Grid
-from ranksieve.report.page.svg import Scale, drawing, path, shorten, text, width_of
+from ranksieve.report.page.svg import Scale, drawing, path, short_text, width_of
 
 _LEFT, _TREE, _WIDTH = 180.0, 110.0, 900.0
 _SMALLEST, _LARGEST = 11.0, 20.0
@@ -31,9 +32,11 @@ def order_of(tree: np.ndarray | None, n_features: int) -> np.ndarray:
 
 
 def draw_heat_map(
-    similarity: np.ndarray, names: Sequence[str], title: str, key: str = "similarity"
-) -> tuple[Markup, Grid]:
+    similarity: np.ndarray, names: Sequence[str], title: str
+) -> tuple[Markup, dict[str, Any]]:
     """Draw the similarity of all pairs, like features side by side, and the tree at the right.
+
+    Returns it with what the page's data has under ``"similarity"``.
 
     Parameters
     ----------
@@ -41,8 +44,6 @@ def draw_heat_map(
         From 0 to 1.
     names : sequence of str
     title : str
-    key : str
-        Under which the page's data has the grid.
     """
     tree = tree_of(similarity)
     order = order_of(tree, len(names))
@@ -53,18 +54,13 @@ def draw_heat_map(
     values = similarity[np.ix_(order, order)]
     grid = Grid(left, 4.0, cell, cell, ordered, ordered, values, "similarity")
     labels = [
-        text(left - 8, 4 + (row + 0.5) * cell + 4, short, "end", data_tip=_full(name, short))
+        short_text(left - 8, 4 + (row + 0.5) * cell + 4, name, left - 12, "end")
         for row, name in enumerate(ordered)
-        for short in [shorten(name, left - 12)]
     ]
     branches = _branches(tree, cell, left + size + 8)
     parts = [*labels, grid.shades({"heat": slice(None)}), *branches]
-    svg = drawing(left + size + _TREE, size + 10, *parts, title=title, data_grid=key)
-    return svg, grid
-
-
-def _full(name: str, short: str) -> str | None:
-    return name if name != short else None
+    svg = drawing(left + size + _TREE, size + 10, *parts, title=title, data_grid="similarity")
+    return svg, grid.data()
 
 
 def _branches(tree: np.ndarray | None, cell: float, left: float) -> list[Markup]:

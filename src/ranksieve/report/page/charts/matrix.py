@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from ranksieve.report.formats.html import element
-from ranksieve.report.page.svg import boxes, drawing, shorten, text, width_of
+from ranksieve.report.page.svg import boxes, drawing, short_text, text, width_of
 
 _MOST, _LEFT = 900.0, 150.0
 _CELL, _LOW, _ROW = 76.0, 34.0, 30.0  # widest and narrowest cells, and the height of rows
@@ -34,10 +34,7 @@ class Difference:
 
 
 def draw_matrix(
-    names: Sequence[str],
-    differences: Mapping[tuple[str, str], Difference],
-    title: str,
-    form: str = "+z.4f",
+    names: Sequence[str], differences: Mapping[tuple[str, str], Difference], title: str
 ) -> Markup:
     """Draw the difference of each row's method minus each column's.
 
@@ -52,21 +49,19 @@ def draw_matrix(
     parts = [boxes([(*corner, cell - 2, _ROW - 2) for corner in corners], "cell")]
     for row, name in enumerate(names):
         y = top + row * _ROW
-        short = shorten(name, left - 10)
-        full = name if short != name else None
-        parts.append(text(left - 10, y + _ROW / 2 + 4, short, "end", data_tip=full))
+        parts.append(short_text(left - 10, y + _ROW / 2 + 4, name, left - 10, "end"))
         turned = f"translate({left + (row + 0.5) * cell:.1f} {top - 8:.1f}) rotate(-45)"
-        parts.append(text(0, 0, short, transform=turned, data_tip=full))
+        parts.append(short_text(0, 0, name, left - 10, transform=turned))
         for column, other in enumerate(names):
             found = differences.get((name, other))
             if found is not None:
                 strength = 0.08 + 0.32 * abs(found.value) / largest
-                parts.append(_cell(left + column * cell, y, cell, found, strength, form))
+                parts.append(_cell(left + column * cell, y, cell, found, strength))
     width = left + len(names) * cell + 0.71 * min(_LEFT, width_of(names[-1]))
     return drawing(width, top + len(names) * _ROW + 4, *parts, title=title)
 
 
-def _cell(x: float, y: float, cell: float, found: Difference, strength: float, form: str) -> Markup:
+def _cell(x: float, y: float, cell: float, found: Difference, strength: float) -> Markup:
     """A box, empty unless the difference is significant, and the number if there is room."""
     box = element(
         "rect",
@@ -82,6 +77,6 @@ def _cell(x: float, y: float, cell: float, found: Difference, strength: float, f
     if not found.is_significant and not has_room:
         return box
     sign = "\u25b2" if found.value > 0 else "\u25bc"
-    shown = format(found.value, form) if has_room else sign
+    shown = f"{found.value:+z.4f}" if has_room else sign
     look = "strong label" if found.is_significant else "soft label"
     return box + text(x + cell / 2, y + _ROW / 2 + 4, shown, "middle", class_=look)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from ranksieve.report.formats.html import element
-from ranksieve.report.page.svg import Scale, drawing, line, shorten, text, width_of
+from ranksieve.report.page.svg import Scale, drawing, line, short_text, text, width_of
 
 _LEFT, _TEXT, _GAP = 200.0, 190.0, 28.0
 _ROW, _BAR, _TOP = 22.0, 10.0, 26.0
@@ -88,8 +88,7 @@ def _middle(row: int) -> float:
 
 
 def _label(x: float, row: int, told: str, room: float, anchor: str = "start") -> Markup:
-    short = shorten(told, room)
-    return text(x, _middle(row) + 4, short, anchor, data_tip=told if short != told else None)
+    return short_text(x, _middle(row) + 4, told, room, anchor)
 
 
 def _bars(panel: Panel, left: float, bottom: float) -> list[Markup]:

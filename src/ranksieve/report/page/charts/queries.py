@@ -17,7 +17,6 @@ _MOST_POINTS = 90  # more cannot be told apart
 def draw_gains(
     differences: Sequence[tuple[str, str, np.ndarray]],
     title: str,
-    form: str = "+.2f",
     width: float = _WIDTH,
 ) -> Markup:
     """Draw the differences of each method, the largest gain at the left, on one scale for all.
@@ -28,19 +27,17 @@ def draw_gains(
         Name, class of its color, and the differences of all queries.
     title : str
         What is drawn, before the name.
-    form : str
-        Format of differences.
     width : float
         Pixels of each chart.
     """
     largest = max((float(np.abs(values).max()) for _, _, values in differences), default=0.0)
     down = Scale(-(largest or 1.0), largest or 1.0, _HEIGHT, _TOP)
-    charts = [_draw(*one, down, title, form, width) for one in differences]
+    charts = [_draw(*one, down, title, width) for one in differences]
     return element("div", *charts, class_="multiples")
 
 
 def _draw(
-    name: str, look: str, values: np.ndarray, down: Scale, title: str, form: str, width: float
+    name: str, look: str, values: np.ndarray, down: Scale, title: str, width: float
 ) -> Markup:
     ordered = np.sort(values)[::-1]
     places = np.unique(np.linspace(0, len(ordered) - 1, min(len(ordered), _MOST_POINTS)).round())
@@ -53,16 +50,16 @@ def _draw(
         _area([(x, max(y, 0.0)) for x, y in points], down, "good"),
         _area([(x, min(y, 0.0)) for x, y in points], down, "bad"),
         line(0, down(0), width, down(0), "grid"),
-        text(0, _TOP - 12, _ends(won, float(ordered[0]), "won", form), class_="soft"),
-        text(width, _TOP - 12, _ends(lost, float(ordered[-1]), "lost", form), "end", class_="soft"),
+        text(0, _TOP - 12, _ends(won, float(ordered[0]), "won"), class_="soft"),
+        text(width, _TOP - 12, _ends(lost, float(ordered[-1]), "lost"), "end", class_="soft"),
     ]
     told = f"{title}: {name}. {won:,} queries gain, {lost:,} lose"
     return drawing(width, _HEIGHT + 4, *parts, title=told)
 
 
-def _ends(n_queries: int, value: float, what: str, form: str) -> str:
+def _ends(n_queries: int, value: float, what: str) -> str:
     """How many queries, and the largest difference of them."""
-    return f"{n_queries:,} {what}" + (f" ({format(value, form)})" if n_queries else "")
+    return f"{n_queries:,} {what}" + (f" ({value:+.2f})" if n_queries else "")
 
 
 def _area(points: list[tuple[float, float]], down: Scale, look: str) -> Markup:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 
 from ranksieve.report.formats.html import element
 from ranksieve.report.page.charts.grid import Grid
-from ranksieve.report.page.svg import drawing, shorten, text, width_of
+from ranksieve.report.page.svg import drawing, short_text, shorten, text, width_of
 
 _LEFT, _WIDTH, _ROW, _GAP = 180.0, 860.0, 17.0, 1
 _SMALLEST, _LARGEST = 5.0, 14.0
@@ -39,7 +40,7 @@ def draw_selections(
     title: str,
     key: str,
     says: str = "share of seeds",
-) -> tuple[Markup, Grid]:
+) -> tuple[Markup, dict[str, Any]]:
     """Draw a row for each feature, and in it a cell for each selector and fold.
 
     Parameters
@@ -50,7 +51,7 @@ def draw_selections(
         In the order of the shares.
     title : str
     key : str
-        Under which the page's data has the grid.
+        Under which the page's data has what is returned with the chart.
     says : str
         What the shares are.
     """
@@ -73,10 +74,9 @@ def draw_selections(
         looks[f"fill {own.look} n{number}"] = slice(start, start + len(folds))
     grid = Grid(left, top, cell, _ROW, features, columns, values, says, gap=0.1)
     for row, name in enumerate(features):
-        short = shorten(name, left - 12)
-        full = name if short != name else None
-        parts.append(text(left - 10, top + (row + 0.5) * _ROW + 4, short, "end", data_tip=full))
+        y = top + (row + 0.5) * _ROW + 4
+        parts.append(short_text(left - 10, y, name, left - 12, "end"))
     right = left + len(columns) * cell + 0.71 * min(_LEFT, width_of(list(taken)[-1]))
     height = top + len(features) * _ROW + 4
     svg = drawing(right, height, *parts, grid.shades(looks), title=title, data_grid=key)
-    return svg, grid
+    return svg, grid.data()

@@ -1,0 +1,93 @@
+"""A recommendation on MQ2008, and what others choose of the same size, on the same queries.
+
+Each fold judges what was chosen without it: by ``recommend``, and as many features by LightGBM's
+gain (``bt-influence``), by elimination around LambdaMART, and at random. All are trained and tested
+alike, and the verdicts are those that ``recommend`` gives.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+from benchmarks.harness import mq2008_parts
+from ranksieve import limit_threads, read_letor, recommend
+from ranksieve.data.joining import concatenate
+from ranksieve.metrics import evaluate
+from ranksieve.rankers import LambdaMART
+from ranksieve.recommendation.evidence import Outcome
+from ranksieve.recommendation.verdict import Verdict, percent
+from ranksieve.selectors.registry import make_selector
+
+PARAMETERS = {"margin": 0.02, "trees": 100, "draws": 5}
+TINY = {"margin": 0.1, "trees": 3, "draws": 1}
+
+
+def run(margin: float, trees: int, draws: int) -> Table:
+    """Run all, and return a table."""
+    settings: dict[str, Any] = {"n_estimators": trees}
+    with limit_threads(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        folder = mq2008_parts()[0].parent
+        how = {"parameters": {"lambdamart": settings}, "margin": margin, "details": False}
+        answer = recommend(folder, **how)
+        whole = concatenate([read_letor(path) for path in mq2008_parts()])
+        ranker = LambdaMART(**settings)
+        found = {"recommend": answer.claim}
+        for name in ("gain of trees", "elimination", "random"):
+            found[name] = _verdict(name, answer.evidence.outcomes, whole, ranker, margin, draws)
+    names = ", ".join(answer.names)
+    table = Table(title=f"MQ2008, LambdaMART: {len(answer.features)} features ({names})")
+    for column in ("way", "features", "NDCG@10", "change", "interval", f"less than {margin:.0%}"):
+        table.add_column(column, justify="left" if column == "way" else "right")
+    sizes = ", ".join(str(len(one.features)) for one in answer.evidence.outcomes)
+    for way, verdict in found.items():
+        table.add_row(
+            way,
+            sizes,
+            f"{verdict.with_chosen:.4f}",
+            percent(verdict.change, sign=True),
+            f"{percent(verdict.lower, sign=True)} to {percent(verdict.upper, sign=True)}",
+            "shown" if verdict.is_shown else "not shown",
+        )
+    return table
+
+
+def _verdict(
+    name: str, outcomes: list[Outcome], whole: Any, ranker: LambdaMART, margin: float, draws: int
+) -> Verdict:
+    """The verdict on a way to choose; values of random orders are means over several draws."""
+    values, base = [], []
+    for fold, outcome in enumerate(outcomes):
+        judges = np.isin(whole.query_ids.astype(str), outcome.queries)
+        train, test = (whole.take_queries(np.flatnonzero(own)) for own in (~judges, judges))
+        orders = [_order(name, train, ranker, [fold, draw]) for draw in range(draws)]
+        orders = orders if name == "random" else orders[:1]
+        drawn = []
+        for order in orders:
+            drawn.append(_values(train, test, ranker, sorted(order[: len(outcome.features)])))
+        values.append(np.mean(drawn, axis=0))
+        place = {query: number for number, query in enumerate(outcome.queries)}
+        order = [place[query] for query in test.query_ids.astype(str)]
+        base.append(np.asarray(outcome.with_all)[order])
+    return Verdict.of(values, base, None, "procedure", "NDCG@10", margin, 0.95)
+
+
+def _values(train: Any, test: Any, ranker: LambdaMART, columns: list[int]) -> np.ndarray:
+    """Values of queries; without any feature, all documents have the same score."""
+    scores = np.zeros(test.n_rows)
+    if columns:
+        scores = ranker.fit(train.take_features(columns)).predict(test.take_features(columns))
+    return evaluate(test.y, scores, test.qid, ["ndcg@10"]).per_query["NDCG@10"]
+
+
+def _order(name: str, data: Any, ranker: LambdaMART, seed: list[int]) -> list[int]:
+    if name == "random":
+        return np.random.default_rng(seed).permutation(data.n_features).tolist()
+    if name == "gain of trees":
+        return make_selector("bt-influence", data.n_features).fit(data).selected_.tolist()
+    how: dict[str, Any] = {"ranker": ranker, "importance": "gain", "step": 0.1}
+    return make_selector("elimination", data.n_features, **how).fit(data).selected_.tolist()

@@ -1,0 +1,72 @@
+"""Compile kernels while data is read, in the first command after the installation."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ranksieve.data import RankingData
+    from ranksieve.registry import Method
+
+
+def rehearse(
+    method: Method, files: list[Path] | None, work: Callable[[RankingData], object]
+) -> Callable[[], None]:
+    """Start to compile what a command will need, and return a function that waits for the end.
+
+    If nothing has been compiled yet, a second process calls ``work`` with a little data. It leaves
+    what it compiles in the cache of kernels, while this process compiles the reader and reads the
+    files. Errors in there are ignored: the command itself will report them. The code of users does
+    not run twice.
+    """
+    if not (files and method.is_ours and _is_worthwhile()):
+        return _no_wait
+    process = os.fork()
+    if process == 0:
+        try:
+            _silence()
+            work(_little_data())
+        finally:
+            os._exit(0)  # no cleaning up of what belongs to the first process
+
+    def wait() -> None:
+        with suppress(ChildProcessError):
+            os.waitpid(process, 0)
+
+    return wait
+
+
+def _no_wait() -> None:
+    """Return at once."""
+
+
+def _is_worthwhile() -> bool:
+    """Whether nothing is compiled, a second core is there, and the process can be forked."""
+    from ranksieve import _kernels
+
+    cache = Path(os.environ.get("NUMBA_CACHE_DIR") or Path(_kernels.__path__[0], "__pycache__"))
+    return (
+        sys.platform == "linux"
+        and len(os.sched_getaffinity(0)) > 1
+        and threading.active_count() == 1
+        and os.access(cache if cache.is_dir() else cache.parent, os.W_OK)
+        and next(cache.glob("**/*.nbi"), None) is None
+    )
+
+
+def _silence() -> None:
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in range(3):
+        os.dup2(nowhere, stream)
+
+
+def _little_data() -> RankingData:
+    from ranksieve.datasets import make_ranking
+
+    return make_ranking(6, docs_per_query=5, n_informative=3, n_noise=9, random_state=0)[0]
