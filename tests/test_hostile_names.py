@@ -130,7 +130,20 @@ def told(place):
             *("--ks", "5,all", "--protocol", "kfold:3", "--seeds", "1"),
         ),
         "report": run("report", out),
+        "inspect --html": run("inspect", shards, "--html", place / "page.html"),
+        "recommend": run(
+            *("recommend", shards, "--out", place / f"r{TITLE}", "--selectors", "gas-e"),
+            *("--ranker", "rankrls", "--folds", "3", "--margin", "20%"),
+        ),
+        "check": run("check", place / f"r{TITLE}", data),
+        "report of recommend": run("report", place / f"r{TITLE}"),
     }
+
+
+@pytest.fixture(scope="module", params=["compare", "recommend"])
+def written(request, told, place):
+    """A directory with tables and pages."""
+    return place / (TITLE if request.param == "compare" else f"r{TITLE}")
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +155,7 @@ COMMANDS = [
     *("inspect", "inspect as json", "select", "select as json", "convert"),
     *("select as markdown", "select as latex", "select as html", "select as csv"),
     *("train", "predict", "export", "evaluate", "compare", "report"),
+    *("inspect --html", "recommend", "check", "report of recommend"),
 ]
 
 
@@ -180,8 +194,8 @@ def test_a_study_is_read_again(study):
     assert list(result.feature_names) == NAMES
 
 
-def test_csv_has_no_formulas(study):
-    tables = sorted((study / "tables").glob("*.csv"))
+def test_csv_has_no_formulas(written):
+    tables = sorted((written / "tables").glob("*.csv"))
     assert tables
     for table in tables:
         assert_tame(table.read_text(encoding="utf-8"))
@@ -192,18 +206,18 @@ def test_csv_has_no_formulas(study):
             assert not cell.startswith(tuple("=+-@\t\r")) or np.isfinite(float(cell))
 
 
-def test_html_has_no_markup_of_names(told, study):
+def test_html_has_no_markup_of_names(told, written, place):
     table = told["select as html"][1]
-    page = (study / "report.html").read_text(encoding="utf-8")
-    for text in (table, page):
+    pages = [written / "report.html", place / "page.html"]
+    for text in (table, *(page.read_text(encoding="utf-8") for page in pages)):
         assert_tame(text)
         assert "<script>alert(1)" not in text
         assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
         assert "<b>_" not in text
 
 
-def test_latex_is_balanced_and_escaped(study):
-    tables = sorted((study / "tables").glob("*.tex"))
+def test_latex_is_balanced_and_escaped(written, study):
+    tables = sorted((written / "tables").glob("*.tex"))
     assert tables
     for table in tables:
         text = table.read_text(encoding="utf-8")
@@ -218,8 +232,8 @@ def test_latex_is_balanced_and_escaped(study):
     assert r"a\textbackslash{}x1b{[}31mred" in chosen
 
 
-def test_markdown_has_the_cells_that_its_heading_has(study):
-    for page in [study / "report.md", *sorted((study / "tables").glob("*.md"))]:
+def test_markdown_has_the_cells_that_its_heading_has(written):
+    for page in [written / "report.md", *sorted((written / "tables").glob("*.md"))]:
         text = page.read_text(encoding="utf-8")
         assert_tame(text)
         tokens = MarkdownIt("commonmark").enable("table").parse(text)
@@ -229,7 +243,7 @@ def test_markdown_has_the_cells_that_its_heading_has(study):
         for table in text.split("\n\n"):
             rows = [line for line in table.splitlines() if line.startswith("|")]
             assert len({len(re.findall(r"(?<!\\)(?:\\\\)*\|", row)) for row in rows}) <= 1
-    title = MarkdownIt().render((study / "report.md").read_text(encoding="utf-8")).splitlines()[0]
+    title = MarkdownIt().render((written / "report.md").read_text(encoding="utf-8")).splitlines()[0]
     assert title == "<h1>$d$ \\x1b[31m[b]\\u202e |&lt;b&gt;_\U0001f600\\x7f\\udcff.shards</h1>"
 
 

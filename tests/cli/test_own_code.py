@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import xgboost
 
-from ranksieve import load_model, make_ranking, read_letor, write_letor
+from ranksieve import DataError, load_model, make_ranking, read_letor, write_letor
 from ranksieve.rankers import LambdaMART, as_ranker
 from ranksieve.rankers.parameter_files import read_parameters
 from ranksieve.study import load_study
@@ -265,6 +265,34 @@ class TestModels:
         LambdaMART(2, num_leaves=3).fit(data).save_model(tmp_path / "l.json")
         kind, found = read_parameters(tmp_path / "l.json")
         assert (kind, found["n_estimators"], found["num_leaves"]) == ("LambdaMART", 2, 3)
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            (lambda r: r.update(objective=[]), "'objective' should be an object"),
+            (lambda r: r["objective"].update(name={}), "XGBoost has no objective"),
+            (lambda r: r["objective"].update(name="rank:x"), "XGBoost has no objective 'rank:x'"),
+            (lambda r: r.update(gradient_booster=3), "'gradient_booster' should be an object"),
+            (
+                lambda r: r["gradient_booster"]["tree_train_param"].update(max_depth={}),
+                "'max_depth' should be a text",
+            ),
+        ],
+    )
+    def test_damaged_configurations_of_xgboost(self, tmp_path, trained, change, message):
+        record = json.loads(trained[1].get_booster().save_config())
+        change(record["learner"])
+        path = tmp_path / "xgb.json"
+        path.write_text(json.dumps(record))
+        with pytest.raises(DataError, match=message) as error:
+            read_parameters(path)
+        assert str(error.value).startswith(f"{path}: ")
+
+    def test_names_that_appear_twice(self, tmp_path):
+        path = tmp_path / "params.json"
+        path.write_text('{"num_leaves": 5, "num_leaves": 50}')
+        with pytest.raises(DataError, match="'num_leaves' appears twice"):
+            read_parameters(path)
 
     def test_the_trees_are_the_same_again(self, run, here, trained, data):
         trees, boost, _ = trained

@@ -175,6 +175,34 @@ class TestErrors:
         error = self.refused(run, "train", tmp_path / "missing.txt", "--out", out)
         assert "there is no directory" in error
 
+    def test_no_input_is_overwritten(self, run, stored, tmp_path):
+        data, model = tmp_path / "own.txt", tmp_path / "own.json"
+        data.write_bytes(stored["txt"].read_bytes())
+        (tmp_path / "link").symlink_to(data)
+        run("train", data, "--ranker", "ranksvm", "--out", model)
+        before = data.read_bytes(), model.read_bytes()
+        for command in (
+            ("train", data, "--ranker", "ranksvm", "--out", tmp_path / "link"),
+            ("predict", model, data, "--out", data),
+            ("predict", model, data, "--out", model),
+            ("select", data, "--method", "gas-e", "--out", data),
+            ("inspect", data, "--html", data),
+        ):
+            assert "is an input, which would be overwritten" in self.refused(run, *command)
+        assert before == (data.read_bytes(), model.read_bytes())
+
+    def test_names_of_files_that_cannot_be(self, run, stored, tmp_path):
+        model = tmp_path / "own.json"
+        run("train", stored["txt"], "--ranker", "ranksvm", "--out", model)
+        long = tmp_path / ("x" * 300)
+        for command in (
+            ("predict", model, long),
+            ("predict", model, stored["txt"], "--out", long),
+            ("check", long, stored["txt"]),
+            ("report", long),
+        ):
+            assert "File name too long" in self.refused(run, *command)
+
     def test_a_damaged_model(self, run, stored, tmp_path):
         model = tmp_path / "model.json"
         model.write_text("{}")

@@ -101,6 +101,12 @@ class TestErrors:
         with pytest.raises(DataError, match="no such file"):
             read_feature_set(tmp_path / "none.json", "solr")
 
+    @pytest.mark.parametrize("params", [3, 0.5, "q", [1]])
+    def test_parameters_of_solr(self, tmp_path, params):
+        path = store(tmp_path, [{"name": "a", "params": params}])
+        with pytest.raises(DataError, match="'params' of feature 'a' should be an object"):
+            read_feature_set(path, "solr")
+
     def test_names(self, tmp_path):
         path = store(tmp_path, [{"name": "a"}, {"name": "a"}])
         with pytest.raises(DataError, match="two features are named 'a'"):

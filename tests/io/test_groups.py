@@ -40,6 +40,9 @@ def test_forms(tmp_path, name, text, expected):
         ("a.json", "3", "a.json: groups should be an object of lists"),
         ("a.json", '{"a": "x"}', "a.json: group 'a' should be a list of names"),
         ("a.json", '{"a": [1.5]}', "a.json: group 'a' should be a list of names"),
+        ("a.csv", "feature,group\nx,a\ny,\n", "a.csv:3: the group has no name"),
+        ("a.csv", "feature,group\n,a\n", "a.csv:2: the feature has no name"),
+        ("a.json", '{"a": ["x"], "a": ["y"]}', "a.json: not JSON: 'a' appears twice"),
     ],
 )
 def test_what_is_wrong(tmp_path, name, text, message):

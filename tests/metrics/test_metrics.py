@@ -368,6 +368,7 @@ def test_names(text, measure):
     [
         ("ndgc@10", "unknown measure 'ndgc@10'; choose from ndcg, map"),
         ("ndcg@0", "positive integer"),
+        ("ndcg@99999999999999999999", "positive integer below"),
         ("p", "needs a cutoff"),
         ("mean-ndcg@5", "no cutoff"),
         ("ndcg(rel=2)@5", "has no option 'rel'"),

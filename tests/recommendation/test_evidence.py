@@ -8,7 +8,7 @@ import pytest
 from ranksieve import DataError, RankingData, recommend
 from ranksieve.io.records import checksum_of
 from ranksieve.metrics import evaluate
-from ranksieve.recommendation import load_recommendation
+from ranksieve.recommendation import check, load_recommendation
 from ranksieve.recommendation.division import divide
 from ranksieve.recommendation.files import ANSWER, EVIDENCE
 from ranksieve.recommendation.gathering import MOST_COMPARED, likeness_of
@@ -145,6 +145,7 @@ class TestFiles:
             (lambda e: e["likeness"]["features"].append(9), "features that the data does not have"),
             (lambda e: e["likeness"]["values"].pop(), "a row for each feature"),
             (lambda e: e["outcomes"][0]["with_all"].pop(), "'with_all' should be"),
+            (lambda e: e["outcomes"][0]["with_all"].__setitem__(0, "0.5"), "should be numbers"),
             (lambda e: e["outcomes"][0].update(features=[0, 0]), "the data does not have"),
             (lambda e: e["outcomes"][0].update(queries=[1]), "list of texts"),
             (lambda e: e["spent"].append({}), "it should have"),
@@ -170,6 +171,20 @@ class TestFiles:
             lambda r: r["kept"].pop(),
             lambda r: r["dropped"].append([]),
             lambda r: r["settings"].pop("ranker"),
+            lambda r: r["settings"].pop("keep"),
+            lambda r: r["settings"].update(costs=[]),
+            lambda r: r["settings"].update(margin="0.01"),
+            lambda r: r["settings"].update(treated={"a": 1}),
+            lambda r: r["settings"].update(treated={"policy": "zero", "indicators": [99]}),
+            lambda r: r["front"][0].update(is_shown=-1),
+            lambda r: r["front"][0].update(lower={}),
+            lambda r: r["front"][0].update(selector=7),
+            lambda r: r["front"][0].update(size=[]),
+            lambda r: r["feature_names"].__setitem__(0, True),
+            lambda r: r["claim"].update(n_queries="many"),
+            lambda r: r.update(reference=3),
+            lambda r: r["reference"].update(x=[1.0]),
+            lambda r: r.update(title=None),
         ],
     )
     def test_answers_that_cannot_be_are_refused(self, answer, directory, tmp_path, change):
@@ -178,3 +193,11 @@ class TestFiles:
         rewrite(record, tmp_path / ANSWER)
         with pytest.raises(DataError, match=ANSWER):
             load_recommendation(tmp_path)
+        with pytest.raises(DataError, match=ANSWER):
+            check(tmp_path, planted())
+
+    def test_the_place_of_what_is_no_json_is_told_once(self, tmp_path):
+        (tmp_path / ANSWER).write_text("{\n,")
+        with pytest.raises(DataError, match="not JSON") as told:
+            load_recommendation(tmp_path)
+        assert str(told.value).startswith(f"{tmp_path / ANSWER}:2: ")

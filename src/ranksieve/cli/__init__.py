@@ -6,6 +6,7 @@ Only what ``--help`` needs is imported at the top; each command imports what it 
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from io import TextIOWrapper
 from typing import Annotated, NoReturn
@@ -56,6 +57,10 @@ def main(arguments: list[str] | None = None) -> None:
     except BrokenPipeError:  # the reader of the output has closed it
         sys.stderr.close()
         sys.exit(1)
+    except OSError as error:  # a name that is too long, a file that has vanished
+        if error.filename is None:
+            raise
+        _fail(f"{os.fsdecode(error.filename)}: {error.strerror}")
 
 
 def _fail(message: str) -> NoReturn:

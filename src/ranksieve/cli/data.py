@@ -51,10 +51,13 @@ def inspect(
     import json
 
     from ranksieve.datasets.opening import title_of
+    from ranksieve.io.files import check_replaceable
     from ranksieve.progress import progress_bar
     from ranksieve.report.sheets.inspection import inspection_sheets
     from ranksieve.sums.inspection import inspect as inspect_source
 
+    if html is not None:
+        check_replaceable(html, data or [])
     how = reading.how | {"missing": reading.missing}
     with progress_bar(), open_training_data(data, demo, dask, workers, verify, **how) as source:
         found = inspect_source(source, measure, convention)

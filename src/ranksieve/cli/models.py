@@ -110,7 +110,7 @@ def train(
     own = ranker_parameters(method, settings or [], seed, parameters)
     ranker = method.make(**own)
     if out is not None:
-        check_replaceable(out)
+        check_replaceable(out, [*(data or []), evaluate_on, selected, parameters])
         _check_savable(ranker)
     selection = None if selected is None else read_selection(selected)
     how = reading.how | {"missing": missing_policy(reading.missing, selection)}
@@ -169,7 +169,7 @@ def predict(
 
     ranker = load_model(model)
     if out is not None:
-        check_replaceable(out)
+        check_replaceable(out, [model, *data])
     with progress_bar():
         scores = _scores(ranker, data, reading)
     if out is not None:

@@ -162,7 +162,7 @@ def select(
     if evaluate_on is not None:
         _check_held_out(found)
     if out is not None:
-        check_replaceable(out)
+        check_replaceable(out, data or [])
     trial = dict(found.trial) | own
     wait_for_kernels = rehearse(found, data, lambda few: make_method(found, 2, **trial).fit(few))
     with progress_bar(), ExitStack() as stack:

@@ -117,6 +117,8 @@ def read_feature_set(path: PathLike, kind: Kind) -> FeatureSet:
         own = _name_of(entry, kind)
         if not isinstance(own, str):
             raise DataError(f"{path}: feature {place} of the list has no name")
+        if kind == "solr" and not isinstance(entry.get("params") or {}, dict):
+            raise DataError(f"{path}: 'params' of feature {own!r} should be an object")
         if own in entries:
             raise DataError(f"{path}: two features are named {own!r}")
         entries[own] = entry

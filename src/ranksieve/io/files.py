@@ -9,7 +9,7 @@ import os
 import stat
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -150,8 +150,14 @@ def make_directory(directory: Path) -> Path:
     return directory
 
 
-def check_replaceable(path: Path) -> None:
-    """Raise a DataError if a file cannot be written there, before a long computation."""
+def check_replaceable(path: Path, inputs: Iterable[Path | None] = ()) -> None:
+    """Raise a DataError if a file cannot be written there, before a long computation.
+
+    It must not be one of the inputs either, which would be lost.
+    """
+    for one in inputs:
+        if one is not None and path.is_file() and one.exists() and path.samefile(one):
+            raise DataError(f"{path}: is an input, which would be overwritten: name another file")
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise DataError(f"{path}: is a directory, not a file")

@@ -38,6 +38,11 @@ def read_groups(path: PathLike) -> dict[str, list[str]]:
         return _from_json(read_record(path), path)
     groups: dict[str, list[str]] = {}
     for entry in read_entries(path, ("feature", "group")):
+        for what in ("feature", "group"):
+            if not entry.text(what):
+                raise DataError(
+                    f"{entry.place}: the {what} has no name; leave out ungrouped features"
+                )
         groups.setdefault(entry.text("group"), []).append(entry.text("feature"))
     return groups
 

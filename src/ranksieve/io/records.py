@@ -46,11 +46,11 @@ def read_record(path: PathLike) -> Any:
 def parse_record(text: bytes) -> Any:
     """Parse JSON in UTF-8; raise a ValueError with the reason if it is not valid.
 
-    Numbers must be finite, integers short, and lists or objects nested at most a hundred levels
-    deep, so that records can be processed safely.
+    Numbers must be finite, integers short, names in an object distinct, and lists or objects nested
+    at most a hundred levels deep, so that records can be processed safely.
     """
     try:
-        record = _decoder().decode(text.decode())
+        record = _decoder(object_of).decode(text.decode())
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
     _check_depth(record)
@@ -75,10 +75,22 @@ def parse_records(text: bytes) -> list[tuple[int, Any]]:
     return records
 
 
-def _decoder() -> json.JSONDecoder:
+def _decoder(hook: Any = None) -> json.JSONDecoder:
     return json.JSONDecoder(
-        parse_constant=_refuse, parse_float=_parse_float, parse_int=_parse_integer
+        object_pairs_hook=hook,
+        parse_constant=_refuse,
+        parse_float=_parse_float,
+        parse_int=_parse_integer,
     )
+
+
+def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; a ValueError if a name is there twice, of which the last would win."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(name for place, (name, _) in enumerate(pairs) if name in dict(pairs[:place]))
+        raise ValueError(f"{twice!r:.40} appears twice in an object")
+    return found
 
 
 def _skip_space(text: str, start: int) -> int:
@@ -201,9 +213,12 @@ def get_texts(record: dict[str, Any], key: str) -> list[str]:
 def get_numbers(record: Mapping[str, Any], key: str, *shape: int | None) -> np.ndarray:
     """Array of finite numbers of a shape (None: any length); raises a DataError otherwise."""
     try:
-        values = np.array(record[key], dtype=np.float64)
-    except (KeyError, TypeError, ValueError):
+        found = np.array(record[key])
+        values = found.astype(np.float64)
+    except (KeyError, TypeError, ValueError, OverflowError):
         raise DataError(f"{key!r} should be numbers") from None
+    if found.dtype.kind not in "iuf" and not all(type(n) is int for n in found.flat):
+        raise DataError(f"{key!r} should be numbers")
     fits = len(shape) == values.ndim and all(
         wanted in (None, found) for wanted, found in zip(shape, values.shape, strict=True)
     )

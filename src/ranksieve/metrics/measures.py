@@ -84,8 +84,9 @@ class Measure(ABC):
     greater_is_better: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.cutoff is not None and (self.cutoff < 1 or self.cutoff != int(self.cutoff)):
-            raise ValueError(f"{self.label}: the cutoff must be a positive integer")
+        known = self.cutoff is None or 1 <= self.cutoff < 2**31
+        if not known or (self.cutoff is not None and self.cutoff != int(self.cutoff)):
+            raise ValueError(f"{self.label}: the cutoff must be a positive integer below 2^31")
 
     @property
     def name(self) -> str:

@@ -25,6 +25,7 @@ from ranksieve.rankers.lightgbm_data import (
     to_library_format,
 )
 from ranksieve.rankers.lightgbm_refits import LightGBMRefits
+from ranksieve.rankers.lightgbm_text import load_booster
 from ranksieve.rankers.per_feature import LIGHTGBM, reduce_parameters
 from ranksieve.rankers.refits import Refits
 from ranksieve.registry import Method
@@ -220,16 +221,13 @@ class LambdaMART(Ranker):
         return {"booster": text, "best_iteration": int(self.best_iteration_)}
 
     def _relearn(self, learned: dict[str, Any]) -> None:
-        import lightgbm
-
         text, best = get(learned, "booster", str), get(learned, "best_iteration", int)
-        try:
-            self.booster_ = lightgbm.Booster(model_str=text)
-        except lightgbm.basic.LightGBMError as error:
-            raise DataError(f"LightGBM cannot read its trees: {error}") from None
+        self.booster_ = load_booster(text)
         if self.booster_.num_feature() != self.n_features_in_:
             raise DataError(
                 f"the trees of LightGBM have {self.booster_.num_feature()} features, not "
                 f"{self.n_features_in_}"
             )
+        if not 0 <= best <= self.booster_.num_trees():
+            raise DataError(f"the best number of trees is {best}, which there are not")
         self.best_iteration_ = best

@@ -18,8 +18,10 @@ from scipy import sparse
 from ranksieve.data import RankingData
 from ranksieve.rankers.library import DatasetLibrary, Library
 from ranksieve.rankers.lightgbm_data import check_whole_labels, to_library_format
+from ranksieve.rankers.lightgbm_text import load_booster
 from ranksieve.rankers.others import OtherEstimator
 from ranksieve.rankers.per_feature import CATBOOST, LIGHTGBM, XGBOOST
+from ranksieve.rankers.xgboost_text import check_json
 from ranksieve.registry.foreign import parameters_of
 from ranksieve.threads import openmp_thread_count
 
@@ -107,9 +109,7 @@ class _LightGBM(DatasetLibrary):
         return estimator.booster_.model_to_string()  # up to the best iteration
 
     def restore(self, estimator: Any, text: str) -> None:
-        from lightgbm import Booster
-
-        self._set_booster(estimator, Booster(model_str=text))
+        self._set_booster(estimator, load_booster(text))
 
     def _set_booster(self, estimator: Any, booster: Any) -> None:
         estimator._Booster = booster  # LightGBM has no public way to do this
@@ -188,6 +188,7 @@ class _XGBoost(Library):
         return estimator.get_booster().save_raw("json").decode()
 
     def restore(self, estimator: Any, text: str) -> None:
+        check_json(text)
         estimator.load_model(bytearray(text, "utf-8"))
 
 

@@ -17,6 +17,7 @@ from ranksieve.rankers.libraries import find_library_class, library_of
 
 # First characters of the files.
 _BEGINNINGS = {b"tree\n": "lightgbm.LGBMRanker", b'{"learner"': "xgboost.XGBRanker"}
+_UBJSON = b"{L"  # and the length of a name
 
 
 def read_library_model(path: PathLike) -> Ranker | None:
@@ -29,7 +30,14 @@ def read_library_model(path: PathLike) -> Ranker | None:
     """
     try:
         with Path(path).open("rb") as file:
-            head = file.read(16).replace(b"\r", b"").lstrip()
+            head = file.read(32).replace(b"\r", b"").lstrip()
+        if head.startswith(_UBJSON) and b"learner" in head:
+            raise DataError(
+                f"{path}: XGBoost's binary format is not read: save the model under a name that "
+                "ends in .json"
+            )
+        if head.startswith(b"{"):  # it may be indented
+            head = head.translate(None, b" \t\n")
         found = [name for start, name in _BEGINNINGS.items() if head.startswith(start)]
         if not found:
             return None

@@ -12,11 +12,15 @@ import numpy as np
 from ranksieve.data import DataError
 from ranksieve.io.files import READ_ERRORS, explain_os_error
 from ranksieve.io.model import FORMAT, read_model
+from ranksieve.io.records import object_of
 from ranksieve.rankers.registry import RANKERS
 from ranksieve.registry import Method, OwnMethod
 from ranksieve.text import on_one_line
 
 LIGHTGBM, XGBOOST, CATBOOST = "LGBMRanker", "XGBRanker", "CatBoostRanker"
+
+
+_LARGEST = 1e300
 
 
 class FileParameters(NamedTuple):
@@ -65,7 +69,9 @@ def read_parameters(path: Path) -> FileParameters:
 def _read_json(path: Path) -> Any:
     """Read JSON; NaN, which ``get_params`` of XGBoost contains, becomes null."""
     try:
-        return json.loads(path.read_bytes(), parse_constant=lambda _: None)
+        return json.loads(
+            path.read_bytes(), parse_constant=lambda _: None, object_pairs_hook=object_of
+        )
     except json.JSONDecodeError as error:
         raise DataError(
             f"{path}:{error.lineno}: neither JSON ({error.msg}) nor a model of LightGBM, CatBoost "
@@ -213,7 +219,7 @@ def _number(text: str) -> Any:
             number = kind(text)
         except ValueError:
             continue
-        return number if np.isfinite(number) else text
+        return number if abs(number) < _LARGEST else text
     return text
 
 
@@ -263,35 +269,49 @@ _XGBOOST_PARTS = (
 
 def _changed_xgboost_parameters(learner: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """Parameters of a configuration of XGBoost that differ from its defaults."""
-    found = _xgboost_parameters(learner)
+    found = _xgboost_parameters(learner, path)
     if "max_depth" not in found:
         raise DataError(
             f"{path}: models of XGBoost do not contain their training parameters; instead of the "
             "model, write json.dumps(ranker.get_params()) or booster.save_config() to a file"
         )
-    usual = _xgboost_parameters(_xgboost_defaults(found["objective"]))
+    usual = _xgboost_parameters(_xgboost_defaults(found["objective"], path), path)
     changed = {name: value for name, value in found.items() if value != usual.get(name)}
     trees, parallel = changed.pop("num_trees", 0), found.get("num_parallel_tree", 1)
     return changed | ({"n_estimators": trees // max(1, parallel)} if trees else {})
 
 
-def _xgboost_parameters(learner: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {"objective": learner.get("objective", {}).get("name")}
+def _xgboost_parameters(learner: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = {"objective": _part(learner, "objective", path).get("name")}
     for room, part in _XGBOOST_PARTS:
-        for name, value in learner.get(room, {}).get(part, {}).items():
+        for name, value in _part(_part(learner, room, path), part, path).items():
+            if not isinstance(value, (str, list)):
+                raise DataError(f"{path}: {name!r:.40} should be a text, not {value!r:.40}")
             if name not in ("updater", "updater_seq", "eta", "alpha", "lambda", "min_split_loss"):
-                found[name] = _number(value)
-    gain = learner.get("gradient_booster", {}).get("tree_train_param", {}).get("min_split_loss")
-    return found | ({} if gain is None else {"gamma": _number(gain)})
+                found[name] = _number(value) if isinstance(value, str) else value
+    booster = _part(learner, "gradient_booster", path)
+    gain = _part(booster, "tree_train_param", path).get("min_split_loss")
+    return found | ({"gamma": _number(gain)} if isinstance(gain, str) else {})
 
 
-def _xgboost_defaults(objective: Any) -> Mapping[str, Any]:
+def _part(record: Mapping[str, Any], name: str, path: Path) -> dict[str, Any]:
+    """A part of a configuration, empty if it is not there."""
+    found = record.get(name, {})
+    if not isinstance(found, dict):
+        raise DataError(f"{path}: {name!r} should be an object, not {found!r:.40}")
+    return found
+
+
+def _xgboost_defaults(objective: Any, path: Path) -> Mapping[str, Any]:
     try:
         from xgboost import DMatrix, train
+        from xgboost.core import XGBoostError
     except ImportError:
         raise DataError("XGBoost is not installed: pip install xgboost") from None
     rows = DMatrix(np.zeros((2, 1)), [0, 1], qid=[0, 0])
-    usual: Mapping[str, Any] = json.loads(
-        train({"objective": objective, "verbosity": 0}, rows, 0).save_config()
-    )["learner"]
-    return usual
+    try:
+        usual = train({"objective": objective, "verbosity": 0}, rows, 0).save_config()
+    except (XGBoostError, TypeError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
+        raise DataError(f"{path}: XGBoost has no objective {objective!r:.40}: {reason}") from None
+    return dict(json.loads(usual)["learner"])

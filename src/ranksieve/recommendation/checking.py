@@ -14,10 +14,12 @@ import numpy as np
 from ranksieve.data import DataError, RankingData
 from ranksieve.data.missing import Missing, count_missing, has_missing
 from ranksieve.datasets.opening import read_whole
+from ranksieve.io.records import get_missing
 from ranksieve.preprocessing import scaled_within_queries
 from ranksieve.rankers.loading import load_model
 from ranksieve.recommendation.cells import query_values
-from ranksieve.recommendation.files import MODEL, MODEL_OF_ALL, read_answer
+from ranksieve.recommendation.files import MODEL, MODEL_OF_ALL
+from ranksieve.recommendation.loading import load_answer
 from ranksieve.recommendation.verdict import Verdict, percent
 from ranksieve.selectors import GreedyRankRLS
 from ranksieve.sums.importance import Importance
@@ -130,12 +132,12 @@ def check(directory: str | os.PathLike[str], data: Any, **how: Any) -> Check:
     DataError
         If the directory has no recommendation with models, or the data lacks a feature.
     """
-    record = read_answer(Path(directory))
-    told, names = record["settings"], [str(name) for name in record["feature_names"]]
+    answer = load_answer(directory)
+    told, names = answer.settings, answer.feature_names
     new = read_whole(data, **how)
-    missing = None if told["treated"] is None else Missing(**told["treated"])
+    missing = get_missing({"missing": told["treated"]})
     known = scaled_within_queries(_with_features(new, names, missing), told["scale"])
-    kept = [int(feature) for feature in record["features"]]
+    kept = answer.features
     dropped = {names.index(name) for name in told["drop"] if name in names}
     everything = [feature for feature in range(len(names)) if feature not in dropped]
     measure, convention = told["measure"], told["convention"]
@@ -152,13 +154,13 @@ def check(directory: str | os.PathLike[str], data: Any, **how: Any) -> Check:
     how_judged = known.query_weights, "set", measure, margin, level
     verdict = Verdict.of([chosen], [base], *how_judged)  # type: ignore[arg-type]
     is_broken = verdict.with_chosen < (1 - margin) * verdict.with_all
-    drift = _drift(known, kept, names, record["reference"], measure, convention)
+    drift = _drift(known, kept, names, answer.reference, measure, convention)
     if missing is not None and missing.indicated:  # the kept features may be indicators
         new = known
     elif missing is not None and new.missing is None:
         new = new.with_missing(missing)
     helpful = _helpful(scaled_within_queries(new, told["scale"]), names, kept)
-    return Check(str(record["title"]), verdict, bool(is_broken), drift, helpful)
+    return Check(answer.title, verdict, bool(is_broken), drift, helpful)
 
 
 def reference_of(

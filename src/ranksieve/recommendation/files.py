@@ -68,7 +68,8 @@ def located(path: Path) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        raise DataError(f"{path}: {error}; run recommend again") from None
+        place = "" if str(error).startswith(f"{path}:") else f"{path}: "
+        raise DataError(f"{place}{error}; run recommend again") from None
 
 
 def _checked(path: Path, form: str, version: int, what: str) -> dict[str, Any]:

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ranksieve.data import DataError
+from ranksieve.io.records import get_missing
+from ranksieve.io.typed import check_types
 from ranksieve.recommendation.answer import Recommendation
 from ranksieve.recommendation.evidence import Evidence
 from ranksieve.recommendation.files import ANSWER, EVIDENCE, located, read_answer, read_evidence
+
+_REFERENCE = 4  # numbers that are kept of a feature
+_SETTINGS: dict[str, Any] = dict(
+    ranksieve=str, fingerprint=str, division=str, measure=str, convention=str, scale=str,
+    ranker=str, ranker_parameters=dict[str, Any], selectors=list[str], rule=str, margin=float,
+    level=float, seed=int, budget=float | None, keep=list[str], drop=list[str],
+    treated=dict[str, Any] | None, costs=dict[str, dict[str, Any]],
+)  # fmt: skip
 
 
 def load_recommendation(directory: str | os.PathLike[str]) -> Recommendation:
@@ -21,18 +33,31 @@ def load_recommendation(directory: str | os.PathLike[str]) -> Recommendation:
     """
     place = Path(directory)
     record = read_answer(place)
+    answer = _answer_of(record, place)
     rests_on = read_evidence(place, record)
-    with located(place / ANSWER):
-        try:
-            answer = Recommendation.of_record(record)
-            _check(answer)
-        except (KeyError, TypeError, AttributeError, IndexError) as error:
-            raise DataError(f"not an answer that this version reads: {error!r:.80}") from None
     if rests_on is None:
         return answer
     with located(place / EVIDENCE):
-        evidence = Evidence.of_record(rests_on, len(answer.feature_names))
-    return Recommendation.of_record(record, evidence)
+        return replace(answer, evidence=Evidence.of_record(rests_on, len(answer.feature_names)))
+
+
+def load_answer(directory: str | os.PathLike[str]) -> Recommendation:
+    """Load the answer alone, as :func:`load_recommendation`, whatever became of its evidence."""
+    place = Path(directory)
+    return _answer_of(read_answer(place), place)
+
+
+def _answer_of(record: dict[str, Any], place: Path) -> Recommendation:
+    with located(place / ANSWER):
+        try:
+            answer = Recommendation.of_record(record)
+            check_types(answer, Recommendation)
+            for name, kind in _SETTINGS.items():
+                check_types(answer.settings[name], kind, f"settings.{name}")
+            _check(answer)
+        except (KeyError, TypeError, AttributeError, IndexError) as error:
+            raise DataError(f"not an answer that this version reads: {error!r:.80}") from None
+    return answer
 
 
 def _check(answer: Recommendation) -> None:
@@ -46,5 +71,10 @@ def _check(answer: Recommendation) -> None:
         raise DataError("what it says of features is not about those to keep")
     if "all" not in {point.selector for point in answer.front}:
         raise DataError("it lacks all features among the candidates")
+    if not all(len(row) == _REFERENCE for row in answer.reference.values()):
+        raise DataError(f"'reference' should have {_REFERENCE} numbers for each feature")
+    treated = get_missing({"missing": answer.settings["treated"]})
+    if treated is not None and not all(feature in known for feature in treated.indicated):
+        raise DataError("it has indicators of features that the data does not have")
     assert answer.sentence
     assert answer.protocol

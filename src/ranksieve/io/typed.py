@@ -1,0 +1,69 @@
+"""Whether values are what the types of their class say, after they were read from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from ranksieve.data import DataError
+
+
+def check_types(value: Any, kind: Any, where: str = "") -> None:
+    """Raise a DataError that says where a value, or a part of it, is not of its type.
+
+    Parameters
+    ----------
+    value : object
+    kind : type
+        A dataclass or NamedTuple, whose parts are checked by their annotations, or what may stand
+        in these: numbers, texts, lists, dictionaries by name, Literal, unions and Any. An int will
+        do for a float.
+    where : str
+        Name of the value, for the message.
+
+    Examples
+    --------
+    >>> check_types([1.5, 2], list[float], "costs")
+    >>> check_types({"a": "b"}, dict[str, int], "counts")
+    Traceback (most recent call last):
+        ...
+    ranksieve.data.errors.DataError: counts.a should be int, not 'b'
+    """
+    if not _fits(value, kind, where):
+        name = getattr(kind, "__name__", str(kind)) if get_origin(kind) is None else str(kind)
+        raise DataError(f"{where} should be {name}, not {value!r:.40}")
+
+
+def _fits(value: Any, kind: Any, where: str) -> bool:
+    """Whether a value is of a kind; parts that are not are told by themselves."""
+    home, inner = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return True
+    if home is Literal:
+        return value in inner
+    if home in (Union, UnionType):
+        others = [one for one in inner if one is not NoneType]
+        return (value is None and NoneType in inner) or any(
+            _fits(value, one, where) for one in others
+        )
+    if home in (list, Sequence):
+        return isinstance(value, (list, tuple)) and _parts_fit(enumerate(value), inner[0], where)
+    if home is dict:
+        return isinstance(value, dict) and _parts_fit(value.items(), inner[1], where)
+    if is_dataclass(kind) or hasattr(kind, "_fields"):
+        names = kind._fields if hasattr(kind, "_fields") else [one.name for one in fields(kind)]
+        hints = get_type_hints(kind)
+        if not isinstance(value, kind):
+            return False
+        for name in names:
+            check_types(getattr(value, name), hints[name], f"{where}.{name}".lstrip("."))
+        return True
+    return type(value) is kind or (kind is float and type(value) is int)
+
+
+def _parts_fit(parts: Any, kind: Any, where: str) -> bool:
+    for key, part in parts:
+        check_types(part, kind, f"{where}.{key}")
+    return True
