@@ -30,7 +30,9 @@ def kept_section(answer: Recommendation) -> Section | None:
     alone = None if answer.evidence is None else answer.evidence.alone
     shown = answer.kept[:MOST_FEATURES]
     names = [answer.feature_names[kept.feature] for kept in shown]
-    texts = [substitutes_text(kept, answer) for kept in shown]
+    # The nearest one: of several, a label that is cut would mix the numbers up.
+    nearest = [replace(kept, substitutes=kept.substitutes[:1]) for kept in shown]
+    texts = [substitutes_text(kept, answer) for kept in nearest]
     svg = draw_panels(
         names,
         _panels(answer, shown),
@@ -39,7 +41,9 @@ def kept_section(answer: Recommendation) -> Section | None:
         f"{quantity(len(names), 'feature')} to keep, with what is known of each",
     )
     sheet = kept_sheet(answer, alone)
-    caption = " ".join(sheet.notes).replace("substitutes:", "could be replaced by:")
+    caption = " ".join(sheet.notes).replace(
+        "substitutes: features", "could be replaced by: the nearest of the features"
+    )
     if len(answer.kept) > len(shown):
         caption = f"The first {len(shown)} of {len(answer.kept):,} features. {caption}"
     lead = f"In the order of {answer.selector}, which selected them."
