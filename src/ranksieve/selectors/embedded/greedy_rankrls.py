@@ -138,8 +138,7 @@ class GreedyRankRLS(Predictor, RankSelector):
     would reveal its labels.
 
     The better of the two searches within a budget has a guarantee if gains are submodular (Leskovec
-    et al. 2007); these are not, so it is a heuristic. With equal costs, both searches are the same
-    as without costs.
+    et al. 2007); these are not, so it is a heuristic. With equal costs, costs change nothing.
 
     The paper gives the model, the criterion and the algorithm, whose printed form has errors that
     are corrected here. The other searches, the rules, rotation, and steps with a single pass over
