@@ -1,4 +1,4 @@
-"""The commands that decide: which features to keep, and whether that still holds."""
+"""The commands ``recommend`` and ``check``: which features to keep, and whether that holds."""
 
 from __future__ import annotations
 
@@ -144,9 +144,9 @@ def recommend(
 ) -> None:
     """Recommend the cheapest features that are shown to be enough.
 
-    Selectors propose sets of features, the ranker is trained on them, and queries that had no part
-    in that choose the cheapest set that is enough. Other queries judge the choice: the claim is
-    theirs. Finished work is kept in --out, and the same command resumes it.
+    Selectors propose sets of features, the ranker is trained on them, and held-out queries choose
+    the cheapest set that is enough. The claim rests on other queries, which judge the choice.
+    Finished work is kept in --out, and the same command resumes it.
     """
     import json
 
@@ -160,7 +160,7 @@ def recommend(
     listed = choice_parameters(keep, [*(exclude or []), *wanted.pop("drop")])
     wanted |= {"keep": listed.get("include", []), "drop": listed.get("exclude", [])}
     if source is None and ranker == "lambdamart" and not settings and ranker_file is None:
-        settings = ["n_estimators=50", "num_leaves=10"]  # the demo should not take long
+        settings = ["n_estimators=50", "num_leaves=10"]  # keep the demo fast
     wanted |= _parameters(ranker, settings or [], ranker_file)
     given = {
         "scale": scale,
@@ -211,9 +211,9 @@ def check(
 ) -> None:
     """Check on new data whether recommended features are still enough.
 
-    Both rankers of the recommendation, on the features that are kept and on all, rank the new
-    queries; nothing is trained again. The exit status is 1 if the mean has fallen by more than the
-    margin, for use in scheduled jobs.
+    Both rankers of the recommendation, trained on the kept features and on all features, rank the
+    new queries; nothing is trained again. The exit status is 1 if the mean has fallen by more than
+    the margin, for use in scheduled jobs.
     """
     import json
 
@@ -233,7 +233,10 @@ def check(
 def _source(
     data: list[Path] | None, splitting: Splitting, reading: Reading
 ) -> tuple[Any, dict[str, Any], Reading]:
-    """The data, how to open it, and features to drop: only tables have columns to drop."""
+    """Return the data, its options, and how to read it.
+
+    Files that are not tables have no columns to drop, so their features are dropped instead.
+    """
     from ranksieve.cli.sources import take_source
     from ranksieve.datasets.opening import are_table_files, paths_of
 
@@ -247,13 +250,13 @@ def _source(
     wanted: dict[str, Any] = {}
     source = take_source(wanted, data, splitting, reading)
     if source is None:
-        wanted["scale"] = "min-max"  # the demo's features are as logged
+        wanted["scale"] = "min-max"  # the features of the demo are not normalized
         wanted |= {"folds": 3, "pairs": 5}
     return source, wanted | {"drop": drop}, reading
 
 
 def _parameters(ranker: str, settings: list[str], file: Path | None) -> dict[str, Any]:
-    """The ranker and its parameters."""
+    """Return the arguments for the ranker and its parameters."""
     from ranksieve.cli.settings import ranker_parameters
     from ranksieve.rankers.registry import RANKERS
 
@@ -263,7 +266,7 @@ def _parameters(ranker: str, settings: list[str], file: Path | None) -> dict[str
 
 
 def _share(text: str) -> float:
-    """A share from ``1%`` or ``0.01``."""
+    """Parse a share such as ``1%`` or ``0.01``."""
     try:
         share = float(text.rstrip("% ")) / (100 if text.rstrip().endswith("%") else 1)
     except ValueError:
@@ -277,7 +280,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
 def _seconds(text: str) -> float:
-    """Seconds from ``90s``, ``10m`` or ``2h``."""
+    """Parse a duration such as ``90s``, ``10m`` or ``2h`` into seconds."""
     number, unit = (text[:-1], text[-1]) if text[-1:] in _UNITS else (text, "s")
     try:
         seconds = float(number) * _UNITS[unit]

@@ -123,7 +123,7 @@ class Evidence:
 
     @classmethod
     def of_record(cls, record: dict[str, Any], n_features: int) -> Evidence:
-        """Restore what :meth:`to_record` wrote; raises DataError if it does not fit the features."""
+        """Restore what :meth:`to_record` wrote; raises DataError if it does not fit the data."""
         check_kinds(record, _EVIDENCE)
         check_kinds(record["alone"], _ALONE)
         for name in _ALONE:
