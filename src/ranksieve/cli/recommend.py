@@ -26,15 +26,15 @@ from ranksieve.cli.options import (
 _Data = Annotated[
     list[Path] | None,
     typer.Argument(
-        help="Data as compare takes it: a file or shards, whose queries are divided into parts; a "
-        "collection or a directory of train, vali and test files; with --test, the data to train "
-        "on. Default: the embedded demo, with its costs."
+        help="Data, as for compare: a file or shards, whose queries are divided into parts; a "
+        "collection, or a directory of train, vali and test files; with --test, the training "
+        "data. Default: the embedded demo, with its costs."
     ),
 ]
 _Ranker = Annotated[
     str,
     option(
-        "NAME", "Ranker that is to use the features; train --rankers lists them. Or MODULE:OBJECT."
+        "NAME", "Ranker that will use the features: a name from train --rankers, or MODULE:OBJECT."
     ),
 ]
 _RankerSettings = Annotated[
@@ -48,7 +48,7 @@ _RankerSettings = Annotated[
 _Measure = Annotated[str, option("M", "Measure whose mean must not fall.")]
 _Margin = Annotated[
     str,
-    option("SHARE", "Largest loss that does not matter, relative to all features: 1% or 0.01."),
+    option("SHARE", "Largest acceptable loss, relative to all features, such as 1% or 0.01."),
 ]
 _Keep = Annotated[
     list[str] | None,
@@ -62,7 +62,7 @@ _Confirm = Annotated[
     list[Path] | None,
     option(
         "FILE",
-        "Other queries, for one test of the very features that are recommended. Default: none.",
+        "Other queries, for a single test of the recommended features. Default: none.",
     ),
 ]
 _Selectors = Annotated[
@@ -76,17 +76,17 @@ _Rule = Annotated[
     str,
     option(
         "RULE",
-        "What is enough on the queries that choose: half-margin (a mean loss of at most half the "
-        "margin), safe (within the margin with one standard error more), one-se (a loss within one "
-        "standard error) or best. The claim does not depend on it.",
+        "When a set is good enough to be chosen: half-margin (mean loss of at most half the "
+        "margin), safe (loss plus one standard error within the margin), one-se (loss within one "
+        "standard error) or best (only the best set). The claim does not depend on the rule.",
     ),
 ]
-_Level = Annotated[float, option("P", "Confidence of the claim.", min=0.5, max=0.9999)]
+_Level = Annotated[float, option("P", "Confidence level of the claim.", min=0.5, max=0.9999)]
 _Folds = Annotated[
     int | None,
     option(
         "N",
-        "Number of parts of the queries of undivided data. Default: 5, but 3 for the demo.",
+        "Number of parts of the queries, if the data has no split. Default: 5; 3 for the demo.",
         min=3,
     ),
 ]
@@ -94,7 +94,7 @@ _Scale = Annotated[
     str | None,
     option("HOW", "Scale features within each query: none, min-max or standard. Default: none."),
 ]
-_Seed = Annotated[int, option("N", "Random seed of all that is drawn.", min=0)]
+_Seed = Annotated[int, option("N", "Random seed.", min=0)]
 _Time = Annotated[
     str | None,
     option(
