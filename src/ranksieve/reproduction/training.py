@@ -126,7 +126,7 @@ def _greedy_rankrls(at: FoldAtHand) -> GreedyRankRLSCV:
 
 
 def _best_on_validation(fold: StudyFold, scores: list[np.ndarray], convention: str) -> int:
-    """Return the index of the scores with the largest MAP on validation queries."""
+    """Return the index of the scores with the largest validation MAP; the first if tied."""
     reached = [measure_scores(fold.vali, own, ["MAP"], convention)["MAP"] for own in scores]
     return max(range(len(reached)), key=reached.__getitem__)
 
