@@ -91,7 +91,7 @@ class TreeEnsemble:
         return replace(self, missing_left=self.zero_left)
 
     def take_features(self, features: np.ndarray) -> TreeEnsemble:
-        """The same trees on some of the features, which must include all used ones."""
+        """Return the same trees on some of the features, which must include all used ones."""
         places = np.full(self.n_features + 1, -1)  # the last entry is for leaves, -1
         places[features] = np.arange(len(features))
         return replace(self, feature=places[self.feature], n_features=len(features))
@@ -122,7 +122,7 @@ class TreeEnsemble:
         return self.sums(X, np.float32 if self.sums_in_single else np.float64)
 
     def rounding(self, X: np.ndarray, unit: float) -> np.ndarray:
-        """Bound of the rounding error in the sum of each row, given the unit roundoff."""
+        """Bound the rounding error in the sum of each row, given the unit roundoff."""
 
         def bound(rows: np.ndarray) -> np.ndarray:
             values = self.leaf_values(rows)
@@ -162,7 +162,7 @@ class LinearModel:
         return np.flatnonzero(self.weights)
 
     def take_features(self, features: np.ndarray) -> LinearModel:
-        """The same model on some of the features, which must include all used ones."""
+        """Return the same model on some of the features, which must include all used ones."""
         return LinearModel(self.weights[features], self.intercept)
 
     def scores(self, X: np.ndarray) -> np.ndarray:
@@ -173,7 +173,7 @@ class LinearModel:
         return scores
 
     def rounding(self, X: np.ndarray, unit: float) -> np.ndarray:
-        """Bound of the rounding error in the sum of each row, given the unit roundoff."""
+        """Bound the rounding error in the sum of each row, given the unit roundoff."""
         parts = X[:, self.used] * self.weights[self.used]
         sums = np.abs(np.cumsum(parts, axis=1))
         return unit * (sums + 3 * np.abs(parts)).sum(axis=1)

@@ -35,7 +35,7 @@ class Choice(NamedTuple):
     ----------
     candidate : Candidate
     features : tuple of int
-        In the order of the selector.
+        Chosen features in the order of the selector.
     candidates : list of Candidate
         All evaluated candidates, including all features and no features.
     values, base : array of shape (queries,) or None

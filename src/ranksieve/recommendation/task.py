@@ -1,4 +1,4 @@
-"""What all runs of the procedure share: data, selectors, ranker, costs and the rule."""
+"""The data, selectors, ranker, costs and rule that all runs of the procedure share."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Task:
         return max(1, len(self.include))
 
     def sizes(self) -> list[int]:
-        """Return the set sizes that are fixed in advance, ascending, below the number of all."""
+        """Return the sizes that are fixed in advance, ascending and smaller than all features."""
         sizes, size = [], self.least
         while size < len(self.allowed):
             sizes.append(size)

@@ -31,7 +31,7 @@ class Peak:
     ----------
     k : int
     value : float
-        Test value of the study's first measure, mean over folds.
+        Mean test value over folds of the study's first measure.
     against : dict of str to Against
         Comparison with every other selector, each at its best number of features, on the test
         queries; p-values are adjusted for all pairs of selectors with all rankers.
