@@ -1,4 +1,4 @@
-"""The commands that decide: which features to keep, and whether that still holds."""
+"""The commands ``recommend`` and ``check``: which features to keep, and whether that holds."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from ranksieve.cli.options import (
 _Data = Annotated[
     list[Path] | None,
     typer.Argument(
-        help="Data as compare takes it: a file or shards, whose queries are divided into parts; a "
-        "collection or a directory of train, vali and test files; with --test, the data to train "
-        "on. Default: the embedded demo, with its costs."
+        help="Data, as for compare: a file or shards, whose queries are divided into parts; a "
+        "collection, or a directory of train, vali and test files; with --test, the training "
+        "data. Default: the embedded demo, with its costs."
     ),
 ]
 _Ranker = Annotated[
     str,
     option(
-        "NAME", "Ranker that is to use the features; train --rankers lists them. Or MODULE:OBJECT."
+        "NAME", "Ranker that will use the features: a name from train --rankers, or MODULE:OBJECT."
     ),
 ]
 _RankerSettings = Annotated[
@@ -48,7 +48,7 @@ _RankerSettings = Annotated[
 _Measure = Annotated[str, option("M", "Measure whose mean must not fall.")]
 _Margin = Annotated[
     str,
-    option("SHARE", "Largest loss that does not matter, relative to all features: 1% or 0.01."),
+    option("SHARE", "Largest acceptable loss, relative to all features, such as 1% or 0.01."),
 ]
 _Keep = Annotated[
     list[str] | None,
@@ -62,7 +62,7 @@ _Confirm = Annotated[
     list[Path] | None,
     option(
         "FILE",
-        "Other queries, for one test of the very features that are recommended. Default: none.",
+        "Other queries, for a single test of the recommended features. Default: none.",
     ),
 ]
 _Selectors = Annotated[
@@ -76,17 +76,17 @@ _Rule = Annotated[
     str,
     option(
         "RULE",
-        "What is enough on the queries that choose: half-margin (a mean loss of at most half the "
-        "margin), safe (within the margin with one standard error more), one-se (a loss within one "
-        "standard error) or best. The claim does not depend on it.",
+        "When a set is good enough to be chosen: half-margin (mean loss of at most half the "
+        "margin), safe (loss plus one standard error within the margin), one-se (loss within one "
+        "standard error) or best (only the best set). The claim does not depend on the rule.",
     ),
 ]
-_Level = Annotated[float, option("P", "Confidence of the claim.", min=0.5, max=0.9999)]
+_Level = Annotated[float, option("P", "Confidence level of the claim.", min=0.5, max=0.9999)]
 _Folds = Annotated[
     int | None,
     option(
         "N",
-        "Number of parts of the queries of undivided data. Default: 5, but 3 for the demo.",
+        "Number of parts of the queries, if the data has no split. Default: 5; 3 for the demo.",
         min=3,
     ),
 ]
@@ -94,7 +94,7 @@ _Scale = Annotated[
     str | None,
     option("HOW", "Scale features within each query: none, min-max or standard. Default: none."),
 ]
-_Seed = Annotated[int, option("N", "Random seed of all that is drawn.", min=0)]
+_Seed = Annotated[int, option("N", "Random seed.", min=0)]
 _Time = Annotated[
     str | None,
     option(
@@ -144,9 +144,9 @@ def recommend(
 ) -> None:
     """Recommend the cheapest features that are shown to be enough.
 
-    Selectors propose sets of features, the ranker is trained on them, and queries that had no part
-    in that choose the cheapest set that is enough. Other queries judge the choice: the claim is
-    theirs. Finished work is kept in --out, and the same command resumes it.
+    Selectors propose sets of features, the ranker is trained on them, and held-out queries choose
+    the cheapest set that is enough. The claim rests on other queries, which judge the choice.
+    Finished work is kept in --out, and the same command resumes it.
     """
     import json
 
@@ -160,7 +160,7 @@ def recommend(
     listed = choice_parameters(keep, [*(exclude or []), *wanted.pop("drop")])
     wanted |= {"keep": listed.get("include", []), "drop": listed.get("exclude", [])}
     if source is None and ranker == "lambdamart" and not settings and ranker_file is None:
-        settings = ["n_estimators=50", "num_leaves=10"]  # the demo should not take long
+        settings = ["n_estimators=50", "num_leaves=10"]  # keep the demo fast
     wanted |= _parameters(ranker, settings or [], ranker_file)
     given = {
         "scale": scale,
@@ -211,9 +211,9 @@ def check(
 ) -> None:
     """Check on new data whether recommended features are still enough.
 
-    Both rankers of the recommendation, on the features that are kept and on all, rank the new
-    queries; nothing is trained again. The exit status is 1 if the mean has fallen by more than the
-    margin, for use in scheduled jobs.
+    Both rankers of the recommendation, trained on the kept features and on all features, rank the
+    new queries; nothing is trained again. The exit status is 1 if the mean has fallen by more than
+    the margin, for use in scheduled jobs.
     """
     import json
 
@@ -233,7 +233,10 @@ def check(
 def _source(
     data: list[Path] | None, splitting: Splitting, reading: Reading
 ) -> tuple[Any, dict[str, Any], Reading]:
-    """The data, how to open it, and features to drop: only tables have columns to drop."""
+    """Return the data, its options, and how to read it.
+
+    Files that are not tables have no columns to drop, so their features are dropped instead.
+    """
     from ranksieve.cli.sources import take_source
     from ranksieve.datasets.opening import are_table_files, paths_of
 
@@ -247,13 +250,13 @@ def _source(
     wanted: dict[str, Any] = {}
     source = take_source(wanted, data, splitting, reading)
     if source is None:
-        wanted["scale"] = "min-max"  # the demo's features are as logged
+        wanted["scale"] = "min-max"  # the features of the demo are not normalized
         wanted |= {"folds": 3, "pairs": 5}
     return source, wanted | {"drop": drop}, reading
 
 
 def _parameters(ranker: str, settings: list[str], file: Path | None) -> dict[str, Any]:
-    """The ranker and its parameters."""
+    """Return the arguments for the ranker and its parameters."""
     from ranksieve.cli.settings import ranker_parameters
     from ranksieve.rankers.registry import RANKERS
 
@@ -263,7 +266,7 @@ def _parameters(ranker: str, settings: list[str], file: Path | None) -> dict[str
 
 
 def _share(text: str) -> float:
-    """A share from ``1%`` or ``0.01``."""
+    """Parse a share such as ``1%`` or ``0.01``."""
     try:
         share = float(text.rstrip("% ")) / (100 if text.rstrip().endswith("%") else 1)
     except ValueError:
@@ -277,7 +280,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
 def _seconds(text: str) -> float:
-    """Seconds from ``90s``, ``10m`` or ``2h``."""
+    """Parse a duration such as ``90s``, ``10m`` or ``2h`` into seconds."""
     number, unit = (text[:-1], text[-1]) if text[-1:] in _UNITS else (text, "s")
     try:
         seconds = float(number) * _UNITS[unit]

@@ -1,8 +1,8 @@
 """Export models and feature sets to search engines, and verify that they rank in the same way.
 
-:func:`export_model` writes the files. A trained model is first read in a neutral form
-(:mod:`ranksieve.export.forms`); each target (:mod:`ranksieve.export.targets`) writes that form, and
-reads its files again, in the arithmetic of the engine, to verify them.
+:func:`export_model` writes the files. A trained model is first converted to a neutral form
+(:mod:`ranksieve.export.forms`). Each target (:mod:`ranksieve.export.targets`) writes that form, and
+reads its files back to verify them in the arithmetic of the engine.
 """
 
 from __future__ import annotations

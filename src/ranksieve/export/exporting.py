@@ -48,8 +48,8 @@ class Export:
     missing : {"nan", "zero"}
         Value that the target gets for a missing value.
     switched_off : dict of str to float or None
-        Features of the feature set, or else of the training data and the costs, that are no longer
-        needed -> cost of each alone; None if it is unknown.
+        Features that are no longer needed -> cost of each alone, None if unknown. They are features
+        of the feature set if there is one, otherwise of the training data and the costs.
     saved : float or None
         Total cost of these features, including groups that are no longer needed.
     notes : list of str
@@ -120,10 +120,10 @@ def export_model(
     float32 threshold up to t, so that all float32 values take the same branches; values of
     ``verify`` with more digits keep their branches if float32 can distinguish them.
 
-    Verifying counts the queries in which two documents change order, or become equal, whose scores
-    differ by more than the rounding of the sums, for which there is a bound: u times the sum of the
-    absolute partial sums, u = 2^-24 in float32 and 2^-53 in float64. Takes O(m T d) time for m rows
-    and T trees of depth d.
+    Verification counts the queries in which two documents swap or become tied although their scores
+    differ by more than rounding explains. The rounding error of a sum is at most u times the sum of
+    the absolute partial sums, with u = 2^-24 in float32 and 2^-53 in float64. Verification takes
+    O(m T d) time for m rows and T trees of depth d.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def _make_job(
     feature_set: FeatureSet | None,
     rows: Rows | None,
 ) -> Job:
-    """The model on the features that it uses; on the first one if it uses none."""
+    """Reduce the model to the features that it uses; to the first one if it uses none."""
     used = trained.model.used if len(trained.model.used) else np.array([0])
     model = trained.model.take_features(used)
     if isinstance(model, TreeEnsemble) and rule == "zero":
@@ -207,7 +207,7 @@ def _make_job(
 def _missing_rule(
     given: MissingRule | None, target: Target, trained: Trained, rows: Rows | None
 ) -> MissingRule:
-    """The rule for missing values; raises a DataError if it is required but not given."""
+    """Return the rule for missing values; raises DataError if it is required but not given."""
     model = trained.model
     if isinstance(model, LinearModel):
         if given == "nan":
@@ -290,7 +290,7 @@ def _as_costs(given: Any) -> FeatureCosts:
 def _find_switched_off(
     job: Job, target: Target, costs: FeatureCosts
 ) -> tuple[dict[str, float | None], float | None]:
-    """Features that are no longer needed, with the cost of each, and their total cost."""
+    """Return the features that are no longer needed, each with its cost, and their total cost."""
     if job.trained.library == target.name:
         return {}, None  # the library's file needs all features
     if job.feature_set is not None:

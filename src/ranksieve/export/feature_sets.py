@@ -41,7 +41,7 @@ class FeatureSet:
     entries: dict[str, dict[str, Any]]
 
     def prune(self, needed: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """Definitions of the needed features and of those that they refer to, in order.
+        """Return the definitions of needed features and of those that they refer to, in order.
 
         Raises
         ------
@@ -63,7 +63,7 @@ class FeatureSet:
         return {name: entry for name, entry in self.entries.items() if name in kept}
 
     def _references(self, entry: dict[str, Any]) -> Iterator[str]:
-        """Names of other features in the definition of a feature."""
+        """Yield the names of other features that the definition of a feature refers to."""
         own = _name_of(entry, self.kind)
         texts = list(_referring_texts(entry, self.kind))
         for name in self.entries:
@@ -73,10 +73,10 @@ class FeatureSet:
 
 
 def _referring_texts(entry: dict[str, Any], kind: Kind) -> Iterator[str]:
-    """Texts in which names of other features refer to these features.
+    """Yield the texts of a definition that may refer to other features by name.
 
-    In the plugin these are derived expressions and scripts with a feature vector; everything else
-    is a query, whose words are fields. In Solr, they are parameters that refer to features.
+    In the plugin, these are derived expressions and scripts with a feature vector; everything else
+    is a query, whose words are fields. In Solr, these are parameters that refer to features.
     """
     if kind == "plugin" and entry.get("template_language") in (
         "derived_expression",
@@ -98,15 +98,15 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def read_feature_set(path: PathLike, kind: Kind) -> FeatureSet:
-    """Read a user's feature set.
+    """Read a feature set from the user's JSON file.
 
     Parameters
     ----------
     path : str or path
-        JSON in the form of an upload, or of a response of the engine.
+        JSON as uploaded to the engine, or as in its response.
     kind : {"plugin", "solr", "elasticsearch"}
-        Its engine: the learning-to-rank plugin of Elasticsearch and OpenSearch, Solr, or the
-        learning to rank of Elasticsearch itself (8.12 and later).
+        The engine: the learning-to-rank plugin of Elasticsearch and OpenSearch, Solr, or the
+        built-in learning to rank of Elasticsearch (8.12 and later).
     """
     record = read_record(path)
     found, name = _find_list(record, kind)
@@ -126,7 +126,7 @@ def read_feature_set(path: PathLike, kind: Kind) -> FeatureSet:
 
 
 def _find_list(record: Any, kind: Kind) -> tuple[Any, str]:
-    """The list of features in the JSON of an engine, and the name of the set."""
+    """Find the list of features in the JSON of an engine, and the name of the set."""
     if kind == "solr":
         features = record.get("features") if isinstance(record, dict) else record
         known = features if isinstance(features, list) else []

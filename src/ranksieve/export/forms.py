@@ -1,4 +1,4 @@
-"""Trained models in one neutral form, whatever library trained them: trees, or weights.
+"""Trained models in a form that does not depend on the library: trees or weights.
 
 A split sends a row to the left if ``x <= threshold`` in float64, and a missing value (NaN)
 according to ``missing_left``. Other rules of libraries (strict comparisons, float32, zeros that
@@ -63,7 +63,7 @@ class TreeEnsemble:
 
     @property
     def used(self) -> np.ndarray:
-        """Features in splits, in their order."""
+        """Features that splits use, in ascending order."""
         return np.unique(self.feature[self.splits])
 
     @cached_property
@@ -82,24 +82,24 @@ class TreeEnsemble:
 
     @property
     def tells_missing_from_zero(self) -> bool:
-        """Whether a missing value takes another branch than 0 at any split."""
+        """Whether any split sends a missing value and 0 to different sides."""
         at = self.splits
         return bool((self.missing_left[at] != self.zero_left[at]).any())
 
     def with_missing_as_zero(self) -> TreeEnsemble:
-        """The same trees, in which NaN takes the branch of 0."""
+        """Return the same trees, but with NaN taking the branch of 0."""
         return replace(self, missing_left=self.zero_left)
 
     def take_features(self, features: np.ndarray) -> TreeEnsemble:
-        """The same trees on some of the features, which must include all used ones."""
+        """Return the same trees on some of the features, which must include all used ones."""
         places = np.full(self.n_features + 1, -1)  # the last entry is for leaves, -1
         places[features] = np.arange(len(features))
         return replace(self, feature=places[self.feature], n_features=len(features))
 
     def leaf_values(self, X: np.ndarray, *, strict: bool = False) -> np.ndarray:
-        """Value of the leaf of each row in each tree, an array of shape (rows, trees).
+        """Return the leaf value of each row in each tree, an array of shape (rows, trees).
 
-        Values and thresholds are compared in the wider of their types; ``strict`` compares by
+        Values and thresholds are compared in the wider of their types; ``strict`` uses
         ``x < threshold``.
         """
         nodes = np.tile(self.roots, (len(X), 1))
@@ -114,15 +114,15 @@ class TreeEnsemble:
         return self.value[nodes]
 
     def sums(self, X: np.ndarray, dtype: Any, *, strict: bool = False) -> np.ndarray:
-        """Sum of the trees for each row, added in a type; ``strict`` as in :meth:`leaf_values`."""
+        """Sum the trees for each row in ``dtype``; for ``strict`` see :meth:`leaf_values`."""
         return self._by_rows(X, lambda rows: add_up(self.leaf_values(rows, strict=strict), dtype))
 
     def scores(self, X: np.ndarray) -> np.ndarray:
-        """Scores in the arithmetic of the model."""
+        """Compute scores in the arithmetic of the model."""
         return self.sums(X, np.float32 if self.sums_in_single else np.float64)
 
     def rounding(self, X: np.ndarray, unit: float) -> np.ndarray:
-        """Bound of the rounding error in the sum of each row, given the unit roundoff."""
+        """Bound the rounding error in the sum of each row, given the unit roundoff."""
 
         def bound(rows: np.ndarray) -> np.ndarray:
             values = self.leaf_values(rows)
@@ -144,7 +144,7 @@ class TreeEnsemble:
 
 @dataclass(frozen=True)
 class LinearModel:
-    """A weighted sum of features, added in their order, starting with the intercept.
+    """A weighted sum of features, added in order, starting with the intercept.
 
     Attributes
     ----------
@@ -158,22 +158,22 @@ class LinearModel:
 
     @property
     def used(self) -> np.ndarray:
-        """Features with a weight."""
+        """Features whose weight is not 0."""
         return np.flatnonzero(self.weights)
 
     def take_features(self, features: np.ndarray) -> LinearModel:
-        """The same model on some of the features, which must include all used ones."""
+        """Return the same model on some of the features, which must include all used ones."""
         return LinearModel(self.weights[features], self.intercept)
 
     def scores(self, X: np.ndarray) -> np.ndarray:
-        """Scores in float64."""
+        """Compute scores in float64."""
         scores = np.full(len(X), self.intercept)
         for feature in self.used.tolist():
             scores += X[:, feature].astype(np.float64) * self.weights[feature]
         return scores
 
     def rounding(self, X: np.ndarray, unit: float) -> np.ndarray:
-        """Bound of the rounding error in the sum of each row, given the unit roundoff."""
+        """Bound the rounding error in the sum of each row, given the unit roundoff."""
         parts = X[:, self.used] * self.weights[self.used]
         sums = np.abs(np.cumsum(parts, axis=1))
         return unit * (sums + 3 * np.abs(parts)).sum(axis=1)
@@ -184,7 +184,7 @@ Number = float | np.floating[Any]
 
 
 def add_up(values: np.ndarray, dtype: Any) -> np.ndarray:
-    """Sum of each row from left to right, each step rounded to a type; returned as float64."""
+    """Sum each row from left to right, rounding each step to ``dtype``; returns float64."""
     total = np.zeros(len(values), dtype=dtype)
     for column in values.T:
         total += column.astype(dtype)
@@ -199,7 +199,7 @@ class TreeBuilder:
         self._roots: list[int] = []
 
     def add_leaf(self, value: Number) -> int:
-        """Add a leaf; returns its number."""
+        """Add a leaf and return its number."""
         place = len(self._nodes)
         self._nodes.append((-1, np.inf, False, place, place, float(value)))
         return place
@@ -207,12 +207,12 @@ class TreeBuilder:
     def add_split(
         self, feature: int, threshold: Number, missing_left: bool, left: int, right: int
     ) -> int:
-        """Add a split above two nodes; returns its number."""
+        """Add a split above two nodes and return its number."""
         self._nodes.append((feature, float(threshold), missing_left, left, right, 0.0))
         return len(self._nodes) - 1
 
     def copy(self, top: int) -> int:
-        """Copy a node with all nodes below it; return the number of the copy."""
+        """Copy a node with all nodes below it and return the number of the copy."""
         feature, threshold, missing_left, left, right, value = self._nodes[top]
         if feature < 0:
             return self.add_leaf(value)
@@ -226,7 +226,7 @@ class TreeBuilder:
         return len(self._nodes)
 
     def build(self, n_features: int, **facts: bool) -> TreeEnsemble:
-        """The trees so far; ``facts`` are further attributes of :class:`TreeEnsemble`."""
+        """Build the ensemble; ``facts`` are further attributes of :class:`TreeEnsemble`."""
         if not self._roots:
             self.end_tree(self.add_leaf(0.0))  # a model without trees scores all rows equally
         columns = zip(*self._nodes, strict=True)
@@ -238,6 +238,6 @@ class TreeBuilder:
         return replace(TreeEnsemble(*arrays), **facts)  # type: ignore[arg-type]
 
     def build_in_single(self, n_features: int) -> TreeEnsemble:
-        """The trees so far, with thresholds that are compared in float32."""
+        """Build the ensemble with thresholds that are compared in float32."""
         trees = self.build(n_features)
         return replace(trees, threshold=trees.threshold.astype(np.float32))

@@ -48,7 +48,7 @@ class Trained:
 
     @property
     def missing(self) -> Missing | None:
-        """Declared treatment of missing values of the training data."""
+        """Declared treatment of missing values in the training data."""
         return getattr(self.ranker, "missing_", None)
 
     @property
@@ -58,12 +58,12 @@ class Trained:
 
     @property
     def is_linear(self) -> bool:
-        """Whether the model is linear, not trees."""
+        """Whether the model is linear."""
         return isinstance(self.model, LinearModel)
 
 
 def read_trained(ranker: Ranker) -> Trained:
-    """Read a trained ranker; raise a DataError with the reason if it cannot be exported."""
+    """Read a trained ranker; raises DataError with the reason if it cannot be exported."""
     check_is_fitted(ranker)
     library, model, saw_missing = _read(ranker)
     missing = getattr(ranker, "missing_", None)
@@ -113,7 +113,7 @@ def _read_foreign(ranker: RankerAdapter) -> tuple[str, Model, bool | None]:
 
 
 def xgboost_booster(estimator: Any) -> Any:
-    """The booster of an estimator, up to the number of trees that predictions use."""
+    """Return the booster of an estimator, reduced to the trees that predictions use."""
     booster = estimator.get_booster()
     try:
         best = estimator.best_iteration

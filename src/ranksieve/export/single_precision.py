@@ -10,22 +10,22 @@ import numpy as np
 from ranksieve.data import DataError
 from ranksieve.export.forms import TreeEnsemble
 
-_AS_ZERO = np.float32(1e-35)  # LightGBM's threshold to distinguish zeros from other values
+_AS_ZERO = np.float32(1e-35)  # LightGBM treats values up to this one as 0
 _LARGEST = np.finfo(np.float32).max
 _NO_CUT = 1e300  # LightGBM's threshold of splits that separate only missing values
 _ROUNDS_TO_LARGEST = np.nextafter(2.0**128 - 2.0**103, 0)  # more would be infinite in float32
 
 
 def to_single(values: np.ndarray) -> np.ndarray:
-    """Values as an engine rounds them to float32; those that are too large are infinite."""
+    """Round values to float32 as engines do; values that are too large become infinite."""
     with np.errstate(over="ignore"):
         return values.astype(np.float32)
 
 
 def round_down(values: np.ndarray) -> np.ndarray:
-    """Largest float32 that is not above each value.
+    """Return the largest float32 that is not above each value.
 
-    For all x in float32, ``x <= value`` is then ``x <= round_down(value)``.
+    For every float32 x, ``x <= value`` is then equivalent to ``x <= round_down(value)``.
     """
     values = np.asarray(values, dtype=np.float64)
     with np.errstate(all="ignore"):
@@ -34,9 +34,10 @@ def round_down(values: np.ndarray) -> np.ndarray:
 
 
 def largest_rounding_to(values: Any) -> np.ndarray:
-    """Largest float64 that rounds to each float32 or below.
+    """Return the largest float64 that rounds to at most each float32 value.
 
-    For all x in float64, ``float32(x) <= value`` is then ``x <= largest_rounding_to(value)``.
+    For every float64 x, ``float32(x) <= value`` is then equivalent to
+    ``x <= largest_rounding_to(value)``.
 
     Examples
     --------
@@ -56,7 +57,7 @@ def largest_rounding_to(values: Any) -> np.ndarray:
 
 
 def next_above(values: np.ndarray) -> np.ndarray:
-    """Next finite float32 above each: ``x <= value`` becomes ``x < next_above(value)``."""
+    """Return the next finite float32: ``x <= value`` becomes ``x < next_above(value)``."""
     with np.errstate(all="ignore"):
         above = np.nextafter(np.asarray(values, dtype=np.float32), np.float32(np.inf))
     return np.minimum(above, _LARGEST)
@@ -72,9 +73,9 @@ class SingleThresholds:
         ``x <= wanted`` is the decision of the model.
     lowest, highest : float32 arrays of shape (nodes,)
         Thresholds from ``lowest`` to ``highest`` give the same decisions on the known values, or on
-        all float32 numbers if none are.
+        all float32 numbers if no values are known.
     clashes : list of tuple (node, value, value)
-        Values on different sides of a threshold that float32 cannot distinguish.
+        Pairs of values on different sides of a threshold that float32 cannot distinguish.
     """
 
     wanted: np.ndarray
@@ -86,9 +87,9 @@ class SingleThresholds:
 def single_thresholds(trees: TreeEnsemble, X: np.ndarray | None = None) -> SingleThresholds:
     """Choose thresholds for rows that an engine rounds to float32.
 
-    Without data, they are right for all rows of float32 numbers, except that positive ones up to
-    1e-35 may count as 0. The values of ``X`` (rows, features), which may have more digits, keep
-    their sides if float32 can distinguish them.
+    Without data, the thresholds are correct for all float32 numbers, except that positive ones up
+    to 1e-35 may count as 0. Values of ``X`` (rows, features), which may have more digits, stay on
+    the same side if float32 can distinguish them.
     """
     if trees.cuts_at_values:
         with np.errstate(all="ignore"):
@@ -117,7 +118,7 @@ def single_thresholds(trees: TreeEnsemble, X: np.ndarray | None = None) -> Singl
 
 
 def _refuse_huge(trees: TreeEnsemble) -> None:
-    """Raise a DataError for thresholds among values that are infinite in float32."""
+    """Raise DataError if a threshold separates values that are infinite in float32."""
     cuts = trees.threshold[trees.splits]
     huge = (np.abs(cuts) > _LARGEST) & (np.abs(cuts) < _NO_CUT)
     for cut in cuts[huge][:1].tolist():
@@ -128,7 +129,7 @@ def _refuse_huge(trees: TreeEnsemble) -> None:
 
 
 def _neighbors(column: np.ndarray, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Largest value up to each threshold and smallest one above; infinite if there is none."""
+    """Return the largest value up to each threshold and the smallest above it, or infinity."""
     known = np.unique(column[~np.isnan(column)]).astype(np.float64)
     bounded = np.concatenate([[-np.inf], known, [np.inf]])
     places = np.searchsorted(known, thresholds, side="right")
@@ -136,17 +137,17 @@ def _neighbors(column: np.ndarray, thresholds: np.ndarray) -> tuple[np.ndarray, 
 
 
 def add_in_single(values: Any, slack: np.float32) -> np.ndarray:
-    """Sum in float32, like an engine that adds a slack to thresholds."""
+    """Add a slack to values in float32, as an engine does with thresholds."""
     return np.asarray(values, dtype=np.float32) + slack
 
 
 def subtract_slack(
     thresholds: SingleThresholds, slack: np.float32
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Thresholds to write for an engine that adds a slack to them in float32.
+    """Find thresholds to write for an engine that adds a slack to them in float32.
 
     Returns float32 numbers T such that ``T + slack``, rounded to float32, gives the same decisions,
-    and whether there is such a T for each threshold.
+    and for each threshold whether such a T exists.
     """
     middle = thresholds.wanted.astype(np.float64) - float(slack)
     found = middle.astype(np.float32)

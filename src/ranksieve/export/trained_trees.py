@@ -1,4 +1,4 @@
-"""Read the trees of LightGBM, XGBoost and CatBoost, and of our own rankers, in the neutral form."""
+"""Convert trees of LightGBM, XGBoost, CatBoost and RankBoost to the neutral form."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ranksieve.data import DataError
 from ranksieve.export.forms import TreeBuilder, TreeEnsemble
 from ranksieve.export.single_precision import largest_rounding_to
 
-_ZERO = float(np.float32(1e-35))  # LightGBM takes what is not larger for 0
+_ZERO = float(np.float32(1e-35))  # LightGBM treats values up to this one as 0
 _BEFORE_ZERO = float(np.nextafter(-_ZERO, -np.inf))
 _MOST_NODES = 1_000_000
 _NO_CATEGORIES = (
@@ -37,7 +37,7 @@ _XGBOOST_RAW = frozenset(
 
 
 def check_objective(name: str, known: frozenset[str], library: str) -> None:
-    """Raise a DataError unless scores are the sum of the trees."""
+    """Raise DataError unless scores are the plain sum of the trees."""
     if name not in known:
         raise DataError(
             f"{library} transforms its scores for the objective {name!r:.40}, which no target "
@@ -46,7 +46,7 @@ def check_objective(name: str, known: frozenset[str], library: str) -> None:
 
 
 def read_lightgbm(text: str) -> tuple[TreeEnsemble, bool]:
-    """Read a model that LightGBM has written; also whether it saw missing values in training."""
+    """Read LightGBM's text format; also return whether the training data had missing values."""
     head, *parts = text.partition("\nend of trees")[0].split("\nTree=")
     facts = dict(_settings(head))
     if "average_output" in facts:
@@ -71,7 +71,7 @@ def _settings(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _add_lightgbm_tree(builder: TreeBuilder, tree: dict[str, str]) -> bool:
-    """Add a tree from LightGBM's arrays; returns whether a split learned where NaN goes."""
+    """Add a tree from LightGBM's arrays; return whether any split has learned a side for NaN."""
 
     def numbers(name: str, kind: Any) -> list[Any]:
         return [kind(word) for word in tree.get(name, "").split()]
@@ -106,7 +106,7 @@ def _add_lightgbm_tree(builder: TreeBuilder, tree: dict[str, str]) -> bool:
 
 
 def _outside_zero(threshold: float) -> float:
-    """The threshold that decides alike on rows in which what LightGBM takes for 0 is not yet 0."""
+    """Move a threshold so that tiny values are treated like 0, as LightGBM does."""
     if abs(threshold) > _ZERO:
         return threshold
     return _ZERO if threshold >= 0 else _BEFORE_ZERO
@@ -122,7 +122,7 @@ def _add_zero_split(
 
     if (threshold >= 0) == default_left:
         return split(threshold, left, right)
-    if len(builder) > _MOST_NODES:  # which may double at each such split
+    if len(builder) > _MOST_NODES:  # the number may double at each such split
         raise DataError(
             f"the trees have more than {_MOST_NODES:,} nodes once zeros that count as missing "
             "(zero_as_missing) are written out: train with fewer leaves"
@@ -135,9 +135,9 @@ def _add_zero_split(
 
 
 def read_xgboost(document: bytes) -> TreeEnsemble:
-    """Read a model that XGBoost has written as JSON.
+    """Read XGBoost's JSON format.
 
-    Its splits are ``float32(x) < threshold``, and it adds trees in float32 to the base score.
+    Splits send ``float32(x) < threshold`` left, and trees are added to the base score in float32.
     """
     learner = json.loads(document)["learner"]
     booster = learner["gradient_booster"]
@@ -162,7 +162,7 @@ def _add_xgboost_tree(builder: TreeBuilder, tree: dict[str, Any]) -> None:
     cuts = np.array(tree["split_conditions"], dtype=np.float32)
     thresholds = largest_rounding_to(np.nextafter(cuts, np.float32(-np.inf)))
     order = [0]
-    for node in order:  # which grows: parents before their children
+    for node in order:  # the list grows in the loop: parents before their children
         if lefts[node] >= 0:
             order += (lefts[node], rights[node])
     places: dict[int, int] = {}
@@ -181,9 +181,9 @@ def _add_xgboost_tree(builder: TreeBuilder, tree: dict[str, Any]) -> None:
 
 
 def read_catboost(estimator: Any) -> tuple[TreeEnsemble, bool]:
-    """Read a fitted estimator of CatBoost; also whether it saw missing values in training.
+    """Read a CatBoost estimator; also return whether the training data had missing values.
 
-    Its splits send ``float32(x) > border`` to the right. Oblivious trees are written out.
+    Splits send ``float32(x) > border`` right. Oblivious trees are expanded.
     """
     with TemporaryDirectory() as directory:
         path = Path(directory) / "model.json"
@@ -192,7 +192,7 @@ def read_catboost(estimator: Any) -> tuple[TreeEnsemble, bool]:
     scale, bias = estimator.get_scale_and_bias()
     if scale != 1 or np.ndim(bias):
         raise DataError("sums and multiples of models of CatBoost cannot be exported")
-    # The JSON may drop digits of leaves.
+    # The JSON may lack some digits of leaf values, so take them from the estimator.
     ends = np.cumsum(estimator.get_tree_leaf_counts())[:-1]
     leaves = [part.tolist() for part in np.split(estimator.get_leaf_values(), ends)]
     trees = _CatBoostTrees(record["features_info"])
@@ -208,7 +208,7 @@ def read_catboost(estimator: Any) -> tuple[TreeEnsemble, bool]:
 
 
 class _CatBoostTrees:
-    """Trees of CatBoost's JSON, whose features are numbered by kind."""
+    """Converts trees from CatBoost's JSON, which numbers features separately for each kind."""
 
     def __init__(self, info: dict[str, Any]) -> None:
         if info.get("categorical_features"):
@@ -224,14 +224,14 @@ class _CatBoostTrees:
     def add_oblivious(self, splits: list[dict[str, Any]], values: list[float]) -> None:
         """Add a tree with the same split in all nodes of a level."""
         level = [self.builder.add_leaf(value) for value in values]
-        for split in splits:  # the first has the lowest bit of the leaf's number
+        for split in splits:  # the first split determines the lowest bit of the leaf number
             pairs = zip(level[::2], level[1::2], strict=True)
             level = [self._add_split(split, left, right) for left, right in pairs]
         self.builder.end_tree(level[0])
 
     def add_other(self, tree: dict[str, Any], values: list[float]) -> None:
-        """Add a tree of nodes in each other, whose values are in another order than ``values``."""
-        rounded = sorted(_leaf_values(tree))  # the smallest one is the smallest in both
+        """Add a tree of nested nodes, whose leaves are in another order than ``values``."""
+        rounded = sorted(_leaf_values(tree))  # rounding keeps the order, so sorting matches them
         exact = dict(zip(rounded, sorted(values), strict=True))
         self.builder.end_tree(self._add_node(tree, exact))
 
@@ -259,7 +259,7 @@ def _leaf_values(node: dict[str, Any]) -> Iterator[float]:
 
 
 def read_rankboost(ranker: Any) -> TreeEnsemble:
-    """Thresholds of RankBoost, as one tree for each feature, which adds what the ranker adds."""
+    """Convert the rounds of RankBoost to one tree for each feature."""
     steps = ranker.rounds_[: ranker.best_round_]
     builder = TreeBuilder()
     for feature in sorted({step.feature for step in steps}):
@@ -273,7 +273,7 @@ def read_rankboost(ranker: Any) -> TreeEnsemble:
 def _add_steps(
     builder: TreeBuilder, feature: int, thresholds: np.ndarray, levels: np.ndarray
 ) -> int:
-    """A balanced tree of a step function with these levels between the thresholds."""
+    """Add a balanced tree for a step function with these levels between the thresholds."""
     if not len(thresholds):
         return builder.add_leaf(levels[0])
     middle = len(thresholds) // 2

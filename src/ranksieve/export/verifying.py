@@ -1,4 +1,4 @@
-"""Check that what was written ranks as the model that was tested."""
+"""Verify that the files of an export rank as the trained model does."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MEASURE = "NDCG@10"
 
 @dataclass(frozen=True)
 class Verification:
-    """How the files of an export rank data, beside the model itself.
+    """Comparison of the files of an export with the model itself, on some data.
 
     Attributes
     ----------
@@ -30,16 +30,16 @@ class Verification:
     largest_difference : float
         Largest absolute difference of the scores.
     n_changed : int
-        Queries in which two documents change places, or become equal, whose scores differ by more
-        than what the arithmetic of the target can round.
+        Number of queries in which two documents swap or become tied although their scores differ by
+        more than the rounding of the target.
     n_tied : int
-        Other queries in which documents do so: their scores are ties for the target.
+        Number of other queries with such documents, whose scores are ties for the target.
     n_strayed : int
-        Rows whose score differs by more than rounding.
+        Number of rows whose score differs by more than rounding.
     before, after : float
-        NDCG@10 of the model and of the files, with missing values as they are served.
+        NDCG@10 of the model and of the files, with missing values as served.
     as_trained : float or None
-        NDCG@10 of the model with missing values as in training, if they are served otherwise.
+        NDCG@10 of the model with missing values as in training, if they are served differently.
     """
 
     n_rows: int
@@ -55,7 +55,7 @@ class Verification:
 
 @dataclass(frozen=True)
 class Rows:
-    """Data to verify with, as the model takes it.
+    """Data for verification, with the features of the ranker.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Rows:
     tested : array of shape (rows, features)
         Features of the ranker, with missing values as in training.
     raw : array of shape (rows, features)
-        The same before missing values were filled in.
+        The same features before missing values were filled in.
     """
 
     data: RankingData
@@ -72,12 +72,12 @@ class Rows:
     raw: np.ndarray
 
     def served(self, missing: MissingRule) -> np.ndarray:
-        """Rows as they are served under a rule."""
+        """Return the rows as served under a rule for missing values."""
         return np.where(np.isnan(self.raw), 0.0, self.raw) if missing == "zero" else self.raw
 
 
 def rows_of(trained: Trained, data: RankingData) -> Rows:
-    """Rows of data with all features, or with those of the ranker."""
+    """Take the ranker's features from data that has all features or only those."""
     ranker = trained.ranker
     tested = _dense(ranker._rows(data), trained)
     raw = tested
@@ -93,25 +93,25 @@ def _dense(X: Any, trained: Trained) -> np.ndarray:
         return np.asarray(X, dtype=np.float64)
     if trained.library != "xgboost":
         return X.toarray().astype(np.float64)
-    dense = np.full(X.shape, np.nan)  # XGBoost takes what is not stored as missing
+    dense = np.full(X.shape, np.nan)  # XGBoost treats values that are not stored as missing
     coordinates = X.tocoo()
     dense[coordinates.row, coordinates.col] = coordinates.data
     return dense
 
 
 def scores_of(trained: Trained, rows: np.ndarray) -> np.ndarray:
-    """Scores of the ranker itself."""
+    """Compute the scores of the ranker itself."""
     return check_scores(trained.ranker._scores(rows))
 
 
 def measure(data: RankingData, scores: np.ndarray) -> float:
-    """NDCG@10 of scores."""
+    """Compute NDCG@10 of scores."""
     found = evaluate(data.y, scores, data.qid, MEASURE, query_weights=data.query_weights)
     return found.mean[MEASURE]
 
 
 def verify_files(target: Target, directory: Path, job: Job, rows: Rows) -> Verification:
-    """Read the files of a directory again, and score rows with them."""
+    """Score rows with the written files and compare them with the scores of the model."""
     served = rows.served(job.missing)
     reference = scores_of(job.trained, served)
     if isinstance(job.model, LinearModel):  # engines leave out the intercept
@@ -140,7 +140,7 @@ def verify_files(target: Target, directory: Path, job: Job, rows: Rows) -> Verif
 
 
 def _scores_of_files(target: Target, directory: Path, job: Job, rows: Rows) -> np.ndarray:
-    """Scores of rows; engines get NaN where a value is missing, and do with it what they do."""
+    """Score rows with the files; engines get NaN for missing values and treat it themselves."""
     given = rows.raw if target.is_engine else rows.served(job.missing)
     if job.trained.library != target.name:  # the file of a library has a column for each feature
         given = given[:, _columns(job)]
@@ -148,13 +148,13 @@ def _scores_of_files(target: Target, directory: Path, job: Job, rows: Rows) -> n
 
 
 def _columns(job: Job) -> list[int]:
-    """Columns of the ranker that the model uses."""
+    """Return the columns of the ranker that the exported model uses."""
     places = {name: place for place, name in enumerate(job.trained.names)}
     return [places[name] for name in job.names]
 
 
 def _bound(target: Target, job: Job, served: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    """How much rounding may change the score of each row, in the model and in the target."""
+    """Bound the change of each row's score by rounding, in the model and in the target."""
     own, model = served[:, _columns(job)], job.model
     sums = model.rounding(own, target.unit) + model.rounding(own, model.unit)
     return sums + (target.result_unit + model.unit) * np.abs(reference)
@@ -163,10 +163,10 @@ def _bound(target: Target, job: Job, served: np.ndarray, reference: np.ndarray) 
 def _changed_queries(
     reference: np.ndarray, bound: np.ndarray, scores: np.ndarray, query_ptr: np.ndarray
 ) -> np.ndarray:
-    """Whether documents change places in each query that are not within the bound of each other.
+    """Return for each query whether documents swap that differ by more than the bound.
 
-    Document i was surely above j if ``reference - bound`` of i exceeds ``reference + bound`` of j;
-    it must have a larger score now.
+    Document i was certainly above j if ``reference - bound`` of i exceeds ``reference + bound`` of
+    j; then i must still have a larger score.
     """
     lower, upper = reference - bound, reference + bound
     changed = np.zeros(len(query_ptr) - 1, dtype=bool)

@@ -1,4 +1,4 @@
-"""The smallest or cheapest features that are shown to be enough."""
+"""Recommend the smallest or cheapest set of features that is shown to be enough."""
 
 from ranksieve.recommendation.answer import (
     DroppedFeature,

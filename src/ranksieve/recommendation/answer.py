@@ -1,4 +1,4 @@
-"""What a recommendation says: the features, the claim, and what is known about each feature."""
+"""The result of a recommendation: features, claim, and facts about each feature."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ranksieve.text import quantity
 
 
 class Substitute(NamedTuple):
-    """A feature that orders documents nearly like another."""
+    """A feature that orders documents almost as another one does."""
 
     feature: int
     similarity: float
@@ -30,13 +30,15 @@ class KeptFeature:
     Attributes
     ----------
     feature : int
-        0-based.
+        0-based index.
     cost : float
-        Of its own, without that of its group.
+        Cost of the feature, excluding the cost of its group.
     loss, lower, upper : float or None
-        What is lost without it, relative to the mean with all features, with a confidence interval.
+        Loss without the feature, relative to the mean with all features, and the ends of its
+        confidence interval.
     stability, cluster_stability : float or None
-        Share of halves of the queries on which it is selected; and on which it or a near-copy is.
+        Share of random halves of the queries on which the feature is selected, and on which it or
+        a near-copy is selected.
     substitutes : sequence of Substitute
     """
 
@@ -51,7 +53,7 @@ class KeptFeature:
 
 
 class DroppedFeature(NamedTuple):
-    """A feature that is not recommended, and why."""
+    """A feature that is not recommended, and the reason."""
 
     feature: int
     cost: float
@@ -59,7 +61,7 @@ class DroppedFeature(NamedTuple):
 
 
 class FrontPoint(NamedTuple):
-    """A candidate.
+    """A candidate set of features, with its cost and quality.
 
     Attributes
     ----------
@@ -71,11 +73,11 @@ class FrontPoint(NamedTuple):
     lower : float
         One-sided lower confidence bound of the change, for the candidate alone.
     is_shown : bool or None
-        Whether it is shown to lose less than the margin, allowing for all that are tested; None if
-        it was not tested: its size was not fixed in advance, or the queries that judge were not
-        asked.
+        Whether it is shown to lose less than the margin, corrected for multiple tests. None if it
+        was not tested, because its size was not fixed in advance or the judging queries were not
+        used.
     is_front : bool
-        Whether no cheaper candidate is as good.
+        Whether the candidate is on the Pareto front: no cheaper one is as good.
     """
 
     selector: str
@@ -90,7 +92,7 @@ class FrontPoint(NamedTuple):
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The cheapest features that are shown to be enough, or what could be shown.
+    """The recommended features, the claim about them, and the evidence.
 
     Attributes
     ----------
@@ -101,28 +103,28 @@ class Recommendation:
     features : list of int
         The features to keep, 0-based, in the order of the selector.
     selector : str
-        The selector that won; ``"all"`` or ``"none"`` if no selection is enough, or nothing helps.
+        The winning selector; ``"all"`` if no selection is enough, ``"none"`` if no feature helps.
     size : int
-        Number of features that were asked of it; to save costs, some of them may have been left
-        out or exchanged, see :attr:`is_pruned`.
+        Number of features requested from the selector. To save costs, some of them may have been
+        removed or replaced, see :attr:`is_pruned`.
     claim : Verdict
-        About the procedure, or about the features if the data came with queries to judge them.
+        Verdict about the procedure, or about the features if the data came with test queries.
     confirmed : Verdict or None
-        About the features, from queries that had no part in the recommendation.
+        Verdict about the features, from queries that had no part in the recommendation.
     cost, cost_of_all : float
     has_costs : bool
-        Whether costs were given; else every feature costs 1.
+        Whether costs were given; otherwise every feature costs 1.
     front : list of FrontPoint
     kept, dropped : list
-        What is known about each feature.
+        Facts about each feature.
     settings : dict
-        Measure, convention, ranker, margin and more, for people and for :func:`check`.
+        Measure, convention, ranker, margin and more, for readers and for :func:`check`.
     notes : list of str
         What was left out, and why.
     reference : dict
-        How each kept feature ranks alone, for :func:`check`.
+        How well each kept feature ranks alone, for :func:`check`.
     evidence : Evidence or None
-        What it rests on, for the report; None if it was read from where none was written.
+        The evidence, for the report; None if it was not stored.
     """
 
     title: str
@@ -150,13 +152,13 @@ class Recommendation:
 
     @property
     def is_pruned(self) -> bool:
-        """Whether dear features were left out or exchanged wherever the others are enough."""
+        """Whether expensive features were removed or replaced where the others are enough."""
         costs = FeatureCosts.of(self.settings["costs"], self.feature_names)
         return costs.aligned(self.feature_names).vary and self.settings["rule"] != "best"
 
     @property
     def advice(self) -> str:
-        """What to do, in a sentence."""
+        """The advice in one sentence."""
         n_all = len(self.kept) + len(self.dropped)
         kept = f"Keep {len(self.features)} of {quantity(n_all, 'feature')}"
         if self.selector == "none":
@@ -172,17 +174,17 @@ class Recommendation:
 
     @property
     def claims(self) -> list[Verdict]:
-        """What queries say that chose nothing: the claim, and that of the queries to confirm by."""
+        """The claim and, if there is one, the verdict of the confirming queries."""
         return [self.claim, *([self.confirmed] if self.confirmed else [])]
 
     @property
     def sentence(self) -> str:
-        """The answer in a sentence or two."""
+        """The advice and the claims, in a few sentences."""
         return " ".join([self.advice, *(claim.sentence for claim in self.claims)])
 
     @property
     def protocol(self) -> str:
-        """How it was found, so that anyone can do it again."""
+        """The settings that are needed to reproduce the recommendation, in one sentence."""
         told = self.settings
         values = ", ".join(f"{n}={v}" for n, v in told["ranker_parameters"].items())
         ranker = told["ranker"] + (f" ({values})" if values else "")
@@ -195,7 +197,7 @@ class Recommendation:
         )
 
     def to_record(self) -> dict[str, Any]:
-        """The answer without its evidence as JSON values; :meth:`of_record` reads it back."""
+        """Convert to JSON values, without the evidence; :meth:`of_record` is the inverse."""
         record = asdict(replace(self, evidence=None))
         del record["evidence"]
         for part in ("front", "dropped"):
@@ -213,7 +215,7 @@ class Recommendation:
     def of_record(
         cls, record: Mapping[str, Any], evidence: Evidence | None = None
     ) -> Recommendation:
-        """The answer of :meth:`to_record`; a KeyError or TypeError if it is none."""
+        """Restore what :meth:`to_record` wrote; raises KeyError or TypeError if it is invalid."""
         parts = {one.name: record[one.name] for one in fields(cls) if one.name != "evidence"}
         for name in ("claim", "confirmed"):
             parts[name] = parts[name] and Verdict.of_record(parts[name])
@@ -230,7 +232,7 @@ class Recommendation:
 
 
 def front_of(points: Sequence[FrontPoint]) -> list[FrontPoint]:
-    """The points, by cost, with those marked that no cheaper one equals."""
+    """Sort the points by cost and mark those on the Pareto front."""
     ordered = sorted(points, key=lambda one: (one.cost, -one.value, one.size, one.selector))
     front = set(pareto_front([one.cost for one in ordered], [one.value for one in ordered]))
     return [one._replace(is_front=place in front) for place, one in enumerate(ordered)]
@@ -245,9 +247,9 @@ def dropped_features(
     budget: float | None,
     names: Sequence[str],
 ) -> list[DroppedFeature]:
-    """Why each feature that is not chosen is not.
+    """List the features that are not chosen, each with the reason.
 
-    ``alike`` has the chosen feature that is most similar to each, if it is a near-copy.
+    ``alike`` maps a feature to the most similar chosen feature, if that is a near-copy.
     """
     added, spent = costs.marginal(chosen), costs.total(chosen)
     found = []

@@ -1,8 +1,8 @@
-"""Procedures that ask for results and go on when these are there.
+"""Procedures as generators that request results and resume once they are computed.
 
-A procedure is a generator: it yields the cells whose results it needs, is sent a function that
-looks results up, and returns what it has found. Several procedures run together, so that whatever
-they need next is computed in parallel, and what two of them need is computed once.
+A procedure yields the cells whose results it needs, is sent a function that looks up results, and
+returns its answer. Several procedures run together, so that their next requests are computed in
+parallel, and a result that two of them need is computed once.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Procedure = Generator[Sequence[Placed], Lookup, T]
 
 
 def together(procedures: Iterable[Procedure[T]]) -> Procedure[list[T]]:
-    """Run procedures side by side; returns what each of them has found."""
+    """Run procedures side by side and return the answer of each."""
     running = list(procedures)
     found: list[Any] = [None] * len(running)
     asked: dict[int, Sequence[Placed]] = {}
@@ -60,7 +60,7 @@ def together(procedures: Iterable[Procedure[T]]) -> Procedure[list[T]]:
 
 
 def drive(procedure: Procedure[T], compute: Callable[[Sequence[Placed]], Lookup]) -> T:
-    """Run a procedure to its end, computing whatever it asks for."""
+    """Run a procedure to its end, computing the results that it requests."""
     lookup: Any = None
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Train a ranker on some features and rank the queries that were left out."""
+"""Train a ranker on some features and rank the held-out queries; log the results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ranksieve.text import quantity
 
 @dataclass(frozen=True)
 class RankingCell:
-    """A ranker on some features.
+    """Train a ranker on some features and evaluate it on held-out queries.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class RankingCell:
         Parameters of the ranker.
     seed : int or None
     features : tuple of int
-        Ascending; without any, all documents of a query have the same score.
+        In ascending order. If empty, all documents of a query get the same score.
     measure, convention : str
     """
 
@@ -45,7 +45,7 @@ class RankingCell:
     convention: str
 
     def key(self, fold: str) -> Record:
-        """What the result depends on, except for the data and the head of the ledger."""
+        """Everything that the result depends on, except the data and the head of the ledger."""
         return {
             "fold": fold,
             "ranker": self.method.key,
@@ -55,7 +55,7 @@ class RankingCell:
         }
 
     def run(self, trial: Trial) -> Record:
-        """Value of each query that was left out, by part, and seconds of the training."""
+        """Return the value of each held-out query, by part, and the training time in seconds."""
         columns = list(self.features)
         place = f"{trial.name}, {self.method.name} on {quantity(len(columns), 'feature')}"
         ranker, seconds = None, 0.0
@@ -74,7 +74,7 @@ class RankingCell:
         return {"values": values, "seconds": seconds}
 
     def train(self, data: RankingData) -> Any:
-        """Train the ranker on the features of data."""
+        """Train the ranker on the features of this cell."""
         columns, seeds = list(self.features), dict.fromkeys(self.method.seeds, self.seed)
         ranker = self.method.make(**self.settings, **seeds)
         return ranker._for_features(columns, data.n_features).fit(data.take_features(columns))
@@ -83,7 +83,7 @@ class RankingCell:
 def query_values(
     data: RankingData, scores: np.ndarray, measure: str, convention: str
 ) -> np.ndarray:
-    """Value of each query, ranked by scores."""
+    """Return the value of the measure for each query, ranked by scores."""
     found = evaluate(data.y, scores, data.qid, [measure], convention, doc_ids=data.doc_ids)
     return found.per_query[measure]
 
@@ -95,7 +95,7 @@ _RANKING = dict(values=dict, seconds=float)
 
 
 class RecommendationLog(RecordLog):
-    """Selections and values of a recommendation, in a file that survives what ends the program."""
+    """The ledger of a recommendation: a file of selections and values that survives a crash."""
 
     FORMAT = "ranksieve-recommendation"
     VERSION = 1

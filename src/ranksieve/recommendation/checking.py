@@ -1,4 +1,4 @@
-"""Whether a recommendation still holds on new data."""
+"""Check whether a recommendation still holds on new data."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from ranksieve.recommendation.verdict import Verdict, percent
 from ranksieve.selectors import GreedyRankRLS
 from ranksieve.sums.importance import Importance
 
-_SHIFT = 3.0  # standard errors from which on a change is told
-_MISSING = 0.05  # change of the share of missing values that is told
-_HELPFUL = 5  # features that may help, at most
-_LEAST_GAIN = 0.005  # of the error that a helpful feature takes away
+_SHIFT = 3.0  # a larger shift, in standard errors, is notable
+_MISSING = 0.05  # a larger change of the share of missing values is notable
+_HELPFUL = 5  # largest number of helpful features to look for
+_LEAST_GAIN = 0.005  # smallest relative decrease of the error that makes a feature helpful
 
 
 class Drift(NamedTuple):
-    """How a feature ranks alone, then and now.
+    """How well a feature ranks alone, at the time of the recommendation and now.
 
     Attributes
     ----------
     feature : str
     before, now : float
-        Mean of the measure if the feature alone ranks, in the direction that was the better one.
+        Mean of the measure if documents are ranked by the feature alone, in its better direction.
     shift : float
-        Difference in standard errors.
+        Difference in standard errors; minus infinity if the better direction has changed.
     missing_before, missing_now : float
         Share of documents without a value.
     """
@@ -53,13 +53,13 @@ class Drift(NamedTuple):
 
     @property
     def is_notable(self) -> bool:
-        """Whether chance does not explain it."""
+        """Whether the change is too large to be due to chance."""
         moved = abs(self.missing_now - self.missing_before) > _MISSING
         return abs(self.shift) > _SHIFT or moved
 
 
 class Helpful(NamedTuple):
-    """A feature that is not kept but would lower the error; ``gain`` is relative to it."""
+    """A feature that is not kept but would lower the error; ``gain`` is the relative decrease."""
 
     feature: str
     gain: float
@@ -75,13 +75,13 @@ class Check:
     title : str
         Name of the data of the recommendation.
     verdict : Verdict
-        About the features that are kept, on the new queries.
+        Verdict about the kept features, on the new queries.
     is_broken : bool
         Whether the mean on the new queries has fallen by more than the margin.
     drift : list of Drift
-        Of each feature that is kept.
+        Drift of each kept feature.
     helpful : list of Helpful
-        Features that are not kept, but would now help, the best first.
+        Features that are not kept but would now help, best first.
     """
 
     title: str
@@ -92,7 +92,7 @@ class Check:
 
     @property
     def sentence(self) -> str:
-        """The answer in a sentence or two."""
+        """The result in a few sentences."""
         margin = percent(self.verdict.margin)
         holds = f"The margin of {margin} holds on average."
         if self.is_broken:
@@ -100,7 +100,7 @@ class Check:
         return f"{holds} {self.verdict.sentence}"
 
     def to_record(self) -> dict[str, Any]:
-        """Everything as JSON values."""
+        """Convert to JSON values."""
         record = asdict(self)
         record["verdict"] = self.verdict.to_record()
         record["drift"] = [
@@ -114,18 +114,18 @@ class Check:
 def check(directory: str | os.PathLike[str], data: Any, **how: Any) -> Check:
     """Check on new queries whether recommended features are still enough.
 
-    Both rankers of the recommendation, on the features that are kept and on all, rank the new
-    queries; nothing is trained again. Features that are not kept are tried by greedy RankRLS on the
-    new queries, after those that are.
+    Both rankers of the recommendation, trained on the kept features and on all features, rank the
+    new queries; nothing is trained again. To find helpful features, greedy RankRLS starts from the
+    kept features and adds others on the new queries.
 
     Parameters
     ----------
     directory : path
-        As :func:`ranksieve.recommend` wrote it with ``out``.
+        Directory that :func:`ranksieve.recommend` wrote (its ``out``).
     data : anything that :func:`ranksieve.datasets.opening.open_data` opens
-        With all features of the recommendation; it may have more.
+        New data with all features of the recommendation; it may have more.
     **how
-        Options to open it.
+        Options for opening the data.
 
     Raises
     ------
@@ -166,9 +166,10 @@ def check(directory: str | os.PathLike[str], data: Any, **how: Any) -> Check:
 def reference_of(
     data: RankingData, features: Sequence[int], measure: str, convention: str
 ) -> dict[str, list[float]]:
-    """What :func:`check` compares features with: name -> value alone, its error, and more.
+    """Measure how well each feature ranks alone, for later comparison by :func:`check`.
 
-    The others are the direction in which it ranks, and the share of missing values.
+    Maps a name to the mean of the measure, its standard error, the better direction, and the share
+    of missing values.
     """
     if not features:
         return {}
@@ -208,7 +209,7 @@ def _drift(
 
 
 def _helpful(data: RankingData, names: Sequence[str], kept: Sequence[int]) -> list[Helpful]:
-    """Features that greedy RankRLS adds to those that are kept, as long as they help."""
+    """Return the features that greedy RankRLS adds to the kept ones, as long as they help."""
     if has_missing(data.X) or data.n_queries < 2:
         return []
     own = [str(name) for name in data.feature_names]
@@ -230,9 +231,9 @@ def _helpful(data: RankingData, names: Sequence[str], kept: Sequence[int]) -> li
 
 
 def _with_features(data: RankingData, names: Sequence[str], missing: Missing | None) -> RankingData:
-    """The features of a recommendation, by name, or by number if it has no names.
+    """Take the features of a recommendation by name.
 
-    Missing values are treated as those of its data were, which may have added indicators.
+    Missing values are treated as for the recommendation, which may add indicators.
     """
     if missing is not None and data.missing is None:
         names = names[: len(names) - len(missing.indicated)]

@@ -69,60 +69,59 @@ def recommend(
 ) -> Recommendation:
     r"""Find the cheapest features with which a ranker loses less than a margin, and test that.
 
-    Selectors order the features; the ranker is trained on more and more of them, and queries that
-    neither selected nor trained tell which is the cheapest set that is enough. All of this is the
-    procedure. It runs on all queries for the features to keep, and once more for each part of the
-    queries without that part, which then judges what was chosen: the claim is made by queries that
-    had no part in the choice.
+    The procedure: selectors order the features, the ranker is trained on the first features of each
+    order, and queries held out from both choose the cheapest set that is enough. The procedure runs
+    on all queries to find the features to keep. It also runs once without each part of the queries,
+    and that part judges the choice, so the claim rests on queries that had no part in it.
 
     Parameters
     ----------
     data : anything that :class:`ranksieve.study.Study` takes
-        By default the embedded demo. A split that it comes with is used as it is; its test queries
-        then judge the very features that are recommended.
+        By default the embedded demo. If the data comes with a split, the split is used, and its
+        test queries judge exactly the recommended features.
     ranker : str or ranker
         Name of a ranker, ``"module:object"``, or a ranker of this library, LightGBM, XGBoost,
         CatBoost or scikit-learn.
     measure : str
         Measure whose mean over queries must not fall.
     margin : float
-        Largest loss that would not matter, relative to the mean with all features.
+        Largest acceptable loss, relative to the mean with all features.
     costs : FeatureCosts, mapping, array, frame or path, optional
-        What features cost; by default each costs 1.
+        Costs of the features; by default each costs 1.
     budget : float, optional
-        Largest cost: recommends the best features within it.
+        Largest total cost. If given, the best features within the budget are recommended.
     keep, drop : sequences of int or str
-        Features (0-based, or names) that must be among them, and that must not. Dropped ones are
-        not among "all features" either.
+        Features (0-based indices or names) that must be recommended, and that must not be used.
+        Dropped features do not count among "all features" either.
     confirm : data, optional
-        Queries that nothing else has seen, for one test of the very features that are recommended.
+        Queries that nothing else has seen, for a single test of the recommended features.
     selectors : sequence, optional
-        Selectors to try; by default a few that are good for the ranker.
+        Selectors to try; by default a few that suit the ranker.
     parameters : mapping of str to mapping, optional
-        Selector or ranker -> parameters to set.
+        Parameters to set, by selector or ranker.
     rule : {"half-margin", "safe", "one-se", "best"}
-        When a mean over the queries that choose is enough: at least that of all features times
-        ``1 - margin / 2``; a loss that is within the margin even with one standard error more;
-        a loss within one standard error; only the best one. The claim does not depend on it.
+        When a set is good enough on the choosing queries: if its mean loss is at most half the
+        margin; if its loss plus one standard error is within the margin; if its loss is within one
+        standard error; or only if it is the best set. The claim does not depend on the rule.
     level : float
-        Confidence of the claim.
+        Confidence level of the claim.
     folds : int
-        Number of parts of the queries, if the data comes undivided.
+        Number of parts into which the queries are divided, if the data comes without a split.
     convention, scale, missing, seed
-        As of :class:`ranksieve.study.Plan`.
+        See :class:`ranksieve.study.Plan`.
     time : float, optional
-        Seconds for everything: what cannot be expected to end in time is not begun. First come the
-        features to recommend, then one part of the queries after the other that judges, then what
-        is told about each feature. The answer says what was left out. A result may then depend on
-        the speed of the machine.
+        Time limit in seconds. Work that is not expected to finish in time is not started. The
+        features are chosen first, then the parts of the queries judge one after another, then the
+        single features are examined. The answer says what was left out. With a limit, the result
+        may depend on the speed of the machine.
     details : bool
-        Whether to find out for each feature what is lost without it, and how stable it is.
+        Whether to compute the loss without each feature, and its stability.
     pairs : int
         Number of random divisions of the queries into halves, for stability.
     out : path, optional
-        Directory of the ledger: killed work resumes. By default nothing is kept.
+        Directory of the ledger, from which interrupted work resumes. By default nothing is kept.
     columns, split, pool, title, read_options
-        As of :class:`ranksieve.study.Study`.
+        See :class:`ranksieve.study.Study`.
     client : distributed.Client, optional
         Train on the workers of a Dask cluster.
     command : sequence of str
@@ -134,10 +133,11 @@ def recommend(
 
     Notes
     -----
-    With d_q the change of the measure of query q, the claim "loses less than the margin" holds if
-    the lower bound of ``mean(d) / mean(all)`` (Fieller, one-sided) exceeds ``-margin``. Trainings:
-    about 15 places (7 from 50,000 rows on), at each of them O(log n) sizes of the first selector
-    for n features, and of every other one as long as it can do with less.
+    Let d_q be the change of the measure for query q. The claim "loses less than the margin" holds
+    if the lower bound of ``mean(d) / mean(all)`` (Fieller, one-sided) exceeds ``-margin``. The
+    ranker is trained on about 15 subsets of the queries (7 from 50,000 rows on). On each, it is
+    trained for O(log n) sizes of the first selector, where n is the number of features, and for
+    sizes of every other selector as long as that selector needs fewer features.
 
     References
     ----------
@@ -208,7 +208,7 @@ def recommend(
 def _portfolio(
     ranker: Any, selectors: Sequence[Any] | None, given: dict[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Selectors of the plan, by default those that suit the ranker, and all parameters."""
+    """Return the plan's selectors (by default those that suit the ranker) and all parameters."""
     if selectors is None:
         usual = default_selectors(find_method(ranker, RANKERS, {}))
         given = {n: usual.get(n, {}) | dict(given.get(n, {})) for n in {**usual, **given}}
@@ -217,7 +217,7 @@ def _portfolio(
 
 
 def _prepared(division: Division, plan: Plan, missing: str | None) -> Division:
-    """The same division of data whose missing values are treated and whose features are scaled."""
+    """Treat missing values and scale features; the division of the queries stays the same."""
     whole = division.whole
     if missing is not None and (whole.missing is None or whole.missing.name != plan.missing):
         whole = whole.with_missing(plan.missing)
@@ -231,7 +231,7 @@ def _compute(
     run: Any,
     cells: Sequence[Placed],
 ) -> Lookup:
-    """Run the cells that are not in the ledger; returns what looks them up."""
+    """Run the cells that are not in the ledger and return a function that looks up results."""
     distinct = {str(cell.key()): cell for cell in cells if cell.key() not in ledger}
     waiting = sorted(distinct.values(), key=lambda cell: cell.place.name)
     advance = track("Selections and trainings", len(waiting))
@@ -240,7 +240,7 @@ def _compute(
             ledger.add(cell.key(), result)
             limit.learn(cell, result)
             advance(1)
-    finally:  # also of what the time has sufficed for
+    finally:  # if time runs out, still record the cells that have finished
         effort.note([cell for cell in cells if cell.key() in ledger], distinct.keys(), ledger)
     return lambda cell: ledger.get(cell.key())
 

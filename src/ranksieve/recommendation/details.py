@@ -1,4 +1,4 @@
-"""What is known about each feature of a recommendation."""
+"""Examine single features of a recommendation: loss without them, stability, near-copies."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from ranksieve.significance.samples import Sample
 from ranksieve.sums.grades import varying_features
 from ranksieve.sums.similarity import Similarity
 
-_ALIKE = 0.9  # similarity from which on a feature is a near-copy of another
+_ALIKE = 0.9  # features that are at least this similar are near-copies
 _CONFIDENCE = 0.95
-_FEW_PLACES, _FEW_PAIRS = 1, 3  # of which there are more unless data is large
+_FEW_PLACES, _FEW_PAIRS = 1, 3  # limits for large data, to save time
 
 
 @dataclass
 class Found:
-    """What was found out about features.
+    """Losses, selections and similarities from which the features are described.
 
     Attributes
     ----------
     losses : dict
-        Feature -> loss without it, with the ends of its interval, relative to all features.
+        Feature -> loss without it and the ends of its interval, relative to all features.
     selections : list of sets of int
-        Features selected on halves of the queries.
+        Features selected on each half of the queries.
     similarity : array of shape (features, features)
         How similarly features order documents.
     """
@@ -50,7 +50,7 @@ class Found:
     def features(
         self, task: Task, chosen: Choice, names: Sequence[str]
     ) -> tuple[list[KeptFeature], list[DroppedFeature]]:
-        """What to say about each feature that is kept, and why each other one is not."""
+        """Describe each kept feature, and give the reason for each dropped one."""
         whole = task.division.whole
         self.similarity = Similarity("tau_b", absolute=True)(whole)
         alike = [_similar_to(feature, self.similarity, task) for feature in range(len(names))]
@@ -96,7 +96,7 @@ def _losses(task: Task, chosen: Choice) -> Procedure[dict[int, tuple[float, floa
     features, places = chosen.features, task.division.judged
     if task.division.is_large:
         places = places[:_FEW_PLACES]
-    if chosen.candidate.selector == ALL:  # nothing is dropped, and there may be very many
+    if chosen.candidate.selector == ALL:  # one training per feature could be far too many
         return {}
     rests = [tuple(f for f in features if f != gone) for gone in features]
     if not task.allows_none:
@@ -118,7 +118,7 @@ def _losses(task: Task, chosen: Choice) -> Procedure[dict[int, tuple[float, floa
 
 
 def _selections(task: Task, chosen: Choice, n_pairs: int) -> Procedure[list[set[int]]]:
-    """Selections of the winning selector on both halves of several divisions of the queries."""
+    """Run the winning selector on both halves of several random divisions of the queries."""
     left_out = task.division.stages[-1].final.left_out
     place = Place(left_out)
     enough = len(task.division.training_queries(place)) >= 4
@@ -132,7 +132,7 @@ def _selections(task: Task, chosen: Choice, n_pairs: int) -> Procedure[list[set[
 
 
 def _similar_to(feature: int, similarity: np.ndarray, task: Task) -> list[Substitute]:
-    """Near-copies of a feature, the most similar first."""
+    """Return the near-copies of a feature, most similar first."""
     near = [
         Substitute(other, float(similarity[feature, other]), float(task.costs.features[other]))
         for other in task.allowed

@@ -1,4 +1,4 @@
-"""Which queries choose features, and which judge the choice."""
+"""Divide queries into those that choose features and those that judge the choice."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from ranksieve.splits import query_parts
 from ranksieve.study.protocols import check_distinct
 from ranksieve.text import quantity
 
-_MANY_ROWS = 50_000  # from here on, two parts of the queries are enough to choose by
-_ROWS_TO_SELECT = 20_000  # are enough for selectors, if there are many
+_MANY_ROWS = 50_000  # with so many rows, two parts of the queries are enough for choosing
+_ROWS_TO_SELECT = 20_000  # sample size for selectors, if there are many rows
 _TEST, _VALI = "test", "vali"
 
 
 @dataclass(frozen=True)
 class Place:
-    """Queries to train on: all but those of some parts, one half of these, or a sample.
+    """Queries to train on: all except some parts, or one half or a sample of these.
 
     Attributes
     ----------
     left_out : tuple of str
-        Parts whose queries do not train; they are ranked.
+        Parts that are held out from training and ranked afterwards.
     half : tuple of int, optional
-        Number of a division into halves, and which of the two trains.
+        Number of a random division into halves, and the half (0 or 1) to train on.
     is_sample : bool
-        Whether only a random sample of the queries trains, and nothing is ranked.
+        Whether to train on a random sample of the queries and rank nothing.
     """
 
     left_out: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class Place:
 
     @property
     def name(self) -> str:
-        """Text that stands for it in a ledger."""
+        """Name of the place in the ledger."""
         name = "without " + ", ".join(self.left_out) if self.left_out else "all"
         if self.half is not None:
             name += f"; half {self.half[0]}{'ab'[self.half[1]]}"
@@ -53,14 +53,14 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """The data of a place.
+    """Training data and held-out data of a place.
 
     Attributes
     ----------
     name : str
     train : RankingData
     held_out : mapping of str to RankingData
-        Queries of the parts that are left out.
+        Queries of each held-out part.
     memo : Memo
         Statistics of the training queries that selectors share.
     """
@@ -73,16 +73,16 @@ class Trial:
 
 
 class Stage(NamedTuple):
-    """A run of the procedure.
+    """One run of the procedure: where it chooses features, and who judges the choice.
 
     Attributes
     ----------
     inner : sequence of (place, part)
-        What is trained on each of these places is judged by the queries of the part, to choose.
+        Places to train on, each with the part whose queries help to choose.
     final : Place
         Where the features are selected once the choice is made.
     judge : str or None
-        Part of the queries that the choice has not seen; None if all have been seen.
+        Part of the queries that has no influence on the choice; None if there is none.
     """
 
     inner: Sequence[tuple[Place, str]]
@@ -94,20 +94,20 @@ class Stage(NamedTuple):
 class Division:
     """Data whose queries are divided into parts, and the stages of a recommendation.
 
-    The features to recommend are those of the last stage; the stages before it show how well the
-    procedure does on queries that it has not seen. With a split that users bring there is one
-    stage, and the test queries judge the very features that it recommends.
+    The last stage yields the features to recommend; the stages before it show how well the
+    procedure does on unseen queries. If the data comes with a split, there is one stage, and the
+    test queries judge exactly the features that it recommends.
 
     Attributes
     ----------
     whole : RankingData
     parts : mapping of str to int array
-        Positions of the queries of each part; queries of no part always train.
+        Positions of the queries of each part; queries in no part are always used for training.
     stages : sequence of Stage
     in_words : str
-        How queries are divided.
+        How queries are divided, for readers.
     seed : int
-        Seed of all halves.
+        Random seed of halves and samples.
     """
 
     whole: RankingData
@@ -119,40 +119,40 @@ class Division:
 
     @property
     def is_split(self) -> bool:
-        """Whether users brought the queries that judge."""
+        """Whether the data came with test queries, which judge."""
         return _TEST in self.parts
 
     @property
     def is_large(self) -> bool:
-        """Whether there are so many rows that part of them does for much of the work."""
+        """Whether there are so many rows that much of the work uses only some of them."""
         return self.whole.n_rows >= _MANY_ROWS
 
     def to_select(self, place: Place) -> Place:
-        """Where selectors run for a place: on a sample of its queries, if there are many."""
+        """Return the place where selectors run: a sample of its queries if the data is large."""
         return replace(place, is_sample=self.is_large)
 
     @property
     def judged(self) -> list[tuple[Place, str]]:
-        """Places whose held-out parts judge: once each, all queries that judge."""
+        """Places with their held-out parts; together, these are all judging queries, once each."""
         if self.is_split:
             return [(Place((_TEST,)), _TEST)]
         return [(Place((part,)), part) for part in self.parts]
 
     def queries(self, parts: Sequence[str]) -> np.ndarray:
-        """Positions of the queries of parts, one part after the other."""
+        """Return the positions of the queries of some parts, one part after the other."""
         return np.concatenate([self.parts[part] for part in parts])
 
     def weights(self, parts: Sequence[str]) -> np.ndarray | None:
-        """Weights of the queries of parts."""
+        """Return the weights of the queries of some parts; None if queries have no weights."""
         weights = self.whole.query_weights
         return None if weights is None else weights[self.queries(parts)]
 
     def trial(self, place: Place) -> Trial:
-        """The data of a place; that of the last few is kept."""
+        """Return the data of a place; the most recent ones are cached."""
         return _trial(self, place)
 
     def training_queries(self, place: Place) -> np.ndarray:
-        """Positions of the queries to train on."""
+        """Return the positions of the queries to train on."""
         trains = np.ones(self.whole.n_queries, dtype=bool)
         for part in place.left_out:
             trains[self.parts[part]] = False
@@ -164,7 +164,7 @@ class Division:
         return self._sampled(positions) if place.is_sample else positions
 
     def _sampled(self, positions: np.ndarray) -> np.ndarray:
-        """Queries in random order, at least one, as long as there is room for their rows."""
+        """Draw at least one query, and more until the limit of rows is reached."""
         drawn = np.random.default_rng([self.seed, len(positions)]).permutation(positions)
         rows = np.cumsum(self.whole.group_counts[drawn])
         return np.sort(drawn[: max(1, np.searchsorted(rows, _ROWS_TO_SELECT, side="right"))])
@@ -187,12 +187,12 @@ def divide(
     Parameters
     ----------
     source : RankingData, Collection or DividedData
-        The folds or the split of data that has them are used as they are.
+        If the data has folds or a split, these are used.
     n_folds : int
-        Number of parts, in rotation, of data that has neither.
+        Number of parts, used in rotation, if the data has neither.
     seed : int
     **read_options
-        Options to read the files of a collection.
+        Options for reading the files of a collection.
     """
     if isinstance(source, RankingData):
         parts = query_parts(source.n_queries, n_folds, random_state=seed)
@@ -208,15 +208,15 @@ def divide(
 def _in_rotation(
     whole: RankingData, positions: Sequence[np.ndarray], words: str, seed: int
 ) -> Division:
-    """Each part judges once; within the others, each part chooses once, or two of them do."""
+    """Let each part judge once, while all of the other parts, or two of them, choose."""
     names = [str(number) for number in range(1, len(positions) + 1)]
     if len(names) < 3:
         raise DataError(f"a recommendation needs at least 3 parts of queries, got {len(names)}")
-    few = whole.n_rows >= _MANY_ROWS and len(names) > 3  # parts choose
+    few = whole.n_rows >= _MANY_ROWS and len(names) > 3  # whether only two parts choose
     stages = []
     for number, own in enumerate(names):
         others = names[:number] + names[number + 1 :]
-        if few:  # neighbors: a place that leaves out two of them serves both
+        if few:  # take neighbors, so that two stages share the place that leaves out both
             others = [names[number - 1], names[(number + 1) % len(names)]]
         inner = [(_without(names, own, other), other) for other in others]
         stages.append(Stage(inner, Place((own,)), own))
@@ -234,7 +234,7 @@ def _without(names: Sequence[str], *parts: str) -> Place:
 
 
 def _of_folds(folds: Sequence[Fold], seed: int) -> Division:
-    """The test queries of each fold are a part; every query must be in one."""
+    """Make a part of each fold's test queries; every query must be in one of them."""
     tests = [test for _, _, test in folds]
     _check_apart({f"test in fold {number}": test for number, test in enumerate(tests, start=1)})
     known = {str(query) for test in tests for query in test.query_ids.tolist()}
@@ -282,7 +282,7 @@ def _check_apart(parts: Mapping[str, RankingData]) -> None:
 
 
 def describe_queries(division: Division) -> str:
-    """Numbers of queries, for people."""
+    """Describe the number of queries, and how many of them judge, for readers."""
     whole = quantity(division.whole.n_queries, "query", "queries")
     if not division.is_split:
         return whole

@@ -1,4 +1,4 @@
-"""What a recommendation rests on: who judged what, how features relate, and what was spent."""
+"""The evidence of a recommendation: outcomes by query, similar features, and computing time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ranksieve.io.records import check_kinds, get_numbers, get_texts
 
 
 class Outcome(NamedTuple):
-    """What a run of the procedure chose, and the queries that it has not seen.
+    """The choice of one run of the procedure, and its values on the judging queries.
 
     Attributes
     ----------
@@ -20,15 +20,15 @@ class Outcome(NamedTuple):
         Name of the part of the queries.
     selector : str
     size : int
-        Number of features that were asked of the selector.
+        Number of features requested from the selector.
     cost : float
     features : list of int
     queries : list of str
-        Ids of the queries that judge.
+        Ids of the judging queries.
     with_all, with_chosen : list of float
-        Value of each of them, with all features and with those that were chosen.
+        Value of each query with all features, and with the chosen ones.
     weights : list of float or None
-        Of the queries.
+        Weights of the queries.
     """
 
     part: str
@@ -48,10 +48,10 @@ class Likeness(NamedTuple):
     Attributes
     ----------
     features : list of int
-        Those that were compared, at most 150 of them: the recommended ones and their near-copies
-        first, then those that rank best alone.
+        At most 150 compared features: the recommended ones and their near-copies take precedence,
+        then those that rank best alone.
     values : list of list of float
-        Row i has the similarity to the features before feature i, of ``features``.
+        Row i has the similarities of ``features[i]`` to ``features[:i]``.
     """
 
     features: list[int]
@@ -59,7 +59,7 @@ class Likeness(NamedTuple):
 
     @property
     def matrix(self) -> np.ndarray:
-        """The similarity of all pairs."""
+        """Symmetric matrix of the similarities of all pairs."""
         full = np.eye(len(self.features))
         for place, row in enumerate(self.values):
             full[place, :place] = full[:place, place] = row
@@ -74,7 +74,7 @@ class Alone(NamedTuple):
 
 
 class Spent(NamedTuple):
-    """Work of a selector or ranker: how many fits, and their seconds on all threads together."""
+    """Number of fits of a selector or ranker, and their total time in seconds over all threads."""
 
     method: str
     fits: int
@@ -83,22 +83,22 @@ class Spent(NamedTuple):
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a recommendation rests on, for its report.
+    """The evidence of a recommendation, for its report.
 
     Attributes
     ----------
     outcomes : list of Outcome
-        One for each part of the queries that judges.
+        One for each judging part of the queries.
     alone : Alone
-        Of all features, on all queries.
+        Values of all features, on all queries.
     likeness : Likeness
     spent : list of Spent
     elapsed : float
-        Seconds of the last run, from the start to the answer.
+        Duration of the last run in seconds.
     n_resumed : int
-        Fits that were there already when it began.
+        Number of fits that the last run took from the ledger.
     versions : dict of str to str
-        Python and packages.
+        Versions of Python and of packages.
     command : list of str
         The command line, if there was one.
     """
@@ -113,7 +113,7 @@ class Evidence:
     command: list[str] = field(default_factory=list)
 
     def to_record(self) -> dict[str, Any]:
-        """Everything as JSON values."""
+        """Convert to JSON values."""
         record = {name: getattr(self, name) for name in _EVIDENCE}
         for name in ("alone", "likeness"):
             record[name] = record[name]._asdict()
@@ -123,7 +123,7 @@ class Evidence:
 
     @classmethod
     def of_record(cls, record: dict[str, Any], n_features: int) -> Evidence:
-        """The evidence of :meth:`to_record`; a DataError if it cannot be about these features."""
+        """Restore what :meth:`to_record` wrote; raises DataError if it does not fit the data."""
         check_kinds(record, _EVIDENCE)
         check_kinds(record["alone"], _ALONE)
         for name in _ALONE:

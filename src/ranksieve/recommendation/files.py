@@ -1,4 +1,4 @@
-"""The answer and the models of a recommendation in its directory."""
+"""Write and read the files in the directory of a recommendation."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _EVIDENCE_FORMAT, _EVIDENCE_VERSION = "ranksieve-evidence", 1
 
 
 def write_answer(answer: dict[str, Any], evidence: dict[str, Any], directory: Path) -> None:
-    """Write an answer, as :meth:`Recommendation.to_record` has it, and what it rests on."""
+    """Write an answer, as :meth:`Recommendation.to_record` returns it, and its evidence."""
     whole = {"format": _FORMAT, "version": _VERSION, **answer}
     checksum = checksum_of(whole)
-    (directory / EVIDENCE).unlink(missing_ok=True)  # of an earlier answer
+    (directory / EVIDENCE).unlink(missing_ok=True)  # it may belong to an earlier answer
     text = json.dumps(whole | {"checksum": checksum}, indent=2, allow_nan=False)
     write_text(text + "\n", directory / ANSWER)
     beside = {"format": _EVIDENCE_FORMAT, "version": _EVIDENCE_VERSION, "answer": checksum}
@@ -41,7 +41,7 @@ def write_answer(answer: dict[str, Any], evidence: dict[str, Any], directory: Pa
 
 
 def read_answer(directory: Path) -> dict[str, Any]:
-    """Read an answer; a DataError if there is none, or if it is not what was written."""
+    """Read an answer; raises DataError if there is none or its checksum does not match."""
     path = directory / ANSWER
     if not path.is_file():
         raise DataError(f"{directory}: there is no {ANSWER}; ranksieve recommend --out writes it")
@@ -50,7 +50,7 @@ def read_answer(directory: Path) -> dict[str, Any]:
 
 
 def read_evidence(directory: Path, answer: dict[str, Any]) -> dict[str, Any] | None:
-    """Read what an answer rests on; None if an older version wrote the answer."""
+    """Read the evidence of an answer; None if there is none, as older versions wrote none."""
     path = directory / EVIDENCE
     if not path.is_file():
         return None
@@ -64,7 +64,7 @@ def read_evidence(directory: Path, answer: dict[str, Any]) -> dict[str, Any] | N
 
 @contextmanager
 def located(path: Path) -> Iterator[None]:
-    """Say in errors which file is wrong, and what to do."""
+    """Add the path of the file, and what to do about it, to the message of a DataError."""
     try:
         yield
     except DataError as error:

@@ -1,4 +1,4 @@
-"""Cost against quality of all candidates."""
+"""Compare the cost and the quality of all candidates."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ranksieve.significance.samples import Sample
 
 
 def points_of(task: Task, chosen: Choice, level: float) -> list[FrontPoint]:
-    """The candidates of the last stage, by cost.
+    """Return the candidates of the last stage, sorted by cost, with tests of their loss.
 
-    What they were selected and trained without judges them, so that each size of a selector that
-    was fixed in advance can be tested: from the largest size down until one fails, at a level that
-    is divided between the selectors.
+    Queries held out from selection and training judge them, so each size that was fixed in advance
+    can be tested: from the largest size of a selector down until a test fails, at a level that is
+    divided among the selectors.
     """
     if not chosen.candidates:
         return []
@@ -47,7 +47,7 @@ def _shown(
     weights: np.ndarray | None,
     level: float,
 ) -> dict[tuple[str, int], bool]:
-    """Which candidates are shown to lose less than the margin."""
+    """Test which candidates lose less than the margin: (selector, size) -> whether shown."""
     chains = {member.name: _chain(task, candidates, member.name) for member in task.members}
     values = {name: [one.values for one in chain] for name, chain in chains.items()}
     are_whole = all(chain and chain[-1].size == task.least for chain in chains.values())
@@ -60,9 +60,9 @@ def _shown(
 
 
 def _chain(task: Task, candidates: Sequence[Candidate], selector: str) -> list[Candidate]:
-    """Sizes of a selector that were fixed in advance, from the largest down to one that is missing.
+    """Return a selector's candidates of fixed sizes, from the largest down to the first gap.
 
-    Those that a budget does not allow are no part of it.
+    Sizes that exceed the budget are skipped.
     """
     by_size = {one.size: one for one in candidates if one.selector == selector}
     sizes = task.sizes()[::-1]

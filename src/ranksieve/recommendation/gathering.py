@@ -1,4 +1,4 @@
-"""Gather what a recommendation rests on, while it is made and when it is there."""
+"""Gather the evidence of a recommendation, during the search and after it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ranksieve.study.first_fold import installed_versions
 from ranksieve.sums.importance import Importance
 
 MOST_COMPARED = 150
-"""Features whose similarity is kept, at most."""
+"""Largest number of features whose similarity is stored."""
 
-_DIGITS = 4  # of a similarity
+_DIGITS = 4  # decimals of a stored similarity
 
 
 class Effort:
-    """Counts the fits that a recommendation asks for, each once, from the start to the answer."""
+    """Counts the fits of a recommendation, each once, and adds up their time."""
 
     def __init__(self, command: Sequence[str] = ()) -> None:
         self.command, self.started = list(command), time.monotonic()
@@ -32,7 +32,7 @@ class Effort:
         self._made: set[str] = set()
 
     def note(self, cells: Sequence[Placed], new: Set[str], ledger: RecommendationLog) -> None:
-        """Count cells of the ledger; those whose keys are ``new`` were not there before."""
+        """Count cells of the ledger; those with keys in ``new`` were computed by this run."""
         for cell in cells:
             key, seconds = str(cell.key()), float(ledger.get(cell.key())["seconds"])
             self._seconds[key] = (cell.cell.method.name, seconds)
@@ -41,12 +41,12 @@ class Effort:
 
     @property
     def n_resumed(self) -> int:
-        """Fits that an earlier run had made."""
+        """Number of fits that an earlier run had finished."""
         return len(self._seconds) - len(self._made)
 
     @property
     def spent(self) -> list[Spent]:
-        """Work by method, the most seconds first."""
+        """Fits and seconds by method, the longest first."""
         by_method: dict[str, list[float]] = {}
         for method, seconds in self._seconds.values():
             by_method.setdefault(method, []).append(seconds)
@@ -61,7 +61,7 @@ def gather_evidence(
     answer: Recommendation,
     effort: Effort,
 ) -> Evidence:
-    """Gather what an answer rests on."""
+    """Gather the evidence of an answer."""
     told = answer.settings
     alone = alone_of(task.division.whole, told["measure"], told["convention"])
     copies = [one.feature for kept in answer.kept for one in kept.substitutes]
@@ -79,7 +79,7 @@ def gather_evidence(
 
 
 def outcomes_of(task: Task, choices: Sequence[Choice | None]) -> list[Outcome]:
-    """What each part of the queries judged."""
+    """Return the outcome for each part of the queries that judged."""
     division, found = task.division, []
     for stage, choice in zip(division.stages, choices, strict=True):
         if stage.judge is None or choice is None or choice.values is None or choice.base is None:
@@ -103,13 +103,13 @@ def outcomes_of(task: Task, choices: Sequence[Choice | None]) -> list[Outcome]:
 
 
 def alone_of(data: RankingData, measure: str, convention: str) -> Alone:
-    """How well each feature ranks alone."""
+    """Measure how well each feature ranks alone."""
     quality = Importance(measure, convention=convention)(data)
     return Alone(np.abs(quality.values).tolist(), quality.directions.tolist())
 
 
 def likeness_of(similarity: np.ndarray, first: Sequence[int], others: Sequence[int]) -> Likeness:
-    """Similarity of some features: as many as there is room for, in ascending order."""
+    """Return the similarities of the first ``MOST_COMPARED`` features, sorted by index."""
     features = sorted(list(dict.fromkeys([*first, *others]))[:MOST_COMPARED])
     values = similarity[np.ix_(features, features)].round(_DIGITS)
     return Likeness(features, [values[place, :place].tolist() for place in range(len(features))])

@@ -14,7 +14,7 @@ from ranksieve.recommendation.answer import Recommendation
 from ranksieve.recommendation.evidence import Evidence
 from ranksieve.recommendation.files import ANSWER, EVIDENCE, located, read_answer, read_evidence
 
-_REFERENCE = 4  # numbers that are kept of a feature
+_REFERENCE = 4  # number of values in ``reference`` for each feature
 _SETTINGS: dict[str, Any] = dict(
     ranksieve=str, fingerprint=str, division=str, measure=str, convention=str, scale=str,
     ranker=str, ranker_parameters=dict[str, Any], selectors=list[str], rule=str, margin=float,
@@ -29,7 +29,7 @@ def load_recommendation(directory: str | os.PathLike[str]) -> Recommendation:
     Raises
     ------
     DataError
-        If there is none, or if it is not what was written.
+        If there is no answer, or if it is damaged.
     """
     place = Path(directory)
     record = read_answer(place)
@@ -42,7 +42,7 @@ def load_recommendation(directory: str | os.PathLike[str]) -> Recommendation:
 
 
 def load_answer(directory: str | os.PathLike[str]) -> Recommendation:
-    """Load the answer alone, as :func:`load_recommendation`, whatever became of its evidence."""
+    """Load the answer without its evidence, which may be missing or damaged."""
     place = Path(directory)
     return _answer_of(read_answer(place), place)
 
@@ -61,7 +61,7 @@ def _answer_of(record: dict[str, Any], place: Path) -> Recommendation:
 
 
 def _check(answer: Recommendation) -> None:
-    """Raise an error unless all that people read of an answer can be told."""
+    """Raise an error unless the parts of an answer fit together and its texts can be made."""
     known = range(len(answer.feature_names))
     told = [kept.feature for kept in answer.kept] + [gone.feature for gone in answer.dropped]
     told += [one.feature for kept in answer.kept for one in kept.substitutes]

@@ -1,4 +1,4 @@
-"""Selectors that a recommendation tries, by the kind of ranker."""
+"""Choose the selectors that a recommendation tries, depending on the ranker."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _BY_COST = ", by cost"
 
 
 def default_selectors(ranker: Method) -> dict[str, dict[str, Any]]:
-    """Names of selectors for a ranker, with the parameters that they get.
+    """Return the default selectors for a ranker: name -> parameters.
 
-    The best come first: those after them are only asked whether they can do with less.
-    docs/recommend.md has the reasons and measurements. Linear rankers and networks get methods
-    that judge a feature given the others, all others those that are good for trees.
+    The best selector comes first; later ones are only tried with sets that cost less. Linear
+    rankers and networks get methods that judge a feature given the others; all other rankers get
+    methods that suit trees. docs/recommend.md gives the reasons and measurements.
     """
     if issubclass(ranker.kind, (LinearRanker, GradientRanker)):
         return {"greedy-rankrls": {}, "elimination": {}, "gas-e": {}}
@@ -35,7 +35,7 @@ def default_selectors(ranker: Method) -> dict[str, dict[str, Any]]:
 def members_of(
     plan: Plan, costs: FeatureCosts | None, keeps_missing: bool
 ) -> tuple[list[Member], list[str]]:
-    """Selectors of a plan, with costs if they take any, and notes about those left out."""
+    """Return the selectors of a plan, with costs if they use any, and notes on omitted ones."""
     members, notes = [], []
     for name in plan.selectors:
         method, settings = plan.method(name), plan.settings(name)
@@ -55,5 +55,5 @@ def _member(plan: Plan, name: str, method: Method, settings: Mapping[str, Any]) 
     def make(k: int) -> SelectionCell:
         return SelectionCell(method, dict(settings), {}, seed, k, plan.inside)
 
-    make_study_selector(method, 1, dict(settings), plan.inside)  # an error before the work
+    make_study_selector(method, 1, dict(settings), plan.inside)  # fail early
     return Member(name, make)

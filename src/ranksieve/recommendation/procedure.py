@@ -1,7 +1,7 @@
-"""The procedure that a recommendation is about: make candidates, judge them, choose one.
+"""The procedure behind a recommendation: make candidates, evaluate them, choose one.
 
-It runs once for each part of the queries, which it does not see and which judges it then, and once
-for the features to recommend.
+It runs once for each part of the queries, which is held out and then judges the choice, and once
+to find the features to recommend.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from ranksieve.recommendation.searching import Search
 from ranksieve.recommendation.task import Task
 from ranksieve.sums.similarity import Similarity
 
-_MOST_TRIES, _FEW_TRIES = 16, 8  # sets that are judged to save costs; fewer if data is large
-_MOST_SIZES, _STEP = 4, 1.12  # of a path, where the chosen one is not enough; factor between them
-_ALIKE = 0.5  # similarity from which on a feature may take the place of another
-_MOST_SUBSTITUTES = 3  # of each feature
+_MOST_TRIES, _FEW_TRIES = 16, 8  # limits on the sets tried to save costs: usually, for large data
+_MOST_SIZES, _STEP = 4, 1.12  # sizes tried if the chosen one is not enough; factor between them
+_ALIKE = 0.5  # a feature may replace another that is at least this similar
+_MOST_SUBSTITUTES = 3  # largest number for each feature
 
 Enough = Callable[[Sequence[int]], Procedure[bool]]
-"""Whether a set of features is enough for the queries that choose; no set is, once time is up."""
+"""Whether a set of features is enough on the choosing queries; False once time is up."""
 
 
 class Choice(NamedTuple):
-    """What a stage has chosen.
+    """The candidate and the features that a stage has chosen.
 
     Attributes
     ----------
     candidate : Candidate
     features : tuple of int
-        In the order of the selector.
+        Chosen features in the order of the selector.
     candidates : list of Candidate
-        All that were judged, with those of all features and of none.
+        All evaluated candidates, including all features and no features.
     values, base : array of shape (queries,) or None
-        Values of the queries that the stage has not seen, with the features and with all of them.
+        Values of the judging queries, with the chosen features and with all features.
     """
 
     candidate: Candidate
@@ -50,14 +50,14 @@ class Choice(NamedTuple):
 
 
 def run_stage(task: Task, stage: Stage, shows_front: bool = False) -> Procedure[Choice]:
-    """Choose features by the inner places, and judge them.
+    """Choose features on the inner places of a stage, and judge the choice.
 
     Parameters
     ----------
     task : Task
     stage : Stage
     shows_front : bool
-        Whether to judge the sizes that are fixed in advance, too, once the choice is made.
+        Whether to evaluate the sizes that are fixed in advance as well, after the choice.
     """
     weights = task.division.weights([part for _, part in stage.inner])
     search = Search(task, stage.inner, weights)
@@ -75,10 +75,10 @@ def run_stage(task: Task, stage: Stage, shows_front: bool = False) -> Procedure[
 
 
 def _chosen(task: Task, stage: Stage, chosen: Candidate, search: Search) -> Procedure[list[int]]:
-    """Features of the chosen candidate, selected on all queries of the stage.
+    """Select the features of the chosen candidate on all queries of the stage.
 
-    If costs vary, these very features must be enough, with more of them if need be, and are then
-    made cheaper.
+    If costs vary, exactly these features must be enough: more are added if necessary, then
+    expensive ones are removed or replaced.
     """
     if chosen.selector == NONE:
         return []
@@ -101,7 +101,7 @@ def _chosen(task: Task, stage: Stage, chosen: Candidate, search: Search) -> Proc
 
 
 def _large_enough(path: list[int], size: int, is_enough: Enough) -> Procedure[int]:
-    """The size, or one a little larger whose features are enough; the size if none is."""
+    """Return the first size, from the given one up, that is enough; the given size if none is."""
     larger = size
     for _ in range(_MOST_SIZES):
         if (yield from is_enough(path[:larger])):
@@ -113,7 +113,7 @@ def _large_enough(path: list[int], size: int, is_enough: Enough) -> Procedure[in
 def _cheaper(
     task: Task, stage: Stage, features: list[int], is_enough: Enough
 ) -> Procedure[list[int]]:
-    """Leave out what is dear, or exchange it for what is like it, while the rest is enough."""
+    """Remove expensive features or replace them with similar ones, while the set is enough."""
     tries = _FEW_TRIES if task.division.is_large else _MOST_TRIES
     others = _substitutes(task, stage.final)
     steps = pruning(features, task.costs, 1.0, task.include, others, tries)
@@ -127,7 +127,7 @@ def _cheaper(
 
 
 def _substitutes(task: Task, place: Place) -> dict[int, list[int]]:
-    """Features that order the documents of a place like each feature, the most similar first."""
+    """Find the features that order documents like each feature does, most similar first."""
     data = task.division.trial(task.division.to_select(place)).train
     similarity = Similarity("tau_b", absolute=True)(data).round(9)
     found = {}

@@ -1,4 +1,4 @@
-"""Drop what a set of features can do without or exchange it, the largest saving first."""
+"""Make a set of features cheaper by dropping or replacing some, largest saving first."""
 
 from __future__ import annotations
 
@@ -12,29 +12,30 @@ Subset = tuple[int, ...]
 
 
 class Step(NamedTuple):
-    """What is dropped at a time, and the feature that takes its place, if any."""
+    """The features that are dropped in one step, and the one that replaces them, if any."""
 
     dropped: Subset
     added: Subset = ()
 
 
 class Pruned(NamedTuple):
-    """What is left of a set of features.
+    """Result of :func:`prune`.
 
     Attributes
     ----------
     features : tuple of int
-        Features that are kept, in the order of the start; a new one stands where the old one was.
+        The remaining features, in the order of the start; a substitute has the position of the
+        feature that it replaces.
     value : float
-        Their value.
+        Value of the features.
     cost : float
-        Their cost.
+        Total cost of the features.
     steps : list of Step
-        What was dropped or exchanged, in order.
+        What was dropped or replaced, in order.
     n_evaluations : int
-        Number of sets whose value was asked for, the start among them.
+        Number of sets that were evaluated, including the start.
     is_complete : bool
-        Whether no step is left that saves; false if the number of evaluations ended it.
+        Whether no possible saving is left; False if the limit of evaluations was reached.
     """
 
     features: Subset
@@ -55,30 +56,29 @@ def prune(
     substitutes: Mapping[int, Sequence[int]] | None = None,
     max_evaluations: int | None = None,
 ) -> Pruned:
-    """Drop features and groups, and exchange features, while the value stays at the limit or above.
+    """Drop or replace features to save costs, while the value stays at or above the limit.
 
-    What saves most is tried first: to drop a feature, or all features of a group of costs, which
-    saves the cost of the group, too, or to exchange a feature for a substitute that adds less to
-    the cost, such as a cheaper near-copy or one of a group that is paid for already. Each step is
-    tried once on the way through all; if anything was changed, the way begins again, until nothing
-    saves or evaluations run out. At least one feature stays, and so does what costs nothing.
+    A step drops one feature; or drops all features of a cost group, which also saves the cost of
+    the group; or replaces a feature with a substitute that adds less to the cost, such as a cheaper
+    near-copy or a feature of a group that is already paid for. The step that saves most is tried
+    first. Each pass tries every step once; passes are repeated until nothing changes or evaluations
+    run out. At least one feature stays, and features that cost nothing stay.
 
     Parameters
     ----------
     start : sequence of int
-        Features to begin with, the most important first: of equal savings, the last is tried first.
+        Initial features, most important first. If savings are equal, the last one is tried first.
     costs : AlignedCosts
     value : callable
-        Value of a set of features, in the order of the start; larger is better. It is asked once
-        for each set.
+        Returns the value of a set of features; larger is better. It is called once for each set.
     limit : float
-        Smallest value that is good enough. If that of the start is not, nothing is changed.
+        Smallest value that is good enough. If the start is not good enough, nothing is changed.
     keep : iterable of int
         Features that are never dropped.
     substitutes : mapping of int to sequence of int, optional
-        Features that may take the place of a feature, the best first.
+        Features that may replace a feature, best first.
     max_evaluations : int, optional
-        Largest number of sets to ask the value of, at least 1; by default as many as it takes.
+        Largest number of sets to evaluate, at least 1. By default there is no limit.
 
     Returns
     -------
@@ -86,9 +86,9 @@ def prune(
 
     Notes
     -----
-    A way through n features in g groups, with s substitutes each, asks for at most n (1 + s) + g
-    values. There are as many ways as it takes, usually two. Values need not be monotone; the result
-    is a set that no step makes cheaper, not the cheapest set of all.
+    A pass over n features in g groups, with s substitutes each, evaluates at most n (1 + s) + g
+    sets. Usually there are two passes. Values need not be monotone. The result is a set that no
+    single step makes cheaper, not necessarily the cheapest set of all.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def pruning(
     substitutes: Mapping[int, Sequence[int]] | None = None,
     max_evaluations: int | None = None,
 ) -> Generator[Subset, float, Pruned]:
-    """The search of :func:`prune`: yields sets, each once, and is sent their values."""
+    """Run the search of :func:`prune` as a generator that yields sets and is sent their values."""
     current, moves = tuple(start), _Moves(costs, frozenset(keep), substitutes or {})
     known = {frozenset(current): (yield current)}
     steps: list[Step] = []
@@ -148,7 +148,7 @@ def pruning(
 
 
 def _after(features: Subset, step: Step) -> Subset:
-    """The features after a step: what is added takes the place of what is dropped."""
+    """Return the features after a step; an added feature gets the position of the dropped one."""
     places = {step.dropped[0]: step.added}
     gone = frozenset(step.dropped)
     return tuple(
@@ -157,14 +157,14 @@ def _after(features: Subset, step: Step) -> Subset:
 
 
 class _Moves(NamedTuple):
-    """Steps that may be made."""
+    """Finds the steps that save costs."""
 
     costs: AlignedCosts
     fixed: frozenset[int]
     substitutes: Mapping[int, Sequence[int]]
 
     def largest_saving(self, features: Subset, tried: set[Step]) -> Step | None:
-        """The step that saves most of those that were not tried; None if none saves anything."""
+        """Return the untried step that saves most; None if none saves anything."""
         best, cost = None, self.costs.total(features)
         cheapest = cost - ROUNDING * cost
         for step in self._steps(features):
@@ -176,7 +176,7 @@ class _Moves(NamedTuple):
         return best
 
     def _steps(self, features: Subset) -> Iterator[Step]:
-        """Single features, the last first, groups of costs, and exchanges, the last first."""
+        """Yield steps that drop a feature (last first), drop a cost group, or replace a feature."""
         for feature in features[::-1]:
             yield Step((feature,))
         groups = self.costs.group_of[list(features)].tolist()

@@ -1,4 +1,4 @@
-"""Candidates for a recommendation, and the rule by which one of them is taken."""
+"""Candidates for a recommendation, and the rule that chooses one of them."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from ranksieve.choosing import ROUNDING
 from ranksieve.significance.samples import Sample
 
 ALL, NONE = "all", "none"
-"""Candidates that no selector makes: all features, and no feature."""
+"""Names of the candidates that need no selector: all features, and no features."""
 RuleName = Literal["half-margin", "safe", "one-se", "best"]
 RULES = ("half-margin", "safe", "one-se", "best")
 
 
 class Candidate(NamedTuple):
-    """The first ``size`` features of a selector, on each of the places that choose.
+    """The first ``size`` features of a selector, selected at each of the choosing places.
 
     Attributes
     ----------
     selector : str
     size : int
     cost : float
-        Mean over the places.
+        Mean cost over the places.
     values : array of shape (queries,)
-        Value of each query that chooses.
+        Value of each choosing query.
     """
 
     selector: str
@@ -38,18 +38,18 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True)
 class Rule:
-    """Which of the candidates to take, given values of the queries that choose.
+    """Chooses a candidate from the values of the choosing queries.
 
     Attributes
     ----------
     name : {"half-margin", "safe", "one-se", "best"}
-        The cheapest candidate is taken that is enough. A mean is enough if it is at least that of
-        all features times 1 - margin / 2; or if its loss plus one standard error is within the
-        margin; or if its loss is within one standard error. ``"best"``: the best mean is taken.
+        The first three choose the cheapest candidate that is enough: its mean loss is at most half
+        the margin; its loss plus one standard error is within the margin; or its loss is within one
+        standard error. ``"best"`` chooses the candidate with the best mean.
     margin : float
-        Relative to the mean with all features.
+        Largest acceptable loss, relative to the mean with all features.
     budget : float or None
-        Largest cost. If no candidate within it is enough, the best one is taken.
+        Largest cost. With a budget, the best candidate within it is chosen.
     """
 
     name: RuleName = "half-margin"
@@ -81,7 +81,10 @@ class Rule:
     def choose(
         self, candidates: Sequence[Candidate], base: np.ndarray, weights: np.ndarray | None
     ) -> Candidate:
-        """The cheapest that is enough, the better of equals; else the best."""
+        """Choose the cheapest affordable candidate that is enough, or else the best one.
+
+        With a budget, always choose the best. Of equally cheap candidates, the better one wins.
+        """
         affordable = [one for one in candidates if self.is_affordable(one.cost)]
         enough = [one for one in affordable if self.is_enough(one.values, base, weights)]
 

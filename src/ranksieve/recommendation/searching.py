@@ -14,20 +14,20 @@ from ranksieve.recommendation.division import Place
 from ranksieve.recommendation.rules import ALL, NONE, Candidate
 from ranksieve.recommendation.task import Member, Task
 
-_CLOSE = 1.12  # sizes within this factor need none between them
-_FEW_SIZES = 3  # the largest ones within a budget, if data is large
+_CLOSE = 1.12  # no size is tried between two that are within this factor
+_FEW_SIZES = 3  # number of sizes tried within a budget, if data is large
 
 
 class Search:
-    """Candidates of a stage, judged by the queries that choose.
+    """Evaluates candidates of a stage on the choosing queries.
 
     Parameters
     ----------
     task : Task
     places : sequence of (place, part)
-        Where to select and train, and which queries choose.
+        Where to select and train, and which part of the queries chooses.
     weights : array of shape (queries,) or None
-        Of the queries that choose.
+        Weights of the choosing queries.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Search:
 
     @property
     def found(self) -> list[Candidate]:
-        """All that were judged."""
+        """All candidates evaluated so far."""
         return list(self._found.values())
 
     def is_enough(self, values: np.ndarray) -> bool:
@@ -53,11 +53,11 @@ class Search:
 
     @property
     def _is_exhaustive(self) -> bool:
-        """Whether the best candidate is wanted, not the cheapest that is enough."""
+        """Whether to look for the best candidate, not for the cheapest that is enough."""
         return self.task.rule.name == "best" or self.task.rule.budget is not None
 
     def run(self) -> Procedure[None]:
-        """Judge all features, none, and what selectors propose, as far as it may be chosen."""
+        """Evaluate all features, no features, and the sets of selectors that may be chosen."""
         task = self.task
         fixed = {(ALL, len(task.allowed)): task.allowed}
         if task.allows_none and not task.include:
@@ -78,7 +78,7 @@ class Search:
                 yield from self._cheapest(member)
 
     def extend(self, chosen: Candidate) -> Procedure[None]:
-        """Judge sizes that are fixed in advance: all, or fewer of them if data is large."""
+        """Evaluate the sizes that are fixed in advance; only some of them if data is large."""
         if self._is_exhaustive or self.task.is_over():
             return
         least, members = 0, list(self.task.members)
@@ -88,10 +88,9 @@ class Search:
         yield from together([self._judge_all(member, sizes[::-1]) for member in members])
 
     def _cheapest(self, member: Member) -> Procedure[None]:
-        """Find the smallest size that is enough, if it costs less than what is known to be.
+        """Find the smallest size that is enough and costs less than the best candidate so far.
 
-        The distance between a size that is too small and one that is enough is halved on a
-        logarithmic scale.
+        Bisects on a logarithmic scale between a size that is too small and one that is enough.
         """
         best, low = self._cheapest_enough(), self.task.least - 1
         if best.cost <= 0 or self.task.is_over():
@@ -102,7 +101,7 @@ class Search:
         if best.selector != ALL and high - 1 > low:
             candidate = yield from self._judge(member, high - 1)
             if not self.is_enough(candidate.values):
-                return  # no size of it saves anything
+                return  # no size of this selector saves anything
             high -= 1
         while high - low > 1 and high > _CLOSE * low and not self.task.is_over():
             middle = min(high - 1, max(low + 1, round(sqrt(max(low, 1) * high))))
@@ -110,12 +109,12 @@ class Search:
             low, high = (low, middle) if self.is_enough(candidate.values) else (middle, high)
 
     def _cheapest_enough(self) -> Candidate:
-        """All features, or the cheapest candidate that is enough."""
+        """Return the cheapest candidate that is enough; all features count as enough."""
         enough = [one for one in self.found if one.selector == ALL or self.is_enough(one.values)]
         return min(enough, key=lambda one: one.cost)
 
     def _largest_below(self, member: Member, cost: float) -> Procedure[int]:
-        """The largest size of a selector that costs less, one less than the least if none does."""
+        """Return a selector's largest size below a cost; ``least - 1`` if there is none."""
         size = self.task.least - 1
         while size + 1 < len(self.task.allowed):
             paths = yield from self._paths(member, size + 1)
@@ -129,7 +128,7 @@ class Search:
         return size
 
     def _largest_first(self, member: Member) -> Procedure[None]:
-        """Judge sizes from the largest down; if there is a budget, the largest that it allows."""
+        """Evaluate sizes from the largest down, starting with the largest within the budget."""
         sizes = self.task.sizes()
         if self.task.rule.budget is not None:
             paths = yield from self._paths(member, len(self.task.allowed) - 1)
@@ -139,14 +138,14 @@ class Search:
         yield from self._judge_all(member, sizes[::-1])
 
     def _judge_all(self, member: Member, sizes: Iterable[int]) -> Procedure[None]:
-        """Judge sizes in order, at least the first, until the time is over."""
+        """Evaluate sizes in order until time is up, but at least the first one."""
         for size in sizes:
             yield from self._judge(member, size)
             if self.task.is_over():
                 return
 
     def _judge(self, member: Member, size: int) -> Procedure[Candidate]:
-        """Judge the first features of a selector, at each place its own."""
+        """Evaluate the first ``size`` features that a selector finds at each place."""
         if (member.name, size) not in self._found:
             paths = yield from self._paths(member, size)
             values = yield from self.task.judged(self.places, [path[:size] for path in paths])
@@ -155,7 +154,7 @@ class Search:
         return self._found[member.name, size]
 
     def _paths(self, member: Member, size: int) -> Procedure[list[list[int]]]:
-        """Features in the order of a selector at each place, at least ``size`` of them."""
+        """Return a selector's order of at least ``size`` features at each place."""
         return together([self.task.path(member, place, size) for place, _ in self.places])
 
     def _cost(self, paths: Sequence[Sequence[int]], size: int) -> float:

@@ -1,4 +1,4 @@
-"""What all runs of the procedure share: data, selectors, ranker, costs and the rule."""
+"""The data, selectors, ranker, costs and rule that all runs of the procedure share."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ranksieve.recommendation.division import Division, Place
 from ranksieve.recommendation.rules import Rule
 from ranksieve.study.cells import SelectionCell
 
-_FIRST = 60  # features that a selector is asked for at first
-_STEP = 1.5  # between sizes
+_FIRST = 60  # number of features first requested from a selector
+_STEP = 1.5  # factor between sizes
 
 
 @dataclass(frozen=True)
 class Member:
-    """A selector of the portfolio: ``make(k)`` is the cell that selects ``k`` features."""
+    """A selector of the portfolio; ``make(k)`` returns the cell that selects ``k`` features."""
 
     name: str
     make: Callable[[int], SelectionCell]
@@ -28,22 +28,22 @@ class Member:
 
 @dataclass(frozen=True)
 class Task:
-    """What all stages share.
+    """Data, selectors, ranker, costs and rule that all stages share.
 
     Attributes
     ----------
     division : Division
     members : sequence of Member
     rank : callable
-        From features, ascending, to the cell that trains a ranker on them.
+        Returns the cell that trains a ranker on some features, given in ascending order.
     costs : AlignedCosts
     rule : Rule
     include, allowed : tuple of int
-        Features that are always chosen, and all that may be.
+        Features that are always chosen, and all features that may be chosen.
     allows_none : bool
-        Whether to consider no features at all.
+        Whether an empty set of features is a candidate.
     is_over : callable
-        Whether the time is up: then nothing more is tried than what a choice needs.
+        Returns whether time is up; then only work that a choice requires is done.
     """
 
     division: Division
@@ -58,11 +58,11 @@ class Task:
 
     @property
     def least(self) -> int:
-        """Smallest number of features to ask a selector for."""
+        """Smallest number of features to request from a selector."""
         return max(1, len(self.include))
 
     def sizes(self) -> list[int]:
-        """Numbers of features that are fixed in advance, ascending; fewer than all."""
+        """Return the sizes that are fixed in advance, ascending and smaller than all features."""
         sizes, size = [], self.least
         while size < len(self.allowed):
             sizes.append(size)
@@ -70,13 +70,13 @@ class Task:
         return sizes
 
     def ranked(self, place: Place, features: Sequence[int]) -> Placed:
-        """The training of the ranker on features at a place."""
+        """Return the cell that trains the ranker on features at a place."""
         return Placed(place, self.rank(tuple(sorted(features))))
 
     def path(self, member: Member, place: Place, size: int) -> Procedure[list[int]]:
-        """Features in the order of a selector on the queries of a place: at least ``size`` of them.
+        """Order at least ``size`` features by a selector, on the queries of a place.
 
-        Those that do not fit into the budget with the ones before them are passed over.
+        Features that would exceed the budget, given the features before them, are skipped.
         """
         most = len(self.allowed) - 1
         for k in dict.fromkeys((min(most, _FIRST), most)):
@@ -99,9 +99,9 @@ class Task:
     def judged(
         self, places: Sequence[tuple[Place, str]], features: Sequence[Sequence[int]]
     ) -> Procedure[np.ndarray]:
-        """Values of the queries of parts, each ranked by what was trained at its place.
+        """Rank each part with the ranker trained at its place; return the values of the queries.
 
-        ``features`` has those of each place.
+        ``features`` lists the features to train on at each place.
         """
         asked = [self.ranked(place, own) for (place, _), own in zip(places, features, strict=True)]
         lookup = yield asked

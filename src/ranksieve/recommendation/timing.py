@@ -1,4 +1,4 @@
-"""A time limit: what may still begin, and how much of the time each run of the procedure gets."""
+"""The time limit: which work may still start, and how much time each run may use."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from typing import Any
 from ranksieve.recommendation.asking import Placed
 from ranksieve.study.records import Record
 
-_TO_SEARCH = 0.7  # of the time of a run; the rest is to select and to judge what was chosen
+_TO_SEARCH = 0.7  # share of a run's time; the rest is for selecting and judging the choice
 
 
 class OutOfTimeError(Exception):
-    """There is no time left for the cells that a procedure has asked for."""
+    """Raised if there is no time left for the cells that a procedure requests."""
 
 
 class TimeLimit:
-    """Seconds from now on; without any, there is no limit.
+    """A deadline some seconds from now; None means no limit.
 
-    A cell that runs is not interrupted. None begins that is expected not to end in time: it takes
-    as long as the longest of its kind so far with no more features.
+    A running cell is not interrupted, but a cell that is not expected to finish in time is not
+    started. It is expected to take as long as the longest earlier cell of the same method with at
+    most as many features.
 
     Attributes
     ----------
@@ -37,32 +38,32 @@ class TimeLimit:
 
     @property
     def left(self) -> float:
-        """Seconds that are left; negative if the time is up."""
+        """Seconds that are left; negative if time is up."""
         return self._end - monotonic()
 
     def reserve(self, seconds: float) -> None:
-        """Keep some of the time for later."""
+        """Set some time aside for later."""
         self._end -= seconds
 
     def check(self, cell: Placed) -> None:
-        """Raise OutOfTimeError if a cell cannot be expected to end in time."""
+        """Raise OutOfTimeError if a cell is not expected to finish in time."""
         if self.left < self.expected(cell):
             raise OutOfTimeError
 
     def expected(self, cell: Placed) -> float:
-        """Seconds that a cell may take; 0 if none of its kind has run."""
+        """Estimate the seconds that a cell takes; 0 if no cell of its method has run."""
         kind, size = _kind_and_size(cell)
         known = self._known.get(kind, {})
         return max((seconds for n, seconds in known.items() if n <= size), default=0.0)
 
     def learn(self, cell: Placed, result: Record) -> None:
-        """Remember how long a cell has taken."""
+        """Record how long a cell has taken."""
         kind, size = _kind_and_size(cell)
         known = self._known.setdefault(kind, {})
         known[size] = max(result["seconds"], known.get(size, 0.0))
 
     def share(self, n_runs: int) -> Callable[[], bool]:
-        """Tells whether the first of so many runs should end its search."""
+        """Return a function that says whether the first of ``n_runs`` should end its search."""
         end = monotonic() + _TO_SEARCH * self.left / n_runs
 
         def is_over() -> bool:
@@ -74,7 +75,7 @@ class TimeLimit:
 
 
 def notes_about_time(seconds: float | None, choices: Sequence[Any], limit: TimeLimit) -> list[str]:
-    """What the limit has left out."""
+    """Describe the work that was left out because of the time limit."""
     lacking = []
     if choices[-1] is None:
         lacking.append("no smaller set of features was tried")

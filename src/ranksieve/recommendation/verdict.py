@@ -1,4 +1,4 @@
-"""The verdict of queries that chose nothing, in words that say what was tested."""
+"""The verdict of the judging queries, in words that say exactly what was tested."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from ranksieve.text import quantity
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether the measure is shown to fall by less than the margin.
+    """Result of the test whether the measure falls by less than the margin.
 
     Attributes
     ----------
     about : {"procedure", "set"}
-        The way in which features are chosen, of which these are an outcome; or these features.
+        Whether the verdict is about the way of choosing features, or about these features.
     measure : str
     margin, level : float
     n_queries : int
-        Queries that judged.
+        Number of judging queries.
     with_all, with_chosen : float
-        Mean of the measure.
+        Mean of the measure with all features, and with the chosen ones.
     change, lower, upper : float
         Relative change, and its two-sided confidence interval at ``level``.
     bound : float
-        One-sided lower confidence bound, which is what is tested; minus infinity if the queries
-        say nothing.
+        One-sided lower confidence bound of the change, which is compared with the margin; minus
+        infinity if the queries do not give one.
     is_shown : bool
         Whether the loss is shown to be less than the margin.
     queries_needed : float
-        How many queries would show it with a probability of 80 % if nothing is lost.
+        Number of queries that would show it with a probability of 80 % if nothing is lost.
     """
 
     about: Literal["procedure", "set"]
@@ -65,7 +65,7 @@ class Verdict:
         margin: float,
         level: float,
     ) -> Verdict:
-        """Test values of queries, with chosen features and with all, part by part."""
+        """Test the values of the queries of each part: with chosen and with all features."""
         chosen = np.concatenate([np.asarray(part, dtype=np.float64) for part in values])
         whole = np.concatenate([np.asarray(part, dtype=np.float64) for part in base])
         claim = claim_non_inferiority(chosen, whole, margin, level, weights)
@@ -95,21 +95,21 @@ class Verdict:
     def of_nothing(
         cls, about: Literal["procedure", "set"], measure: str, margin: float, level: float
     ) -> Verdict:
-        """The verdict if no query was asked."""
+        """Return the verdict if no query has judged."""
         means = dict.fromkeys(("with_all", "with_chosen", "change"), 0.0)
         bounds = {"lower": -np.inf, "upper": np.inf, "bound": -np.inf, "queries_needed": np.inf}
         return cls(about, measure, margin, level, 0, is_shown=False, **means, **bounds)
 
     @property
     def sentence(self) -> str:
-        """Exactly what was tested, and what came of it."""
+        """What was tested and the result, in a few sentences."""
         if not self.n_queries:
             return f"{self.headline}."
         return f"{self.headline}: {self.numbers}"
 
     @property
     def headline(self) -> str:
-        """What was tested, and whether it is shown; without a full stop."""
+        """What was tested and whether it is shown, without the final period."""
         if not self.n_queries:
             return f"Nothing is claimed about their loss of {self.measure}: no query has judged it"
         who = "Features chosen in this way" if self.about == "procedure" else "These features"
@@ -122,7 +122,7 @@ class Verdict:
 
     @property
     def numbers(self) -> str:
-        """The means and the change, and what could be shown where that is not."""
+        """The means, the change, and what these queries can show."""
         means = f"{self.with_chosen:.4f} with them, {self.with_all:.4f} with all features"
         if isfinite(self.lower):
             means += (
@@ -132,7 +132,7 @@ class Verdict:
         return f"{means}. {self._could_be_shown()}"
 
     def _could_be_shown(self) -> str:
-        """The one-sided bound, which is what is tested, and what it takes to show the margin."""
+        """State the one-sided bound and, if necessary, how many queries would show the margin."""
         if not isfinite(self.bound):
             return "These queries cannot show any margin."
         text = f"The loss is below {percent(max(0.0, -self.bound))} with that confidence."
@@ -144,7 +144,7 @@ class Verdict:
         return text
 
     def to_record(self) -> dict[str, Any]:
-        """JSON values; what is not finite is None."""
+        """Convert to JSON values; numbers that are not finite become None."""
         return {
             name: None if isinstance(value, float) and not isfinite(value) else value
             for name, value in asdict(self).items()
@@ -152,7 +152,7 @@ class Verdict:
 
     @classmethod
     def of_record(cls, record: Mapping[str, Any]) -> Verdict:
-        """The verdict of :meth:`to_record`."""
+        """Restore what :meth:`to_record` wrote."""
         unknown = {"lower": -np.inf, "upper": np.inf, "bound": -np.inf, "queries_needed": np.inf}
         found: dict[str, Any] = {field.name: record[field.name] for field in fields(cls)}
         found |= {name: unknown.get(name) for name, value in found.items() if value is None}
@@ -160,5 +160,5 @@ class Verdict:
 
 
 def percent(share: float, sign: bool = False) -> str:
-    """A share as a percentage with up to three digits."""
+    """Format a share as a percentage with up to three digits."""
     return f"{100 * share:{'+' if sign else ''}.3g}%"

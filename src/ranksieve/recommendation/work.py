@@ -1,4 +1,4 @@
-"""What is asked of a recommendation, and what is answered, on data that is divided."""
+"""The steps of a recommendation: choose, claim, confirm, answer and write models."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from ranksieve.study.protocols import check_distinct
 
 
 class Work:
-    """What is asked for, on data that is divided."""
+    """A request for a recommendation on divided data, and the steps that answer it."""
 
     def __init__(
         self, plan: Plan, division: Division, rule: Rule, level: float, costs: Any
@@ -90,7 +90,7 @@ class Work:
         return RankingCell(self.method, settings, seed, features, measure, convention)
 
     def head(self) -> dict[str, Any]:
-        """What all results depend on."""
+        """Return the settings that all results depend on, for the head of the ledger."""
         return {
             "ranksieve": __version__,
             "fingerprint": fingerprint(self.division.whole),
@@ -104,9 +104,9 @@ class Work:
         }
 
     def choose(self, run: Callable[[Procedure[Any]], Any], limit: TimeLimit) -> list[Choice | None]:
-        """Run all stages side by side, or one after the other as far as the time goes.
+        """Run all stages in parallel or, with a time limit, one after the other until time is up.
 
-        The last one, whose features are recommended, comes first then.
+        With a time limit, the last stage runs first, because its features are recommended.
         """
         stages = self.division.stages
         last = len(stages) - 1
@@ -125,14 +125,14 @@ class Work:
         return found
 
     def choose_all(self) -> Choice:
-        """All features, if nothing else could be tried."""
+        """Choose all features, if there was no time to try anything else."""
         every, cost = self.task.allowed, self.task.costs.total(self.task.allowed)
         if not self.rule.is_affordable(cost):
             raise DataError("there was no time to find features within the budget: allow more time")
         return Choice(Candidate(ALL, len(every), cost, np.empty(0)), every, [], None, None)
 
     def claim(self, choices: Sequence[Choice | None]) -> Verdict:
-        """What the queries that chose nothing say, as far as they were asked."""
+        """Return the verdict of the judging queries, as far as they have judged."""
         stages = zip(self.division.stages, choices, strict=True)
         judged = {
             own.judge: one for own, one in stages if own.judge and one and one.values is not None
@@ -172,7 +172,7 @@ class Work:
         claim: Verdict,
         confirmed: Verdict | None,
     ) -> Recommendation:
-        """Everything in one value."""
+        """Assemble the recommendation."""
         task = self.task
         points = points_of(task, chosen, self.level)
         kept, dropped = found.features(task, chosen, self.names)
@@ -212,12 +212,12 @@ class Work:
         )
 
     def _treated(self) -> dict[str, Any] | None:
-        """What was done with missing values, so that it can be done to other data."""
+        """Return the treatment of missing values as JSON values, for use on other data."""
         missing = self.division.whole.missing
         return None if missing is None else missing.to_record()
 
     def write_models(self, answer: Recommendation, directory: Path) -> None:
-        """Write the selection, and the rankers that :func:`check` compares, of all queries."""
+        """Write the selection, and the rankers for :func:`check`, trained on all queries."""
         if not answer.features:
             return
         selection = self._selection(answer)
@@ -231,7 +231,7 @@ class Work:
             answer.notes.append(f"No models were written: {error}")
 
     def seconds_of_models(self, limit: TimeLimit) -> float:
-        """About how long it takes to train the two models that are written."""
+        """Estimate the seconds that it takes to train the two models to write."""
         return 2 * limit.expected(Placed(Place(), self._ranking(self.task.allowed)))
 
     def _selection(self, answer: Recommendation) -> Selection:
@@ -250,7 +250,7 @@ class Work:
 
 
 def _treated(data: RankingData, plan: Plan, like: RankingData, place: str) -> RankingData:
-    """Other data with the same features as the data of a recommendation."""
+    """Give other data the features, scale and missing values of a recommendation's data."""
     if like.missing is not None and data.missing is None:
         data = data.with_missing(like.missing)
     return scaled_within_queries(with_features_of(data, like, place), plan.scale)

@@ -1,4 +1,4 @@
-"""Published results, made again beside what the papers print."""
+"""Reproduce published results and compare them with the numbers in the papers."""
 
 from ranksieve.reproduction.outcomes import MethodOutcome
 from ranksieve.reproduction.papers import PAPERS

@@ -1,4 +1,4 @@
-"""How many features rank best, found on validation queries and on test queries."""
+"""Find the best number of features, on validation queries and on test queries."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ranksieve.study import Outcomes, StudyResult
 from ranksieve.study.comparison import compare_pairs
 from ranksieve.study.results import BASE
 
-LEVEL = 0.05  # of the marks, as in the papers
+LEVEL = 0.05  # significance level, as in the papers
 
 
 class Against(NamedTuple):
-    """Difference to another selector, and its p-value: of the paired t-test, and by Holm."""
+    """Difference to another selector, its p-value (paired t-test), and that adjusted by Holm."""
 
     difference: float
     p_value: float
@@ -25,16 +25,16 @@ class Against(NamedTuple):
 
 @dataclass(frozen=True)
 class Peak:
-    """A selector with the number of features at which it is best.
+    """The number of features at which a selector is best, and its value there.
 
     Attributes
     ----------
     k : int
     value : float
-        Test value of the study's first measure, mean over folds.
+        Mean test value over folds of the study's first measure.
     against : dict of str to Against
-        Comparison with every other selector at its own best number of features, by tests over
-        test queries; p-values are adjusted for all pairs of selectors with all rankers.
+        Comparison with every other selector, each at its best number of features, on the test
+        queries; p-values are adjusted for all pairs of selectors with all rankers.
     """
 
     k: int
@@ -43,7 +43,7 @@ class Peak:
 
     @property
     def better_than(self) -> list[str]:
-        """Selectors, of which all features are one, that are shown to be worse."""
+        """Selectors (including all features) that are significantly worse."""
         return [
             name
             for name, own in self.against.items()
@@ -53,7 +53,7 @@ class Peak:
 
 @dataclass(frozen=True)
 class Best:
-    """Where a selector with a ranker is at its best.
+    """The best numbers of features of a selector with a ranker.
 
     Attributes
     ----------
@@ -63,9 +63,9 @@ class Best:
     base : float
         Test value with all features.
     by_validation : Peak
-        With the largest mean over folds on validation queries, the fewest of equals.
+        Largest mean over folds on validation queries; the fewest features if tied.
     by_test : Peak
-        The same on test queries: what nobody can choose who has not seen them.
+        The same on test queries, which cannot be used for a choice in practice.
     """
 
     selector: str
@@ -76,23 +76,23 @@ class Best:
     by_test: Peak
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it, for JSON."""
+        """Convert to JSON values."""
         return asdict(self)
 
 
 def find_bests(
     study: StudyResult, published: Mapping[tuple[str, str], Mapping[str, int]], collection: str
 ) -> list[Best]:
-    """Best numbers of features, for each selector but all features, and each ranker.
+    """Find the best numbers of features of each selector, except all features, by ranker.
 
     Parameters
     ----------
     study : StudyResult
-        With all features as one of the selectors.
+        A study with all features as one of the selectors.
     published : mapping
         Selector and ranker -> collection -> number of features.
     collection : str
-        Its name in the paper; empty if it is not known.
+        Name of the collection in the paper; empty if unknown.
     """
     measure = study.measures[0]
     by_validation = _find_peaks(study, validation_mean)
@@ -114,7 +114,7 @@ def find_bests(
 def _find_peaks(
     study: StudyResult, quality: Callable[[Outcomes], float]
 ) -> dict[tuple[str, str], Peak]:
-    """Where each selector with each ranker has the largest quality, compared with the others."""
+    """Find where the quality of each selector is largest, and compare the selectors there."""
     measure = study.measures[0]
     peaks, runs = {}, {}
     for ranker in study.rankers:
@@ -130,10 +130,10 @@ def _find_peaks(
 
 
 def validation_mean(tested: Outcomes) -> float:
-    """Mean over folds and seeds of the value of the validation queries."""
+    """Return the mean validation value over folds and seeds."""
     return float(np.mean([outcome.validation for seed in tested.outcomes for outcome in seed]))
 
 
 def _first_best(values: Mapping[int, float]) -> int:
-    """The number of features with the largest value, the fewest of equals."""
+    """Return the number of features with the largest value; the smallest if tied."""
     return min(values, key=lambda k: (-round(values[k], 12), k))

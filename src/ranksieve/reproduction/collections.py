@@ -1,4 +1,4 @@
-"""Which collection is at hand, told by its numbers of rows, queries and features."""
+"""Recognize a published collection by its numbers of rows, queries and features."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ranksieve.metrics import get_convention
 from ranksieve.study import Protocol, StudyFold
 from ranksieve.study.protocols import FoldSource
 
-N_FOLDS = 5  # of the collections that papers use
+N_FOLDS = 5  # the collections in the papers have five folds
 
 
 class Known(NamedTuple):
-    """A collection of papers; what is None may be anything."""
+    """A collection that papers use; None stands for any number."""
 
     name: str
     n_rows: int | None
@@ -32,26 +32,26 @@ KNOWN = (
     Known("OHSUMED", 16_140, 106, 45, "letor3"),
     Known("HP2004", 74_409, 75, 64, "letor3"),
     Known("NP2004", 73_834, 75, 64, "letor3"),
-    Known("TD2004", None, 75, 44, "letor3"),  # .gov of the GAS paper
+    Known("TD2004", None, 75, 44, "letor3"),  # called .gov in the GAS paper
 )
-CONVENTION = "letor4"  # of collections that are not known
+CONVENTION = "letor4"  # for unknown collections
 
 
 @dataclass(frozen=True)
 class CollectionFacts:
-    """What results say about their data.
+    """Facts about the collection of a reproduction.
 
     Attributes
     ----------
     title : str
-        What to call the collection.
+        Name of the collection in tables.
     known_as : str or None
-        Its name in papers; None if it is in none of them.
+        Name of the collection in the papers; None if no paper has it.
     convention : str
-        Convention of its measures.
+        Metric convention.
     n_queries, n_features : int
     unnormalized : str or None
-        The collection of papers that it has the size of, but not the values: papers take files
+        Name of a published collection that has the same size but other values, as papers use files
         that are normalized within queries to 0 to 1. None if there is no such collection.
     """
 
@@ -64,7 +64,7 @@ class CollectionFacts:
 
     @property
     def warning(self) -> str | None:
-        """What to know before numbers are compared; None if there is nothing."""
+        """Warning that numbers cannot be compared with published ones; None if they can."""
         if self.unnormalized is None:
             return None
         return (
@@ -75,7 +75,7 @@ class CollectionFacts:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """What JSON says first."""
+        """Convert to JSON values."""
         return {
             "collection": self.title,
             "known_as": self.known_as,
@@ -89,13 +89,13 @@ class CollectionFacts:
 
 @dataclass(frozen=True)
 class AtHand:
-    """A collection on disk; made by :func:`open_at_hand`.
+    """The user's collection, as returned by :func:`open_at_hand`.
 
     Attributes
     ----------
     collection : Collection
     sources : list of FoldSource
-        Its folds; files that they share are read once.
+        Folds of the collection; files that they share are read once.
     facts : CollectionFacts
     """
 
@@ -104,7 +104,7 @@ class AtHand:
     facts: CollectionFacts
 
     def folds(self) -> Iterator[StudyFold]:
-        """Folds in turn: data to train on, to tune by and to test on."""
+        """Load the folds one after the other."""
         for source in self.sources:
             fold = source.load()
             fold.check()
@@ -112,15 +112,15 @@ class AtHand:
 
 
 def open_at_hand(directory: str | os.PathLike[str], convention: str | None = None) -> AtHand:
-    """Open a collection with folds and find out which it is; its first fold is read.
+    """Open a collection with folds and recognize it; reads its first fold.
 
     Parameters
     ----------
     directory : path
         See :func:`ranksieve.datasets.collections.open_collection` for the layouts.
     convention : str, optional
-        Convention of the measures; by default that of the papers about the collection, and
-        ``"letor4"`` for an unknown one.
+        Metric convention; by default the one in the papers about the collection, and ``"letor4"``
+        for an unknown collection.
     """
     if convention is not None:
         get_convention(convention)
@@ -149,13 +149,13 @@ def open_at_hand(directory: str | os.PathLike[str], convention: str | None = Non
 
 
 def _is_normalized(data: RankingData) -> bool:
-    """Whether all values are between 0 and 1; NaN is not."""
+    """Whether all values are between 0 and 1 and none is missing."""
     values = data.X.data if data.is_sparse else data.X
     return bool(values.size == 0 or (values.min() >= 0 and values.max() <= 1))
 
 
 def recognize(n_rows: int, n_queries: int, n_features: int) -> Known | None:
-    """The collection with these numbers; None if it is not known.
+    """Return the published collection with these numbers; None if it is unknown.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Curves of a study, and the sentences that papers say about such curves."""
+"""Check statements of papers about measures by the number of features."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Curves:
     of : dict of str to dict of int to float
         Selector -> number of features -> mean over folds and seeds.
     all : float
-        That of all features.
+        Mean with all features.
     """
 
     def __init__(self, study: StudyResult, measure: str = "MAP") -> None:
@@ -35,7 +35,7 @@ class Curves:
         self.all = study.run(BASE, ranker).chosen.mean(measure)
 
     def best(self, selectors: Sequence[str], most: int | None = None) -> float:
-        """Largest value of some selectors with at most so many features."""
+        """Return the largest value of some selectors with at most ``most`` features."""
         return max(
             value
             for name in selectors
@@ -44,15 +44,15 @@ class Curves:
         )
 
     def gain(self, value: float, base: float | None = None) -> float:
-        """By how many percent a value is above another, by default that of all features."""
+        """Return the relative gain over a base in percent; by default over all features."""
         return float(relative_improvement(value, self.all if base is None else base))
 
     def gain_at(self, selector: str, k: int) -> float:
-        """Gain over all features with ``k`` features."""
+        """Return the gain of a selector with ``k`` features over all features, in percent."""
         return self.gain(self.of[selector][k])
 
     def p_values(self, selector: str, other: str) -> list[float]:
-        """Of paired t-tests with each number of features, adjusted for all of them (Holm)."""
+        """Return p-values of paired t-tests, one per number of features, adjusted by Holm."""
         pairs = zip(self._tested[selector].values(), self._tested[other].values(), strict=True)
         tests = [
             paired_t_test(own.per_query(self._measure), theirs.per_query(self._measure))
@@ -62,7 +62,7 @@ class Curves:
 
 
 class Finding(NamedTuple):
-    """What curves say to a sentence of a paper, and whether it holds for them."""
+    """Our numbers for a statement of a paper, and whether the statement holds for them."""
 
     text: str
     holds: bool
@@ -72,7 +72,7 @@ Find = Callable[[Curves], Finding]
 
 
 def values_at(k: int, printed: Mapping[str, float], at_least: Sequence[str], near: float) -> Find:
-    """Values with ``k`` features: some selectors reach the printed ones, the others are near."""
+    """Check that with ``k`` features, some selectors reach printed values and others are near."""
 
     def find(curves: Curves) -> Finding:
         found = {name: curves.of[name][k] for name in printed}
@@ -88,7 +88,7 @@ def values_at(k: int, printed: Mapping[str, float], at_least: Sequence[str], nea
 def gains_at(
     k: int, selectors: Sequence[str], of: Sequence[str], least: float, most: float = np.inf
 ) -> Find:
-    """Gains over all features with ``k`` features, which are within bounds for some selectors."""
+    """Check that with ``k`` features, the gains of the selectors in ``of`` are within bounds."""
 
     def find(curves: Curves) -> Finding:
         gains = {name: curves.gain_at(name, k) for name in selectors}
@@ -98,7 +98,7 @@ def gains_at(
 
 
 def no_more_gain(after: int, selectors: Sequence[str], by: float) -> Find:
-    """Gain of the best number of features beyond ``after`` over it: at most ``by`` percent."""
+    """Check that more than ``after`` features gain at most ``by`` percent."""
 
     def find(curves: Curves) -> Finding:
         gains = {
@@ -114,7 +114,7 @@ def no_more_gain(after: int, selectors: Sequence[str], by: float) -> Find:
 
 
 def best_gains(most: int, selectors: Sequence[str], least: float) -> Find:
-    """Gains over all features of the best with at most so many features."""
+    """Check that each selector's best with at most ``most`` features gains enough."""
 
     def find(curves: Curves) -> Finding:
         gains = {name: curves.gain(curves.best([name], most)) for name in selectors}
@@ -124,7 +124,7 @@ def best_gains(most: int, selectors: Sequence[str], least: float) -> Find:
 
 
 def gains_of_best(selectors: Sequence[str], other: str, least: float, most: float) -> Find:
-    """Gains of the best of some selectors over the best of another, and over all features."""
+    """Check the gains of the best selector over the best of another and over all features."""
 
     def find(curves: Curves) -> Finding:
         best = curves.best(selectors)
@@ -135,7 +135,7 @@ def gains_of_best(selectors: Sequence[str], other: str, least: float, most: floa
 
 
 def reaches(selector: str, other: str) -> Find:
-    """Whether a selector is as good as another with most numbers of features, and no better."""
+    """Check that a selector mostly reaches another, without any significant difference."""
 
     def find(curves: Curves) -> Finding:
         own, theirs = curves.of[selector], curves.of[other]
@@ -151,7 +151,7 @@ def reaches(selector: str, other: str) -> Find:
 
 
 def below_all(selector: str, fewer_than: int) -> Find:
-    """Whether a selector is below all features with every small number of features."""
+    """Check that a selector with fewer features than a limit is always below all features."""
 
     def find(curves: Curves) -> Finding:
         few = [value < curves.all for k, value in curves.of[selector].items() if k < fewer_than]

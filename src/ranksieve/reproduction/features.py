@@ -1,4 +1,4 @@
-"""Features of a collection, and the sentences that papers say about them."""
+"""Check statements of papers about the features of a collection."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ranksieve.selectors import Hierarchical, Importance
 
 
 class Features(NamedTuple):
-    """How features rank alone, and which are similar.
+    """How well features rank alone, and how similar features cluster.
 
     Attributes
     ----------
     alone : array of shape (features,)
         MAP of each feature in its better direction.
     blocks : list of int
-        Sizes of clusters of similar features (fraction of concordant pairs, average linkage), the
-        largest first; their number has the largest silhouette.
+        Sizes of clusters of similar features (fraction of concordant pairs, average linkage),
+        largest first; the number of clusters has the largest silhouette.
     """
 
     alone: np.ndarray
@@ -29,7 +29,7 @@ class Features(NamedTuple):
 
     @classmethod
     def of(cls, data: RankingData, convention: str) -> Features:
-        """Features on some queries."""
+        """Measure and cluster the features of some data."""
         importance = Importance("map", convention=convention)
         found = Hierarchical("silhouette", importance=importance, similarity="concordance")
         found.fit(data)
@@ -41,7 +41,7 @@ FindInFeatures = Callable[[Features], Finding]
 
 
 def weak_alone(below: float, more_than: int) -> FindInFeatures:
-    """How many features rank badly alone."""
+    """Check that more than ``more_than`` features have a MAP below ``below`` alone."""
 
     def find(features: Features) -> Finding:
         n_weak = int((features.alone < below).sum())
@@ -51,7 +51,7 @@ def weak_alone(below: float, more_than: int) -> FindInFeatures:
 
 
 def blocks_at_least(least: int) -> FindInFeatures:
-    """Whether features form many blocks."""
+    """Check that features form at least ``least`` blocks."""
 
     def find(features: Features) -> Finding:
         return Finding(_describe(features), len(features.blocks) >= least)
@@ -60,7 +60,7 @@ def blocks_at_least(least: int) -> FindInFeatures:
 
 
 def two_blocks_hold(share: float) -> FindInFeatures:
-    """Whether two blocks have most of the features that vary."""
+    """Check that two blocks have at least a given share of the features that vary."""
 
     def find(features: Features) -> Finding:
         held = sum(features.blocks[:2])

@@ -1,4 +1,4 @@
-"""A reproduction as values that JSON can store."""
+"""Convert a reproduction to JSON values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def as_dict(result: Reproduction) -> dict[str, Any]:
-    """All numbers, ours and published, with the verdicts about them."""
+    """Convert all numbers, ours and published, and the verdicts about them to JSON values."""
     verdicts = [verdict for name in result.outcomes for verdict in result.verdicts(name)]
     return {
         "paper": result.paper.name,

@@ -1,4 +1,4 @@
-"""Numbers of ours beside published ones, and what came out for one method."""
+"""Our numbers next to published ones, and the results of one method."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class Number(NamedTuple):
-    """A number of ours, the published one, and how near they should be; None if there is none."""
+    """Our number, the published one, and the tolerance; each is None if there is none."""
 
     ours: float | None
     published: float | None
@@ -16,18 +16,18 @@ class Number(NamedTuple):
 
     @property
     def difference(self) -> float | None:
-        """Ours minus the published one, if there are both."""
+        """Our number minus the published one; None if either is missing."""
         return None if None in self[:2] else self.ours - self.published  # type: ignore[operator]
 
     @property
     def is_within(self) -> bool | None:
-        """Whether it is as near as asked; None if nothing is asked."""
+        """Whether the difference is within the tolerance; None if there is no tolerance."""
         if self.difference is None or self.tolerance is None:
             return None
         return abs(self.difference) <= self.tolerance
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it, for JSON."""
+        """Convert to JSON values."""
         return {
             "published": self.published,
             "ours": self.ours,
@@ -38,18 +38,18 @@ class Number(NamedTuple):
 
 @dataclass(frozen=True)
 class MethodOutcome:
-    """What came out for one method.
+    """Results of one method.
 
     Attributes
     ----------
     values : mapping of str to sequence of sequences of float
-        Measure -> ``[seed][fold]``, means over test queries; one seed if nothing is random.
+        Measure -> ``[seed][fold]``, means over test queries; one seed if the method is not random.
     n_features : sequence of float
         Mean over the folds of the number of features, for each seed.
     chosen : sequence of mappings
-        On each fold, what was chosen there; empty if a study knows it.
+        Parameters chosen on each fold; empty for the selectors of a study.
     models : sequence
-        On each fold, what figures are drawn of, if anything.
+        Model of each fold for figures, if there are any.
     """
 
     values: Mapping[str, Sequence[Sequence[float]]]

@@ -1,4 +1,4 @@
-"""What a paper prints and how it came about, as a value."""
+"""A paper as a value: its published numbers and its protocol."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from ranksieve.reproduction.features import Features
     from ranksieve.study import StudyFold
 
-FOUR_DIGITS = 0.00005  # nearer than this is the same number of four digits
+FOUR_DIGITS = 0.00005  # tolerance for numbers that are printed with four decimals
 
 OnFolds = Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]]
-"""Collection -> method -> measure -> values on the folds."""
+"""Collection -> method -> measure -> value on each fold."""
 Means = Mapping[str, Mapping[str, Mapping[str, float]]]
-"""Collection -> method -> measure -> mean of the folds."""
+"""Collection -> method -> measure -> mean over the folds."""
 
 
 class Asked(NamedTuple):
-    """How near ours should be to what is published; None asks for nothing."""
+    """Tolerances for our numbers relative to the published ones; None sets no tolerance."""
 
     mean: float | None
     folds: float | None = None
@@ -39,13 +39,13 @@ class FoldAtHand(NamedTuple):
     Attributes
     ----------
     place : int
-        Its place among the folds.
+        0-based index of the fold.
     data : StudyFold
     facts : CollectionFacts
     settings : mapping
-        Method -> parameter -> published values on the folds.
+        Method -> parameter -> published value on each fold.
     shared : dict
-        What methods leave there for others on the same fold.
+        Cache of results that several methods use on the same fold.
     """
 
     place: int
@@ -56,7 +56,7 @@ class FoldAtHand(NamedTuple):
 
 
 class TrainedMethod(NamedTuple):
-    """A method that was trained on a fold: its test scores, and what was chosen on the way."""
+    """A method trained on a fold: its test scores, and the parameters that were chosen."""
 
     scores: np.ndarray
     n_features: int
@@ -71,23 +71,24 @@ class PaperMethod:
     Attributes
     ----------
     note : str
-        Its settings and what is tuned, for readers.
+        Settings and tuned parameters, for readers.
     train : callable or None
-        From its name, this candidate and a fold to what was trained. None if it is a selector of
-        the paper's study; without a study, its numbers are only printed.
+        Trains the method, given its name, this value and a fold. None for a selector of the
+        paper's study; if the paper has no study, only the published numbers are shown.
     settings : mapping
         Parameters on all folds.
     kept : str
-        Attribute of the trained ranker that says what the validation queries chose.
+        Attribute of the trained ranker with the value that the validation queries chose.
     chosen : str
-        For readers, what is as published where that is known, and else chosen by validation.
+        For readers, the parameter that is as published if known, otherwise chosen by validation.
     asked : Asked or None
     label : str
-        What tables call it; by default its name. ``{n}`` is the number of features.
+        Name in tables; by default the name of the method. ``{n}`` is the number of features.
     reading : str
-        The reading of the paper that it belongs to; empty if it does not depend on that.
+        Interpretation of the paper that the method belongs to; empty if it belongs to all.
     stands_for : str
-        The candidate of which it is another reading: what is published about it, and the selector.
+        Selector that this is another interpretation of, and with whose published numbers it is
+        compared.
     """
 
     note: str = ""
@@ -102,14 +103,14 @@ class PaperMethod:
 
 
 class Statement(NamedTuple):
-    """A sentence of a paper, and how to find what it says in curves of ours."""
+    """A statement of a paper, and the function that checks it on our curves."""
 
     paper: str
     find: Callable[[Curves], Finding]
 
 
 class FeatureStatement(NamedTuple):
-    """A sentence of a paper, and how to find what it says in the features of the collection."""
+    """A statement of a paper, and the function that checks it on the features."""
 
     paper: str
     find: Callable[[Features], Finding]
@@ -117,65 +118,65 @@ class FeatureStatement(NamedTuple):
 
 @dataclass(frozen=True)
 class Paper:
-    """Published results, and the protocol by which they are made again.
+    """Published results, and the protocol that reproduces them.
 
     Attributes
     ----------
     name : str
-        On the command line.
+        Name on the command line.
     title : str
-        What tables call it.
+        Name in tables.
     about : str
-        Protocol, choices of ours and reference, in paragraphs of plain text.
+        Protocol, our choices and reference, in paragraphs of plain text.
     measures : sequence of str
     candidates : mapping of str to PaperMethod
-        By name; those of a study are names of selectors.
+        Methods by name; in a study, these are names of selectors.
     what : {"method", "ranker", ""}
-        What candidates are called where some of them are asked for; empty if all are always run.
+        What candidates are called if users can pick some of them; empty if all are always run.
     always : sequence of str
-        Candidates that are run whichever are asked for.
+        Candidates that are always run.
     study : mapping or None
         Arguments of :class:`ranksieve.study.Study` for candidates that are selectors; ``ks`` may
         depend on the number of features.
     readings : mapping
-        Where a paper can be read in several ways, name -> arguments of the study that differ; the
-        first has none.
+        Interpretations of a paper that is ambiguous: name -> arguments of the study that differ;
+        the first has none.
     convention : str or None
-        Convention of the measures; None for that of the collection.
+        Metric convention; None for that of the collection.
     conventions : mapping of str to str
-        Collection -> another convention.
+        Collection -> metric convention, where it differs.
     on_folds, means : mapping
         Published numbers.
     choices : mapping
-        Collection -> candidate -> what the paper chose on each fold.
+        Collection -> candidate -> published choice on each fold.
     settings : mapping
-        Collection -> candidate -> parameter -> published values on each fold.
+        Collection -> candidate -> parameter -> published value on each fold.
     best_numbers : mapping
         Selector and ranker -> collection -> number of features at the best result.
     statements : mapping
-        Collection -> sentences about it.
+        Collection -> statements about it.
     general_statements : sequence of Statement
-        Sentences about all collections, for those that the paper does not have.
+        Statements to check on collections that the paper does not have.
     unified_ranks : mapping
         Table -> candidate -> unified rank over all collections.
     asked_on : sequence of str
-        Collections on which ours are asked to be as near as each method says.
+        Collections on which the tolerances of the methods apply.
     asked_elsewhere : Asked or None
-        The same on other collections, for methods of which something is asked.
+        Tolerance on other collections, for methods that have a tolerance.
     fold_measures, mean_measures : sequence of str
-        Measures of the tables of folds, and of means.
+        Measures in the tables of folds, and in those of means.
     groups : mapping of str to sequence of str
-        Titles of the tables of means -> candidates; ``{title}`` is the collection.
+        Title of a table of means -> candidates; ``{title}`` is the collection.
     sources : mapping of str to str
-        Collection, or empty for all -> which tables of the paper the numbers are from.
+        Collection, or empty for all -> tables of the paper that the numbers are from.
     notes : sequence of str
-        For readers of the tables.
+        Notes for readers of the tables.
     shows_curves : bool
-        Whether tables of measures by the number of features belong to it.
+        Whether to show tables of measures by the number of features.
     figures : str
-        Which figures of the paper ours are like.
+        Figures of the paper that ours correspond to.
     figure_lams : tuple of float
-        Regularizations in its figures.
+        Regularization parameters in the figures.
     """
 
     name: str
@@ -210,7 +211,7 @@ class Paper:
 
     @property
     def paragraphs(self) -> list[str]:
-        """What it is about, each paragraph on one line."""
+        """Paragraphs of ``about``, each on one line."""
         return [" ".join(part.split()) for part in self.about.split("\n\n")]
 
     @property
@@ -219,7 +220,7 @@ class Paper:
         return () if self.study is None else self.study["rankers"]
 
     def choose(self, wanted: Iterable[str] | None, reading: str | None = None) -> list[str]:
-        """The candidates to run, in the order of the paper; of one reading, or of all."""
+        """Return the candidates to run, in the order of the paper, of one reading or of all."""
         names = list(self.candidates if wanted is None else wanted)
         check_known(self.what, self.candidates, names)
         if reading is not None:
@@ -232,12 +233,12 @@ class Paper:
         ]
 
     def study_of(self, name: str) -> str:
-        """The reading in whose study a candidate is run; empty for the first."""
+        """Return the reading in whose study a candidate is run; empty for the first."""
         reading = self.candidates[name].reading
         return reading if reading in list(self.readings)[1:] else ""
 
     def asked_of(self, name: str, collection: str | None) -> Asked | None:
-        """How near a method is asked to be to what is published about a collection."""
+        """Return the tolerance of a method on a collection; None if there is none."""
         asked = self.candidates[name].asked
         if collection in self.asked_on or asked is None:
             return asked if collection in self.asked_on else None
@@ -246,7 +247,9 @@ class Paper:
     def recompute_ranks(
         self, table: str, collections: Iterable[str] | None = None
     ) -> dict[str, float]:
-        """Unified ranks of a table, from its rows for some collections, or for all.
+        """Recompute the unified ranks of a table from the published means.
+
+        Uses some collections, by default all.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Published tables, from the CSV files beside the modules of the papers."""
+"""Read published tables from the CSV files next to the modules of the papers."""
 
 from __future__ import annotations
 

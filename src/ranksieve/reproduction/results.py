@@ -1,4 +1,4 @@
-"""What a reproduction has found, beside what is published."""
+"""The results of a reproduction, compared with the published ones."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from ranksieve.study.results import BASE, RANDOM
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Methods of a paper on a collection; made by :func:`ranksieve.reproduction.reproduce`.
+    """Results of :func:`ranksieve.reproduction.reproduce`: methods of a paper on a collection.
 
     Attributes
     ----------
     paper : Paper
     facts : CollectionFacts
     outcomes : mapping of str to MethodOutcome
-        By names of the paper's candidates; empty if a study has several rankers.
+        Results by candidate of the paper; without selectors if a study has several rankers.
     study : StudyResult or None
     planned : Study or None
-        What it is the result of, for figures of its data and sentences about its features.
+        The study behind ``study``, for figures of its data and statements about its features.
     """
 
     paper: Paper
@@ -43,7 +43,7 @@ class Reproduction:
 
     @property
     def is_published(self) -> bool:
-        """Whether the paper has the collection."""
+        """Whether the paper has results on the collection."""
         paper, known_as = self.paper, self.facts.known_as
         counted = (known_as in numbers for numbers in paper.best_numbers.values())
         return any(known_as in t for t in (paper.on_folds, paper.means, paper.statements)) or any(
@@ -52,7 +52,7 @@ class Reproduction:
 
     @property
     def shown(self) -> list[str]:
-        """Methods with results, and those whose numbers are only printed."""
+        """Methods with results, and those with published numbers only."""
         printed = {
             name
             for name, candidate in self.paper.candidates.items()
@@ -61,15 +61,15 @@ class Reproduction:
         return [name for name in self.paper.candidates if name in {*self.outcomes, *printed}]
 
     def label(self, name: str) -> str:
-        """What tables call a method."""
+        """Return the name of a method in tables."""
         return self.paper.candidates[name].label.format(n=self.facts.n_features) or name
 
     def asked(self, name: str) -> Asked | None:
-        """How near a method is asked to be to what is published."""
+        """Return the tolerance of a method; None if there is none."""
         return self.paper.asked_of(name, self.facts.known_as)
 
     def note(self, name: str) -> str:
-        """How a method was run, for readers."""
+        """Describe how a method was run, for readers."""
         candidate = self.paper.candidates[name]
         if not candidate.chosen:
             return candidate.note
@@ -78,7 +78,7 @@ class Reproduction:
         return f"{how}; {candidate.note}"
 
     def on_folds(self, name: str, measure: str) -> list[Number]:
-        """A measure on each fold."""
+        """Return a measure on each fold, ours and published."""
         published = self._published(self.paper.on_folds, name, measure)
         if name not in self.outcomes:
             return [Number(None, value) for value in published or ()]
@@ -89,7 +89,7 @@ class Reproduction:
         return [Number(value, theirs, tolerance) for value, theirs in pairs]
 
     def mean(self, name: str, measure: str) -> Number:
-        """Mean over folds and seeds."""
+        """Return the mean over folds and seeds, ours and published."""
         published = self._published(self.paper.means, name, measure)
         if name not in self.outcomes:
             return Number(None, published)
@@ -105,16 +105,16 @@ class Reproduction:
         return getattr(asked, what) if asked is not None and measure in asked.measures else None
 
     def of_seeds(self, name: str, measure: str) -> list[float]:
-        """Mean over the folds, for each seed."""
+        """Return the mean over the folds for each seed."""
         return [sum(folds) / len(folds) for folds in self.outcomes[name].values[measure]]
 
     def spread(self, name: str, measure: str) -> float | None:
-        """Standard deviation over seeds, if there are several."""
+        """Return the standard deviation over seeds; None if there is one seed."""
         values = self.of_seeds(name, measure)
         return float(np.std(values, ddof=1)) if len(values) > 1 else None
 
     def verdicts(self, name: str) -> list[bool]:
-        """For each number of a method that is asked to be near, whether it is."""
+        """Return, for each number with a tolerance, whether it is within the tolerance."""
         numbers = (
             number
             for measure in self.paper.measures
@@ -123,16 +123,16 @@ class Reproduction:
         return [number.is_within for number in numbers if number.is_within is not None]
 
     def is_within(self, name: str) -> bool | None:
-        """Whether all numbers of a method are as near as asked; None if nothing is asked."""
+        """Whether all numbers of a method are within their tolerance; None if none has one."""
         verdicts = self.verdicts(name)
         return all(verdicts) if verdicts else None
 
     def published_choices(self, name: str) -> Sequence[Mapping[str, Any]] | None:
-        """What the paper chose on the folds, if it says so."""
+        """Return the published choices on the folds; None if the paper has none."""
         return self.paper.choices.get(self.facts.known_as or "", {}).get(name)
 
     def same_features(self, name: str) -> list[bool] | None:
-        """For each fold, whether ours are the published features in order, as far as printed."""
+        """Return whether our features on each fold equal those that the paper prints, in order."""
         published = self.published_choices(name)
         if published is None:
             return None
@@ -143,7 +143,7 @@ class Reproduction:
         ]
 
     def improvement(self, name: str, measure: str) -> Number | None:
-        """Improvement over all features in percent; None without these, or if they have 0."""
+        """Return the improvement over all features in percent; None if it is undefined."""
         if BASE not in self.outcomes:
             return None
         own, base = self.mean(name, measure), self.mean(BASE, measure)
@@ -155,9 +155,9 @@ class Reproduction:
         return Number(ours, relative_improvement(own.published, base.published))
 
     def random_below(self, name: str) -> float | None:
-        """Share of the random orders with a smaller MAP; None without these.
+        """Return the share of random orders with a smaller MAP; None if there are none.
 
-        A reading of the paper has random orders of its own, tuned as it is.
+        Each reading of the paper has separate random orders, which are tuned in the same way.
         """
         paper = self.paper
         rivals = [
@@ -172,7 +172,7 @@ class Reproduction:
         return float(np.mean(values < self.mean(name, "MAP").ours))
 
     def unified_ranks(self, table: str) -> dict[str, Number] | None:
-        """Unified ranks of the methods of a table over this collection: ours and the paper's.
+        """Return unified ranks of the methods of a table on this collection, ours and published.
 
         None if one of the methods is missing.
         """
@@ -190,13 +190,13 @@ class Reproduction:
         }
 
     def bests(self) -> list[Best]:
-        """Numbers of features at the best result, if the paper prints such numbers."""
+        """Find the best numbers of features, if the paper prints such numbers."""
         if self.study is None or not self.paper.best_numbers:
             return []
         return find_bests(self.study, self.paper.best_numbers, self.facts.known_as or "")
 
     def findings(self) -> list[tuple[str, Finding]]:
-        """What the paper says about this collection, or about all, and what is found."""
+        """Check the statements of the paper about this collection, or the general ones."""
         paper = self.paper
         statements = paper.statements.get(self.facts.known_as or "", paper.general_statements)
         if self.study is None or not statements:
@@ -213,5 +213,5 @@ class Reproduction:
         return found
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it, for JSON."""
+        """Convert to JSON values."""
         return as_dict(self)

@@ -31,7 +31,7 @@ def reproduce(
     out: PathLike | None = None,
     convention: str | None = None,
 ) -> Reproduction:
-    """Make the published results of a paper again on the folds of a collection.
+    """Reproduce the published results of a paper on the folds of a collection.
 
     Parameters
     ----------
@@ -41,17 +41,17 @@ def reproduce(
         A collection with folds, such as LETOR 4.0 MQ2008: ``S1.txt`` to ``S5.txt``, or ``Fold1``
         to ``Fold5``.
     methods : iterable of str, optional
-        Some of the paper's candidates; by default all.
+        Candidates of the paper to run; by default all.
     rankers : iterable of str, optional
-        Some of the rankers of the paper's study; by default all.
+        Rankers of the paper's study to use; by default all.
     reading : str, optional
-        Where the paper can be read in several ways, one of them; by default all.
+        Interpretation of a paper that can be read in several ways; by default all.
     n_seeds : int, optional
-        Number of runs of methods that draw random numbers; by default that of the paper.
+        Number of runs of randomized methods; by default that of the paper.
     out : path, optional
-        Directory of studies, in ``study/`` and ``study-<reading>/``, which resume what is there.
+        Directory of the studies, ``study/`` and ``study-<reading>/``, from which they resume.
     convention : str, optional
-        Metric convention; by default that of the paper or else of the collection, see
+        Metric convention; by default that of the paper, or else of the collection, see
         :func:`ranksieve.reproduction.collections.open_at_hand`.
 
     Returns
@@ -60,7 +60,7 @@ def reproduce(
 
     Notes
     -----
-    The modules of :mod:`ranksieve.reproduction.papers` say how each paper is read.
+    The modules of :mod:`ranksieve.reproduction.papers` explain how each paper is interpreted.
     """
     paper = PAPERS[name]
     names = paper.choose(methods, reading)
@@ -129,7 +129,7 @@ def _plan_study(
 def _with_convention(
     parameters: Mapping[str, Mapping[str, Any]], kept: set[str], facts: CollectionFacts
 ) -> dict[str, dict[str, Any]]:
-    """Parameters of what is run; a convention among them is that of the results."""
+    """Keep the parameters of methods that are run, and set their metric convention."""
     return {
         name: {
             key: facts.convention if key.endswith("convention") else value
@@ -148,7 +148,7 @@ def _of_study(study: StudyResult, name: str, measures: Sequence[str]) -> MethodO
 
 
 def _run_on_folds(paper: Paper, at_hand: AtHand, names: Sequence[str]) -> dict[str, MethodOutcome]:
-    """Train what is no selector of a study on one fold after the other."""
+    """Train the methods that are not selectors of a study, one fold after the other."""
     if not names:
         return {}
     facts = at_hand.facts
@@ -161,7 +161,7 @@ def _run_on_folds(paper: Paper, at_hand: AtHand, names: Sequence[str]) -> dict[s
         for name in names:
             train = paper.candidates[name].train
             assert train is not None
-            with listen(None):  # bars within it would only flicker
+            with listen(None):  # nested progress bars would only flicker
                 trained = train(name, paper.candidates[name], at)
             results[name].append(trained)
             values[name].append(

@@ -1,4 +1,4 @@
-"""How methods are trained on a fold, where no study does it."""
+"""Train methods on a fold that are not part of a study."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from ranksieve.solvers.linear import linear_scores
 from ranksieve.study import StudyFold
 from ranksieve.sums.held_out import measure_models
 
-PATH_MEASURES = ("MAP", "MeanNDCG")  # of the figures of greedy RankRLS
+PATH_MEASURES = ("MAP", "MeanNDCG")  # measures in the figures of greedy RankRLS
 
 
 def ranker_settings(name: str, settings: Mapping[str, Any], convention: str) -> dict[str, Any]:
-    """Parameters on all folds; measures that choose something are as those of the results."""
+    """Add the metric convention of the results to the parameters, if the ranker takes one."""
     takes_convention = "convention" in RANKERS[name].defaults
     return dict(settings) | ({"convention": convention} if takes_convention else {})
 
@@ -32,9 +32,9 @@ def ranker_settings(name: str, settings: Mapping[str, Any], convention: str) -> 
 def train_ranker(name: str, candidate: PaperMethod, at: FoldAtHand) -> TrainedMethod:
     """Train a ranker of the registry on all features.
 
-    Parameters are as published for the fold, where they are; else those of the registry's grid
-    are chosen by the MAP of the validation queries; without a grid, too, the validation queries go
-    to ``fit``.
+    Uses the parameters published for the fold, if there are any. Otherwise, the MAP of the
+    validation queries chooses from the registry's grid; if there is no grid either, the validation
+    queries are passed to ``fit``.
     """
     settings = ranker_settings(name, candidate.settings, at.facts.convention)
     fold, published = at.data, at.settings.get(name)
@@ -55,14 +55,14 @@ def train_ranker(name: str, candidate: PaperMethod, at: FoldAtHand) -> TrainedMe
 
 
 def train_fsmrank(name: str, candidate: PaperMethod, at: FoldAtHand) -> TrainedMethod:
-    """Train FSMRank as a ranker: it is tested with its own weights."""
+    """Train FSMRank and rank the test queries with the weights that it finds."""
     coef = best_weights(at.data, at.facts.convention)
     scores = linear_scores(at.data.test.X, coef)
     return TrainedMethod(scores, int(np.count_nonzero(coef)), {})
 
 
 def best_weights(fold: StudyFold, convention: str) -> np.ndarray:
-    """Weights of the penalties with the largest MAP on validation queries, first of equals."""
+    """Return FSMRank's weights with the largest MAP on validation queries; the first if tied."""
     grid = SELECTORS["fsmrank"].grid
     fits = [fit.coef for fit in fsmrank_path(fold.train, grid["lambda1"], grid["lambda2"])]
     scores = [linear_scores(fold.vali.X, coef) for coef in fits]
@@ -76,7 +76,8 @@ class FoldPaths(NamedTuple):
     ----------
     selector : GreedyRankRLSCV
     values : mapping
-        Part of the fold and measure -> array (regularizations, sizes), means over queries.
+        Part of the fold and measure -> means over queries, an array of shape (regularization
+        parameters, sizes).
     """
 
     selector: GreedyRankRLSCV
@@ -101,7 +102,7 @@ def train_greedy_rankrls(name: str, candidate: PaperMethod, at: FoldAtHand) -> T
 
 
 def _all_sizes(path: Sequence[Fit]) -> tuple[np.ndarray, np.ndarray]:
-    """Features of a path in their order, and the weights of its models (features, models)."""
+    """Return the features of a path in order, and the weights of its models (features, models)."""
     features = np.array(path[-1].features)
     coefs = np.zeros((len(features), len(path)))
     for place, fit in enumerate(path):
@@ -110,14 +111,14 @@ def _all_sizes(path: Sequence[Fit]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def train_full_rankrls(name: str, candidate: PaperMethod, at: FoldAtHand) -> TrainedMethod:
-    """Train RankRLS on all features: greedy RankRLS that has selected all of them."""
+    """Train RankRLS on all features, as greedy RankRLS that has selected all of them."""
     n_features = at.data.train.n_features
     full = _greedy_rankrls(at).at(n_features)
     return TrainedMethod(full.predict(at.data.test), n_features, {"lam": full.lam_})
 
 
 def _greedy_rankrls(at: FoldAtHand) -> GreedyRankRLSCV:
-    """Fitted once for all that need it on the fold."""
+    """Fit greedy RankRLS once per fold and cache it."""
     if "greedy-rankrls" not in at.shared:
         selector = GreedyRankRLSCV(measure="map", convention=at.facts.convention)
         at.shared["greedy-rankrls"] = selector.fit(at.data.train, eval_set=at.data.vali)
@@ -125,7 +126,7 @@ def _greedy_rankrls(at: FoldAtHand) -> GreedyRankRLSCV:
 
 
 def _best_on_validation(fold: StudyFold, scores: list[np.ndarray], convention: str) -> int:
-    """Place of the scores with the largest MAP on the validation queries, the first of equals."""
+    """Return the index of the scores with the largest validation MAP; the first if tied."""
     reached = [measure_scores(fold.vali, own, ["MAP"], convention)["MAP"] for own in scores]
     return max(range(len(reached)), key=reached.__getitem__)
 
@@ -133,6 +134,6 @@ def _best_on_validation(fold: StudyFold, scores: list[np.ndarray], convention: s
 def measure_scores(
     data: RankingData, scores: np.ndarray, measures: Sequence[str], convention: str
 ) -> dict[str, float]:
-    """Means over queries."""
+    """Return the mean over queries of each measure."""
     found = evaluate(data.y, scores, data.qid, measures, convention, doc_ids=data.doc_ids)
     return found.mean

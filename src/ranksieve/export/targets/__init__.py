@@ -1,1 +1,1 @@
-"""Targets of exports, one file each; :mod:`ranksieve.export.targets.registry` knows them all."""
+"""Targets of exports, one module each; :mod:`ranksieve.export.targets.registry` lists them."""

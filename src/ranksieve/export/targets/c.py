@@ -1,4 +1,4 @@
-"""One file in C."""
+"""Export to a single C file."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ double {prefix}_score(const double *x)
 
 
 class CFile(Target):
-    """A C file with one function."""
+    """Writes a C file with one function."""
 
     name = "c"
     about = "one C file with a function that scores an array of features"
@@ -126,7 +126,7 @@ class CFile(Target):
 
 
 def load_c(path: Path, directory: Path) -> Any:
-    """Compile a file of an export, without any warning, and load it."""
+    """Compile an exported file, with warnings as errors, and load it."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         raise DataError("the C file cannot be verified: there is no C compiler (cc)")
@@ -139,7 +139,7 @@ def load_c(path: Path, directory: Path) -> Any:
 
 
 def load_score_function(path: Path, library: Any, names: list[str]) -> tuple[Any, list[int]]:
-    """The function of a compiled file, for addresses of rows, and the columns that it takes."""
+    """Return the function of a compiled file, which takes row addresses, and its columns."""
     found = re.search(r"(?m)^double (\w+)_score\(", path.read_text(encoding="ascii"))
     assert found is not None
     prefix = found[1]
@@ -175,13 +175,13 @@ def _literal(number: float) -> str:
 
 
 def c_name(name: str) -> str:
-    """An identifier of C."""
+    """Convert a name to a C identifier."""
     plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
     return plain if re.match(r"[A-Za-z]", plain) else f"model_{plain}"
 
 
 def c_string(text: str) -> str:
-    """A string of C in ASCII: other bytes of UTF-8 as octal numbers."""
+    """Write text as an ASCII string literal of C; other UTF-8 bytes become octal escapes."""
     plain = {*range(0x20, 0x7F)} - {*b'"\\?'}
     codes = text.encode("utf-8", "surrogatepass")
     return '"' + "".join(chr(code) if code in plain else f"\\{code:03o}" for code in codes) + '"'

@@ -1,7 +1,7 @@
-"""Elasticsearch's own learning to rank, since 8.12.
+"""Export to the built-in learning to rank of Elasticsearch (8.12 and later).
 
-Trees are compared and added in float64, but a score of a query is a float32 number, and so is the
-score that reranks. Features without an extractor are fields of the document.
+Trees are evaluated and added in float64, but scores of extractor queries and the final score are
+float32 numbers. Features without an extractor are fields of the document.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Features that are fields of the documents:
 
 
 class Elasticsearch(Target):
-    """The trained-model API with an inference configuration."""
+    """Writes a model for the trained-model API, with an inference configuration."""
 
     name = "elasticsearch"
     about = "trained model and configuration of Elasticsearch's own learning to rank (8.12+)"
@@ -90,7 +90,7 @@ class Elasticsearch(Target):
         return Artifact({"model.json": to_json(document), "README.md": readme}, notes)
 
     def _extractors(self, job: Job) -> list[Any]:
-        """The user's extractors that are needed, with the score where nothing matches as chosen."""
+        """Return the needed extractors of the user, with the default score set by the rule."""
         if job.feature_set is None:
             return []
         made = []
@@ -113,10 +113,10 @@ class Elasticsearch(Target):
         return "each split sends them where it has learned to; extractors have no default_score."
 
     def _tree(self, job: Job, root: int, cuts: np.ndarray) -> dict[str, Any]:
-        """A tree as a list of nodes, the root first."""
+        """Convert a tree to a list of nodes, root first."""
         trees = job.trees
         order, places = [root], {root: 0}
-        for node in order:  # which grows
+        for node in order:  # the list grows in the loop
             if trees.feature[node] >= 0:
                 for child in (int(trees.left[node]), int(trees.right[node])):
                     places[child] = len(order)
@@ -141,7 +141,7 @@ class Elasticsearch(Target):
         return {"tree": structure | {"target_type": "regression"}}
 
     def scores(self, directory: Path, X: np.ndarray, names: list[str]) -> np.ndarray:
-        """Score as the inference of Elasticsearch does."""
+        """Score rows as the inference of Elasticsearch does."""
         document = read_json(directory / "model.json")
         chosen = document["inference_config"]["learning_to_rank"]["feature_extractors"]
         rows = X.astype(np.float64)
@@ -164,7 +164,7 @@ class Elasticsearch(Target):
 
 def _add_tree(builder: TreeBuilder, nodes: list[dict[str, Any]]) -> None:
     places = [0] * len(nodes)
-    for node in reversed(nodes):  # children are further back
+    for node in reversed(nodes):  # children come after their parents
         index = node["node_index"]
         if "leaf_value" in node:
             places[index] = builder.add_leaf(node["leaf_value"])

@@ -1,4 +1,4 @@
-"""Files of the libraries themselves, with the names of the features."""
+"""Export to the native files of LightGBM, XGBoost and CatBoost, with feature names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ranksieve.rankers.lambdamart import LambdaMART
 
 
 class _LibraryFile(Target):
-    """Base of targets that write the file of the library that trained the trees."""
+    """Base of targets that write the native file of the library that trained the trees."""
 
     kinds = ("trees",)
     is_engine = False
@@ -52,12 +52,12 @@ class _LibraryFile(Target):
 
 
 def _replace_signs(names: list[str], signs: str) -> list[str]:
-    """Names with ``_`` for all that a library refuses, and no two alike."""
+    """Replace characters that a library refuses with ``_``, and make names distinct."""
     return distinct(re.sub(signs, "_", name) or "_" for name in names)
 
 
 class LightGBMFile(_LibraryFile):
-    """LightGBM's text."""
+    """Writes LightGBM's text format."""
 
     name = "lightgbm"
     about = "LightGBM's own text file"
@@ -83,7 +83,7 @@ class LightGBMFile(_LibraryFile):
 
 
 class XGBoostFile(_LibraryFile):
-    """XGBoost's JSON."""
+    """Writes XGBoost's JSON format."""
 
     name = "xgboost"
     about = "XGBoost's own JSON file"
@@ -94,7 +94,7 @@ class XGBoostFile(_LibraryFile):
         booster = xgboost_booster(ranker.estimator_).copy()
         names = _replace_signs(job.trained.names, r"[\[\]<\x00]")
         booster.feature_names = names
-        for attribute in ("best_iteration", "best_score"):  # the file has only the used trees
+        for attribute in ("best_iteration", "best_score"):  # the file contains only the used trees
             booster.set_attr(**{attribute: None})
         return self._artifact(
             "model.json", bytes(booster.save_raw("json")), names, job.trained.names
@@ -110,7 +110,7 @@ class XGBoostFile(_LibraryFile):
 
 
 class CatBoostFile(_LibraryFile):
-    """CatBoost's binary file."""
+    """Writes CatBoost's binary format."""
 
     name = "catboost"
     about = "CatBoost's own binary file (cbm)"

@@ -1,4 +1,4 @@
-"""ONNX, for ONNX Runtime: trees as ``TreeEnsembleRegressor`` in float64, weights as a product."""
+"""Export to ONNX: trees as a float64 ``TreeEnsembleRegressor``, weights as a matrix product."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ The columns, in this order:
 
 
 class Onnx(Target):
-    """A file of ONNX."""
+    """Writes an ONNX file."""
 
     name = "onnx"
     about = "a file for ONNX Runtime, with features in float64"
@@ -104,7 +104,7 @@ def _forest(job: Job) -> tuple[list[Any], list[Any], list[Any]]:
     tree_of[trees.roots] = np.arange(len(trees.roots))
     for node in trees.splits[::-1].tolist():  # parents before their children
         tree_of[[trees.left[node], trees.right[node]]] = tree_of[node]
-    # The nodes of a tree together, the root first, as ONNX Runtime wants it.
+    # ONNX Runtime expects the nodes of a tree together, root first.
     order = np.lexsort((-np.arange(len(is_leaf)), tree_of))
     leaves = order[is_leaf[order]]
     thresholds = np.where(is_leaf, 0.0, trees.threshold)[order]

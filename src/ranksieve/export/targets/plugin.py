@@ -1,8 +1,8 @@
-"""The learning-to-rank plugin of Elasticsearch and its descendant in OpenSearch.
+"""Export to the learning-to-rank plugins of Elasticsearch and OpenSearch.
 
-Both read trees as XGBoost dumps them, store thresholds and leaves in float32, send a row left if
-``threshold > x``, and add trees in float32. A feature whose query does not match is 0 in older
-versions; newer ones have no value for it, and follow the ``missing`` branch of each split.
+Both read trees in XGBoost's dump format, store thresholds and leaves in float32, send a row left if
+``threshold > x``, and add trees in float32. If the query of a feature does not match, older
+versions use 0; newer ones treat the value as missing and follow the ``missing`` branch.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _EXISTING = """No feature set was given: {set} stands for one of yours that has 
 
 
 class _Plugin(Target):
-    """Base of both plugins."""
+    """Base of the targets for both plugins."""
 
     feature_set_kind = "plugin"
     unit = SINGLE
@@ -97,7 +97,7 @@ class _Plugin(Target):
         return Artifact(files, notes)
 
     def _trees(self, job: Job) -> tuple[str, list[str]]:
-        """The trees as XGBoost dumps them."""
+        """Convert the trees to XGBoost's dump format."""
         trees = job.trees
         found = single_thresholds(trees, job.known)
         cuts = next_above(found.wanted).astype(np.float64).tolist()
@@ -141,7 +141,7 @@ class _Plugin(Target):
         )
 
     def scores(self, directory: Path, X: np.ndarray, names: list[str]) -> np.ndarray:
-        """Score in float32 as the plugin does."""
+        """Score rows in float32, as the plugin does."""
         model = read_json(directory / "model.json")["model"]["model"]
         definition = json.loads(model["definition"])
         rows = to_single(X)
@@ -170,7 +170,7 @@ def _number_depths(root: dict[str, Any]) -> None:
 
 
 def _add_dumped(builder: TreeBuilder, node: dict[str, Any], columns: dict[str, int]) -> int:
-    """Add a tree of a dump, with the checks of the plugin."""
+    """Add a tree from a dump, with the checks that the plugin makes."""
     if "leaf" in node:
         return builder.add_leaf(np.float32(node["leaf"]))
     yes, no = node["children"]
@@ -183,14 +183,14 @@ def _add_dumped(builder: TreeBuilder, node: dict[str, Any], columns: dict[str, i
 
 
 def path_name(name: str) -> str:
-    """A name as part of an address."""
+    """Quote a name for use in a URL path."""
     from urllib.parse import quote
 
     return quote(name, safe="", errors="backslashreplace")
 
 
 class ElasticsearchPlugin(_Plugin):
-    """The plugin of Elasticsearch by OpenSource Connections."""
+    """Target for the Elasticsearch plugin by OpenSource Connections."""
 
     name = "elasticsearch-ltr"
     about = "feature set and model of Elasticsearch's learning-to-rank plugin"
@@ -198,14 +198,14 @@ class ElasticsearchPlugin(_Plugin):
 
 
 class OpenSearchPlugin(_Plugin):
-    """The plugin of OpenSearch."""
+    """Target for the OpenSearch plugin."""
 
     name = "opensearch-ltr"
     about = "feature set and model of OpenSearch's learning-to-rank plugin"
     engine = "OpenSearch"
 
     def _definition(self, roots: list[Any], job: Job) -> Any:
-        # Versions that send all missing values to the right do not know this, and refuse it.
+        # Versions that send all missing values to the right reject this key, so none misranks.
         return {"splits": roots, "missing_as_zero": True} if job.missing == "zero" else roots
 
     def _rule(self, job: Job) -> str:

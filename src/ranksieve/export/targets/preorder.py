@@ -1,6 +1,6 @@
-"""Trees in the order of reading, for targets that carry them as tables.
+"""Trees as tables in preorder, for targets that store them as tables.
 
-The left child of a split is the next node; the right one is ``skip`` nodes further.
+The left child of a split is the next node; the right child is ``skip`` nodes after the split.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from ranksieve.export.forms import TreeBuilder, TreeEnsemble
 
 
 class Preorder(NamedTuple):
-    """Nodes of all trees.
+    """Nodes of all trees in preorder.
 
-    ``feature`` is -1 for leaves, whose value is in ``number``; splits have their threshold there.
+    ``feature`` is -1 for leaves. ``number`` is the value of a leaf or the threshold of a split.
     """
 
     feature: list[int]
@@ -26,7 +26,7 @@ class Preorder(NamedTuple):
 
 
 def to_preorder(trees: TreeEnsemble) -> Preorder:
-    """Put each split right before its left child."""
+    """Convert trees to a table in which each split comes right before its left child."""
     table = Preorder([], [], [], [], [])
     feature, left, right = trees.feature.tolist(), trees.left.tolist(), trees.right.tolist()
     number = np.where(trees.feature < 0, trees.value, trees.threshold).tolist()
@@ -49,7 +49,7 @@ def to_preorder(trees: TreeEnsemble) -> Preorder:
 
 
 def from_preorder(table: Preorder, n_features: int, *, sums_in_single: bool) -> TreeEnsemble:
-    """Read :func:`to_preorder`'s table again."""
+    """Convert a table of :func:`to_preorder` back to trees."""
     builder = TreeBuilder()
     places = [0] * len(table.feature)
     for node in reversed(range(len(places))):

@@ -1,4 +1,4 @@
-"""A Python module without dependencies."""
+"""Export to a Python module without dependencies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ranksieve.export.forms import LinearModel
 from ranksieve.export.targets.preorder import Preorder, from_preorder, to_preorder
 from ranksieve.export.targets.target import Artifact, Job, Target, listed
 
-_RUN = 200  # rows that the function itself scores; the others go through its tables
+_RUN = 200  # rows that are also scored by the slow function of the file
 
 _HEAD = '''"""A ranking model. score(features) takes a dict of feature names to numbers.
 
@@ -77,7 +77,7 @@ def _value(features, name):
 
 
 class PythonModule(Target):
-    """A module with one function."""
+    """Writes a Python module with one function."""
 
     name = "python"
     about = "a Python module without dependencies, with a function score(features)"
@@ -112,13 +112,13 @@ class PythonModule(Target):
         return Artifact({"model.py": text, "README.md": readme})
 
     def scores(self, directory: Path, X: np.ndarray, names: list[str]) -> np.ndarray:
-        """Score by the tables of the file, and the first rows also by its function."""
+        """Score rows with the tables of the file, and the first rows also with its function."""
         source = (directory / "model.py").read_text(encoding="utf-8")
         constants = _constants(source)
         order = [names.index(name) for name in constants["FEATURES"]]
         rows = X[:, order]
         scope: dict[str, Any] = {}
-        exec(compile(source, str(directory / "model.py"), "exec"), scope)  # which we have written
+        exec(compile(source, str(directory / "model.py"), "exec"), scope)  # safe: we wrote it
         as_zero = math.isfinite(scope["_value"]({}, ""))
         rows = np.where(np.isnan(rows), 0.0, rows) if as_zero else rows
         scores = _model_of(constants, len(order)).scores(rows)
@@ -149,7 +149,7 @@ def _constants(source: str) -> dict[str, Any]:
 
 
 def _tuple(values: list[Any]) -> str:
-    """Numbers as Python writes them, in lines of bearable length."""
+    """Write values as a Python tuple, 12 on each line."""
     words = [repr(value).replace("inf", "1e999") for value in values]
     lines = [", ".join(words[start : start + 12]) for start in range(0, len(words), 12)]
     return "(\n    " + ",\n    ".join(lines) + ",\n)"

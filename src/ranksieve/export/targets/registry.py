@@ -1,4 +1,4 @@
-"""All targets by name."""
+"""The registry of export targets."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ TARGETS: dict[str, Target] = {
         CFile(),
     )
 }
-"""Target name to target."""
+"""Targets by name."""
 
 
 def find_target(name: str) -> Target:
-    """A target by name; a ValueError lists the known ones."""
+    """Return a target by name; raises ValueError with the known names if it is unknown."""
     if name not in TARGETS:
         raise ValueError(f"unknown target {name!r:.40}; choose from {', '.join(TARGETS)}")
     return TARGETS[name]

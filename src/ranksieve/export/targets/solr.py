@@ -1,7 +1,7 @@
-"""Solr's learning to rank.
+"""Export to Solr's learning to rank.
 
 Solr parses thresholds as float32, adds 1e-6 to them in float32, and sends ``x <= threshold`` left.
-So the number to write is one that gives the threshold after that, and near 0 there is none.
+The number written must give the intended threshold after that; near 0, there may be none.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _FEATURES_CALL = """    curl -XPUT 'http://localhost:8983/solr/COLLECTION/schema
 
 
 class Solr(Target):
-    """``MultipleAdditiveTreesModel`` and ``LinearModel``."""
+    """Writes a ``MultipleAdditiveTreesModel`` or a ``LinearModel``."""
 
     name = "solr"
     about = "features.json and model.json of Solr's learning to rank"
@@ -125,7 +125,7 @@ class Solr(Target):
         return params, clash_notes(job, found.clashes)
 
     def scores(self, directory: Path, X: np.ndarray, names: list[str]) -> np.ndarray:
-        """Score in float32 as Solr does."""
+        """Score rows in float32, as Solr does."""
         model = read_json(directory / "model.json")
         params = model["params"]
         order = [names.index(feature["name"]) for feature in model["features"]]

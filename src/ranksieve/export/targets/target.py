@@ -1,4 +1,4 @@
-"""What all targets share."""
+"""The base class of export targets, and helpers that targets share."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ _DEEPEST = 200
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be written.
+    """A model to write, with the names and settings that a target needs.
 
     Attributes
     ----------
     trained : Trained
-        The ranker, with all features it was trained on.
+        The ranker, with all features that it was trained on.
     model : TreeEnsemble or LinearModel
-        Its model on the features that it uses alone, with the rule for missing values.
+        The model, reduced to the features that it uses, with the rule for missing values applied.
     names : list of str
-        Names of these features.
+        Names of the features of ``model``.
     name : str
         Name of the model in the engine.
     missing : {"nan", "zero"}
-        What is served where a value is missing.
+        Value that the target gets for a missing value.
     feature_set : FeatureSet or None
-        The user's.
+        The user's feature set.
     known : array of shape (rows, features) or None
-        Rows that are known to be served.
+        Rows of the data to verify with, on which decisions should stay the same.
     """
 
     trained: Trained
@@ -53,38 +53,38 @@ class Job:
 
     @property
     def trees(self) -> TreeEnsemble:
-        """The model, of which is known that it has trees."""
+        """The model, which must consist of trees."""
         assert isinstance(self.model, TreeEnsemble)
         return self.model
 
     @property
     def weights(self) -> dict[str, float]:
-        """Weight of each feature, of a model of which is known that it is linear."""
+        """Weight of each feature; the model must be linear."""
         assert isinstance(self.model, LinearModel)
         return dict(zip(self.names, self.model.weights.tolist(), strict=True))
 
 
 @dataclass
 class Artifact:
-    """Files of an export, by name, and what a user should know about them."""
+    """Files of an export by name, and notes for the user."""
 
     files: dict[str, str | bytes]
     notes: list[str] = field(default_factory=list)
 
 
 class Target(ABC):
-    """A place where models run."""
+    """An engine, library or language that models are exported to."""
 
     name: ClassVar[str]
     about: ClassVar[str]
     kinds: ClassVar[tuple[str, ...]] = ("trees", "linear")
-    is_engine: ClassVar[bool] = True  # which decides itself what is served for missing values
+    is_engine: ClassVar[bool] = True  # engines serve missing values in their own way
     feature_set_kind: ClassVar[Kind | None] = None
-    unit: ClassVar[float] = DOUBLE  # relative error of a number in its sums
-    result_unit: ClassVar[float] = DOUBLE  # and of the score that comes out
+    unit: ClassVar[float] = DOUBLE  # unit roundoff of its sums
+    result_unit: ClassVar[float] = DOUBLE  # unit roundoff of the final score
 
     def check(self, trained: Trained) -> None:
-        """Raise a DataError if a model cannot run there."""
+        """Raise DataError if the target cannot run a model."""
         kind = "linear" if trained.is_linear else "trees"
         if kind not in self.kinds:
             what = "linear models" if trained.is_linear else "trees"
@@ -92,7 +92,7 @@ class Target(ABC):
 
     @abstractmethod
     def write(self, job: Job) -> Artifact:
-        """Make the files; a DataError says why that is impossible."""
+        """Make the files; raises DataError with the reason if that is impossible."""
 
     @abstractmethod
     def scores(self, directory: Path, X: np.ndarray, names: list[str]) -> np.ndarray:
@@ -102,14 +102,14 @@ class Target(ABC):
         ----------
         directory : Path
         X : array of shape (rows, features)
-            NaN where there is no value.
+            Values of the features; NaN if missing.
         names : list of str
             Names of the columns.
         """
 
 
 def nested(trees: TreeEnsemble, leaf: Callable[[int], Any], split: Callable[..., Any]) -> list[Any]:
-    """Trees as values in each other: ``leaf(node)``, and ``split(node, left, right)`` of values."""
+    """Convert trees to nested values, made by ``leaf(node)`` and ``split(node, left, right)``."""
     if trees.depth > _DEEPEST:
         raise DataError(
             f"a tree has {trees.depth} levels of splits, and engines read at most {_DEEPEST}: "
@@ -125,22 +125,22 @@ def nested(trees: TreeEnsemble, leaf: Callable[[int], Any], split: Callable[...,
 
 
 def to_json(value: Any) -> str:
-    """JSON as files have it."""
+    """Convert a value to the JSON text of a file."""
     return json.dumps(value, indent=1, allow_nan=False) + "\n"
 
 
 def read_json(path: Path) -> Any:
-    """Read a file of :func:`to_json`, whose trees may be deeper than other records."""
+    """Read a file that :func:`to_json` made; trees may be nested more deeply than records."""
     return json.loads(path.read_text(encoding="utf-8"))
 
 
 def listed(names: list[str]) -> str:
-    """Names for a README, one in each line of an indented block, as JSON writes them."""
+    """Format names for a README: an indented block with one JSON string per line."""
     return "\n".join(f"    {json.dumps(name)}" for name in names) or "    (none)"
 
 
 def distinct(names: Iterable[str]) -> list[str]:
-    """Names, with a number behind those that are there already."""
+    """Make names distinct by appending a number to repeated ones."""
     made: dict[str, None] = {}
     for name in names:
         unique, number = name, 2
@@ -151,7 +151,7 @@ def distinct(names: Iterable[str]) -> list[str]:
 
 
 def clash_notes(job: Job, clashes: list[tuple[int, float, float]]) -> list[str]:
-    """What to say of values that single precision cannot tell apart."""
+    """Write a note about values that single precision cannot distinguish, if there are any."""
     if not clashes:
         return []
     node, below, above = clashes[0]

@@ -1,8 +1,8 @@
-"""Vespa, which reads what LightGBM dumps as JSON, and computes ranking expressions.
+"""Export to Vespa: trees in LightGBM's JSON dump format, weights as a ranking expression.
 
-Vespa turns splits into ``x < threshold``, or ``!(x >= threshold)`` where missing values (NaN) go
-left, though LightGBM means ``x <= threshold``; large forests are evaluated in float32. Thresholds
-are chosen so that both ways to evaluate them decide alike.
+Vespa turns splits into ``x < threshold``, or ``!(x >= threshold)`` if missing values (NaN) go left,
+although LightGBM means ``x <= threshold``. Vespa evaluates large forests in float32. Thresholds are
+chosen so that both evaluations make the same decisions.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ranksieve.export.targets.target import (
     to_json,
 )
 
-# What Vespa itself computes, such as bm25(title) or fieldMatch(title).completeness.
+# Matches Vespa's built-in rank features, such as bm25(title) or fieldMatch(title).completeness.
 _RANK_FEATURE = re.compile(r"[A-Za-z]\w*\([\w., \"-]*\)(\.[\w.]+)?", re.ASCII)
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -48,7 +48,7 @@ The names in Vespa of the features of the model:
 
 
 class Vespa(Target):
-    """A model file, or a ranking expression, and the rank profile that uses it."""
+    """Writes a model file or a ranking expression, and the rank profile that uses it."""
 
     name = "vespa"
     about = "model file or ranking expression of Vespa, and a rank profile"
@@ -94,7 +94,7 @@ class Vespa(Target):
         return Artifact(files, notes)
 
     def _dump(self, job: Job, names: list[str]) -> tuple[dict[str, Any], list[str]]:
-        """The trees as LightGBM dumps them, with thresholds that Vespa reads right."""
+        """Convert the trees to LightGBM's dump format, with thresholds adapted to Vespa."""
         trees = job.trees
         found = single_thresholds(trees, job.known)
         cuts = next_above(found.wanted).astype(np.float64).tolist()
@@ -126,7 +126,7 @@ class Vespa(Target):
         return dump, clash_notes(job, found.clashes)
 
     def scores(self, directory: Path, X: np.ndarray, names: list[str]) -> np.ndarray:
-        """Score in float32 as the forests of Vespa, or a ranking expression in float64."""
+        """Score rows with trees in float32, or with a ranking expression in float64."""
         known = _vespa_names(names)
         rows = to_single(X)
         models = list((directory / "models").glob("*.json"))
@@ -141,7 +141,7 @@ class Vespa(Target):
 
 
 def _evaluate_sum(profile: str, rows: np.ndarray, names: list[str]) -> np.ndarray:
-    """Value of the sum in the second phase of a profile."""
+    """Evaluate the sum in the second phase of a rank profile."""
     found = re.search(r"second-phase \{\s*expression \{\s*(.*?)\s*\}", profile, re.DOTALL)
     assert found is not None
     served = np.where(np.isnan(rows), np.float32(0), rows)
@@ -161,10 +161,10 @@ def _add_node(builder: TreeBuilder, node: dict[str, Any]) -> int:
 
 
 def _term(name: str) -> str:
-    """A feature in an expression: a function is called."""
+    """Format a feature for an expression; functions get parentheses."""
     return f"{name}()" if _IDENTIFIER.fullmatch(name) else name
 
 
 def _vespa_names(names: list[str]) -> list[str]:
-    """Rank features as they are; other names as functions, no two alike."""
+    """Keep rank features, and turn other names into distinct names of functions."""
     return distinct(name if _RANK_FEATURE.fullmatch(name) else c_name(name) for name in names)

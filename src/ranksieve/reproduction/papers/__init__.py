@@ -1,4 +1,4 @@
-"""One module for each paper: what it prints, and the protocol behind it."""
+"""One module for each paper: its published numbers and its protocol."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from ranksieve.reproduction.paper import Paper, PaperMethod
 from ranksieve.study.results import BASE, RANDOM
 
 MEASURE = "NDCG@10"
-CONVENTION = "ranklib"  # which the paper used
+CONVENTION = "ranklib"  # the paper used RankLib
 TREES = {
     "n_estimators": 1000,
     "learning_rate": 0.1,
@@ -33,7 +33,7 @@ _RANKERS = {
     "ranksvm-struct": {"tol": 1e-3},
     "rankboost": {
         "n_rounds": 1000,
-        "n_thresholds": 10,  # RankLib's, at equal distances
+        "n_thresholds": 10,  # as in RankLib, at equal distances
         "binning": "width",
         "measure": MEASURE,
         "early_stopping_rounds": 100,

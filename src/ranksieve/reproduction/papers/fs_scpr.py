@@ -49,7 +49,7 @@ UNIFIED_RANKS = {
 """Table -> method -> unified rank over the four collections."""
 
 _NEAR = Asked(0.006)
-_STEP = 5  # of the numbers of features
+_STEP = 5  # between numbers of features
 _selector = partial(PaperMethod, asked=_NEAR)
 
 SELECTORS: Mapping[str, PaperMethod] = {
@@ -76,9 +76,9 @@ SELECTORS: Mapping[str, PaperMethod] = {
         stands_for=RANDOM,
     ),
 }
-"""Selectors with RankSVM, but FSMRank as it is; and how they are tuned."""
+"""Selectors, and how they are tuned; all but FSMRank are evaluated with RankSVM."""
 ALL_FEATURES = ("adarank-map", "listnet", "rankboost")
-"""Rankers on all features, beside RankSVM."""
+"""Rankers on all features, in addition to RankSVM."""
 
 
 _CLOSEST = {
@@ -86,7 +86,7 @@ _CLOSEST = {
     "similarity.ties": "stable",
     "representative": "importance",
     "importance.ties": "stable",
-    "importance.convention": "standard",  # which becomes that of the results
+    "importance.convention": "standard",  # replaced by the convention of the results
 }
 
 

@@ -71,10 +71,10 @@ STATEMENTS = {
         FeatureStatement("similar features form two large blocks", two_blocks_hold(2 / 3)),
     ),
 }
-"""Sentences of the paper.
+"""Statements of the paper.
 
-"About" is taken as within a third, one digit as its rounding, "many" as five, and "large" as two
-thirds of the features together.
+"About" means within a third, "many" means at least five, "large" means two thirds of the features
+together, and single digits are taken as rounded.
 """
 GENERAL = (
     _LOSS,
@@ -83,7 +83,7 @@ GENERAL = (
         best_gains(10_000, _ALL_FOUR, least=1.0),
     ),
 )
-"""What it says of both collections."""
+"""Statements of the paper about both collections."""
 
 PAPER = Paper(
     "gas",

@@ -18,11 +18,11 @@ from ranksieve.reproduction.training import train_full_rankrls, train_greedy_ran
 
 GREEDY, FULL, RANKSVM = "greedy RankRLS", "RankRLS", "RankSVM"
 MEASURES = ("MAP", "P@10", "MeanNDCG", "NDCG@10")
-FIGURE_LAMS = (2.0**-7, 2.0**2, 2.0**6, 2.0**8)  # of the paper's figures
+FIGURE_LAMS = (2.0**-7, 2.0**2, 2.0**6, 2.0**8)  # in the figures of the paper
 
 
 def _choice(lam: float, n_features: int, features: tuple[int, ...]) -> dict[str, Any]:
-    """Regularization and features, in order and counted from 1; of many the first ten."""
+    """Return the regularization and the first ten features at most, in order, 1-based."""
     return {"lam": lam, "n_features": n_features, "features": features}
 
 

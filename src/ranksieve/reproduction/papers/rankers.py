@@ -27,7 +27,7 @@ from ranksieve.reproduction.published import read_means, read_on_folds
 from ranksieve.reproduction.training import train_ranker
 from ranksieve.study.results import BASE
 
-# RankSVM-Struct, RankBoost, AdaRank-MAP and AdaRank-NDCG of the home page.
+# The home page has RankSVM-Struct, RankBoost, AdaRank-MAP and AdaRank-NDCG.
 _LETOR, _FS_SCPR = read_on_folds("letor"), read_means("fs_scpr")
 _GREEDY = greedy_rankrls.ON_FOLDS
 ON_FOLDS: OnFolds = {
@@ -39,7 +39,7 @@ _RANKERS = {BASE: "ranksvm", **{name: name for name in ("adarank-map", "listnet"
 
 def _means(collection: str) -> dict[str, Mapping[str, float]]:
     printed = _FS_SCPR.get(collection, {})
-    # What is published as the average is the mean of the rounded values.
+    # The published averages are means of rounded values.
     of_folds = {
         name: {measure: round(sum(folds) / len(folds), 4) for measure, folds in measures.items()}
         for name, measures in ON_FOLDS.get(collection, {}).items()
@@ -59,7 +59,7 @@ SETTINGS: Mapping[str, Mapping[str, Mapping[str, Sequence[Any]]]] = {
         "rankboost": {"n_rounds": (163, 567, 491, 434, 195)},
     },
 }
-"""What LETOR's runs had chosen on folds 1 to 5."""
+"""Parameters chosen in LETOR's runs on folds 1 to 5."""
 
 
 def _ranker(
@@ -69,8 +69,8 @@ def _ranker(
 
 
 _STOPPING = {"measure": "map"}
-# So little data gains nothing from LightGBM's threads, which wait long for each other on a machine
-# that is busy. The trees are the same.
+# With so little data, LightGBM's threads gain nothing, and on a busy machine they wait for each
+# other. The trees are the same.
 _ONE_THREAD = {"num_threads": 1}
 _ADARANK = {"n_rounds": 300, "eval_measure": "map", "early_stopping_rounds": None}
 _RANKBOOST = {"binning": "width", "n_rounds": 600, "early_stopping_rounds": None, **_STOPPING}
@@ -122,7 +122,7 @@ CANDIDATES: Mapping[str, PaperMethod] = {
     "listmle": _ranker("linear; iterations by validation", _STOPPING, "best_epoch_"),
     "lambdarank": _ranker("linear; epochs by validation", _STOPPING, "best_epoch_"),
 }
-"""Rankers that are compared, those with published results first."""
+"""Rankers to compare; those with published results come first."""
 
 PAPER = Paper(
     "rankers",
