@@ -20,8 +20,8 @@ _LONGEST = 34  # maximum width of a column that does not wrap, in digits
 _WORD = 40  # longest word without a break in a caption or note, in characters
 _BREAK, _PIECE = r"\hspace{0pt plus 3pt}", 4  # break in longer words, and its distance
 _CELL = 30  # maximum number of lines in a cell
-_WIDE, _NARROW = "@%&mMW", ".,:;!ijltfrsI()[]-"  # about 2 and 2/3 digits wide
-# Letters that every LaTeX supports in addition to accented ASCII letters. XeLaTeX and LuaLaTeX #
+_WIDE, _NARROW = "@%&mMW", ".,:;!ijltfrsI()[]-"  # about 2 digits wide, and about 2/3
+# Letters that every LaTeX supports in addition to accented ASCII letters. XeLaTeX and LuaLaTeX
 # print all others if the font has them; for pdfLaTeX, which would stop, they become numbers.
 _KNOWN = "\xc6\xd8\xdf\xe6\xf8\u0131\u0141\u0142\u0152\u0153"
 _OGONEK, _END_OF_LATIN = "\u0328", "\u0180"

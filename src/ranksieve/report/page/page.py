@@ -219,7 +219,7 @@ def _hash(text: str) -> str:
 
 
 def _island(data: Mapping[str, Any]) -> str:
-    """JSON that is safe inside a script element, whatever names it contains."""
+    """Return JSON that is safe inside a script element, with any names in it."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")

@@ -95,8 +95,7 @@ def draw_curves(
     level : Level, optional
         Quality of all features, with the margin as a band.
     ticks : sequence of float, optional
-        Values below the axis, such as the numbers of features that were tried; by default round
-        numbers.
+        Values below the axis, such as the tried numbers of features; by default round numbers.
     floor : float, optional
         Value below which lines are cut off.
     is_log : bool, optional
